@@ -1,0 +1,287 @@
+"""One typed tree of settings. Every default stands here and nowhere else.
+
+Values come from the workspace's `.cairn.toml`, from the editor and from single requests; the most
+specific one wins (`overlay`). Keys may be snake_case or camelCase. What cannot be used is reported,
+never fatal: the default stays and the warning says where the value was and what is valid.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import tomllib
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import attrs
+from attrs import evolve, field, frozen
+from rapidfuzz import process
+
+from cairn.schema import camel_case, structure_value
+
+WORKSPACE_FILE = ".cairn.toml"
+
+
+# --- workspace and index -------------------------------------------------------------------------
+
+
+@frozen
+class IndexSettings:
+    """Which files are indexed."""
+
+    include: tuple[str, ...] = ()
+    """Gitignore-style patterns; when given, only files that match one are indexed."""
+    exclude: tuple[str, ...] = ()
+    """Gitignore-style patterns of files never indexed."""
+    max_file_bytes: int = 1_000_000
+    """Larger files are skipped; hand-written sources are far below this."""
+    watch: bool = True
+    """Pick up changes made outside the editor."""
+
+
+@frozen
+class EmbeddingSettings:
+    """How text becomes vectors."""
+
+    enabled: bool = True
+    threads: int = 1
+    """Threads of one model call. Two collapse under load on small machines (docs/DESIGN.md)."""
+    batch_size: int = 16
+    """Texts per model call while indexing; larger batches did not help."""
+    code_tokens: int = 64
+    """Tokens of a code chunk's skeleton that are embedded."""
+    text_tokens: int = 128
+    """Tokens of a prose chunk that are embedded."""
+
+
+# --- search --------------------------------------------------------------------------------------
+
+
+@frozen
+class VerdictSettings:
+    """Confidence thresholds of S2, phase 1."""
+
+    min_score: float = 3.0
+    min_confidence: float = 0.3
+    min_gap: float = 2.0
+    min_matched_terms: int = 2
+
+
+@frozen
+class SearchSettings:
+    """Limits of the retrieval pipeline."""
+
+    candidates: int = 200
+    """Chunks each leg may contribute; sqlite-vec's cost grows with the square beyond 200."""
+    rerank: int = 100
+    """Files kept for the second, more expensive ranking stage (S5 asks for 50 to 100)."""
+    verdict: VerdictSettings = field(factory=VerdictSettings)
+
+
+# --- discovery (S1; the defaults are S1's) ----------------------------------------------------------
+
+
+class FormatStyle(enum.StrEnum):
+    """How the prompt is laid out."""
+
+    MARKDOWN = "markdown"
+    PLAIN = "plain"
+    JSON = "json"
+
+
+class SectionType(enum.StrEnum):
+    """The sections an answer plan may have."""
+
+    DEFINITION = "definition"
+    FEATURES = "features"
+    ARCHITECTURE = "architecture"
+    PERFORMANCE = "performance"
+    INTEGRATIONS = "integrations"
+    USE_CASES = "useCases"
+    OTHER = "other"
+
+
+@frozen
+class FilterConfig:
+    """Stage 1: which collections take part."""
+
+    default_include: tuple[str, ...] = ()
+    default_exclude: tuple[str, ...] = ("*-test", "*-backup")
+
+
+@frozen
+class ScoringConfig:
+    """Stage 2: weights of the three collection signals."""
+
+    name_match_weight: float = 0.4
+    term_boost_weight: float = 0.3
+    signal_boost_weight: float = 0.3
+    recency_decay_days: float = 90.0
+
+
+@frozen
+class ExpansionConfig:
+    """Stage 3: which families of query variations are generated."""
+
+    include_definition: bool = True
+    include_features: bool = True
+    include_architecture: bool = True
+    include_api: bool = True
+    include_performance: bool = True
+    include_use_cases: bool = True
+    max_expansions: int = 8
+
+
+@frozen
+class BroadDiscoveryConfig:
+    """Stage 4: multi-query search, deduplication and MMR."""
+
+    k_per_query: int = 10
+    mmr_lambda: float = 0.7
+    similarity_threshold: float = 0.3
+    enable_deduplication: bool = True
+    dedup_threshold: float = 0.85
+
+
+@frozen
+class SemanticFocusConfig:
+    """Stage 5: deeper search in the best collections."""
+
+    semantic_reranking: bool = True
+    cross_encoder: bool = False
+    similarity_threshold: float = 0.35
+    context_window: int = 3
+    """Chunks added before and after each hit."""
+
+
+@frozen
+class ReadmePromotionConfig:
+    """Stage 6: how much a README counts."""
+
+    readme_boost: float = 1.5
+    readme_patterns: tuple[str, ...] = ("README.md", "README", "README.rst", "README.txt")
+    always_top: bool = True
+
+
+@frozen
+class CompressionConfig:
+    """Stage 7: which sentences become bullets."""
+
+    min_sentence_words: int = 8
+    max_sentence_words: int = 30
+    prefer_starts: bool = True
+    include_citations: bool = True
+
+
+@frozen
+class AnswerPlanConfig:
+    """Stage 8: sections of the plan, in order of priority."""
+
+    sections: tuple[SectionType, ...] = tuple(SectionType)
+    min_bullets_per_section: int = 1
+    max_bullets_per_section: int = 5
+
+
+@frozen
+class PromptRenderConfig:
+    """Stage 9: the prompt's layout and budget."""
+
+    include_sources: bool = True
+    include_metadata: bool = False
+    format_style: FormatStyle = FormatStyle.MARKDOWN
+    max_prompt_tokens: int = 4000
+
+
+@frozen
+class DiscoveryConfig:
+    """All nine stages (S1's `CursorDiscoveryConfig`)."""
+
+    filter: FilterConfig = field(factory=FilterConfig)
+    scoring: ScoringConfig = field(factory=ScoringConfig)
+    expansion: ExpansionConfig = field(factory=ExpansionConfig)
+    broad: BroadDiscoveryConfig = field(factory=BroadDiscoveryConfig)
+    broad_k: int = 50
+    focus: SemanticFocusConfig = field(factory=SemanticFocusConfig)
+    focus_k: int = 15
+    focus_top_n_collections: int = 3
+    readme: ReadmePromotionConfig = field(factory=ReadmePromotionConfig)
+    compression: CompressionConfig = field(factory=CompressionConfig)
+    max_bullets: int = 20
+    max_per_doc: int = 3
+    plan: AnswerPlanConfig = field(factory=AnswerPlanConfig)
+    render: PromptRenderConfig = field(factory=PromptRenderConfig)
+
+
+@frozen
+class Settings:
+    """The root of the tree."""
+
+    index: IndexSettings = field(factory=IndexSettings)
+    embedding: EmbeddingSettings = field(factory=EmbeddingSettings)
+    search: SearchSettings = field(factory=SearchSettings)
+    discovery: DiscoveryConfig = field(factory=DiscoveryConfig)
+
+
+# --- reading values into the tree ------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+def overlay(settings: T, values: Mapping[str, Any], where: str) -> tuple[T, list[str]]:
+    """Lay `values` over `settings`; `where` names their origin in the warnings.
+
+    Returns the new tree and one warning for each key that is unknown or whose value does not fit.
+    """
+    changes: dict[str, Any] = {}
+    warnings: list[str] = []
+    fields = typing.get_type_hints(type(settings))
+    for key, value in values.items():
+        name = snake_case(key)
+        place = f"{where}.{key}" if where else key
+        if name not in fields:
+            warnings.append(f"{place}: unknown setting{_nearest(name, list(fields))}")
+            continue
+        current = getattr(settings, name)
+        if attrs.has(type(current)):
+            if isinstance(value, Mapping):
+                changes[name], nested = overlay(current, value, place)
+                warnings.extend(nested)
+            else:
+                warnings.append(f"{place}: expected a table of settings")
+            continue
+        try:
+            changes[name] = _non_negative(structure_value(value, fields[name]))
+        except ValueError as problem:
+            warnings.append(f"{place}: {problem}")
+    changed: T = evolve(cast(Any, settings), **changes)
+    return changed, warnings
+
+
+def load_workspace_file(settings: Settings, folder: Path) -> tuple[Settings, list[str]]:
+    """Lay the folder's `.cairn.toml`, if there is one, over `settings`."""
+    path = folder / WORKSPACE_FILE
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return settings, []
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        return settings, [f"{WORKSPACE_FILE} is not used: {problem}"]
+    return overlay(settings, values, WORKSPACE_FILE)
+
+
+def snake_case(key: str) -> str:
+    """`maxFileBytes` → `max_file_bytes`; snake_case stays as it is."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).replace("-", "_").lower()
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    match = process.extractOne(name, known, score_cutoff=60)
+    return f"; did you mean {camel_case(match[0])}?" if match else ""
+
+
+def _non_negative(value: Any) -> Any:
+    if isinstance(value, int | float) and value < 0:
+        raise ValueError(f"expected zero or more, got {value!r}")
+    return value

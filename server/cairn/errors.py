@@ -1,0 +1,27 @@
+"""The errors Cairn raises on purpose. Each message says what is wrong and what to do about it."""
+
+from __future__ import annotations
+
+
+class CairnError(Exception):
+    """Base of every error that is meant to be shown to a user as it stands."""
+
+
+class ModelError(CairnError):
+    """The embedding model could not be fetched, built or loaded."""
+
+
+class IndexUnavailableError(CairnError):
+    """The index file cannot be opened or written."""
+
+
+class InvalidRequestError(CairnError):
+    """A request or a setting has a bad value; `field` is its dotted camelCase path."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}" if field else problem)
+        self.field = field
+
+
+class QueryCancelledError(CairnError):
+    """The client cancelled the request while it ran."""

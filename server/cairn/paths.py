@@ -1,0 +1,24 @@
+"""Where Cairn keeps its data. Nothing is ever written into the user's workspace."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+import platformdirs
+
+
+def data_dir() -> Path:
+    """The folder for indexes, models and grammars: `CAIRN_DATA_DIR`, or the platform's user cache folder."""
+    override = os.environ.get("CAIRN_DATA_DIR")
+    return Path(override) if override else Path(platformdirs.user_cache_dir("cairn"))
+
+
+def workspace_dir(folder: Path) -> Path:
+    """The data folder of one workspace folder, named by its base name and a hash of its real path."""
+    real = folder.resolve()
+    digest = hashlib.blake2b(os.fsencode(real), digest_size=8).hexdigest()
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", real.name)[:40] or "root"
+    return data_dir() / "workspaces" / f"{readable}-{digest}"

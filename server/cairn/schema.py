@@ -1,0 +1,156 @@
+"""Strict conversion between JSON-like data and attrs classes, shared by settings and every front.
+
+Keys are camelCase outside and snake_case inside. Nothing is guessed: a string is never taken for a
+number, an unknown key is an error, and every error names the field it is about.
+"""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+import attrs
+import cattrs
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+from cattrs.v import transform_error
+
+from cairn.errors import InvalidRequestError
+
+T = TypeVar("T")
+
+_TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
+
+
+def structure(data: Any, cls: type[T]) -> T:
+    """`data` as an instance of the attrs class `cls`. Raises InvalidRequestError naming the field."""
+    try:
+        return _converter.structure(data, cls)
+    except ValueError as error:
+        raise InvalidRequestError("", str(error)) from None
+    except cattrs.ClassValidationError as error:
+        raise _first_problem(error) from None
+
+
+def structure_value(value: Any, hint: Any) -> Any:
+    """`value` as the type `hint`. Raises ValueError saying what was expected."""
+    try:
+        return _converter.structure(value, hint)
+    except cattrs.IterableValidationError as error:
+        raise ValueError(str(_first_problem(error))) from None
+
+
+def unstructure(value: Any) -> Any:
+    """An attrs instance, or a container of them, as JSON data with camelCase keys."""
+    return _converter.unstructure(value)
+
+
+def camel_case(name: str) -> str:
+    """`max_file_bytes` → `maxFileBytes`."""
+    head, *tail = name.split("_")
+    return head + "".join(part.capitalize() for part in tail)
+
+
+def _first_problem(error: cattrs.BaseValidationError) -> InvalidRequestError:
+    def describe(problem: BaseException, _: Any) -> str:
+        if isinstance(problem, cattrs.ForbiddenExtraKeysError):
+            return "unknown field " + ", ".join(sorted(problem.extra_fields))
+        if isinstance(problem, KeyError):
+            return "is required"
+        return str(problem)
+
+    message, _, place = transform_error(error, format_exception=describe)[0].rpartition(" @ $")
+    field = ".".join(camel_case(part) for part in place.lstrip(".").split(".") if part)
+    own_field, _, problem = message.partition(": ")
+    if not field and problem:  # a class's own check, which names its field itself
+        field, message = own_field, problem
+    if message.startswith("unknown field "):
+        unknown = message.removeprefix("unknown field ")
+        field, message = (f"{field}.{unknown}" if field else unknown), "unknown field"
+    return InvalidRequestError(field, message)
+
+
+def _strict(expected: type[Any]) -> Callable[[Any, Any], Any]:
+    def hook(value: Any, _: Any) -> Any:
+        if expected is float and isinstance(value, int) and not isinstance(value, bool):
+            return float(value)
+        if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
+            raise ValueError(f"expected {_TYPE_NAMES[expected]}, got {_shown(value)}")
+        if expected in (int, float) and value != value:
+            raise ValueError("expected a number, got NaN")
+        return value
+
+    return hook
+
+
+def _enum_hook(value: Any, cls: type[enum.StrEnum]) -> enum.StrEnum:
+    allowed = [member.value for member in cls]
+    if value not in allowed:
+        raise ValueError(f"expected one of {', '.join(map(str, allowed))}; got {_shown(value)}")
+    return cls(value)
+
+
+def _sequence_hook(value: Any, hint: Any) -> tuple[Any, ...]:
+    """Lists become tuples; where strings are listed, one string alone will do."""
+    item = typing.get_args(hint)[0]
+    if isinstance(value, str) and issubclass(item, str):
+        value = [value]
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"expected a list, got {_shown(value)}")
+    return tuple(_converter.structure(each, item) for each in value)
+
+
+def _optional_hook(value: Any, hint: Any) -> Any:
+    (inner,) = [arg for arg in typing.get_args(hint) if arg is not types.NoneType]
+    return None if value is None else _converter.structure(value, inner)
+
+
+def _is_tuple(hint: Any) -> bool:
+    origin: object = typing.get_origin(hint)
+    return origin is tuple
+
+
+def _is_optional(hint: Any) -> bool:
+    return isinstance(hint, types.UnionType) and types.NoneType in typing.get_args(hint)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _names(cls: type[Any]) -> dict[str, Any]:
+    fields = attrs.fields(cast("type[attrs.AttrsInstance]", cls))
+    return {f.name: override(rename=camel_case(f.name)) for f in fields}
+
+
+def _class_structure(cls: type[Any]) -> Any:
+    attrs.resolve_types(cls)
+    from_mapping = make_dict_structure_fn(cls, _converter, _cattrs_forbid_extra_keys=True, **_names(cls))
+
+    def hook(value: Any, hint: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise ValueError(f"expected an object, got {_shown(value)}")
+        return from_mapping(value, hint)
+
+    return hook
+
+
+def _class_unstructure(cls: type[Any]) -> Any:
+    attrs.resolve_types(cls)
+    return make_dict_unstructure_fn(cls, _converter, **_names(cls))
+
+
+_converter = cattrs.Converter(unstruct_collection_overrides={tuple: list})
+for _primitive in (bool, int, float, str):
+    _converter.register_structure_hook(_primitive, _strict(_primitive))
+_converter.register_structure_hook(enum.StrEnum, _enum_hook)
+_converter.register_structure_hook_func(_is_tuple, _sequence_hook)
+_converter.register_structure_hook_func(_is_optional, _optional_hook)
+_converter.register_structure_hook_factory(attrs.has, _class_structure)
+_converter.register_unstructure_hook_factory(attrs.has, _class_unstructure)
+_converter.register_unstructure_hook(datetime.datetime, lambda moment: moment.isoformat())
+_converter.register_unstructure_hook(enum.StrEnum, lambda member: member.value)
