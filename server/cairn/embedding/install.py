@@ -1,0 +1,129 @@
+"""Installing a model: the default one, or a folder of the user's. Tried out before it is put in place.
+
+An installed model is described by `model_files`, written through `staging`; this module joins the steps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import numpy as np
+
+from cairn.config import EmbeddingSettings
+from cairn.embedding import model_files
+from cairn.embedding.default_model import prepare_default
+from cairn.embedding.embedder import load_embedder
+from cairn.embedding.model_files import DEFAULT_NAME, GRAPH_FILE, TOKENIZER_FILE, InstalledModel
+from cairn.embedding.staging import put_in_place, staging_folder
+from cairn.errors import ModelError
+
+# float32 rows that a graph has scaled itself are off by some 1e-7.
+_UNIT_TOLERANCE = 1e-3
+
+
+def install_default(report: Callable[[str], None]) -> InstalledModel:
+    """Install the default model, unless it is there and intact, and make it the active one.
+
+    `report` gets a line to show at each slow step. Raises ModelError with a remedy, having changed nothing.
+    """
+    # Before anything is locked or written, so that an installation made by another user can be used.
+    model = _intact_default()
+    if model is not None and model_files.active_name() == DEFAULT_NAME:
+        return model
+    with staging_folder(report) as staging:
+        # Once more: another installation may have ended just now.
+        model = _intact_default() or _finish(prepare_default(staging, report), report)
+        model_files.activate(DEFAULT_NAME)
+        return model
+
+
+def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledModel:
+    """Install a copy of the user's model in `folder` and make it the active one.
+
+    The folder holds `model.onnx` (and its `model.onnx*` data files) and `tokenizer.json`. An optional
+    `cairn-model.toml` may set any field of `InstalledModel`; without it the name is the folder's and the
+    dimension what the graph returns. Raises ModelError with a remedy, having changed nothing.
+    """
+    for name in (GRAPH_FILE, TOKENIZER_FILE):
+        if not (folder / name).is_file():
+            raise ModelError(
+                f"{folder} has no {name}. Give a folder that holds {GRAPH_FILE} and {TOKENIZER_FILE}."
+            )
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name)
+    model = model_files.describe(InstalledModel(name, folder))
+    model_files.check_name(model.name)
+    with staging_folder(report) as staging:
+        report(f"Copying and checking {model.name}")
+        copy = staging / "model"
+        copy.mkdir()
+        for source in (*folder.glob(f"{GRAPH_FILE}*"), folder / TOKENIZER_FILE):
+            shutil.copyfile(source, copy / source.name)
+        model = _finish(attrs.evolve(model, folder=copy), report)
+        model_files.activate(model.name)
+        return model
+
+
+def _finish(model: InstalledModel, report: Callable[[str], None]) -> InstalledModel:
+    """Try `model`, complete its description and rename its folder into place."""
+    model = attrs.evolve(model, dimension=_tried_dimension(model))
+    model = attrs.evolve(model, sha256=_fingerprint(model))
+    model_files.write_description(model)
+    model = attrs.evolve(model, folder=put_in_place(model.folder, model.name))
+    report(f"Installed {model.id}")
+    return model
+
+
+def _tried_dimension(model: InstalledModel) -> int:
+    """Embed a short text and one of the greatest length; returns the numbers per vector.
+
+    Raises ModelError if that fails or does not agree with the description.
+    """
+    advice = "Check the folder's files and its cairn-model.toml."
+    embedder = load_embedder(model, EmbeddingSettings())
+    # onnxruntime raises its own, undocumented types.
+    try:
+        vectors = np.stack([embedder.embed_query(text) for text in ("sample", "sample " * model.max_tokens)])
+    except Exception as problem:
+        raise ModelError(f"The model {model.name} fails on a sample text: {problem}\n{advice}") from problem
+    if vectors.ndim != 2 or not np.isfinite(vectors).all():
+        raise ModelError(f"The model {model.name} does not return one vector of numbers per text. {advice}")
+    dimension: int = vectors.shape[1]
+    if model.dimension not in (0, dimension):
+        raise ModelError(
+            f"The model {model.name} returns {dimension} numbers per vector, its description says"
+            f" {model.dimension}. {advice}"
+        )
+    if np.abs(np.linalg.norm(vectors, axis=1) - 1).max() > _UNIT_TOLERANCE:
+        raise ModelError(
+            f"The vectors of {model.name} do not have unit length."
+            " Remove `normalize = false` from its cairn-model.toml."
+        )
+    return dimension
+
+
+def _intact_default() -> InstalledModel | None:
+    """The default model, if its folder is complete and holds what was installed, byte for byte."""
+    folder = model_files.models_dir() / DEFAULT_NAME
+    if not folder.is_dir():
+        return None
+    try:
+        model = model_files.read_model(folder)
+        return model if model.sha256 == _fingerprint(model) else None
+    except (ModelError, OSError):
+        # Whatever is wrong with it, a new installation sets it right or says why it cannot.
+        return None
+
+
+def _fingerprint(model: InstalledModel) -> str:
+    """SHA-256, in hex, over all that decides the vectors: the files, and how they are used."""
+    use = (model.max_tokens, model.pooling.value, model.normalize, model.query_prefix, model.text_prefix)
+    digest = hashlib.sha256(repr(use).encode())
+    for path in (*sorted(model.folder.glob(f"{GRAPH_FILE}*")), model.folder / TOKENIZER_FILE):
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()

@@ -1,0 +1,192 @@
+"""What vectors the default model gives: the original's, whatever the batch, the thread or the text."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cairn.config import EmbeddingSettings
+from cairn.embedding import Embedder, EmbeddingStoppedError, InstalledModel, load_embedder
+from cairn.errors import ModelError
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "data/embedding/reference.json").read_text("utf-8"))[
+    "entries"
+]
+TEXTS = [entry["text"] for entry in REFERENCE]
+
+
+@pytest.mark.parametrize("entry", REFERENCE, ids=lambda entry: entry["name"])
+def test_vectors_agree_with_the_original_implementation(embedder: Embedder, entry: dict[str, Any]) -> None:
+    expected = np.frombuffer(base64.b64decode(entry["float32"]), "<f4")
+    assert embedder.embed([entry["text"]], max_tokens=256)[0] @ expected >= 0.999
+    assert embedder.embed_query(entry["text"]) @ expected >= 0.999
+
+
+def test_vectors_do_not_depend_on_order_or_on_the_rest_of_the_batch(embedder: Embedder) -> None:
+    together = embedder.embed(TEXTS, 256)
+    backwards = embedder.embed(TEXTS[::-1], 256)[::-1]
+    for text, first, second in zip(TEXTS, together, backwards, strict=True):
+        alone = embedder.embed([text], 256)[0]
+        assert first @ alone >= 0.9999
+        assert second @ alone >= 0.9999
+
+
+def test_rows_are_contiguous_float32_of_unit_length(embedder: Embedder) -> None:
+    vectors = embedder.embed(TEXTS * 3, 64)
+    assert vectors.shape == (3 * len(TEXTS), embedder.dimension) == (3 * len(TEXTS), 384)
+    assert vectors.dtype == np.float32
+    assert vectors.flags.c_contiguous
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_no_texts_give_no_rows(embedder: Embedder) -> None:
+    assert embedder.embed([], 64).shape == (0, 384)
+
+
+def test_only_the_first_tokens_count(embedder: Embedder) -> None:
+    words = " ".join(["index"] * 30)
+    vectors = embedder.embed([words, words + " zebra", "zebra " + words], max_tokens=32)
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-6)
+    assert vectors[0] @ vectors[2] < 0.99
+    longer = embedder.embed([words, words + " zebra"], max_tokens=33)
+    assert longer[0] @ longer[1] < 0.99
+
+
+def test_the_models_own_limit_is_never_exceeded(embedder: Embedder) -> None:
+    long = "word " * 5_000
+    np.testing.assert_allclose(embedder.embed([long], 100_000), embedder.embed([long], 256), atol=1e-6)
+
+
+def test_tokens_are_counted_over_the_whole_text(embedder: Embedder) -> None:
+    embedder.embed(["one two three"], max_tokens=3)
+    assert embedder.count_tokens("one two three") == 3
+    assert embedder.count_tokens("word " * 3_000) == 3_000
+    assert embedder.count_tokens("") == 0
+
+
+# Hypothesis's own text has next to no lone surrogates, whatever categories it is given.
+ANY_TEXT = st.lists(st.characters() | st.integers(0xD800, 0xDFFF).map(chr), max_size=60).map("".join)
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts=st.lists(ANY_TEXT, min_size=1, max_size=3))
+def test_any_text_has_a_vector(embedder: Embedder, texts: list[str]) -> None:
+    vectors = embedder.embed(texts, 32)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert all(embedder.count_tokens(text) >= 0 for text in texts)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "fine \udcff not", "\ude00\ud83d"])
+def test_lone_surrogates_do_no_harm(embedder: Embedder, text: str) -> None:
+    assert np.isfinite(embedder.embed_query(text)).all()
+    assert embedder.count_tokens(text) >= 0
+
+
+def test_queries_from_other_threads_do_not_disturb_a_running_batch(embedder: Embedder) -> None:
+    expected = embedder.embed(TEXTS, 48)
+    expected_queries = [embedder.embed_query(text) for text in TEXTS]
+    differences: list[float] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.is_set():
+            for text, vector in zip(TEXTS, expected_queries, strict=True):
+                differences.append(float(np.abs(embedder.embed_query(text) - vector).max()))
+                embedder.count_tokens(text)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(3):
+            np.testing.assert_allclose(embedder.embed(TEXTS, 48), expected, atol=1e-5)
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert differences
+    assert max(differences) < 1e-5
+
+
+def test_stop_is_asked_between_batches(default_model: InstalledModel) -> None:
+    small_batches = load_embedder(default_model, EmbeddingSettings(batch_size=2))
+    answers = iter([False, False, True])
+    with pytest.raises(EmbeddingStoppedError):
+        small_batches.embed(["text"] * 20, 16, stop=lambda: next(answers))
+    assert next(answers, "asked three times") == "asked three times"
+
+
+def test_prefixes_are_put_before_texts_and_queries(default_model: InstalledModel, embedder: Embedder) -> None:
+    prefixed = load_embedder(
+        attrs.evolve(default_model, query_prefix="query: ", text_prefix="passage: "), EmbeddingSettings()
+    )
+    np.testing.assert_allclose(prefixed.embed_query("tea"), embedder.embed_query("query: tea"), atol=1e-6)
+    np.testing.assert_allclose(prefixed.embed(["tea"], 64), embedder.embed(["passage: tea"], 64), atol=1e-6)
+
+
+@pytest.mark.parametrize("damaged", ["model.onnx", "tokenizer.json"])
+def test_a_damaged_file_is_an_error_with_a_remedy(
+    default_model: InstalledModel, tmp_path: Path, damaged: str
+) -> None:
+    for name in ("model.onnx", "tokenizer.json"):
+        content = (default_model.folder / name).read_bytes()
+        (tmp_path / name).write_bytes(content[: len(content) // 2] if name == damaged else content)
+    with pytest.raises(ModelError, match="cairn model install"):
+        load_embedder(attrs.evolve(default_model, folder=tmp_path), EmbeddingSettings())
+
+
+def run_python(code: str) -> str:
+    """Standard output of `code` in a new interpreter."""
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_importing_the_package_loads_no_model_library() -> None:
+    heavy = {"onnxruntime", "tokenizers", "onnx", "safetensors", "huggingface_hub"}
+    loaded = run_python("import sys, cairn.embedding; print(*{name.split('.')[0] for name in sys.modules})")
+    assert "cairn" in loaded.split()
+    assert not heavy & set(loaded.split())
+
+
+def test_embedding_starts_no_threads(default_model: InstalledModel) -> None:
+    threads = run_python(
+        "import psutil, onnxruntime, tokenizers\n"
+        "from cairn.config import EmbeddingSettings\n"
+        "from cairn.embedding import find_model, load_embedder\n"
+        "before = psutil.Process().num_threads()\n"
+        "embedder = load_embedder(find_model(), EmbeddingSettings())\n"
+        "embedder.embed(['some text'] * 40, 32)\n"
+        "print(before, psutil.Process().num_threads())\n"
+    )
+    before, after = threads.split()
+    assert before == after
+
+
+def test_an_installed_model_needs_no_network(default_model: InstalledModel) -> None:
+    output = run_python(
+        "import socket\n"
+        "def refuse(*args, **kwargs): raise AssertionError('network')\n"
+        "socket.socket = socket.create_connection = socket.getaddrinfo = refuse\n"
+        "from cairn.config import EmbeddingSettings\n"
+        "from cairn.embedding import find_model, install_default, load_embedder\n"
+        "assert install_default(print).id == find_model().id\n"
+        "print(load_embedder(find_model(), EmbeddingSettings()).embed(['tea'], 16).shape)\n"
+    )
+    assert output.strip() == "(1, 384)"
+
+
+def test_queries_embedded_together_are_as_if_alone(embedder: Embedder) -> None:
+    texts = ["routing", "how are sessions signed and stored in a cookie"]
+    together = embedder.embed_queries(texts)
+    alone = np.stack([embedder.embed_query(text) for text in texts])
+    assert np.allclose(together, alone, atol=1e-5)

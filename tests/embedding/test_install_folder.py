@@ -1,0 +1,153 @@
+"""Installing a user's own model: any graph and tokenizer that work, and nothing that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+
+from cairn.config import EmbeddingSettings
+from cairn.embedding import find_model, install_folder, load_embedder
+from cairn.embedding.model_files import models_dir
+from cairn.errors import ModelError
+
+WORDS = ["<pad>", "?", "red", "green", "blue", "ask:"]
+VECTORS = np.array([[9, 9, 9], [0, 0, 5], [3, 0, 0], [0, 4, 0], [1, 1, 1], [0, 0, 2]], np.float32)
+
+FolderMaker = Callable[..., Path]
+
+
+@pytest.fixture
+def make_folder(tmp_path: Path) -> FolderMaker:
+    """Makes a model folder: each word has a vector in `VECTORS`; there are no special tokens."""
+
+    def make(name: str = "colours", description: str = "", pooled: bool = False, scale: float = 1) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        nodes = [helper.make_node("Gather", ["table", "input_ids"], ["tokens"])]
+        table = [numpy_helper.from_array(VECTORS * np.float32(scale), "table")]
+        shape: list[str | int] = ["batch", "sequence", 3]
+        if pooled:
+            nodes.append(helper.make_node("ReduceMean", ["tokens", "axis"], ["sentence"], keepdims=0))
+            table.append(numpy_helper.from_array(np.array([1]), "axis"))
+            shape = ["batch", 3]
+        graph = helper.make_graph(
+            nodes,
+            "colours",
+            [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "sequence"])],
+            [helper.make_tensor_value_info("sentence" if pooled else "tokens", TensorProto.FLOAT, shape)],
+            table,
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+        onnx.save(model, folder / "model.onnx")
+        tokenizer = Tokenizer(WordLevel({word: number for number, word in enumerate(WORDS)}, "?"))
+        tokenizer.pre_tokenizer = WhitespaceSplit()
+        tokenizer.save(str(folder / "tokenizer.json"))
+        if description:
+            (folder / "cairn-model.toml").write_text(description, encoding="utf-8")
+        return folder
+
+    return make
+
+
+def quiet(line: str) -> None:
+    """A report that nobody reads."""
+
+
+@pytest.mark.parametrize(
+    ("description", "pooled", "expected"),
+    [
+        ("", False, [0.6, 0.8, 0]),
+        ('pooling = "mean"', False, [0.6, 0.8, 0]),
+        ('pooling = "cls"', False, [1, 0, 0]),
+        ("", True, [0.6, 0.8, 0]),
+        ('pooling = "none"\ndimension = 3', True, [0.6, 0.8, 0]),
+    ],
+)
+def test_the_description_or_the_graph_decides_the_pooling(
+    data_dir: Path, make_folder: FolderMaker, description: str, pooled: bool, expected: list[float]
+) -> None:
+    model = install_folder(make_folder(description=description, pooled=pooled), quiet)
+    assert (model.name, model.dimension) == ("colours", 3)
+    vectors = load_embedder(model, EmbeddingSettings()).embed(["red green", "blue"], 64)
+    np.testing.assert_allclose(vectors, [expected, np.full(3, 3**-0.5)], atol=1e-6)
+
+
+def test_padding_does_not_count_in_the_mean(data_dir: Path, make_folder: FolderMaker) -> None:
+    embedder = load_embedder(install_folder(make_folder(), quiet), EmbeddingSettings())
+    vectors = embedder.embed(["red", "green green green green"], 64)
+    np.testing.assert_allclose(vectors, [[1, 0, 0], [0, 1, 0]], atol=1e-6)
+
+
+def test_an_empty_text_has_a_vector_even_without_special_tokens(
+    data_dir: Path, make_folder: FolderMaker
+) -> None:
+    embedder = load_embedder(install_folder(make_folder(), quiet), EmbeddingSettings())
+    np.testing.assert_allclose(np.linalg.norm(embedder.embed(["", "red"], 64), axis=1), 1, atol=1e-6)
+
+
+def test_the_installed_model_is_a_copy_that_becomes_the_active_one(
+    data_dir: Path, make_folder: FolderMaker
+) -> None:
+    source = make_folder(description='name = "my-model"\nquery_prefix = "ask: "')
+    installed = install_folder(source, quiet)
+    for file in source.iterdir():
+        file.unlink()
+    model = find_model()
+    assert model == installed
+    assert model.folder == data_dir / "models" / "my-model"
+    query = load_embedder(model, EmbeddingSettings()).embed_query("red")
+    np.testing.assert_allclose(query, np.array([3, 0, 2]) / 13**0.5, atol=1e-6)
+
+
+def test_what_changes_the_vectors_changes_the_id(data_dir: Path, make_folder: FolderMaker) -> None:
+    named = 'name = "same"\n'
+    ids = [
+        install_folder(make_folder("a", named), quiet).id,
+        install_folder(make_folder("b", named + 'text_prefix = "ask: "'), quiet).id,
+        install_folder(make_folder("c", named, scale=2), quiet).id,
+        install_folder(make_folder("d", named), quiet).id,
+    ]
+    assert ids[0] == ids[3]
+    assert len(set(ids)) == 3
+    assert [folder.name for folder in models_dir().iterdir() if folder.is_dir()] == ["same"]
+
+
+@pytest.mark.parametrize(
+    ("description", "problem"),
+    [
+        ("dimension = 4", "returns 3 numbers per vector, its description says 4"),
+        ('pooling = "none"', "no output of 2 dimensions"),
+        ("normalize = false", "do not have unit length"),
+        ('name = "../colours"', "is no model name"),
+        ('pooling = "sum"', "pooling: expected one of"),
+        ("dimension", "cannot be read"),
+    ],
+)
+def test_a_description_that_does_not_fit_is_refused_and_the_active_model_stays(
+    data_dir: Path, make_folder: FolderMaker, description: str, problem: str
+) -> None:
+    before = install_folder(make_folder("good"), quiet)
+    with pytest.raises(ModelError, match=problem):
+        install_folder(make_folder("bad", description), quiet)
+    assert find_model() == before
+    assert [folder.name for folder in models_dir().iterdir() if folder.is_dir()] == ["good"]
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_missing_and_damaged_files_are_refused(data_dir: Path, make_folder: FolderMaker, name: str) -> None:
+    folder = make_folder()
+    (folder / name).write_bytes(b"\x08 not a model")
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        install_folder(folder, quiet)
+    (folder / name).unlink()
+    with pytest.raises(ModelError, match=f"has no {name}"):
+        install_folder(folder, quiet)
+    assert find_model() is None

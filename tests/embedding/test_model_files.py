@@ -1,0 +1,81 @@
+"""Finding the model: none, the right one, or an error that says what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cairn.embedding import find_model
+from cairn.embedding.model_files import InstalledModel, activate, models_dir, write_description
+from cairn.errors import ModelError
+
+
+def complete(name: str, digest: str = "0123456789abcdef") -> InstalledModel:
+    """A folder that looks complete to someone who does not load it."""
+    folder = models_dir() / name
+    folder.mkdir(parents=True)
+    (folder / "model.onnx").touch()
+    (folder / "tokenizer.json").touch()
+    model = InstalledModel(name, folder, dimension=8, query_prefix='say "hi" \\ ü\x7f\n', sha256=digest)
+    write_description(model)
+    return model
+
+
+def test_without_any_model_there_is_none(data_dir: Path) -> None:
+    assert find_model() is None
+    assert not data_dir.exists()
+
+
+def test_a_model_is_read_as_it_was_described(data_dir: Path) -> None:
+    model = complete("all-MiniLM-L6-v2")
+    assert find_model() == model
+    assert model.id == "all-MiniLM-L6-v2@0123456789ab"
+
+
+def test_the_active_model_is_found_and_the_settings_win_over_it(data_dir: Path) -> None:
+    first, second = complete("first"), complete("second")
+    activate("first")
+    assert find_model() == first
+    assert find_model("second") == second
+
+
+@pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json", "cairn-model.toml"])
+def test_a_missing_file_is_an_error_with_a_remedy(data_dir: Path, missing: str) -> None:
+    (complete("all-MiniLM-L6-v2").folder / missing).unlink()
+    with pytest.raises(ModelError, match=rf"lacks {missing}.*cairn model install`"):
+        find_model()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("dimension = ", "cannot be read"),
+        ("\x00", "cannot be read"),
+        ('dimension = "384"', "dimension: expected a whole number"),
+        ('pooling = "max"', "pooling: expected one of auto, mean, cls, none"),
+        ("normalise = true", "did you mean normalize"),
+        ("dimension = 384", "incomplete"),
+    ],
+)
+def test_a_bad_description_is_an_error_with_a_remedy(data_dir: Path, text: str, problem: str) -> None:
+    (complete("mine").folder / "cairn-model.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ModelError, match=rf"{problem}(.|\n)*cairn model install FOLDER`"):
+        find_model("mine")
+
+
+def test_a_model_that_was_asked_for_must_be_there(data_dir: Path) -> None:
+    complete("all-MiniLM-L6-v2")
+    with pytest.raises(ModelError, match="absent is not installed"):
+        find_model("absent")
+    activate("removed")
+    with pytest.raises(ModelError, match="removed is not installed"):
+        find_model()
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "/etc", "a/b", "a\\b", "..", ".install.lock", "C:x", ""])
+def test_a_name_cannot_lead_out_of_the_models_folder(data_dir: Path, name: str) -> None:
+    complete("all-MiniLM-L6-v2")
+    activate(name or "..")
+    with pytest.raises(ModelError, match="is no model name"):
+        find_model(name)
