@@ -1,0 +1,1 @@
+"""Which files there are: ignore rules, scanning, watching, collections."""

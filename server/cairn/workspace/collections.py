@@ -1,0 +1,140 @@
+"""Collections are found, not configured: a file belongs to its nearest project and to one of five kinds."""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import Any
+from xml.etree import ElementTree
+
+from attrs import field, frozen
+
+from cairn.workspace.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES, detect_language
+
+
+class FileKind(enum.StrEnum):
+    """What a file is for; the last part of its collection's name."""
+
+    SOURCE = "source"
+    DOCS = "docs"
+    TESTS = "tests"
+    CONFIG = "config"
+    EXAMPLES = "examples"
+
+
+TAGS: dict[FileKind, tuple[str, ...]] = {
+    FileKind.SOURCE: ("code",),
+    FileKind.DOCS: ("documentation",),
+    FileKind.TESTS: ("code", "tests"),
+    FileKind.CONFIG: ("configuration",),
+    FileKind.EXAMPLES: ("code", "examples"),
+}
+"""S1 scores the tags `documentation`, `code` and `api`."""
+
+_TEST_DIRECTORIES = frozenset({"test", "tests", "__tests__", "spec", "specs", "testing", "testdata", "e2e"})
+_TEST_FILE = re.compile(
+    r"^(test_.*|.*_test|.*_spec|.*\.(test|spec)|.*Tests?|.*TestCase|conftest)\.[A-Za-z0-9]+$"
+)
+_EXAMPLE_DIRECTORIES = frozenset(
+    {"example", "examples", "sample", "samples", "demo", "demos", "benchmark", "benchmarks", "docs_src"}
+)
+_DOCS_DIRECTORIES = frozenset({"doc", "docs", "documentation", "wiki", "website"})
+MANIFESTS = (
+    "pyproject.toml",
+    "setup.cfg",
+    "package.json",
+    "Cargo.toml",
+    "go.mod",
+    "pom.xml",
+    "composer.json",
+)
+"""Files that make their directory a project; where a directory has several, the first names it."""
+
+
+def file_kind(path: str) -> FileKind:
+    """The kind of the file at `path` (relative, with `/`), judged by its directories and its name alone."""
+    *directories, name = path.split("/")
+    lowered = {directory.lower() for directory in directories}
+    language = detect_language(path)
+    if lowered & _TEST_DIRECTORIES or _TEST_FILE.match(name):
+        return FileKind.TESTS
+    if lowered & _EXAMPLE_DIRECTORIES:
+        return FileKind.EXAMPLES
+    if language in PROSE_LANGUAGES:
+        return FileKind.DOCS
+    if language in CONFIG_LANGUAGES:
+        return FileKind.CONFIG
+    return FileKind.DOCS if lowered & _DOCS_DIRECTORIES else FileKind.SOURCE
+
+
+@frozen
+class Projects:
+    """The projects of a workspace folder: directory (relative, "" for the root) → name."""
+
+    names: dict[str, str] = field(factory=dict)
+
+    def collection(self, path: str) -> str:
+        """`<project>-<kind>` for the file at `path`."""
+        directory = str(PurePosixPath(path).parent)
+        while directory not in self.names and directory not in ("", "."):
+            directory = str(PurePosixPath(directory).parent)
+        return f"{self.names.get('' if directory == '.' else directory, 'workspace')}-{file_kind(path)}"
+
+
+def find_projects(root: Path, paths: Iterable[str]) -> Projects:
+    """The projects whose manifests are among `paths`. The root is always a project, named by its folder."""
+    names = {"": root.name or "workspace"}
+    rank: dict[str, int] = {}
+    for path in paths:
+        directory, _, name = path.rpartition("/")
+        if name in MANIFESTS and MANIFESTS.index(name) < rank.get(directory, len(MANIFESTS)):
+            # A manifest without a name (a virtual workspace, tool settings) makes no project.
+            project = _manifest_name(root / path)
+            if project:
+                names[directory] = re.sub(r"[^A-Za-z0-9._-]+", "-", project).strip("-")
+                rank[directory] = MANIFESTS.index(name)
+    return Projects(names)
+
+
+def _manifest_name(path: Path) -> str:
+    """The project's own name without an organisation, "" where the manifest has none or cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        name = _READERS[path.suffix if path.name != "go.mod" else "go.mod"](text)
+    except (OSError, ValueError, AttributeError, TypeError, ElementTree.ParseError):
+        return ""
+    return name.rstrip("/").rpartition("/")[2] if isinstance(name, str) else ""
+
+
+def _toml_name(text: str) -> Any:
+    data = tomllib.loads(text)
+    poetry = data.get("tool", {}).get("poetry", {})
+    return (data.get("project") or data.get("package") or poetry).get("name", "")
+
+
+def _cfg_name(text: str) -> str:
+    match = re.search(r"^\[metadata\][^\[]*?^name\s*=\s*(\S+)", text, re.MULTILINE)
+    return match[1] if match else ""
+
+
+def _go_name(text: str) -> str:
+    match = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
+    return re.sub(r"/v\d+$", "", match[1]) if match else ""
+
+
+def _pom_name(text: str) -> str:
+    root = ElementTree.fromstring(text)
+    return (root.findtext("{*}artifactId") or "").strip()
+
+
+_READERS = {
+    ".toml": _toml_name,
+    ".json": lambda text: json.loads(text).get("name", ""),
+    ".cfg": _cfg_name,
+    ".xml": _pom_name,
+    "go.mod": _go_name,
+}

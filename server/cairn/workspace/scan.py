@@ -1,0 +1,96 @@
+"""Walks a workspace folder and reads its files."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from attrs import field, frozen
+
+from cairn.workspace.rules import FileRules
+
+_SNIFFED_BYTES = 8_000
+"""Git looks at as many bytes for a NUL to tell binary from text."""
+
+
+@frozen
+class FileEntry:
+    """A file that is to be indexed, as the directory listing shows it."""
+
+    path: str
+    """Relative to the folder, with `/`."""
+    size: int
+    mtime_ns: int
+
+
+@frozen
+class ScanReport:
+    """What a scan passed over; filled while it runs."""
+
+    skipped: Counter[str] = field(factory=Counter)
+    """Number of files and directories by deciding rule."""
+    unreadable: list[str] = field(factory=list)
+    """Paths that could not be listed, with the system's reason."""
+
+
+def scan(
+    root: Path,
+    rules: FileRules,
+    report: ScanReport,
+    below: str = "",
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[FileEntry]:
+    """Every file under `root / below` that the rules admit, shallow files before deep ones.
+
+    Links are not followed, so a loop of links cannot trap the walk. Ends early once `stop()` is true.
+    """
+    level = [below]
+    while level:
+        deeper: list[str] = []
+        for directory in level:
+            if stop():
+                return
+            try:
+                entries = sorted(os.scandir(root / directory), key=lambda entry: entry.name)
+            except OSError as problem:
+                report.unreadable.append(f"{directory or '.'}: {problem.strerror or problem}")
+                continue
+            for entry in entries:
+                path = f"{directory}/{entry.name}" if directory else entry.name
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        decision = rules.decide_directory(path)
+                        if decision.indexed:
+                            deeper.append(path)
+                    else:
+                        status = entry.stat(follow_symlinks=False)
+                        decision = rules.decide_file(path, status)
+                        if decision.indexed:
+                            yield FileEntry(path, status.st_size, status.st_mtime_ns)
+                except OSError as problem:  # removed or locked between listing and asking
+                    report.unreadable.append(f"{path}: {problem.strerror or problem}")
+                    continue
+                if not decision.indexed:
+                    report.skipped[decision.rule] += 1
+        level = deeper
+
+
+def read_text(path: Path) -> str | None:
+    """The file's text, or None for a binary file. Line ends stay as they are.
+
+    Text that is not valid UTF-8 is read as Latin-1, which keeps every byte and so every line where it is.
+    Raises OSError.
+    """
+    data = path.read_bytes()
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+        if data.startswith(mark):
+            return data.decode(encoding, errors="replace")
+    if b"\0" in data[:_SNIFFED_BYTES]:
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
