@@ -47,7 +47,7 @@ class EmbeddingSettings:
 
     enabled: bool = True
     threads: int = 1
-    """Threads of one model call. Two collapse under load on small machines (docs/DESIGN.md)."""
+    """Threads of one model call. Two collapse under load on small machines (docs/design.md)."""
     batch_size: int = 16
     """Texts per model call while indexing; larger batches did not help."""
     code_tokens: int = 64

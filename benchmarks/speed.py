@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""How fast the real daemon indexes and answers, driven over LSP as an editor drives it.
+
+    python benchmarks/speed.py FOLDER [--output results.json]
+
+Prints, for a cold index: milliseconds to the answer of `initialize`, to the first keyword answer and to
+`ready`; files and chunks per second; then search p50 and p95 in ms, measured at the client with everything warm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import datetime
+import json
+import math
+import os
+import platform
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.client import BaseLanguageClient
+
+from cairn import __version__
+from cairn.paths import data_dir
+
+QUERIES = (
+    "how does routing work", "where are errors handled", "parse configuration file", "open a connection",
+    "encode response body as json", "session cookie", "register a callback", "timeout", "close the client",
+    "test client", "url parsing", "stream upload", "authentication header", "decode content", "logging",
+)  # fmt: skip
+ROUNDS = 10
+POLL_SECONDS = 0.1
+
+
+async def measure(folder: Path) -> dict[str, Any]:
+    """All figures for `folder`, with an index made from nothing."""
+    client = BaseLanguageClient("benchmark", __version__)
+    client.feature("cairn/statusChanged")(lambda params: None)
+    started = time.perf_counter()
+    await client.start_io(sys.executable, "-m", "cairn", "lsp")
+
+    async def ask(method: str, params: dict[str, Any]) -> Any:
+        return await client.protocol.send_request_async(method, params)
+
+    def since_start() -> float:
+        return round((time.perf_counter() - started) * 1000, 1)
+
+    sent = time.perf_counter()
+    await client.initialize_async(
+        types.InitializeParams(
+            capabilities=types.ClientCapabilities(),
+            process_id=os.getpid(),
+            workspace_folders=[types.WorkspaceFolder(folder.as_uri(), folder.name)],
+        )
+    )
+    figures: dict[str, Any] = {"initialize_ms": round((time.perf_counter() - sent) * 1000, 1)}
+    client.initialized(types.InitializedParams())
+    while not (await ask("cairn/search", {"query": QUERIES[0]})).results:
+        await asyncio.sleep(POLL_SECONDS)
+    figures["first_keyword_answer_ms"] = since_start()
+    keywords_ms = None
+    while (status := await ask("cairn/status", {})).state != "ready":
+        if keywords_ms is None and status.files.total and status.files.indexed == status.files.total:
+            keywords_ms = since_start()
+        await asyncio.sleep(POLL_SECONDS)
+    figures["all_files_indexed_ms"] = keywords_ms or since_start()
+    figures["ready_ms"] = since_start()
+    indexing = figures["all_files_indexed_ms"] / 1000
+    figures |= {"files": status.files.indexed, "chunks": status.chunks}
+    figures["files_per_s"] = round(status.files.indexed / indexing, 1)
+    figures["chunks_per_s"] = round(status.chunks / indexing, 1)
+    embedding = max(figures["ready_ms"] / 1000 - indexing, 1e-3)
+    figures["vectors_per_s"] = round(status.embedded / embedding, 1)
+    durations = []
+    for _ in range(ROUNDS):
+        for query in QUERIES:
+            began = time.perf_counter()
+            await ask("cairn/search", {"query": query})
+            durations.append((time.perf_counter() - began) * 1000)
+    durations.sort()
+    for share in (50, 95):
+        figures[f"search_p{share}_ms"] = round(durations[math.ceil(share / 100 * len(durations)) - 1], 1)
+    figures["rss_mib"] = round((await ask("cairn/status", {})).memory / 2**20)
+    await client.shutdown_async(None)
+    client.exit(None)
+    await client.stop()
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--output", type=Path, help="also write the figures here, with their conditions")
+    options = parser.parse_args()
+    real = data_dir()
+    with tempfile.TemporaryDirectory() as fresh:
+        os.environ["CAIRN_DATA_DIR"] = fresh
+        # The model and the grammars are unpacked once a machine, not once a workspace.
+        for shared in ("models", "grammars"):
+            (real / shared).mkdir(parents=True, exist_ok=True)
+            (Path(fresh) / shared).symlink_to(real / shared, target_is_directory=True)
+        figures = asyncio.run(measure(options.folder.resolve()))
+    for name, value in figures.items():
+        print(f"{name:<26} {value}")
+    if options.output:
+        conditions = {
+            "corpus": options.folder.resolve().name,
+            "date": datetime.date.today().isoformat(),
+            "cairn": __version__,
+            "python": platform.python_version(),
+            "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        }
+        options.output.write_text(json.dumps({"conditions": conditions, "figures": figures}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

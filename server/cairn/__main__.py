@@ -1,0 +1,5 @@
+"""`python -m cairn`."""
+
+from cairn.cli import main
+
+main()

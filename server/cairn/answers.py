@@ -1,0 +1,137 @@
+"""Turns what retrieval and discovery found into the protocol's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cairn import protocol
+from cairn.discovery.model import AnswerPlan, Bullet, DiscoveryMetrics, ScoredChunk
+from cairn.index.reader import IndexReader, StoredChunk
+from cairn.retrieval.query import Query
+from cairn.retrieval.search import Ranked
+from cairn.retrieval.verdict import Verdict, matched_terms
+from cairn.workspace.languages import detect_language
+
+UriOf = Callable[[int, str], tuple[str, str]]
+"""From a folder's number and a path in it to the URIs of the folder and the file."""
+
+
+def search_results(
+    ranked: Sequence[Ranked],
+    query: Query,
+    readers: Sequence[IndexReader],
+    uri_of: UriOf,
+    context: int,
+    explain: bool,
+) -> tuple[protocol.SearchResult, ...]:
+    """The results as shown, each with `context` chunks before and after it."""
+    return tuple(_search_result(r, query, readers[r.folder], uri_of, context, explain) for r in ranked)
+
+
+def _search_result(
+    ranked: Ranked, query: Query, reader: IndexReader, uri_of: UriOf, context: int, explain: bool
+) -> protocol.SearchResult:
+    stored, chunk = ranked.stored, ranked.stored.chunk
+    folder_uri, uri = uri_of(ranked.folder, stored.path)
+    around = reader.around(stored.path, chunk.position, context) if context else []
+    before = [other.chunk.text for other in around if other.chunk.position < chunk.position]
+    after = [other.chunk.text for other in around if other.chunk.position > chunk.position]
+    return protocol.SearchResult(
+        path=stored.path,
+        folder=folder_uri,
+        uri=uri,
+        range=lines(chunk.start_line, chunk.end_line),
+        collection=stored.collection,
+        title=chunk.title,
+        header_path=chunk.header_path,
+        symbol=chunk.symbol,
+        type=chunk.type,
+        language=chunk.language,
+        score=round(ranked.score, 4),
+        source=ranked.source,
+        matched_terms=matched_terms(query, stored),
+        snippet=chunk.text,
+        context=protocol.Context("".join(before), "".join(after)),
+        content_hash=stored.content_hash,
+        match_explain=tuple(map(str, ranked.reasons)) if explain else None,
+    )
+
+
+def verdict(judged: Verdict) -> protocol.Verdict:
+    return protocol.Verdict(
+        action=judged.action.value,
+        message=judged.message,
+        candidates=tuple(protocol.Candidate(c.title, c.category, c.path) for c in judged.candidates),
+        confidence=round(judged.confidence, 4),
+        matched_terms=judged.matched_terms,
+    )
+
+
+def query_info(query: Query) -> protocol.QueryInfo:
+    return protocol.QueryInfo(query.normalized, query.terms, query.type.value, query.alpha, query.corrections)
+
+
+def bullet(found: Bullet, uri: str) -> protocol.Bullet:
+    start, end = found.line_range or (0, 0)
+    return protocol.Bullet(
+        text=found.text,
+        citation=found.citation,
+        source_id=found.source_id,
+        collection=found.collection,
+        path=found.file_path,
+        uri=uri,
+        range=lines(start, end),
+        score=round(found.score, 4),
+        category=found.category,
+    )
+
+
+def plan(built: AnswerPlan, shown: Callable[[Bullet], protocol.Bullet]) -> protocol.Plan:
+    sections = tuple(
+        protocol.Section(
+            section.title, section.section_type, section.priority, tuple(shown(b) for b in section.bullets)
+        )
+        for section in built.sections
+    )
+    return protocol.Plan(sections, built.total_bullets, built.sources)
+
+
+def discover_metrics(metrics: DiscoveryMetrics) -> protocol.DiscoverMetrics:
+    return protocol.DiscoverMetrics(
+        total_time_ms=round(metrics.total_time_ms, 3),
+        collections_searched=metrics.collections_searched,
+        queries_generated=metrics.queries_generated,
+        chunks_found=metrics.chunks_found,
+        chunks_after_dedup=metrics.chunks_after_dedup,
+        bullets_extracted=metrics.bullets_extracted,
+        final_prompt_tokens=metrics.final_prompt_tokens,
+        stages={name: round(ms, 3) for name, ms in metrics.stages.items()},
+    )
+
+
+def in_order(chunks: Sequence[ScoredChunk], found: dict[str, Ranked]) -> list[Ranked]:
+    """The passages behind `chunks`, in their order and with their scores."""
+    return [
+        Ranked(r.folder, r.stored, min(1.0, chunk.score), r.source, r.reasons)
+        for chunk in chunks
+        if (r := found.get(chunk.doc_id))
+    ]
+
+
+def lines(start: int, end: int) -> protocol.Range:
+    """Whole lines `[start, end)` as an LSP range."""
+    return protocol.Range(protocol.Position(start, 0), protocol.Position(end, 0))
+
+
+def page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
+    """A whole file from its chunks, which cover it without overlapping."""
+    return protocol.PageAnswer(
+        text="".join(stored.chunk.text for stored in chunks),
+        language=detect_language(chunks[0].path),
+        chunks=tuple(
+            protocol.PageChunk(
+                lines(s.chunk.start_line, s.chunk.end_line), s.chunk.title, s.chunk.type, s.chunk.symbol
+            )
+            for s in chunks
+        ),
+    )

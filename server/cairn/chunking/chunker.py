@@ -1,0 +1,42 @@
+"""Any file's text as chunks."""
+
+from __future__ import annotations
+
+from cairn.chunking.code import code_chunks
+from cairn.chunking.lines import Lines
+from cairn.chunking.markdown import markdown_elements
+from cairn.chunking.markup import markup_elements
+from cairn.chunking.model import Chunk
+from cairn.chunking.plain import plain_chunks
+from cairn.chunking.rst import rst_elements
+from cairn.chunking.sections import section_chunks
+from cairn.workspace.languages import Category, category, language_of
+
+
+def chunk_text(path: str, text: str) -> list[Chunk]:
+    """The chunks of a file's text, in order; none for a text of whitespace.
+
+    Chunks are whole lines (ended as in LSP, by `\\n`, `\\r\\n` or `\\r`) and together all lines: their texts joined
+    are `text`. Equal input gives equal output. `path` is relative to the workspace folder.
+    """
+    if not text.strip():
+        return []
+    lines = Lines(text)
+    language = language_of(path, text)
+    kind = category(language)
+    if kind is Category.PROSE:
+        if language == "markdown":
+            elements = markdown_elements(lines)
+        elif language in ("rst", "text"):
+            elements = rst_elements(lines)
+        else:
+            elements = markup_elements(language, lines)
+        return section_chunks(path, language, lines, elements)
+    chunks = None
+    if language and (kind is Category.CODE or language in _PARSED_CONFIG):
+        chunks = code_chunks(path, language, lines)
+    return chunks if chunks is not None else plain_chunks(path, language, lines)
+
+
+# Configuration in which things have names.
+_PARSED_CONFIG = frozenset({"cmake", "hcl"})

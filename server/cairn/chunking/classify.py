@@ -1,0 +1,51 @@
+"""What kind of content a chunk is (S4 2.1), by its language, its path and its words."""
+
+from __future__ import annotations
+
+import re
+
+from cairn.chunking.model import ChunkType
+from cairn.workspace.languages import Category, category
+
+# Languages in which interfaces are described and nothing else.
+_API_LANGUAGES = frozenset({"capnproto", "flatbuffers", "graphql", "http", "proto", "thrift"})
+# Files that are lists of commands to run, and what fences call a command line or its output.
+_CMD_LANGUAGES = frozenset({"just", "make"})
+_CMD_FENCES = frozenset({"bash", "batch", "cmd", "console", "fish", "powershell", "zsh"})
+
+_API_PATH = re.compile(r"(?:^|[/._-])(?:openapi|swagger|asyncapi)(?:[/._-]|$)", re.IGNORECASE)
+_API_DOCUMENT = re.compile(r"^\s*[\"']?(?:openapi|swagger|asyncapi)[\"']?\s*:", re.MULTILINE)
+_ENDPOINT = re.compile(
+    r"(?:^|[\s`(>*])(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)`?\s+`?(?:https?://[^\s/]+)?/[\w{:/]"
+)
+
+# A command after a prompt, as the first thing in a block of code.
+_PROMPT = re.compile(r"\A(?:[^\n]*\n)?\s*[$%] \S")
+
+
+def file_type(path: str, language: str, text: str) -> ChunkType:
+    """The type of what a file of code, of configuration or without markup holds."""
+    if language in _API_LANGUAGES or _API_PATH.search(path):
+        return ChunkType.API
+    if language in _CMD_LANGUAGES:
+        return ChunkType.CMD
+    if category(language) is Category.CONFIG:
+        # The key stands near the top of such a document.
+        return ChunkType.API if _API_DOCUMENT.search(text, 0, 500) else ChunkType.CONFIG
+    return ChunkType.PROSE if language == "" or category(language) is Category.PROSE else ChunkType.CODE
+
+
+def fence_type(language: str, text: str) -> ChunkType:
+    """The type of a code fence by the language it names."""
+    if language in _API_LANGUAGES or (category(language) is Category.CONFIG and _API_DOCUMENT.search(text)):
+        return ChunkType.API
+    if language in _CMD_FENCES or _PROMPT.search(text):
+        return ChunkType.CMD
+    if category(language) is Category.PROSE:
+        return ChunkType.PROSE
+    return ChunkType.CONFIG if category(language) is Category.CONFIG else ChunkType.CODE
+
+
+def names_endpoint(heading: str) -> bool:
+    """Whether a heading is an endpoint: `GET /users/{id}`."""
+    return _ENDPOINT.search(heading) is not None

@@ -1,0 +1,82 @@
+"""Comments as plain text: without their marks, without licence headers and directives to tools."""
+
+from __future__ import annotations
+
+import re
+
+# What opens, continues or closes a comment, at either end of a line, in any language with a grammar.
+_OPENERS = re.compile(
+    r"""^\s*(?:
+        /\*+!? | \*+/ | \*(?=\s|$) | //[/!]* | \#+[!'|:]?(?=\s|$) | \#(?=\w) | --+(?:[ ]?[|^])? | ;+ | %+ | \(\*+ | \{-[|]? |
+        <!--+ | <\# | =begin\b | =end\b |
+        @(?:module|type|short)?doc\b\s*(?:~[sS])? | [rRuUbBfF]{0,2}(?=\"\"\"|''')
+    )\s?""",
+    re.VERBOSE,
+)
+_CLOSERS = re.compile(r"\s*(?:\*+/|\*+\)|-\}|--+>|\#>)\s*$")
+_QUOTES = re.compile(r"^\s*(?:\"\"\"|'''|\"|')|(?:\"\"\"|'''|\"|')\s*$")
+_RULER = re.compile(r"^[\s=\-*#~_/+.:<>|]{3,}$")
+_XML_TAG = re.compile(
+    r"</?(?:summary|remarks|param|returns|para|c|code|see|value|typeparam|inheritdoc|example)\b[^>]*>"
+)
+
+_LICENCE = re.compile(
+    r"""copyright\b | ©  | \(c\)\s*(?:19|20)\d\d | spdx- | \blicen[sc]ed?\s+(?:under|to\s+you|file|agreement|is|at) |
+        \b(?:mit|bsd|apache|gnu|mozilla)\b.{0,20}\blicen[sc]e | see\s+.{0,40}licen[sc]e | all\s+rights\s+reserved |
+        permission\s+is\s+hereby | permission\s+notice | warrant(?:y|ies) | redistribut | free\s+software |
+        licenses/LICENSE-2 | general\s+public\s+license | found\s+in\s+the\s+LICENSE | @licen[sc]e""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_DIRECTIVE = re.compile(
+    r"""^\s*(?:
+        \#?!/ | -\*-.*-\*- | coding[:=] | vim?: | eslint | jshint | jslint | prettier- | @ts- | ts- | istanbul | c8\s |
+        pylint: | noqa | type:\s*ignore | mypy: | pyright: | ruff: | flake8: | fmt: | isort: | yapf: | pragma:? |
+        rubocop: | frozen_string_literal: | typed: | swiftlint: | nolint | go:\w | \+build | lint: | ktlint |
+        shellcheck | cspell | clang-format | NOLINT | @flow | @jsx | @format | use\s+strict | region\b | endregion\b
+    )""",
+    re.VERBOSE,
+)
+
+# About 150 tokens: more than is embedded, enough for evidence and ranking.
+COMMENT_LIMIT = 600
+
+
+def comment_text(raw: str, *, is_header: bool = False) -> str:
+    """The words of a comment or docstring `raw`: lines joined as they stand, at most `COMMENT_LIMIT` characters.
+
+    Of a file's header (`is_header`), paragraphs of licence text are left out.
+    """
+    paragraphs = _paragraphs(_unmarked(raw))
+    if is_header:
+        paragraphs = [paragraph for paragraph in paragraphs if not _LICENCE.search(" ".join(paragraph))]
+    text = "\n\n".join("\n".join(paragraph) for paragraph in paragraphs)
+    return shortened(text, COMMENT_LIMIT)
+
+
+def shortened(text: str, limit: int) -> str:
+    """`text` cut at a space so that it has at most `limit` characters."""
+    if len(text) <= limit:
+        return text
+    cut = max(text.rfind(" ", 0, limit), text.rfind("\n", 0, limit))
+    return text[: cut if cut > limit // 2 else limit].rstrip()
+
+
+def _unmarked(raw: str) -> list[str]:
+    lines = []
+    for line in re.split(r"\r\n|\r|\n", raw):
+        line = _CLOSERS.sub("", _OPENERS.sub("", line, count=1))
+        line = _XML_TAG.sub("", _QUOTES.sub("", line)).strip()
+        if _DIRECTIVE.match(line) or _RULER.match(line):
+            line = ""
+        lines.append(line)
+    return lines
+
+
+def _paragraphs(lines: list[str]) -> list[list[str]]:
+    paragraphs: list[list[str]] = [[]]
+    for line in lines:
+        if line:
+            paragraphs[-1].append(line)
+        elif paragraphs[-1]:
+            paragraphs.append([])
+    return [paragraph for paragraph in paragraphs if paragraph]

@@ -1,0 +1,91 @@
+"""The one place that loads tree-sitter grammars and parses."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cairn.paths import data_dir
+
+if TYPE_CHECKING:
+    from tree_sitter import Parser, Point, Range, Tree
+
+_log = logging.getLogger(__name__)
+# A parser holds the state of its parse: each thread has its own.
+_local = threading.local()
+# Grammars that parse one text in different ways at different times (semble-grammars 0.1.2: its scanner keeps state).
+_UNRELIABLE = frozenset({"jsonnet"})
+
+# Where a text is mostly errors to the grammar, time explodes: 64 kB of Ruby take the Lua grammar 4 s, 300 hostile
+# bytes take the Kotlin grammar two minutes. The parser then asks for the same text again and again, thousands of times
+# a slice; of real files at most 520 times, mostly 2. So text is handed out in slices, and the requests are counted.
+_SLICE = 4096
+_REQUESTS = 20_000
+_REQUESTS_PER_SLICE = 600
+# Nodes ask for their text in the same way; names are short.
+_NODE_SLICE = 256
+
+
+def parse(language: str, source: bytes, ranges: Sequence[Range] = ()) -> Tree | None:
+    """The syntax tree of UTF-8 text, or of `ranges` of it, with positions in all of it.
+
+    None if the language has no grammar, the grammar does not load here, or the text is so far from the language
+    that parsing it takes too long.
+    """
+    parser = _parser_for(language)
+    if parser is None:
+        return None
+    parser.included_ranges = list(ranges)
+    reader = _Reader(source)
+    tree = parser.parse(reader)
+    if reader.requests_left < 0:
+        return None
+    reader.slice, reader.requests_left = _NODE_SLICE, sys.maxsize
+    return tree
+
+
+class _Reader:
+    """Hands out text in slices: to a parser so many times and then none, to nodes of its tree as often as asked."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self.slice = _SLICE
+        self.requests_left = _REQUESTS + len(source) // _SLICE * _REQUESTS_PER_SLICE
+
+    def __call__(self, offset: int, _point: Point) -> bytes:
+        self.requests_left -= 1
+        # An end of the text ends the parse; an exception here would leave the parser in disorder.
+        return self._source[offset : offset + self.slice] if self.requests_left >= 0 else b""
+
+
+def _parser_for(language: str) -> Parser | None:
+    parsers: dict[str, Parser | None] | None = getattr(_local, "parsers", None)
+    if parsers is None:
+        parsers = _local.parsers = {}
+    if language not in parsers:
+        parsers[language] = _load(language)
+    return parsers[language]
+
+
+def _load(language: str) -> Parser | None:
+    if language in _UNRELIABLE:
+        return None
+    # Imported late: a process that only answers from the index never parses.
+    import semble_grammars
+
+    # Grammars are unpacked into a folder at first use: into ours, unless the user has chosen one. The version is
+    # part of its name because files that are there already are never replaced.
+    folder = data_dir() / "grammars" / semble_grammars.__version__
+    os.environ.setdefault("SEMBLE_GRAMMARS_CACHE_DIR", str(folder))
+    try:
+        parser: Parser = semble_grammars.get_parser(language)
+    except semble_grammars.LanguageNotFoundError:
+        return None
+    except (semble_grammars.UnsupportedPlatformError, semble_grammars.GrammarLoadError) as problem:
+        _log.warning("no syntax tree for %s, files are cut by lines instead: %s", language, problem)
+        return None
+    return parser

@@ -1,0 +1,42 @@
+"""Identifiers as the words that they are made of."""
+
+from __future__ import annotations
+
+import re
+
+# In this order: an acronym before a capitalised word (`HTTPServer`), a word with or without its capital, a run of
+# capitals (at the end, or before a digit), a number.
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_ASCII_PLURAL_ACRONYM = re.compile(r"([A-Z]{2,})s(?![a-z])")
+
+
+def identifier_words(name: str) -> list[str]:
+    """The words of `name` in lower case: `HTTPServer2` → `["http", "server", "2"]`.
+
+    Splits camelCase, PascalCase, snake_case, kebab-case, dotted names and acronyms; `URLs` is one word. Letters
+    outside ASCII are kept together with their word.
+    """
+    if name.isascii():
+        return [word.lower() for word in _WORD.findall(_ASCII_PLURAL_ACRONYM.sub(_capitalised, name))]
+    return [word.lower() for run in _RUN.findall(name) for word in _split_by_case(run)]
+
+
+def _capitalised(match: re.Match[str]) -> str:
+    # `URLs` → `Urls`, so that the plural is not taken for the first letter of a word.
+    return match.group(0).capitalize()
+
+
+_RUN = re.compile(r"[^\W\d_]+|\d+")
+
+
+def _split_by_case(run: str) -> list[str]:
+    """A run of letters, cut before each capital that starts a word; for letters that `[a-z]` does not know."""
+    words, start = [], 0
+    for index in range(1, len(run)):
+        before, here = run[index - 1], run[index]
+        after = run[index + 1] if index + 1 < len(run) else ""
+        if here.isupper() and (before.islower() or (before.isupper() and after.islower())):
+            words.append(run[start:index])
+            start = index
+    words.append(run[start:])
+    return words

@@ -1,0 +1,98 @@
+"""A text as lines, and where to cut a run of lines that is too long.
+
+A line ends with `\\n`, `\\r\\n` or `\\r`, as in LSP. `str.splitlines` ends lines at form feeds and Unicode separators
+too and would count differently from every editor.
+"""
+
+from __future__ import annotations
+
+import io
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+# A line that starts with one of these closes what stands before it: no chunk should begin there.
+_CLOSERS = ("}", ")", "]", "end", "else", "fi", "done", "esac", "*/", "</", '"""', "'''")
+_COMMENT_MARKS = "/*#-;!%"
+# How far below the maximum a piece may end for the sake of a better cut.
+_LEAST_FILL = 0.5
+# Up to this many times the maximum a run is cut into two pieces, each with at least this share of it.
+_TWO_PIECES = 1.7
+_LEAST_SHARE = 0.3
+# Indentation past this depth makes no cut worse than another.
+_DEEPEST_INDENT = 12
+
+
+class Lines:
+    """The lines of a text, each with its line end, and the sizes of runs of them in characters."""
+
+    def __init__(self, text: str) -> None:
+        # newline="" splits at all three line ends and leaves them as they are.
+        self.lines: Sequence[str] = io.StringIO(text, newline="").readlines()
+        self._offsets = list(accumulate(map(len, self.lines), initial=0))
+        self._whole = text
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, index: int) -> str:
+        return self.lines[index]
+
+    def size(self, start: int, end: int) -> int:
+        """Characters of the lines `[start, end)`."""
+        return self._offsets[end] - self._offsets[start]
+
+    def text(self, start: int, end: int) -> str:
+        """The lines `[start, end)`, unchanged."""
+        return self._whole[self._offsets[start] : self._offsets[end]]
+
+    def is_blank(self, start: int, end: int) -> bool:
+        """Whether the lines `[start, end)` hold nothing but whitespace."""
+        return not self.text(start, end).strip()
+
+    def cuts(self, start: int, end: int, maximum: int) -> list[int]:
+        """Lines at which to cut `[start, end)` so that each piece has at most `maximum` characters.
+
+        Cuts fall after blank lines and at little indentation where they can. A line that is longer than `maximum`
+        is a piece of its own, and blank lines at either end of a piece do not count: no piece is blank. The result
+        is in order and holds neither `start` nor `end`.
+        """
+        while start < end and not self.lines[start].strip():
+            start += 1
+        while end > start and not self.lines[end - 1].strip():
+            end -= 1
+        result: list[int] = []
+        while (left := self.size(start, end)) > maximum:
+            if left > _TWO_PIECES * maximum:
+                least, most = _LEAST_FILL * maximum, float(maximum)
+            else:
+                # Both pieces fit, and neither is a scrap.
+                least, most = max(left - maximum, _LEAST_SHARE * left), min(maximum, left - _LEAST_SHARE * left)
+            first = bisect_left(self._offsets, self._offsets[start] + least)
+            last = bisect_right(self._offsets, self._offsets[start] + most) - 1
+            candidates = range(max(first, start + 1), min(last, end - 1) + 1)
+            fallback = max(bisect_right(self._offsets, self._offsets[start] + maximum) - 1, start + 1)
+            start = max(candidates, key=self._cut_quality, default=fallback)
+            while start < end and not self.lines[start].strip():
+                start += 1
+            if start >= end:
+                break
+            result.append(start)
+        return result
+
+    def _cut_quality(self, index: int) -> tuple[int, int]:
+        """How good it is to begin a chunk at line `index`; of equals the later one is taken."""
+        line = self.lines[index]
+        stripped = line.strip()
+        if not stripped:
+            return -_DEEPEST_INDENT * 2, index
+        quality = -min(len(line) - len(line.lstrip()), _DEEPEST_INDENT)
+        before = self.lines[index - 1].strip()
+        if not before:
+            quality += _DEEPEST_INDENT
+        elif not before.strip(_COMMENT_MARKS):
+            # A blank line in a comment.
+            quality += _DEEPEST_INDENT // 2
+        if stripped.startswith(_CLOSERS):
+            quality -= 2 * _DEEPEST_INDENT
+        return quality, index

@@ -1,0 +1,125 @@
+"""Markdown as elements: ATX, setext and HTML headings, fences of any length, front matter."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from attrs import evolve
+
+from cairn.chunking.elements import Element, Fence, FrontMatter, Heading, with_blocks
+from cairn.chunking.lines import Lines
+from cairn.workspace.languages import language_of_fence
+
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_UNDERLINE = re.compile(r" {0,3}(?:(=+)|-{2,})[ \t]*$")
+_HTML_HEADING = re.compile(r"[ \t]*<h([1-6])\b[^>]*>(.*?)</h\1>", re.IGNORECASE)
+# Lists and quotes may stand before a fence, and any indentation: lists nest.
+_CONTAINERS = r"[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*[ \t]*"
+_FENCE = re.compile(_CONTAINERS + r"(?:(`{3,})(?=[^`]*$)|(~{3,}))(.*)$")
+# HTML's, and MDX's.
+_COMMENTS = (("<!--", "-->"), ("{/*", "*/}"))
+# A link's target before a heading.
+_ANCHOR = re.compile(r"\s*<a\s+(?:name|id)=[^>]*>\s*(?:</a>)?\s*$")
+# What cannot be the text of a setext heading: another element starts there.
+_NOT_A_TITLE = re.compile(r"[ \t]*(?:[#>|<]|[-*+][ \t]|\d{1,9}[.)][ \t]|[-=*_ \t]+$)| {4}|\t")
+
+_TITLE_KEY = re.compile(r"""^title\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|(.*?))\s*$""", re.MULTILINE)
+
+
+def markdown_elements(lines: Lines) -> list[Element]:
+    """The elements of a Markdown text, covering all its lines."""
+    special: list[Element] = []
+    index = 0
+    front = _front_matter(lines)
+    if front is not None:
+        special.append(front)
+        index = front.end
+    while index < len(lines):
+        floor = special[-1].end if special else 0
+        element = _element_at(lines, index, floor)
+        if isinstance(element, Heading) and index > floor and _ANCHOR.match(lines[index - 1]):
+            element = evolve(element, start=index - 1)
+        if element is not None:
+            special.append(element)
+            index = element.end
+        else:
+            index = _after_comment(lines, index)
+    return with_blocks(lines, special)
+
+
+def plain_title(markup: str) -> str:
+    """A heading's text without inline markup."""
+    # Explicit anchors: {#id}, {: .class}, [#id].
+    text = re.sub(r"\s*(?:\{[:#.][^}]*\}|\[#[^\]]*\])\s*$", "", markup)
+    images = re.findall(r"!\[([^\]]*)\]", text)
+    text = re.sub(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?", "", text)
+    text = re.sub(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", text)
+    text = re.sub(r"</?[A-Za-z][^>]*>|`", "", text)
+    text = re.sub(r"(\*\*|__)(.+?)\1", r"\2", text)
+    text = re.sub(r"(?<!\w)([*_])(\S(?:.*?\S)?)\1(?!\w)", r"\2", text)
+    text = " ".join(html.unescape(re.sub(r"\\([^\w\s])", r"\1", text)).split())
+    # A heading that is nothing but a logo is called what the logo shows.
+    return text or " ".join(images).strip()
+
+
+def _element_at(lines: Lines, index: int, floor: int) -> Heading | Fence | None:
+    """The heading or fence that starts at a line; lines before `floor` belong to other elements."""
+    line = lines[index].rstrip("\r\n")
+    first = line.lstrip()[:1]
+    if not first:
+        return None
+    if fence := _FENCE.match(line) if "```" in line or "~~~" in line else None:
+        marks = fence.group(1) or fence.group(2)
+        return Fence(index, _fence_end(lines, index + 1, marks), language_of_fence(fence.group(3)))
+    if first == "#" and (atx := _ATX.match(line)):
+        return _heading(index, index + 1, len(atx.group(1)), atx.group(2) or "")
+    if first == "<" and (tag := _HTML_HEADING.match(line)):
+        return _heading(index, index + 1, int(tag.group(1)), tag.group(2))
+    if index + 1 < len(lines) and (underline := _UNDERLINE.match(lines[index + 1].rstrip("\r\n"))):
+        # A paragraph of several lines over a line of dashes is more often followed by a rule.
+        starts_paragraph = index == floor or not lines[index - 1].strip()
+        if starts_paragraph and not _NOT_A_TITLE.match(line):
+            return _heading(index, index + 2, 1 if underline.group(1) else 2, line)
+    return None
+
+
+def _heading(start: int, end: int, level: int, markup: str) -> Heading | None:
+    title = plain_title(markup)
+    return Heading(start, end, level, title) if title else None
+
+
+def _fence_end(lines: Lines, index: int, marks: str) -> int:
+    """The line after a fence's closing line; the end of the text if it is never closed."""
+    closing = re.compile(rf"[ \t>]*{re.escape(marks[0])}{{{len(marks)},}}[ \t]*$")
+    while index < len(lines):
+        if marks in lines[index] and closing.match(lines[index].rstrip("\r\n")):
+            return index + 1
+        index += 1
+    return index
+
+
+def _after_comment(lines: Lines, index: int) -> int:
+    """The line after a comment that is opened on line `index`, or the next line; headings in it are not headings."""
+    for opening, closing in _COMMENTS:
+        if opening in lines[index] and closing not in lines[index].rpartition(opening)[2]:
+            for end in range(index + 1, len(lines)):
+                if closing in lines[end]:
+                    return end + 1
+            # Never closed: a mistake, and no reason to lose the headings after it.
+    return index + 1
+
+
+def _front_matter(lines: Lines) -> FrontMatter | None:
+    marks = lines[0].strip().lstrip("\ufeff") if len(lines) else ""
+    if marks not in ("---", "+++"):
+        return None
+    for index in range(1, len(lines)):
+        line = lines[index].strip()
+        if line == marks or (marks == "---" and line == "..."):
+            if index == 1:
+                return None
+            found = _TITLE_KEY.search(lines.text(1, index))
+            title = next(filter(None, found.groups()), "") if found else ""
+            return FrontMatter(0, index + 1, plain_title(title))
+    return None

@@ -1,0 +1,298 @@
+"""A syntax tree as a list of marks: the lines at which a chunk may begin, and what is defined there.
+
+The walk goes down only where it must: into types for their members, and into whatever is too long for one chunk.
+It keeps its own stack, so that deep nesting costs memory and not the interpreter's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from attrs import define, field, frozen
+from tree_sitter import Node
+
+from cairn.chunking.lines import Lines
+from cairn.chunking.syntax import Found, Syntax, generic_rule
+from cairn.chunking.syntax.rules import Rule
+
+# Kinds whose bodies hold definitions of their own.
+CONTAINERS = frozenset(
+    {"class", "interface", "struct", "union", "trait", "enum", "object", "impl", "extension", "module"}
+)
+# Kinds that make a function inside them a method.
+_TYPES = CONTAINERS - {"module"}
+# Kinds that count at the top of a file and in types, but not inside functions.
+VALUES = frozenset({"constant", "variable", "field", "property", "target"})
+# In characters, of a comment that does not fit into one chunk with its definition: a long one is a chunk of its
+# own, a short one stays with its definition even so. Between the two it stays if the definition is cut anyway.
+_LONG_COMMENT = 750
+_SHORT_COMMENT = 250
+# Node types of bodies: cutting there would part a head from what it is the head of.
+_BODY = re.compile(
+    r"(?:^|_)(?:block|body|statements|statement_list|compound_statement|declarations|suite|then)$"
+)
+
+
+@define(eq=False)
+class Definition:
+    """Something with a name, where it stands, and what stands around it."""
+
+    name: str
+    kind: str
+    owner: str
+    """Name of the type or module that it belongs to, "" for none."""
+    path: tuple[str, ...]
+    """Names of everything around it, outermost first."""
+    node: Node
+    leading: list[Node]
+    """Comments, attributes and the like directly before it."""
+    start_row: int
+    end_row: int
+    """Its last row."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it spans."""
+        return self.end_row - self.start_row + 1
+
+
+@define(eq=False)
+class Mark:
+    """A line at which a chunk may begin; what is marked reaches to the next mark."""
+
+    line: int
+    depth: int
+    """How many cut-open nodes are around it; a cut at less depth is better."""
+    scope: tuple[Definition, ...]
+    """The definitions that were cut open, outermost first."""
+    definitions: list[Definition] = field(factory=list)
+    opens: bool = False
+    """Whether it is the head of something that was cut open."""
+
+
+@frozen
+class _Span:
+    """The rows of a node."""
+
+    first_row: int
+    """Of its leading comments, if it has any."""
+    start_row: int
+    end_row: int
+    starts_row: bool
+    """Nothing but whitespace is before it on its first row."""
+
+
+@define(eq=False)
+class _Frame:
+    """Nodes still to be visited, and how."""
+
+    nodes: Iterator[Node]
+    depth: int
+    scope: tuple[Definition, ...]
+    quiet: bool = False
+    """Everything here belongs to the mark made last."""
+    in_function: bool = False
+    first: bool = False
+    """The next node is the first of a body: it stays with the head before it."""
+    head: bool = False
+    """The nodes are the parts of a definition's head and its body: only inside a long one may a chunk begin."""
+
+
+def outline(root: Node, syntax: Syntax, lines: Lines, source: bytes, maximum: int) -> list[Mark]:
+    """The marks of a tree in order of their lines; the first is at line 0.
+
+    `source` is the UTF-8 text that was parsed, with `\\n` wherever `lines` ends a line. What spans more than
+    `maximum` characters gets marks inside.
+    """
+    return _Walk(syntax, lines, source, maximum).walk(root)
+
+
+class _Walk:
+    def __init__(self, syntax: Syntax, lines: Lines, source: bytes, maximum: int) -> None:
+        self._syntax = syntax
+        self._rules: dict[str, Rule | None] = dict(syntax.rules)
+        self._generic = not syntax.rules
+        self._lines = lines
+        self._rows = source.split(b"\n")
+        self._maximum = maximum
+        self._marks = [Mark(0, 0, ())]
+        self._leading: list[Node] = []
+        self._stack: list[_Frame] = []
+
+    def walk(self, root: Node) -> list[Mark]:
+        self._stack.append(_Frame(iter(root.named_children), 0, ()))
+        while self._stack:
+            frame = self._stack[-1]
+            node = next(frame.nodes, None)
+            if node is None:
+                self._stack.pop()
+                continue
+            self._visit(node, frame)
+        return self._marks
+
+    def _visit(self, node: Node, frame: _Frame) -> None:
+        syntax, node_type = self._syntax, node.type
+        start_row, start_column = node.start_point
+        if syntax.leads(node, node_type):
+            if self._is_first_on_row(start_row, start_column):
+                self._lead(node, start_row)
+            return
+        first, frame.first = frame.first, False
+        end_row = _last_row(node)
+        if node_type in syntax.detached_bodies:
+            self._enter_detached_body(node, frame, end_row)
+            return
+        leading = self._take_leading(start_row)
+        span = _Span(
+            leading[0].start_point[0] if leading else start_row,
+            start_row,
+            end_row,
+            bool(leading) or self._is_first_on_row(start_row, start_column),
+        )
+        is_long = not frame.quiet and end_row > start_row and self._is_long(span.first_row, end_row)
+        found = self._find(node, node_type)
+        if found is not None and frame.in_function and (found.kind in VALUES or end_row == start_row):
+            found = None
+        if found is not None:
+            self._define(node, found, frame, leading, span, is_long)
+        elif (
+            node_type in syntax.wrappers
+            or (node_type in syntax.sections and not frame.in_function)
+            or node_type == "ERROR"
+        ):
+            if not first:
+                self._mark(span.first_row, span, frame, opens=is_long)
+            # What leads a wrapper leads the definition in it.
+            self._leading = leading
+            self._descend(node.named_children, frame, quiet=frame.quiet or not is_long, first=first)
+        elif is_long:
+            if not _BODY.search(node_type):
+                self._mark(span.first_row, span, frame, opens=True)
+            self._descend(node.named_children, frame, in_function=True, deeper=1, first=True)
+        elif not first and not frame.head and not _BODY.search(node_type):
+            self._mark(span.first_row, span, frame)
+
+    def _define(
+        self, node: Node, found: Found, frame: _Frame, leading: list[Node], span: _Span, is_long: bool
+    ) -> None:
+        if self._syntax.clauses and not leading and not is_long and self._continues(found, span):
+            return
+        definition = _definition(found, frame.scope, leading, span)
+        line = span.first_row
+        if is_long and line < span.start_row:
+            comment = self._lines.size(line, span.start_row)
+            fits_alone = not self._is_long(span.start_row, span.end_row)
+            if comment >= _LONG_COMMENT or (fits_alone and comment >= _SHORT_COMMENT):
+                # The comment alone, then the definition.
+                self._mark(line, span, frame, opens=True).scope += (definition,)
+                line = span.start_row
+            is_long = not fits_alone
+        self._mark(line, span, frame, opens=is_long).definitions.append(definition)
+        inside = (*frame.scope, definition)
+        if found.kind in CONTAINERS:
+            nodes = (found.node.child_by_field_name("body") or found.node).named_children
+            quiet = frame.quiet or not is_long
+            self._descend(nodes, frame, scope=inside, quiet=quiet, in_function=False, deeper=1)
+        elif is_long:
+            self._descend(node.named_children, frame, scope=inside, in_function=True, deeper=1, head=True)
+
+    def _continues(self, found: Found, span: _Span) -> bool:
+        """Whether this is one more clause of the function before it, and fits into the same chunk."""
+        last = self._marks[-1]
+        previous = last.definitions[-1] if last.definitions else None
+        if previous is None or previous.name != found.name or self._is_long(last.line, span.end_row):
+            return False
+        previous.end_row = span.end_row
+        return True
+
+    def _enter_detached_body(self, node: Node, frame: _Frame, end_row: int) -> None:
+        """The body of the function whose head is the node before it."""
+        definitions = self._marks[-1].definitions
+        scope = frame.scope
+        if definitions:
+            definitions[-1].end_row = end_row
+            scope = (*scope, definitions[-1])
+        if not frame.quiet and self._is_long(node.start_point[0], end_row):
+            self._descend(node.named_children, frame, scope=scope, in_function=True, deeper=1, first=True)
+
+    def _find(self, node: Node, node_type: str) -> Found | None:
+        if self._generic and node_type not in self._rules:
+            self._rules[node_type] = generic_rule(node_type)
+        rule = self._rules.get(node_type)
+        return rule(node) if rule is not None else None
+
+    def _descend(
+        self,
+        nodes: list[Node],
+        frame: _Frame,
+        *,
+        scope: tuple[Definition, ...] | None = None,
+        quiet: bool | None = None,
+        in_function: bool | None = None,
+        deeper: int = 0,
+        first: bool = False,
+        head: bool = False,
+    ) -> None:
+        """Visit `nodes` next; what is not said stays as it is in `frame`."""
+        self._stack.append(
+            _Frame(
+                iter(nodes),
+                frame.depth + deeper,
+                frame.scope if scope is None else scope,
+                frame.quiet if quiet is None else quiet,
+                frame.in_function if in_function is None else in_function,
+                first,
+                head,
+            )
+        )
+
+    def _mark(self, line: int, span: _Span, frame: _Frame, *, opens: bool = False) -> Mark:
+        """A mark at `line`; the last one if nothing may begin there."""
+        last = self._marks[-1]
+        if frame.quiet or line < last.line or not span.starts_row:
+            return last
+        if line > last.line:
+            last = Mark(line, frame.depth, frame.scope)
+            self._marks.append(last)
+        last.opens = last.opens or opens
+        return last
+
+    def _lead(self, node: Node, start_row: int) -> None:
+        if self._leading and not self._touches(self._leading[-1], start_row):
+            self._leading = []
+        self._leading.append(node)
+
+    def _take_leading(self, start_row: int) -> list[Node]:
+        """The nodes that lead what starts at `start_row`, if nothing else is between."""
+        leading, self._leading = self._leading, []
+        return leading if leading and self._touches(leading[-1], start_row) else []
+
+    def _touches(self, before: Node, row: int) -> bool:
+        """Whether only blank lines are between a node and `row`."""
+        next_row = _last_row(before) + 1
+        return next_row >= row or self._lines.is_blank(next_row, row)
+
+    def _is_long(self, first_row: int, last_row: int) -> bool:
+        return self._lines.size(first_row, last_row + 1) > self._maximum
+
+    def _is_first_on_row(self, row: int, column: int) -> bool:
+        return not self._rows[row][:column].strip()
+
+
+def _definition(found: Found, scope: tuple[Definition, ...], leading: list[Node], span: _Span) -> Definition:
+    path = (*scope[-1].path, scope[-1].name) if scope else ()
+    kind, owner = found.kind, found.owner
+    if scope and scope[-1].kind in _TYPES:
+        kind = {"function": "method", "variable": "field"}.get(kind, kind)
+    if owner and path[-1:] != (owner,):
+        path = (*path, owner)
+    elif not owner and scope and scope[-1].kind != "test":
+        owner = scope[-1].name
+    return Definition(found.name, kind, owner, path, found.node, leading, span.start_row, span.end_row)
+
+
+def _last_row(node: Node) -> int:
+    """The last row that a node has text on: some nodes include their line's end."""
+    row, column = node.end_point
+    return row - 1 if column == 0 and row > node.start_point[0] else row

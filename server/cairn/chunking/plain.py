@@ -1,0 +1,94 @@
+"""Text without a syntax tree as chunks: by blank lines and indentation; for configuration and unknown languages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from attrs import evolve
+
+from cairn.chunking.classify import file_type
+from cairn.chunking.lines import Lines
+from cairn.chunking.model import Chunk, ChunkType
+from cairn.chunking.packing import MAXIMUM
+
+# The key or section that a chunk of configuration begins with.
+_SECTIONS = {
+    language: re.compile(pattern, re.MULTILINE)
+    for languages, pattern in {
+        (
+            "toml",
+            "ini",
+            "properties",
+            "editorconfig",
+            "gomod",
+        ): r"^[ \t]*\[{1,2}[ \t]*(?P<name>[^\[\]\r\n]+?)[ \t]*\]",
+        ("yaml",): r"^(?P<name>[\w.$/-]+)[ \t]*:(?=\s|$)",
+        ("json", "json5", "jsonc"): r"^(?P<indent>[ \t]+)[\"'](?P<name>[^\"'\r\n]+)[\"'][ \t]*:",
+    }.items()
+    for language in languages
+}
+# Definitions in languages without a grammar, as most of them write it.
+_DEFINITION = re.compile(
+    r"""^[ \t]*(?:(?:public|private|protected|internal|static|abstract|final|override|export|inline|pub|async)\s+)*
+        (def|func|fn|fun|function|sub|proc|procedure|class|struct|interface|trait|protocol|module|enum|object|
+         record|union|message|type|let|macro|template|task|model|service)
+        \s+(?:rec\s+|inline\s+)?([A-Za-z_][\w.]*[!?*]?)""",
+    re.MULTILINE | re.VERBOSE,
+)
+_KINDS = {
+    **dict.fromkeys(("def", "func", "fn", "fun", "sub", "proc", "procedure", "let", "task", "template"), "function"),
+    "protocol": "interface", "service": "interface", "message": "struct", "record": "struct", "model": "struct",
+}  # fmt: skip
+
+_SIGNATURE_LIMIT = 200
+# Something that is neither blank, nor a comment, nor a bracket.
+_CONTENT = re.compile(r"^[ \t]*[^\s#;/{\[]", re.MULTILINE)
+
+
+def plain_chunks(path: str, language: str, lines: Lines) -> list[Chunk]:
+    """The chunks of a text, cut by lines."""
+    chunk_type = file_type(path, language, lines.text(0, len(lines)))
+    starts = [0, *lines.cuts(0, len(lines), MAXIMUM)]
+    chunks: list[Chunk] = []
+    sections = _SECTIONS.get(language)
+    # JSON's outermost keys have the first one's indentation.
+    first = sections.search(lines.text(0, len(lines))) if sections is not None else None
+    indent = first.groupdict().get("indent") if first is not None else None
+    section = ""
+    for position, (start, end) in enumerate(zip(starts, [*starts[1:], len(lines)], strict=True)):
+        text = lines.text(start, end)
+        chunk = Chunk(position, start, end, text, chunk_type, language, title=PurePosixPath(path).stem)
+        if sections is not None:
+            found = [match for match in sections.finditer(text) if match.groupdict().get("indent") == indent]
+            chunk = _configuration(chunk, found, section, PurePosixPath(path).name)
+            section = found[-1]["name"].strip() if found else section
+        elif chunk_type in (ChunkType.CODE, ChunkType.API) and language:
+            chunk = _code(chunk)
+        chunks.append(chunk)
+    return chunks
+
+
+def _configuration(chunk: Chunk, found: list[re.Match[str]], before: str, name: str) -> Chunk:
+    """The chunk with the section or key that it starts in: one of those `found` in it, or the last one `before`."""
+    starts_new = found and (not before or not _CONTENT.search(chunk.text, 0, found[0].start()))
+    header = found[0]["name"].strip() if starts_new else before
+    return evolve(chunk, title=f"{name}: {header}" if header else name, header_path=header)
+
+
+def _code(chunk: Chunk) -> Chunk:
+    """The chunk with what it seems to define."""
+    found = list(_DEFINITION.finditer(chunk.text))
+    if not found:
+        return chunk
+    keyword, name = found[0].group(1, 2)
+    head = chunk.text[found[0].start() :].lstrip()
+    return evolve(
+        chunk,
+        title=name,
+        header_path=name,
+        symbol=name,
+        symbol_kind=_KINDS.get(keyword, keyword),
+        defines=tuple(dict.fromkeys(match.group(2) for match in found)),
+        signature=re.split(r"[\r\n]", head, maxsplit=1)[0].rstrip(" {")[:_SIGNATURE_LIMIT],
+    )

@@ -1,0 +1,95 @@
+"""reStructuredText and plain text as elements: underlined titles, code directives, literal blocks."""
+
+from __future__ import annotations
+
+import re
+
+from cairn.chunking.elements import Element, Fence, Heading, with_blocks
+from cairn.chunking.lines import Lines
+from cairn.workspace.languages import language_of_fence
+
+_ADORNMENT = re.compile(r"([^\w\s])\1{2,}\s*$")
+_CODE_DIRECTIVE = re.compile(
+    r"(\s*)\.\. (?:code-block|code|sourcecode|parsed-literal|literalinclude|prompt|ipython)::[ \t]*(\S*)"
+)
+_LABEL = re.compile(r"\.\. _[^:]+:\s*$")
+_ROLE = re.compile(r":[\w:+.-]+:`([^`]*)`")
+_TARGET = re.compile(r"\s*<[^>]*>$")
+
+
+def rst_elements(lines: Lines) -> list[Element]:
+    """The elements of a text with underlined titles, covering all its lines."""
+    special: list[Element] = []
+    styles: list[tuple[str, bool]] = []
+    index = 0
+    while index < len(lines):
+        floor = special[-1].end if special else 0
+        element = _heading_at(lines, index, floor, styles) or _code_at(lines, index)
+        if element is not None:
+            special.append(element)
+            index = element.end
+        else:
+            index += 1
+    return with_blocks(lines, special)
+
+
+def _heading_at(lines: Lines, index: int, floor: int, styles: list[tuple[str, bool]]) -> Heading | None:
+    """The title that starts at a line; labels above it, down to line `floor`, are part of it.
+
+    Its level is the order in which its style was first seen, in `styles`.
+    """
+    has_overline = _ADORNMENT.match(lines[index]) is not None
+    at = index + 1 if has_overline else index
+    if at + 1 >= len(lines) or (index and lines[index - 1].strip()):
+        return None
+    title, underline = lines[at].rstrip(), lines[at + 1].strip()
+    match = _ADORNMENT.match(lines[at + 1])
+    if match is None or not title.strip() or _ADORNMENT.match(title):
+        return None
+    if has_overline and lines[index].strip() != underline:
+        return None
+    # Titles that grew a little past their underline are common; a rule below a paragraph is much shorter or longer.
+    if len(underline) < len(title.strip()) - 2 or (not has_overline and title[0].isspace()):
+        return None
+    style = (match.group(1), has_overline)
+    if style not in styles:
+        styles.append(style)
+    start = index
+    while start - 2 >= floor and not lines[start - 1].strip() and _LABEL.match(lines[start - 2]):
+        start -= 2
+    return Heading(start, at + 2, styles.index(style) + 1, _plain_title(title))
+
+
+def _plain_title(title: str) -> str:
+    text = _ROLE.sub(lambda match: _TARGET.sub("", match.group(1)).lstrip("~!"), title)
+    text = re.sub(r"`([^`<]*?)\s*(?:<[^`]*>)?`_{0,2}", r"\1", text)
+    return " ".join(re.sub(r"`|\*\*|\\(?=\W)", "", text).split())
+
+
+def _code_at(lines: Lines, index: int) -> Fence | None:
+    line = lines[index]
+    if directive := _CODE_DIRECTIVE.match(line):
+        end = _indented_end(lines, index + 1, len(directive.group(1).expandtabs()))
+        return Fence(index, end, language_of_fence(directive.group(2)))
+    # A paragraph that ends with two colons, then a blank line, then an indented block.
+    before = lines[index - 1] if index else ""
+    if index > 1 and line[:1].isspace() and line.strip() and not before.strip():
+        paragraph = next((lines[above] for above in range(index - 1, -1, -1) if lines[above].strip()), "")
+        indent = len(paragraph) - len(paragraph.lstrip())
+        if paragraph.rstrip().endswith("::") and not paragraph.lstrip().startswith(".. "):
+            end = _indented_end(lines, index, indent)
+            return Fence(index, end) if end > index else None
+    return None
+
+
+def _indented_end(lines: Lines, index: int, indent: int) -> int:
+    """The line after the last one, from `index` on, that is indented by more than `indent`."""
+    end = index
+    while index < len(lines):
+        line = lines[index].expandtabs()
+        if line.strip():
+            if len(line) - len(line.lstrip()) <= indent:
+                break
+            end = index + 1
+        index += 1
+    return end

@@ -1,0 +1,227 @@
+"""Documents as chunks: by headings, then by blocks; a code fence stays whole."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from attrs import define, evolve, field
+
+from cairn.chunking.classify import fence_type, file_type, names_endpoint
+from cairn.chunking.elements import Block, Element, Fence, FrontMatter, Heading
+from cairn.chunking.lines import Lines
+from cairn.chunking.model import Chunk, ChunkType
+
+# R1.6 asks for 400 to 500 tokens; English prose has about four characters a token.
+TARGET = 1600
+MAXIMUM = 2000
+# all-MiniLM-L6-v2 has 512 positions: a code fence up to this many characters is never cut.
+FENCE_LIMIT = 2048
+# A paragraph up to this length that stands before a fence introduces it and moves with it.
+_INTRODUCTION = 300
+# Less than this at the end of a section joins the part before it.
+_SCRAP = 250
+# A section with fewer words than this below its heading says nothing alone.
+_EMPTY_WORDS = 6
+_NO_WORDS = re.compile(r"<[^>]*>|!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|\]\([^)]*\)|https?://\S+")
+# A chunk is code if this share of its characters is in fences.
+_MOSTLY = 0.6
+
+
+@define(eq=False)
+class _Part:
+    """Lines `[start, end)` of one section."""
+
+    start: int
+    end: int
+    path: tuple[str, ...]
+    """Headings, outermost first."""
+    elements: list[Element] = field(factory=list)
+
+
+def section_chunks(path: str, language: str, lines: Lines, elements: Sequence[Element]) -> list[Chunk]:
+    """The chunks of a document; `elements` cover all its lines, in order."""
+    sections = _join_empty(_sections(elements), lines)
+    parts = [part for section in sections for part in _cut(section, lines)]
+    title = _document_title(elements) or PurePosixPath(path).stem
+    default = file_type(path, language, "")
+    return [_chunk(position, part, lines, language, title, default) for position, part in enumerate(parts)]
+
+
+# --- sections ----------------------------------------------------------------------------------------
+
+
+def _sections(elements: Sequence[Element]) -> Iterator[_Part]:
+    """One part for each heading, and one for what stands before the first."""
+    root = ""
+    root_is_heading = False
+    stack: list[Heading] = []
+    section = _Part(0, 0, ())
+    for element in elements:
+        if isinstance(element, FrontMatter) and element.title:
+            root = element.title
+            section.path = (root,)
+        elif isinstance(element, Heading):
+            yield section
+            if element.level == 1 and not root_is_heading:
+                root, root_is_heading, stack = element.title, True, []
+            else:
+                while stack and stack[-1].level >= element.level:
+                    stack.pop()
+                stack.append(element)
+            path = (root, *(heading.title for heading in stack))
+            section = _Part(element.start, element.start, tuple(filter(None, path)))
+        section.elements.append(element)
+        section.end = element.end
+    yield section
+
+
+def _join_empty(sections: Iterator[_Part], lines: Lines) -> list[_Part]:
+    """Join sections that say nothing to what follows: a title to its first section, bare headings to each other."""
+    joined: list[_Part] = []
+    for section in sections:
+        if section.start == section.end:
+            continue
+        last = joined[-1] if joined else None
+        if last is None or not _is_empty(last, lines):
+            joined.append(section)
+        elif section.path[: len(last.path)] == last.path:
+            joined[-1] = _Part(last.start, section.end, section.path, last.elements + section.elements)
+        elif section.path[:-1] == last.path[:-1] and _is_empty(section, lines):
+            # Both names stay in the path.
+            path = (*section.path[:-1], f"{last.path[-1]}, {section.path[-1]}")
+            joined[-1] = _Part(last.start, section.end, path, last.elements + section.elements)
+        else:
+            joined.append(section)
+    return joined
+
+
+def _is_empty(section: _Part, lines: Lines) -> bool:
+    words = 0
+    for element in section.elements:
+        if isinstance(element, Fence):
+            return False
+        if isinstance(element, Block):
+            words += len(re.findall(r"\w{2,}", _NO_WORDS.sub("", lines.text(element.start, element.end))))
+    return words < _EMPTY_WORDS and lines.size(section.start, section.end) < TARGET // 2
+
+
+# --- cutting -----------------------------------------------------------------------------------------
+
+
+def _cut(section: _Part, lines: Lines) -> list[_Part]:
+    """A section as parts that are not too long."""
+    parts: list[_Part] = []
+    current = _Part(section.start, section.start, section.path)
+    for element in section.elements:
+        limit = FENCE_LIMIT if isinstance(element, Fence) else MAXIMUM
+        size = lines.size(current.start, current.end)
+        if current.elements and (size >= TARGET or size + lines.size(element.start, element.end) > limit):
+            introduction = _introduction(current, element, lines)
+            if current.elements:
+                parts.append(current)
+            start = introduction[0].start if introduction else element.start
+            current = _Part(start, element.start, section.path, introduction)
+        current.elements.append(element)
+        current.end = element.end
+        if lines.size(element.start, element.end) > limit:
+            parts.extend(_cut_by_lines(current, lines, limit))
+            current = _Part(element.end, element.end, section.path)
+    if current.elements:
+        parts.append(current)
+    if len(parts) > 1 and lines.size(parts[-1].start, parts[-1].end) < _SCRAP:
+        before, last = parts[-2:]
+        if lines.size(before.start, last.end) <= MAXIMUM + _SCRAP:
+            parts[-2:] = [_Part(before.start, last.end, before.path, before.elements + last.elements)]
+    return parts
+
+
+def _introduction(part: _Part, element: Element, lines: Lines) -> list[Element]:
+    """Takes the headings and the short paragraph at the end of `part` that lead to `element`."""
+    taken: list[Element] = []
+    # What is too long is cut anyway, with whatever stands before it.
+    left = max(MAXIMUM - lines.size(element.start, element.end), 0) + _SCRAP
+    while part.elements:
+        last = part.elements[-1]
+        left -= lines.size(last.start, last.end)
+        leads = isinstance(last, Heading) or (
+            isinstance(last, Block) and isinstance(element, Fence) and not taken and _is_short(last, lines)
+        )
+        if not leads or left < 0:
+            break
+        taken.insert(0, part.elements.pop())
+        part.end = last.start
+    return taken
+
+
+def _is_short(block: Block, lines: Lines) -> bool:
+    return lines.size(block.start, block.end) <= _INTRODUCTION
+
+
+def _cut_by_lines(part: _Part, lines: Lines, limit: int) -> list[_Part]:
+    """A part that is too long because of its last element, cut between lines."""
+    starts = [part.start, *lines.cuts(part.start, part.end, limit)]
+    return [
+        _Part(start, end, part.path, _within(part.elements, start, end))
+        for start, end in zip(starts, [*starts[1:], part.end], strict=True)
+    ]
+
+
+def _within(elements: Sequence[Element], start: int, end: int) -> list[Element]:
+    """What of `elements` is on the lines `[start, end)`."""
+    return [
+        evolve(element, start=max(element.start, start), end=min(element.end, end))
+        for element in elements
+        if element.start < end and element.end > start
+    ]
+
+
+# --- describing --------------------------------------------------------------------------------------
+
+
+def _chunk(position: int, part: _Part, lines: Lines, language: str, title: str, default: ChunkType) -> Chunk:
+    chunk_type, chunk_language = default, language
+    if part.path and names_endpoint(part.path[-1]):
+        chunk_type = ChunkType.API
+    elif default is ChunkType.PROSE:
+        chunk_type, chunk_language = _type_of_fences(part, lines, language)
+    return Chunk(
+        position=position,
+        start_line=part.start,
+        end_line=part.end,
+        text=lines.text(part.start, part.end),
+        type=chunk_type,
+        language=chunk_language,
+        title=part.path[-1] if part.path else title,
+        header_path=" > ".join(part.path),
+    )
+
+
+def _type_of_fences(part: _Part, lines: Lines, language: str) -> tuple[ChunkType, str]:
+    """Type and language of what most of the part is: its fences of one type, or prose."""
+    content = 0
+    sizes: Counter[tuple[ChunkType, str]] = Counter()
+    for element in part.elements:
+        size = lines.size(element.start, element.end)
+        if isinstance(element, Fence):
+            text = lines.text(element.start, element.end)
+            sizes[fence_type(element.language, text), element.language] += size
+        if not isinstance(element, Heading | FrontMatter):
+            content += size
+    by_type: Counter[ChunkType] = Counter()
+    for (fence, _), size in sizes.items():
+        by_type[fence] += size
+    for main, size in by_type.most_common(1):
+        if main is not ChunkType.PROSE and size >= _MOSTLY * content:
+            largest = max((key for key in sizes if key[0] is main), key=lambda key: sizes[key])
+            return main, largest[1]
+    return ChunkType.PROSE, language
+
+
+def _document_title(elements: Sequence[Element]) -> str:
+    headings = [element for element in elements if isinstance(element, Heading)]
+    first = next((heading for heading in headings if heading.level == 1), None)
+    front = next((element.title for element in elements if isinstance(element, FrontMatter)), "")
+    return first.title if first is not None else front

@@ -1,0 +1,312 @@
+"""Paragraphs and list items of Markdown, reStructuredText and documentation comments, with their lines.
+
+Markdown parsers keep lines but read one syntax; docstrings, `.txt` and `.rst` files and comments mix
+several. What a citation needs is small and the same in all of them: which lines are running text, and
+where one paragraph or item ends. Everything else (fences, tables, directives with code, literal blocks,
+headings, HTML, doctests) is left out, because a sentence from it would be half of something.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+import attrs
+from attrs import define, field, frozen
+
+from cairn.discovery.verbatim import starts_like_a_mark
+
+TAB_WIDTH = 4
+INDENTED_CODE = 4
+"""Columns from which Markdown reads a line as code (CommonMark 4.4)."""
+TERM_WORDS = 3
+"""A line this short above a deeper one is a term above its definition, not a wrapped sentence."""
+
+_FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)\Z")
+_QUOTE = re.compile(r"(?:>(?!>)\s?)+")
+_ITEM = re.compile(r"(?:[-+*•]|(?P<number>\d{1,3})[.)]|#\.|\([a-z0-9]\))(?:\s+|\Z)(?:\[[ xX]\]\s+)?")
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+._])\1{2,}\Z")
+_ATX_HEADING = re.compile(r"#{1,6}(?:\s|\Z)")
+_ADOC_HEADING = re.compile(r"={1,5}\s")
+_TABLE = re.compile(r"\||\+[-=]|=+(?:\s+=+)+\Z|-+(?:\s+-+)+\Z|:?-+:?(?:\s*\|\s*:?-+:?)+\s*\Z")
+_HTML = re.compile(
+    r"</?(?:address|article|aside|a|br|blockquote|center|details|dialog|div|dl|dd|dt|figure|footer|form"
+    r"|h[1-6]|header|hr|iframe|img|li|link|main|menu|nav|ol|p|picture|pre|script|section|source|style"
+    r"|summary|svg|table|tbody|td|tfoot|th|thead|tr|ul|video)(?:[\s/>]|\Z)",
+    re.IGNORECASE,
+)
+_PARAGRAPH_TAG = re.compile(r"<p>\s*", re.IGNORECASE)
+_DIRECTIVE = re.compile(r"\.\.\s+(?P<name>[\w:+-]+?)::(?:\s+(?P<argument>.*))?\Z")
+_FIELD = re.compile(
+    r":[A-Za-z][^:`]*:(?:\s|\Z)"
+    r"|@(?:arg|author|brief|default|deprecated|example|exception|fires|internal|link|memberof|note|param"
+    r"|private|public|returns?|see|since|template|throws|todo|type|typedef|version|warning|yields)(?:\s|\Z)"
+)
+_LINK_DEFINITION = re.compile(r"\[[^\]]+\]:\s")
+_FURNITURE = re.compile(
+    r"\[![A-Z]+\]\s*\Z"  # the mark of a GitHub alert
+    r"|(?:!!!|\?\?\?\+?|:{3,})(?:\s|\w|\Z)"  # MkDocs and Docusaurus admonitions
+    r"|(?:import|export)\s.*\sfrom\s+['\"]|export\s+(?:const|default|function)\s"  # MDX
+    r"|\$\s\S"  # shell prompts
+)
+_TERM = re.compile(rf".*:\Z|\*{{0,2}}[\w.]+\s:\s|(?:\S+\s+){{0,{TERM_WORDS - 1}}}\S+\Z")
+_PARAMETER = re.compile(r"\*{0,2}[\w.]+(?:\s\([^)]*\))?:\s")
+
+_ADMONITION_NAMES = "admonition attention caution danger error hint important note seealso tip todo warning"
+_ADMONITIONS = frozenset(_ADMONITION_NAMES.split())
+"""Directives whose first line may already be text."""
+_VERSION_NOTES = frozenset({"deprecated", "versionadded", "versionchanged", "versionremoved"})
+"""The same, after a version number."""
+_CODE_DIRECTIVE_NAMES = """
+    autoclass autoexception autofunction automethod automodule bibliography click code code-block contents
+    csv-table currentmodule date default-domain default-role digraph doctest figure graphviz highlight image
+    include index ipython list-table literalinclude math mermaid meta module parsed-literal plantuml
+    productionlist program prompt py:currentmodule py:module raw replace sectnum sourcecode table testcode
+    testoutput testsetup toctree unicode
+"""
+_CODE_DIRECTIVES = frozenset(_CODE_DIRECTIVE_NAMES.split())
+"""Directives without running text: their indented body is skipped. Others hold paragraphs."""
+
+
+@frozen
+class Block:
+    """One paragraph or list item: its lines without markers, joined by single spaces."""
+
+    text: str
+    numbers: tuple[int, ...]
+    """The number of each line, in the numbering of the caller."""
+    offsets: tuple[int, ...]
+    """Where each line starts in `text`."""
+    joinable: tuple[bool, ...]
+    """Whether the text still stands verbatim when this line is read together with the one before it."""
+    item: bool = False
+    """Whether it has a marker of its own: a list item, a field, an admonition."""
+    leads_in: bool = False
+    """Whether a list, a table or code follows: what has no full stop then ends there, not here."""
+
+    def lines(self, start: int, end: int) -> tuple[int, int] | None:
+        """The lines `[first, last)` that `text[start:end]` stands on; None when joining lost something."""
+        first = bisect_right(self.offsets, start) - 1
+        last = bisect_right(self.offsets, end - 1) - 1
+        if not all(self.joinable[first + 1 : last + 1]):
+            return None
+        return self.numbers[first], self.numbers[last] + 1
+
+
+def join_lines(lines: Sequence[tuple[int, str, bool]]) -> Block:
+    """One block of numbered lines, each with whether it may be joined to the one before it."""
+    texts = [text for _, text, _ in lines]
+    offsets = accumulate((len(text) + 1 for text in texts[:-1]), initial=0)
+    return Block(
+        " ".join(texts),
+        tuple(number for number, _, _ in lines),
+        tuple(offsets),
+        tuple(joinable for _, _, joinable in lines),
+    )
+
+
+def read_blocks(lines: Iterable[tuple[int, str]], markdown: bool = False) -> list[Block]:
+    """The blocks of numbered lines, in order.
+
+    `markdown` settles what the syntaxes disagree on: indented code, `~~~` and lazy continuation lines.
+    """
+    reader = _Reader(markdown)
+    for number, line in lines:
+        reader.feed(number, line)
+    reader.close()
+    return reader.blocks
+
+
+@define
+class _Open:
+    """The block being read."""
+
+    indent: int
+    item: bool
+    lines: list[tuple[int, str, bool]] = field(factory=list)
+
+
+class _Reader:
+    """Reads line by line; remembers the open block and the kind of region that is being skipped."""
+
+    def __init__(self, markdown: bool) -> None:
+        self.markdown = markdown
+        self.blocks: list[Block] = []
+        self._open: _Open | None = None
+        self._fence = ""
+        self._comment = False
+        self._until_blank = False
+        self._body_of: int | None = None
+        self._in_list = False
+        self._front_matter = markdown
+        self._matter_open = False
+
+    def feed(self, number: int, line: str) -> None:
+        """Read one line."""
+        line = line.expandtabs(TAB_WIDTH).rstrip()
+        text = line.lstrip()
+        indent = len(line) - len(text)
+        if self._is_front_matter(text) or self._is_skipped(indent, text):
+            return
+        if not text:
+            self.close()
+            return
+        quote = None if text.startswith(">>>") else _QUOTE.match(text)
+        text = text[quote.end() :] if quote else text
+        if not text:
+            self.close()
+        elif not self._starts_skipping(number, indent, text) and not self._is_furniture(indent, text):
+            self._add(number, indent, text, joinable=not quote and not starts_like_a_mark(text))
+
+    def close(self) -> None:
+        """End the open block."""
+        current, self._open = self._open, None
+        if current is None:
+            return
+        if not self.markdown and current.lines[-1][1].endswith("::"):
+            self._body_of = current.indent  # a literal block
+        self.blocks.append(attrs.evolve(join_lines(current.lines), item=current.item))
+
+    def _end_lead_in(self) -> None:
+        """End the open block where something begins that the paragraph before it may lead in."""
+        self.close()
+        if self.blocks and not self.blocks[-1].item:
+            self.blocks[-1] = attrs.evolve(self.blocks[-1], leads_in=True)
+
+    def _is_front_matter(self, text: str) -> bool:
+        """The YAML between two `---` at the very top."""
+        if self._front_matter:
+            self._front_matter = False
+            self._matter_open = text == "---"
+            return self._matter_open
+        if self._matter_open:
+            self._matter_open = text not in ("---", "...") and (not text or ":" in text or text[0] in "-#")
+            return True
+        return False
+
+    def _is_skipped(self, indent: int, text: str) -> bool:
+        """Whether the line belongs to a region that was opened before it."""
+        if self._fence:
+            text = text.lstrip("> ")  # the fence may stand in a quotation
+            if text.startswith(self._fence) and not text.strip(self._fence[0]):
+                self._fence = ""
+            return True
+        if self._comment:
+            self._comment = "-->" not in text
+            return True
+        if self._body_of is not None:
+            if not text or indent > self._body_of:
+                return True
+            self._body_of = None
+        if self._until_blank:
+            self._until_blank = bool(text)
+            return True
+        return False
+
+    def _starts_skipping(self, number: int, indent: int, text: str) -> bool:
+        """Whether the line opens a region without running text."""
+        fence = _FENCE.match(text)
+        if fence and not self._underlines_a_title(text):
+            self._end_lead_in()
+            self._fence = fence["mark"]
+        elif text.startswith("<!--"):
+            self.close()
+            self._comment = "-->" not in text
+        elif text.startswith(">>>") or _TABLE.match(text):
+            self._drop_table_header(text)
+            self._until_blank = True
+        elif _HTML.match(text) and not _PARAGRAPH_TAG.match(text):
+            self.close()
+            self._until_blank = True
+        elif text == ".." or text.startswith(".. "):
+            self.close()
+            self._read_directive(number, indent, text)
+        elif self.markdown and indent >= INDENTED_CODE and self._open is None and not self._in_list:
+            pass
+        else:
+            return False
+        return True
+
+    def _read_directive(self, number: int, indent: int, text: str) -> None:
+        """A directive with paragraphs goes on as text; any other, a target or a comment is skipped."""
+        directive = _DIRECTIVE.match(text)
+        if directive is None or directive["name"] in _CODE_DIRECTIVES:
+            self._body_of = indent
+            return
+        argument = directive["argument"] or ""
+        if directive["name"] in _VERSION_NOTES:
+            argument = argument.partition(" ")[2].strip()
+        elif directive["name"] not in _ADMONITIONS:
+            argument = ""
+        if argument:
+            self._open = _Open(indent, item=True, lines=[(number, " ".join(argument.split()), True)])
+
+    def _drop_table_header(self, text: str) -> None:
+        """A Markdown table without outer bars shows only at its second line: `--- | ---`."""
+        if self._open and "|" in text and not text.startswith("|"):
+            self._open.lines.pop()
+            if not self._open.lines:
+                self._open = None
+        self._end_lead_in()
+
+    def _underlines_a_title(self, text: str) -> bool:
+        """Whether `~~~` or three backticks are a reStructuredText underline rather than a fence."""
+        if self.markdown or self._open is None or len(self._open.lines) != 1:
+            return False
+        return bool(_UNDERLINE.match(text)) and len(text) >= len(self._open.lines[0][1])
+
+    def _is_furniture(self, indent: int, text: str) -> bool:
+        """Whether the line is a heading, an underline or another line that holds no sentence."""
+        if _UNDERLINE.match(text):
+            if self._open and len(self._open.lines) == 1 and not self._open.item:
+                self._open = None  # the line above was a heading
+            self.close()
+        elif _ATX_HEADING.match(text) or _ADOC_HEADING.match(text) or _LINK_DEFINITION.match(text):
+            self.close()
+        elif _FURNITURE.match(text):
+            self.close()
+            self._in_list = True  # the indented body of an admonition is text
+        else:
+            return False
+        return True
+
+    def _add(self, number: int, indent: int, text: str, joinable: bool) -> None:
+        """Add a line of text to the open block, or to a new one that it starts."""
+        item = self._item(text)
+        marker = item or _PARAGRAPH_TAG.match(text)
+        if marker or _FIELD.match(text):
+            if item:
+                self._end_lead_in()
+                self._in_list = True
+            self.close()
+            text = text[marker.end() :] if marker else text
+            if text:
+                self._open = _Open(indent, item=True, lines=[(number, " ".join(text.split()), True)])
+            return
+        if self._open and self._starts_block(self._open, indent, text):
+            self.close()
+        if self._open is None:
+            self._in_list = self._in_list and indent > 0
+            self._open = _Open(indent, item=False)
+        self._open.lines.append((number, " ".join(text.split()), joinable))
+
+    def _item(self, text: str) -> re.Match[str] | None:
+        """The list marker the line starts with."""
+        item = _ITEM.match(text)
+        if item and self._open and not self._open.item and item["number"] not in (None, "1"):
+            return None  # "as of version\n3. Later": only a list that starts at 1 interrupts a paragraph
+        return item
+
+    def _starts_block(self, current: _Open, indent: int, text: str) -> bool:
+        """Whether indentation sets the line apart from the open block. Markdown joins lines lazily."""
+        if self.markdown:
+            return False
+        first = current.lines[0][1]
+        if indent < current.indent:
+            return True
+        if indent > current.indent:
+            alone = len(current.lines) == 1 and not current.item
+            return alone and bool(_TERM.match(first)) and not _PARAMETER.match(first)
+        return bool(_PARAMETER.match(first) and _PARAMETER.match(text))

@@ -1,0 +1,121 @@
+"""The searcher of the nine stages over real indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cairn.config import SearchSettings
+from cairn.discovery.model import ChunkMetadata, ScoredChunk
+from cairn.embedding import Embedder
+from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.retrieval.query import understand
+from cairn.retrieval.search import EVERYTHING, Ranked, Retrieved, retrieve
+
+_CHUNKS_PER_FILE = 3
+"""A search shows one passage a file; evidence wants a file's best few."""
+_WHOLE_RANKING = 10_000
+"""More than all legs together can find."""
+
+
+class IndexedSearcher:
+    """Searches the given folders' indexes; remembers what it found, so that it can be shown as results."""
+
+    def __init__(
+        self,
+        folders: Sequence[str],
+        readers: Sequence[IndexReader],
+        embedder: Embedder | None,
+        settings: SearchSettings,
+        cancelled: Callable[[], bool],
+    ) -> None:
+        """`folders` are the URIs of the folders that `readers` read, in the same order."""
+        self.found: dict[str, Ranked] = {}
+        """Every passage found so far by `doc_id`, with its best score."""
+        self._rankings: dict[str, Retrieved] = {}
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._folders = folders
+        self._readers = readers
+        self._embedder = embedder
+        self._settings = settings
+        self._cancelled = cancelled
+
+    def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
+        """The best `k` chunks of the named collections for each query, best first, scores 0 to 1.
+
+        Scores of different collections are comparable: each query is ranked once, over the whole index.
+        """
+        self._rank_once(queries)
+        named = frozenset(collections)
+        answers = []
+        for query in queries:
+            ranking = self._rankings[query]
+            ranked = [r for r in ranking.ranked if r.stored.collection in named][:k]
+            if len(ranked) < k and ranking.cut:  # others crowd these collections out
+                ranked = list(self._retrieve(query, k, ChunkFilter(collections=tuple(collections))).ranked)
+            answers.append([self._scored(r) for r in ranked])
+        return answers
+
+    def _rank_once(self, queries: Sequence[str]) -> None:
+        """Rank each new query; all their vectors come from one model call."""
+        new = [query for query in dict.fromkeys(queries) if query not in self._rankings]
+        if new and self._embedder:
+            understood = [understand(query).text for query in new]
+            self._vectors.update(zip(new, self._embedder.embed_queries(understood), strict=True))
+        for query in new:
+            self._rankings[query] = self._retrieve(query, _WHOLE_RANKING, EVERYTHING)
+
+    def _retrieve(self, query: str, limit: int, only: ChunkFilter) -> Retrieved:
+        return retrieve(
+            self._readers,
+            understand(query),
+            self._embedder,
+            self._settings,
+            limit=limit,
+            per_file=_CHUNKS_PER_FILE,
+            only=only,
+            vector=self._vectors.get(query),
+            cancelled=self._cancelled,
+        )
+
+    def neighbours(self, chunk: ScoredChunk, window: int) -> list[ScoredChunk]:
+        """Up to `window` chunks before and after `chunk` in its file, in file order, scores 0."""
+        folder = self._folders.index(chunk.metadata.folder)
+        index = chunk.metadata.chunk_index
+        around = self._readers[folder].around(chunk.metadata.file_path, index, window)
+        return [
+            self._scored(Ranked(folder, stored, 0.0, "keyword", ()))
+            for stored in around
+            if stored.chunk.position != index
+        ]
+
+    def _scored(self, ranked: Ranked) -> ScoredChunk:
+        stored, chunk = ranked.stored, ranked.stored.chunk
+        folder = self._folders[ranked.folder]
+        doc_id = f"{folder}/{stored.path}#{chunk.position}"
+        known = self.found.get(doc_id)
+        if known is None or ranked.score > known.score:
+            self.found[doc_id] = ranked
+        return ScoredChunk(
+            collection=stored.collection,
+            doc_id=doc_id,
+            content=chunk.text,
+            score=ranked.score,
+            metadata=ChunkMetadata(
+                file_path=stored.path,
+                chunk_index=chunk.position,
+                file_extension=stored.path.rpartition("/")[2].rpartition(".")[2].lower(),
+                line_range=(chunk.start_line, chunk.end_line),
+                folder=folder,
+                chunk_type=chunk.type.value,
+                language=chunk.language,
+                title=chunk.title,
+                header_path=chunk.header_path,
+                symbol=chunk.symbol,
+                signature=chunk.signature,
+                comment=chunk.comment,
+                content_hash=stored.content_hash,
+            ),
+        )

@@ -1,0 +1,81 @@
+"""Candidates for evidence: whole sentences that read as statements, with the lines they stand on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from cairn.discovery.blocks import Block, read_blocks
+from cairn.discovery.sentences import split_sentences
+from cairn.discovery.verbatim import lines_of
+
+MIN_WORD_SHARE = 0.7
+"""Share of words that must hold letters and no code punctuation; below it a "sentence" is data or code."""
+
+_LETTER = re.compile(r"[^\W\d_]")
+_CODE_WORD = re.compile(r"[{}=;]|\w\(\w*\)?,|\A[<>|&+/\\^~@$%-]+\Z")
+_QUOTED = re.compile(r"(`+).+?\1|\]\([^)\s]*\)")
+_STATEMENT_OF_CODE = re.compile(r"\w\([^)]*[=\"']|\s#\s|[;{}]\Z|\s(?:=|==|!=|:=|\+=|&&|\|\|)\s")
+_MARKUP = re.compile(r"!\[|</?[A-Za-z][^>]*>|&[a-z]+;|\|\s")
+_COMMENT = ("//", "/*", "# ", "-- ", ";; ")
+_LEAD_IN = ("?", ":", "...", "…")
+
+
+_COMPLETE = re.compile(r".*[.!?。！？][)\]\"'”’»*_`]*\Z")
+_LEANING = re.compile(
+    r"(?:this|that|these|those|it|they|he|she|such|then|also|however|therefore|thus|hence|namely|otherwise"
+    r"|additionally|furthermore|moreover|similarly|likewise|instead|finally|unfortunately|and|or|but|so|which"
+    r"|see|please|refer to|for (?:more|further|details)|thank|thanks)\b"
+    r"|[:@][a-z]"  # a parameter's field
+    r"|.*(?:\bhead over to|\bcheck out|[,;] see)\s",
+    re.IGNORECASE,
+)
+
+
+@frozen
+class Passage:
+    """A piece of a chunk that can be quoted: it stands on the lines `[first, last)` of the chunk."""
+
+    text: str
+    first: int
+    last: int
+    leaning: bool = False
+    """Whether it says less when quoted alone: it starts from the sentence before ("This …", "However, …")
+    or only points elsewhere ("See …")."""
+
+
+def prose_passages(content: str, markdown: bool) -> list[Passage]:
+    """The sentences of a document's chunk, in order; lines count from the chunk's first."""
+    return passages_of(read_blocks(enumerate(lines_of(content)), markdown))
+
+
+def passages_of(blocks: Iterable[Block]) -> list[Passage]:
+    """The sentences of `blocks` that read as statements and can be cited, in order."""
+    passages: list[Passage] = []
+    for block in blocks:
+        for start, end in split_sentences(block.text):
+            text = block.text[start:end]
+            unfinished = block.leads_in and end == len(block.text) and not _COMPLETE.match(text)
+            lines = block.lines(start, end)
+            if lines and not unfinished and reads_as_statement(text):
+                passages.append(Passage(text, *lines, leaning=bool(_LEANING.match(text))))
+    return passages
+
+
+def reads_as_statement(text: str) -> bool:
+    """Whether `text` says something by itself: no question, no lead-in to what follows, no markup or code."""
+    if (
+        text.endswith(_LEAD_IN)
+        or text.startswith(_COMMENT)
+        or text.count("`") % 2
+        or text.count("(") != text.count(")")
+    ):
+        return False
+    prose = _QUOTED.sub("code", text)
+    if _MARKUP.search(prose) or _STATEMENT_OF_CODE.search(prose):
+        return False
+    words = prose.split()
+    plain = sum(bool(_LETTER.search(word)) and not _CODE_WORD.search(word) for word in words)
+    return plain >= MIN_WORD_SHARE * len(words)

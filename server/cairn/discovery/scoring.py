@@ -1,0 +1,78 @@
+"""Stage 2: which collections deserve the deeper search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from cairn.config import ScoringConfig
+from cairn.discovery.model import CollectionRef
+
+# All numbers and words below are S1's (stage 2).
+BOOST_TERMS = ("docs", "source", "api", "sdk", "core")
+IMPORTANT_TAGS = ("documentation", "code", "api")
+STARTS_WITH_BOOST = 1.5
+FULL_SIZE = 1_000_000
+"""Vectors at which a collection's size counts in full."""
+
+_SECONDS_PER_DAY = 86_400
+
+
+def score_collections(
+    query_terms: Sequence[str],
+    collections: Sequence[CollectionRef],
+    config: ScoringConfig,
+    now: datetime | None = None,
+) -> list[tuple[CollectionRef, float]]:
+    """Each collection with its score, best first, equals by name (S1, stage 2).
+
+    The score is the weighted sum of three signals: how many query terms the name holds, how many of
+    `BOOST_TERMS` it holds, and the mean of size, recency and tags. `now` is the moment recency is
+    measured from, the current time when absent. Times without a zone are taken as UTC.
+    """
+    moment = now or datetime.now(UTC)
+    terms = [term.lower() for term in query_terms if term]
+    scored = [(ref, _score(ref, terms, config, moment)) for ref in collections]
+    return sorted(scored, key=lambda pair: (-pair[1], pair[0].name))
+
+
+def _score(ref: CollectionRef, terms: Sequence[str], config: ScoringConfig, now: datetime) -> float:
+    name = ref.name.lower()
+    return (
+        _name_match(name, terms) * config.name_match_weight
+        + _term_boost(name) * config.term_boost_weight
+        + _signal_boost(ref, config, now) * config.signal_boost_weight
+    )
+
+
+def _name_match(name: str, terms: Sequence[str]) -> float:
+    """Share of the terms within the name, times 1.5 when the name starts with one of them."""
+    if not terms:
+        return 0.0
+    share = sum(term in name for term in terms) / len(terms)
+    return share * STARTS_WITH_BOOST if name.startswith(tuple(terms)) else share
+
+
+def _term_boost(name: str) -> float:
+    return sum(term in name for term in BOOST_TERMS) / len(BOOST_TERMS)
+
+
+def _signal_boost(ref: CollectionRef, config: ScoringConfig, now: datetime) -> float:
+    size = min(ref.vector_count / FULL_SIZE, 1.0)
+    tags = sum(tag in ref.tags for tag in IMPORTANT_TAGS) / len(IMPORTANT_TAGS)
+    return (size + _recency(ref.updated_at, config.recency_decay_days, now) + tags) / 3
+
+
+def _recency(updated_at: datetime | None, decay_days: float, now: datetime) -> float:
+    """`exp(-days / decay_days)`: 1 for now or later, 0 for a collection without a time."""
+    if updated_at is None:
+        return 0.0
+    days = max(0.0, (_utc(now) - _utc(updated_at)).total_seconds() / _SECONDS_PER_DAY)
+    if decay_days == 0:
+        return 0.0 if days else 1.0
+    return math.exp(-days / decay_days)
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,402 @@
+"""The one facade: folders, their indexes, and every operation the fronts offer."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+from attrs import evolve, frozen
+
+from cairn import answers, protocol
+from cairn.config import DiscoveryConfig, Settings, load_workspace_file, overlay
+from cairn.discovery import Bullet, CollectionRef, discover
+from cairn.discovery.indexed_searcher import IndexedSearcher
+from cairn.discovery.render import estimate_tokens
+from cairn.embedding import Embedder
+from cairn.embedding.shared import SharedModel
+from cairn.errors import InvalidRequestError, ModelError, QueryCancelledError
+from cairn.index.indexer import Indexer, Role
+from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.operations.latency import LatencyWindow
+from cairn.retrieval.query import Query, QueryType, understand
+from cairn.retrieval.search import retrieve
+from cairn.retrieval.verdict import judge
+from cairn.workspace.collections import TAGS, FileKind
+
+logger = logging.getLogger(__name__)
+
+PHASE_VECTORS, PHASE_KEYWORDS = 3, 2
+"""S2's phases: with vectors, and on keywords over chunks alone."""
+
+Cancelled = Callable[[], bool]
+
+
+def _never() -> bool:
+    return False
+
+
+@frozen
+class Folder:
+    """One workspace folder with its index."""
+
+    root: Path
+    settings: Settings
+    warnings: tuple[str, ...]
+    indexer: Indexer
+    reader: IndexReader
+
+    @property
+    def uri(self) -> str:
+        return self.root.as_uri()
+
+
+@frozen
+class IndexingProgress:
+    """How far indexing is."""
+
+    files_total: int
+    files_done: int
+    texts_queued: int
+    scanned: bool
+    """Every present file can be found by keywords."""
+    complete: bool
+    """…and by meaning, where there is a model."""
+    problem: str | None
+    """Why indexing ended for good, if it did."""
+
+
+class Engine:
+    """Everything Cairn does, for any front. Methods may be called from several threads at once."""
+
+    def __init__(
+        self, editor_settings: Mapping[str, Any] | None = None, on_change: Callable[[], None] = lambda: None
+    ) -> None:
+        """`editor_settings` is the editor's `cairn` section; `on_change` is called, on any thread, when the
+        status may have changed."""
+        self._base, self._warnings = overlay(Settings(), editor_settings or {}, "cairn")
+        self._on_change = on_change
+        self._model = SharedModel(self._base.embedding)
+        self._folders: tuple[Folder, ...] = ()
+        self._changing_folders = threading.Lock()
+        self._latency = LatencyWindow()
+        self._stopped = False
+
+    # --- folders -----------------------------------------------------------------------------------
+
+    def add_folder(self, path: Path, *, keep_indexed: bool = True) -> None:
+        """Search `path`, and index it and keep it up to date unless `keep_indexed` is false.
+
+        Raises InvalidRequestError if it is no readable directory.
+        """
+        root = path.resolve()
+        if not root.is_dir() or not os.access(root, os.R_OK | os.X_OK):
+            raise InvalidRequestError("folder", f"{path} is not a directory that can be read")
+        with self._changing_folders:
+            if self._stopped or any(folder.root == root for folder in self._folders):
+                return
+            settings, warnings = load_workspace_file(self._base, root)
+            indexer = Indexer(
+                root, lambda: load_workspace_file(self._base, root)[0], self._model, self._on_change
+            )
+            folder = Folder(root, settings, tuple(warnings), indexer, IndexReader(indexer.data))
+            self._folders = (*self._folders, folder)
+            if keep_indexed:
+                indexer.start()
+            else:
+                indexer.only_read()
+        self._on_change()
+
+    def progress(self) -> IndexingProgress:
+        """Where indexing is, over all folders; cheap enough to ask ten times a second."""
+        folders = self._folders
+        here = [folder.indexer.progress for folder in folders]
+        return IndexingProgress(
+            files_total=sum(p.files_total for p in here),
+            files_done=sum(p.files_done for p in here),
+            texts_queued=sum(p.queued for p in here),
+            scanned=all(f.indexer.idle for f in folders) and all(f.reader.scanned() for f in folders),
+            complete=all(f.indexer.idle and f.reader.complete() for f in folders),
+            problem=next((f.indexer.last_error for f in folders if f.indexer.role is Role.STOPPED), None),
+        )
+
+    def remove_folder(self, path: Path) -> None:
+        """Stop indexing and searching `path`; its index is kept for the next time."""
+        root = path.resolve()
+        with self._changing_folders:
+            gone = [folder for folder in self._folders if folder.root == root]
+            self._folders = tuple(folder for folder in self._folders if folder.root != root)
+        for folder in gone:
+            folder.indexer.stop()
+        self._on_change()
+
+    def stop(self) -> None:
+        """Stop all background work; what was not indexed yet is found again by the next start."""
+        with self._changing_folders:
+            self._stopped = True
+            folders, self._folders = self._folders, ()
+        stopping = [threading.Thread(target=folder.indexer.stop) for folder in folders]
+        for thread in stopping:
+            thread.start()
+        for thread in stopping:
+            thread.join()
+
+    def changed(self, path: Path) -> None:
+        """Take in that a file or directory was made, changed or removed; elsewhere it is ignored."""
+        for folder in self._folders:
+            if path.is_relative_to(folder.root) and path != folder.root:
+                folder.indexer.changed([path.relative_to(folder.root).as_posix()])
+
+    def reindex(self, params: protocol.ReindexParams) -> protocol.ReindexAnswer:
+        """`cairn/reindex`: index every file anew, or look at one path again."""
+        for folder in self._folders:
+            if params.path in (None, "", "."):
+                folder.indexer.rescan(force=True)
+            else:
+                folder.indexer.changed([str(params.path).strip("/")])
+        return protocol.ReindexAnswer(bool(self._folders))
+
+    # --- questions ---------------------------------------------------------------------------------
+
+    def search(self, params: protocol.SearchParams, cancelled: Cancelled = _never) -> protocol.SearchAnswer:
+        """`cairn/search`. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        started = time.perf_counter()
+        folders = self._folders
+        readers = [folder.reader for folder in folders]
+        query = understand(params.query, params.alpha)
+        settings = self._settings(folders).search
+        retrieved = retrieve(
+            readers,
+            query,
+            self._embedder(),
+            settings,
+            limit=params.limit,
+            only=_chunk_filter(params.filter),
+            cancelled=cancelled,
+        )
+        results = answers.search_results(
+            retrieved.ranked, query, readers, _uris(folders), params.context, params.explain
+        )
+        verdict = judge(query, [ranked.stored for ranked in retrieved.ranked], settings.verdict)
+        elapsed = (time.perf_counter() - started) * 1000
+        self._latency.add(elapsed)
+        return protocol.SearchAnswer(
+            results=results,
+            verdict=answers.verdict(verdict),
+            query=answers.query_info(query),
+            index=_index_state(folders),
+            timings={**retrieved.timings, "total": round(elapsed, 3)},
+        )
+
+    def discover(
+        self,
+        params: protocol.DiscoverParams,
+        cancelled: Cancelled = _never,
+        on_stage: Callable[[str], None] = lambda _: None,
+    ) -> protocol.DiscoverAnswer:
+        """`cairn/discover`: all nine stages. `on_stage` hears each stage's name as it ends."""
+        folders = self._folders
+        readers = [folder.reader for folder in folders]
+        settings = self._settings(folders)
+        embedder = self._embedder()
+        query = understand(params.query)
+        searcher = IndexedSearcher(
+            [folder.uri for folder in folders], readers, embedder, settings.search, cancelled
+        )
+
+        def check_cancelled() -> None:
+            if cancelled():
+                raise QueryCancelledError("The request was cancelled.")
+
+        response = discover(
+            searcher,
+            _collection_refs(folders, embedder.dimension if embedder else 0),
+            query.text,
+            _discovery_config(settings.discovery, params),
+            count_tokens=embedder.count_tokens if embedder else estimate_tokens,
+            include=params.include or None,
+            exclude=params.exclude,
+            promote_readmes=_wants_overview(query),
+            check_cancelled=check_cancelled,
+            on_stage=lambda name, _: on_stage(name),
+        )
+        ranked = answers.in_order(response.chunks, searcher.found)
+        best_of_files = {(r.folder, r.stored.path): r.stored for r in reversed(ranked)}
+        roots = {folder.uri: folder.root for folder in folders}
+
+        def shown(bullet: Bullet) -> protocol.Bullet:
+            return answers.bullet(bullet, (roots[bullet.folder] / bullet.file_path).as_uri())
+
+        return protocol.DiscoverAnswer(
+            answer_prompt=response.answer_prompt,
+            plan=answers.plan(response.plan, shown),
+            bullets=tuple(map(shown, response.bullets)),
+            chunks=answers.search_results(ranked, query, readers, _uris(folders), context=0, explain=False),
+            verdict=answers.verdict(
+                judge(query, list(best_of_files.values())[::-1], settings.search.verdict)
+            ),
+            metrics=answers.discover_metrics(response.metrics),
+            index=_index_state(folders),
+        )
+
+    # --- what there is -----------------------------------------------------------------------------
+
+    def fetch_page(self, params: protocol.FetchPageParams) -> protocol.PageAnswer:
+        """`cairn/fetchPage`: a whole indexed file, stitched from its chunks."""
+        for folder in self._folders:
+            page = folder.reader.page(params.path) if params.folder in ("", folder.uri) else []
+            if page:
+                return answers.page(page)
+        raise InvalidRequestError(
+            "path", f"{params.path!r} is not indexed; give a path as search results have it"
+        )
+
+    def collections(self) -> tuple[protocol.CollectionInfo, ...]:
+        """`cairn/collections`."""
+        return tuple(
+            protocol.CollectionInfo(
+                name=stats.name,
+                folder=folder.uri,
+                kind=stats.kind,
+                files=stats.files,
+                chunks=stats.chunks,
+                tags=TAGS[FileKind(stats.kind)],
+                created_at=stats.created_at,
+                updated_at=stats.updated_at,
+            )
+            for folder in self._folders
+            for stats in folder.reader.stats().collections
+        )
+
+    def status(self) -> protocol.StatusAnswer:
+        """`cairn/status`."""
+        folders = self._folders
+        stats = [folder.reader.stats() for folder in folders]
+        model, model_problem = self._installed_model()
+        problems = [*(folder.indexer.last_error for folder in folders), model_problem]
+        present = sum(
+            max(s.files_total, f.indexer.progress.files_total) for s, f in zip(stats, folders, strict=True)
+        )
+        unreadable = [place for folder in folders for place in folder.indexer.progress.unreadable]
+        return protocol.StatusAnswer(
+            state=self._state(folders, has_model=model is not None),
+            searchable=any(s.files_indexed for s in stats),
+            generation=sum(s.generation for s in stats),
+            phase=PHASE_VECTORS if model else PHASE_KEYWORDS,
+            files=protocol.FileCounts(present, sum(s.files_indexed for s in stats)),
+            chunks=sum(s.chunks for s in stats),
+            embedded=sum(s.embedded for s in stats),
+            queued=sum(s.queued for s in stats) if model else 0,
+            model=model,
+            collections=self.collections(),
+            last_error=next(filter(None, problems), None),
+            latency=protocol.Latency(self._latency.percentile(0.5), self._latency.percentile(0.95)),
+            memory=psutil.Process().memory_info().rss,
+            warnings=(
+                *self._warnings,
+                *(warning for folder in folders for warning in folder.warnings),
+                *(f"not read: {place}" for place in unreadable),
+            ),
+        )
+
+    def _state(self, folders: Sequence[Folder], has_model: bool) -> str:
+        roles = {folder.indexer.role for folder in folders}
+        if not folders:
+            return "disabled"
+        if Role.STOPPED in roles:
+            return "degraded"
+        if Role.STARTING in roles:
+            return "starting"
+        if not all(folder.indexer.idle and folder.reader.complete() for folder in folders):
+            return "indexing"
+        return "ready" if has_model else "degraded"
+
+    def _settings(self, folders: Sequence[Folder]) -> Settings:
+        """Of several folders, the first one's workspace file speaks for questions that span them all."""
+        return folders[0].settings if folders else self._base
+
+    def _installed_model(self) -> tuple[protocol.ModelInfo | None, str | None]:
+        """The model, or why there is none."""
+        if not self._base.embedding.enabled:
+            return None, None
+        try:
+            model = self._model.installed()
+        except ModelError as problem:
+            return None, str(problem)
+        if model is None:
+            return (
+                None,
+                "No embedding model is installed: answers use keywords alone. Run `cairn model install`.",
+            )
+        return protocol.ModelInfo(model.name, model.dimension, model.id), None
+
+    def _embedder(self) -> Embedder | None:
+        try:
+            return self._model.embedder()
+        except ModelError as problem:  # `status` says so; keywords go on
+            logger.warning("%s", problem)
+            return None
+
+
+def _uris(folders: Sequence[Folder]) -> answers.UriOf:
+    return lambda number, path: (folders[number].uri, (folders[number].root / path).as_uri())
+
+
+def _index_state(folders: Sequence[Folder]) -> protocol.IndexState:
+    return protocol.IndexState(
+        generation=sum(folder.reader.generation() for folder in folders),
+        complete=bool(folders) and all(folder.reader.complete() for folder in folders),
+    )
+
+
+def _chunk_filter(wanted: protocol.SearchFilter) -> ChunkFilter:
+    return ChunkFilter(
+        types=tuple(kind.value for kind in wanted.type),
+        languages=wanted.language,
+        paths=wanted.path,
+        collections=wanted.collection,
+    )
+
+
+def _collection_refs(folders: Sequence[Folder], dimension: int) -> list[CollectionRef]:
+    """The collections of all folders; one that several folders have counts once."""
+    refs: dict[str, CollectionRef] = {}
+    for folder in folders:
+        for stats in folder.reader.stats().collections:
+            known = refs.get(stats.name)
+            refs[stats.name] = CollectionRef(
+                name=stats.name,
+                dimension=dimension,
+                vector_count=stats.chunks + (known.vector_count if known else 0),
+                created_at=datetime.datetime.fromisoformat(stats.created_at),
+                updated_at=datetime.datetime.fromisoformat(stats.updated_at),
+                tags=TAGS[FileKind(stats.kind)],
+            )
+    return list(refs.values())
+
+
+def _discovery_config(config: DiscoveryConfig, params: protocol.DiscoverParams) -> DiscoveryConfig:
+    """The settings with the request's own laid over them. Raises InvalidRequestError for a bad field."""
+    config, problems = overlay(config, params.config, "config")
+    if problems:
+        field, _, problem = problems[0].partition(": ")
+        raise InvalidRequestError(field, problem)
+    if params.max_bullets is not None:
+        config = evolve(config, max_bullets=params.max_bullets)
+    if params.format is not None:
+        config = evolve(config, render=evolve(config.render, format_style=params.format))
+    return config
+
+
+_OVERVIEW_TERMS = 2
+
+
+def _wants_overview(query: Query) -> bool:
+    """Whether the question is about the whole: one or two words, asked as "what is …"."""
+    return query.type is QueryType.EXPLANATION and len(query.terms) <= _OVERVIEW_TERMS

@@ -1,0 +1,1 @@
+"""The index of one workspace folder: one SQLite file, one writer, many readers."""

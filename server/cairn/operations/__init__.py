@@ -1,0 +1,1 @@
+"""Metrics, phases, feedback, doctor: what keeps a running Cairn observable."""

@@ -1,0 +1,314 @@
+"""Params and results of every `cairn/*` method: the one schema for LSP, REST and MCP.
+
+Lines are LSP ranges (0-based, end exclusive); paths are relative to their workspace folder, with `/`.
+`cairn.schema` turns these classes into camelCase JSON and back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import field, frozen
+
+from cairn.chunking.model import ChunkType
+from cairn.config import FormatStyle, SectionType
+from cairn.discovery.model import BulletCategory
+from cairn.errors import InvalidRequestError
+
+MAX_LIMIT = 200
+
+
+@frozen
+class Position:
+    line: int
+    character: int
+
+
+@frozen
+class Range:
+    start: Position
+    end: Position
+
+
+# --- cairn/search -------------------------------------------------------------------------------
+
+
+@frozen
+class SearchFilter:
+    """Strict: a result satisfies every field that is given. Several values mean any of them."""
+
+    type: tuple[ChunkType, ...] = ()
+    language: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    """Gitignore-style globs, relative to the workspace folder."""
+    collection: tuple[str, ...] = ()
+
+
+@frozen
+class SearchParams:
+    query: str
+    limit: int = 10
+    alpha: float | None = None
+    """0 keywords only … 1 vectors only; by the query's type when absent."""
+    filter: SearchFilter = field(factory=SearchFilter)
+    context: int = 1
+    """Chunks shown before and after each result."""
+    explain: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        _in_range("limit", self.limit, 1, MAX_LIMIT)
+        _in_range("context", self.context, 0, 10)
+        if self.alpha is not None:
+            _in_range("alpha", self.alpha, 0, 1)
+
+
+@frozen
+class Context:
+    before: str = ""
+    after: str = ""
+
+
+@frozen
+class SearchResult:
+    path: str
+    folder: str
+    """URI of the workspace folder."""
+    uri: str
+    range: Range
+    collection: str
+    title: str
+    header_path: str
+    symbol: str
+    type: ChunkType
+    language: str
+    score: float
+    """0 to 1, comparable within one answer."""
+    source: str
+    """`exact`, `keyword`, `embedding` or `hybrid`: the legs that found it."""
+    matched_terms: tuple[str, ...]
+    snippet: str
+    context: Context
+    content_hash: str
+    match_explain: tuple[str, ...] | None = None
+    """One line a signal, strongest first; only when asked for."""
+
+
+@frozen
+class Candidate:
+    """What a clarifying question offers."""
+
+    title: str
+    category: str
+    path: str
+
+
+@frozen
+class Verdict:
+    action: str
+    """`answer`, `clarify` or `noMatch`."""
+    message: str
+    candidates: tuple[Candidate, ...]
+    confidence: float
+    matched_terms: tuple[str, ...]
+
+
+@frozen
+class QueryInfo:
+    """How the query was understood."""
+
+    normalized: str
+    terms: tuple[str, ...]
+    type: str
+    alpha: float
+    corrections: tuple[str, ...] = ()
+
+
+@frozen
+class IndexState:
+    generation: int
+    complete: bool
+    """Whether every present file was indexed and embedded when the answer was made."""
+
+
+@frozen
+class SearchAnswer:
+    results: tuple[SearchResult, ...]
+    verdict: Verdict
+    query: QueryInfo
+    index: IndexState
+    timings: dict[str, float]
+    """Milliseconds by step."""
+
+
+# --- cairn/discover -----------------------------------------------------------------------------
+
+
+@frozen
+class DiscoverParams:
+    query: str
+    include: tuple[str, ...] = ()
+    """Globs of collections to use; all when empty."""
+    exclude: tuple[str, ...] | None = None
+    """Globs of collections to leave out; the configured default when absent."""
+    max_bullets: int | None = None
+    format: FormatStyle | None = None
+    config: dict[str, Any] = field(factory=dict)
+    """Any part of the `discovery` settings, laid over them for this request."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.max_bullets is not None:
+            _in_range("maxBullets", self.max_bullets, 0, 1_000)
+
+
+@frozen
+class Bullet:
+    text: str
+    citation: str
+    """`path#L10-L14`, 1-based and inclusive."""
+    source_id: str
+    collection: str
+    path: str
+    uri: str
+    range: Range
+    score: float
+    category: BulletCategory
+
+
+@frozen
+class Section:
+    title: str
+    section_type: SectionType
+    priority: int
+    bullets: tuple[Bullet, ...]
+
+
+@frozen
+class Plan:
+    sections: tuple[Section, ...]
+    total_bullets: int
+    sources: tuple[str, ...]
+
+
+@frozen
+class DiscoverMetrics:
+    total_time_ms: float
+    collections_searched: int
+    queries_generated: int
+    chunks_found: int
+    chunks_after_dedup: int
+    bullets_extracted: int
+    final_prompt_tokens: int
+    stages: dict[str, float]
+    """Milliseconds by stage."""
+
+
+@frozen
+class DiscoverAnswer:
+    answer_prompt: str
+    plan: Plan
+    bullets: tuple[Bullet, ...]
+    chunks: tuple[SearchResult, ...]
+    verdict: Verdict
+    metrics: DiscoverMetrics
+    index: IndexState
+
+
+# --- cairn/status, cairn/collections, cairn/fetchPage, cairn/reindex -------------------------------
+
+
+@frozen
+class NoParams:
+    """For methods that take none."""
+
+
+@frozen
+class FileCounts:
+    total: int
+    indexed: int
+
+
+@frozen
+class ModelInfo:
+    name: str
+    dimension: int
+    id: str
+
+
+@frozen
+class CollectionInfo:
+    name: str
+    folder: str
+    kind: str
+    files: int
+    chunks: int
+    tags: tuple[str, ...]
+    created_at: str
+    updated_at: str
+
+
+@frozen
+class Latency:
+    """Milliseconds over the latest searches; null before the first."""
+
+    p50: float | None
+    p95: float | None
+
+
+@frozen
+class StatusAnswer:
+    state: str
+    """`starting`, `indexing`, `ready`, `degraded` or `disabled`."""
+    searchable: bool
+    generation: int
+    phase: int
+    """3 with vectors, 2 on keywords alone (S2)."""
+    files: FileCounts
+    chunks: int
+    embedded: int
+    queued: int
+    """Texts still to be embedded."""
+    model: ModelInfo | None
+    collections: tuple[CollectionInfo, ...]
+    last_error: str | None
+    latency: Latency
+    memory: int
+    """Resident bytes of this process."""
+    warnings: tuple[str, ...] = ()
+
+
+@frozen
+class FetchPageParams:
+    path: str
+    folder: str = ""
+    """URI of the workspace folder; needed only where two folders hold the path."""
+
+
+@frozen
+class PageChunk:
+    range: Range
+    title: str
+    type: ChunkType
+    symbol: str
+
+
+@frozen
+class PageAnswer:
+    text: str
+    language: str
+    chunks: tuple[PageChunk, ...]
+
+
+@frozen
+class ReindexParams:
+    path: str | None = None
+    """A file or folder relative to its workspace folder; everything when absent."""
+
+
+@frozen
+class ReindexAnswer:
+    scheduled: bool
+
+
+def _in_range(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise InvalidRequestError(name, f"expected {low} to {high}, got {value}")

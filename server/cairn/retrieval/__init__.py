@@ -1,0 +1,1 @@
+"""Query understanding, search legs, ranking and verdict."""

@@ -1,0 +1,219 @@
+"""The retrieval pipeline: legs, pooling, ranking. It knows indexes and models, and no front."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
+
+from cairn.config import SearchSettings
+from cairn.embedding import Embedder
+from cairn.errors import CairnError, QueryCancelledError
+from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, IndexReader, StoredChunk
+from cairn.retrieval.query import Query
+from cairn.retrieval.signals import Candidate, Contribution, FileCandidate, score_files
+
+logger = logging.getLogger(__name__)
+
+ALL_COLUMNS = ColumnWeights(text=1.0, identifiers=1.0, path=2.0, symbol=2.5)
+"""Body 1, folders 1 to file stem 2.5, defined names 2.5 (docs/ranking.md)."""
+NAMES_ONLY = ColumnWeights(text=0.0, identifiers=0.0, path=0.0, symbol=1.0)
+
+EVERYTHING = ChunkFilter()
+
+_MAX_SYMBOLS = 50
+
+
+@frozen
+class Ranked:
+    """A result: a chunk, its file's score, and why."""
+
+    folder: int
+    stored: StoredChunk
+    score: float
+    """0 to 1."""
+    source: str
+    """`exact`, `keyword`, `embedding` or `hybrid`."""
+    reasons: tuple[Contribution, ...]
+
+
+@frozen
+class Retrieved:
+    """The results of one query, best first."""
+
+    ranked: tuple[Ranked, ...] = ()
+    timings: Mapping[str, float] = field(factory=dict)
+    """Milliseconds by step."""
+    problems: tuple[str, ...] = ()
+    """Legs that failed, with the reason."""
+    cut: bool = False
+    """Whether a leg found as many chunks as it may, so that there may be more."""
+
+
+def retrieve(
+    readers: Sequence[IndexReader],
+    query: Query,
+    embedder: Embedder | None,
+    settings: SearchSettings,
+    *,
+    limit: int,
+    per_file: int = 1,
+    only: ChunkFilter = EVERYTHING,
+    vector: NDArray[np.float32] | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Retrieved:
+    """The best `limit` chunks of the indexes for `query`, at most `per_file` of a file before any other.
+
+    `vector` is the query's, float32[dimension], where the caller has it already. A leg that fails is left
+    out and named in `problems`. Raises QueryCancelledError soon after `cancelled()` turns true.
+    """
+    timer = _Timer(cancelled)
+    problems: list[str] = []
+    pools: list[dict[int, dict[str, float]]] = [defaultdict(dict) for _ in readers]
+
+    cut = False
+
+    def run(leg: str, search_leg: Callable[[IndexReader], list[Hit]]) -> None:
+        nonlocal cut
+        for reader, pool in zip(readers, pools, strict=True):
+            hits = search_leg(reader)
+            cut = cut or len(hits) == limit_leg
+            for hit in hits:
+                pool[hit.chunk_id][leg] = hit.score
+        timer.lap(leg)
+
+    limit_leg = settings.candidates
+    match = query.match()
+    if query.alpha < 1:
+        run("keyword", lambda reader: reader.keywords(match, ALL_COLUMNS, limit_leg, only, cancelled))
+        names = f"{{symbol_words}} : ({match})" if match else ""
+        run("definition", lambda reader: reader.keywords(names, NAMES_ONLY, limit_leg, only, cancelled))
+        run("symbol", lambda reader: reader.defining(query.names, _MAX_SYMBOLS, only))
+    if embedder is not None and query.alpha > 0 and query.terms:
+        try:
+            asked = vector if vector is not None else embedder.embed_query(query.text)
+            timer.lap("embed")
+            model = embedder.model.id
+            run("similarity", lambda reader: reader.nearest(asked, model, limit_leg, only, cancelled))
+            for reader, pool in zip(readers, pools, strict=True):
+                unknown = [chunk for chunk, legs in pool.items() if "similarity" not in legs]
+                for chunk, similarity in reader.similarities(unknown, asked, model).items():
+                    pool[chunk]["compared"] = similarity
+            timer.lap("compare")
+        except QueryCancelledError:
+            raise
+        except CairnError as problem:
+            logger.warning("the vector leg failed: %s", problem)
+            problems.append(f"vectors: {problem}")
+    files = _gather(readers, pools)
+    timer.lap("load")
+    ranked = _rank(query, files, limit, per_file)
+    timer.lap("rank")
+    return Retrieved(tuple(ranked), timer.laps, tuple(problems), cut)
+
+
+def _gather(
+    readers: Sequence[IndexReader], pools: Sequence[Mapping[int, Mapping[str, float]]]
+) -> list[FileCandidate]:
+    """The pooled chunks, grouped by file."""
+    files: dict[tuple[int, str], list[Candidate]] = defaultdict(list)
+    for folder, (reader, pool) in enumerate(zip(readers, pools, strict=True)):
+        for chunk_id, stored in reader.chunks(pool).items():
+            legs = pool[chunk_id]
+            candidate = Candidate(
+                folder=folder,
+                stored=stored,
+                keyword=legs.get("keyword", 0.0),
+                definition=legs.get("definition", 0.0),
+                symbol=legs.get("symbol", 0.0),
+                similarity=max(0.0, legs.get("similarity", legs.get("compared", 0.0))),
+                legs=frozenset(legs) - {"compared"},
+            )
+            files[folder, stored.path].append(candidate)
+    return [
+        FileCandidate(folder, path, chunks[0].stored.kind, tuple(chunks))
+        for (folder, path), chunks in sorted(files.items())
+    ]
+
+
+def _rank(query: Query, files: Sequence[FileCandidate], limit: int, per_file: int) -> list[Ranked]:
+    scores = score_files(query, files)
+    order = sorted(range(len(files)), key=lambda i: (-scores[i][0], files[i].folder, files[i].path))
+    strongest = _strongest(files)
+    first: list[Ranked] = []
+    later: list[Ranked] = []
+    for place in order:
+        score, reasons = scores[place]
+        chunks = sorted(
+            files[place].chunks,
+            key=lambda c: (-_chunk_score(c, strongest, query.alpha), c.stored.chunk.position),
+        )
+        best = _chunk_score(chunks[0], strongest, query.alpha) or 1.0
+        for rank, candidate in enumerate(chunks):
+            # Within a file a chunk counts as much as it matches in proportion to the best one.
+            share = _chunk_score(candidate, strongest, query.alpha) / best
+            result = Ranked(candidate.folder, candidate.stored, score * share, _source(candidate), reasons)
+            (first if rank < per_file else later).append(result)
+    # What is shown falls in score, so a file's second passage may stand before a weaker file's first.
+    first.sort(key=_best_first)
+    if len(first) < limit:
+        lowest = first[-1].score if first else 0.0
+        # Fewer files than asked for: further passages follow, never above a file's best one.
+        extra = sorted(later, key=_best_first)[: limit - len(first)]
+        first += [evolve(result, score=min(result.score, lowest)) for result in extra]
+    return first[:limit]
+
+
+def _best_first(result: Ranked) -> tuple[float, int, str, int]:
+    return (-result.score, result.folder, result.stored.path, result.stored.chunk.position)
+
+
+def _strongest(files: Sequence[FileCandidate]) -> Candidate | None:
+    chunks = [chunk for file in files for chunk in file.chunks]
+    if not chunks:
+        return None
+    return evolve(
+        chunks[0],
+        keyword=max(c.keyword for c in chunks) or 1.0,
+        definition=max(c.definition for c in chunks) or 1.0,
+        similarity=max(c.similarity for c in chunks) or 1.0,
+    )
+
+
+def _chunk_score(candidate: Candidate, strongest: Candidate | None, alpha: float) -> float:
+    """How well one chunk of a file answers, for choosing which to show; the weights are the files' own."""
+    if strongest is None:
+        return 0.0
+    keyword = 2.0 * candidate.keyword / strongest.keyword + 1.5 * candidate.definition / strongest.definition
+    meaning = 2.0 * candidate.similarity / strongest.similarity
+    return (1 - alpha) * (keyword + 2.0 * candidate.symbol) + alpha * meaning
+
+
+def _source(candidate: Candidate) -> str:
+    if "symbol" in candidate.legs:
+        return "exact"
+    by_words = bool(candidate.legs & {"keyword", "definition"})
+    if by_words and "similarity" in candidate.legs:
+        return "hybrid"
+    return "keyword" if by_words else "embedding"
+
+
+class _Timer:
+    """Milliseconds between laps; each lap is also a place to stop at."""
+
+    def __init__(self, cancelled: Callable[[], bool]) -> None:
+        self.laps: dict[str, float] = {}
+        self._cancelled = cancelled
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = round(self.laps.get(name, 0.0) + (now - self._last) * 1000, 3)
+        self._last = now
+        if self._cancelled():
+            raise QueryCancelledError("The request was cancelled.")

@@ -1,0 +1,111 @@
+"""How answers look on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from cairn.engine import IndexingProgress
+    from cairn.protocol import DiscoverAnswer, SearchAnswer, SearchResult, StatusAnswer, Verdict
+
+_SNIPPET_LINES = 6
+
+_out = Console(highlight=False, soft_wrap=True)
+_progress_console = Console(stderr=True)
+
+
+@contextmanager
+def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
+    """Two bars on stderr, for files and for texts; nothing where stderr is no terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(
+        *columns, console=_progress_console, transient=True, disable=not _progress_console.is_terminal
+    ) as bars:
+        files = bars.add_task("Reading files", total=None)
+        texts = bars.add_task("Making vectors", total=None, visible=False)
+        most_queued = 0
+
+        def show(progress: IndexingProgress) -> None:
+            nonlocal most_queued
+            most_queued = max(most_queued, progress.texts_queued)
+            bars.update(files, total=progress.files_total or None, completed=progress.files_done)
+            bars.update(
+                texts,
+                total=most_queued or None,
+                completed=most_queued - progress.texts_queued,
+                visible=progress.scanned and most_queued > 0,
+            )
+
+        yield show
+
+
+def print_search(answer: SearchAnswer) -> None:
+    """Each result with its place, its reasons and the beginning of its text."""
+    for number, result in enumerate(answer.results, 1):
+        _out.print(f"[bold]{number:>2}[/]  {_place(result)}  [dim]{result.score:.2f} {result.source}[/]")
+        if result.title:
+            _out.print(f"    [cyan]{escape(result.header_path or result.title)}[/]")
+        lines = result.snippet.strip("\n").splitlines()
+        for line in lines[:_SNIPPET_LINES]:
+            _out.print(f"    [dim]{escape(line)}[/]")
+        if len(lines) > _SNIPPET_LINES:
+            _out.print(f"    [dim]… {len(lines) - _SNIPPET_LINES} more lines[/]")
+        for reason in result.match_explain or ():
+            _out.print(f"    · {escape(reason)}")
+        _out.print()
+    _print_verdict(answer.verdict)
+    if not answer.index.complete:
+        _out.print("[yellow]The index is not complete yet.[/]")
+
+
+def print_discovery(answer: DiscoverAnswer) -> None:
+    """The best passages, the evidence with its citations, then the prompt as it is."""
+    if answer.chunks:
+        _out.rule("Passages", align="left")
+        for number, chunk in enumerate(answer.chunks[:10], 1):
+            title = escape(chunk.header_path or chunk.title)
+            _out.print(f"[bold]{number:>2}[/]  {_place(chunk)}  [dim]{chunk.score:.2f}[/]  [cyan]{title}[/]")
+        _out.print()
+    if answer.bullets:
+        _out.rule("Evidence", align="left")
+        for bullet in answer.bullets:
+            _out.print(f"• {escape(bullet.text)}")
+            _out.print(f"  [dim]{escape(bullet.citation)}[/]")
+        _out.print()
+    _print_verdict(answer.verdict)
+    _out.rule("Prompt", align="left")
+    _out.print(escape(answer.answer_prompt))
+    if not answer.index.complete:
+        _out.print("[yellow]The index is not complete yet.[/]")
+
+
+def print_status(answer: StatusAnswer) -> None:
+    """State, counts, model and collections."""
+    files = f"{answer.files.indexed} of {max(answer.files.total, answer.files.indexed)} files"
+    _out.print(f"[bold]{answer.state}[/]  {files}, {answer.chunks} chunks, {answer.embedded} with vectors")
+    _out.print(f"model: {escape(answer.model.id) if answer.model else 'none'}")
+    for collection in answer.collections:
+        _out.print(
+            f"  {escape(collection.name):<32} {collection.files:>6} files {collection.chunks:>8} chunks"
+        )
+    if answer.last_error:
+        _out.print(f"[yellow]{escape(answer.last_error)}[/]")
+    for warning in answer.warnings:
+        _out.print(f"[yellow]{escape(warning)}[/]")
+
+
+def _print_verdict(verdict: Verdict) -> None:
+    if verdict.message:
+        _out.print(f"[italic]{escape(verdict.message)}[/]\n")
+
+
+def _place(result: SearchResult) -> str:
+    """`path:first-last`, 1-based, as editors and terminals understand it."""
+    start, end = result.range.start.line + 1, result.range.end.line
+    return f"[green]{escape(result.path)}[/]:{start}" + (f"-{end}" if end > start else "")

@@ -1,0 +1,56 @@
+"""Small chunks, bullets and collections for the tests of the stages, and a searcher over a fixed list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from cairn.discovery import Bullet, BulletCategory, ChunkMetadata, CollectionRef, ScoredChunk
+
+
+def collection(name: str, **fields: Any) -> CollectionRef:
+    return CollectionRef(name, **fields)
+
+
+def chunk(content: str, score: float = 0.8, path: str = "docs/guide.md", index: int = 0, **fields: Any) -> ScoredChunk:
+    """A chunk that starts on line 10 of its file; `fields` are the metadata's, or `collection`."""
+    collection_name = fields.pop("collection", "demo-docs")
+    fields.setdefault("file_extension", path.rpartition(".")[2])
+    fields.setdefault("line_range", (10, 10 + len(content.split("\n"))))
+    metadata = ChunkMetadata(path, index, **fields)
+    return ScoredChunk(collection_name, f"{collection_name}/{path}#{index}", content, score, metadata)
+
+
+def bullet(text: str = "Cairn indexes a workspace.", score: float = 0.5, **fields: Any) -> Bullet:
+    values: dict[str, Any] = {
+        "source_id": "demo-docs#0",
+        "collection": "demo-docs",
+        "file_path": "README.md",
+        "category": BulletCategory.OTHER,
+    }
+    return Bullet(text=text, score=score, **(values | fields))
+
+
+@attrs.define
+class FixedSearcher:
+    """Answers every query with the chunks of the asked collections; remembers what it was asked."""
+
+    chunks: Sequence[ScoredChunk]
+    asked: list[tuple[tuple[str, ...], tuple[str, ...], int]] = attrs.field(factory=list)
+
+    def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
+        self.asked.append((tuple(queries), tuple(collections), k))
+        hits = sorted((c for c in self.chunks if c.collection in collections), key=lambda c: -c.score)
+        return [hits[:k] for _ in queries]
+
+    def neighbours(self, chunk: ScoredChunk, window: int) -> list[ScoredChunk]:
+        place = chunk.metadata
+        around = [
+            attrs.evolve(other, score=0.0)
+            for other in self.chunks
+            if other.metadata.file_path == place.file_path
+            and 0 < abs(other.metadata.chunk_index - place.chunk_index) <= window
+        ]
+        return sorted(around, key=lambda other: other.metadata.chunk_index)

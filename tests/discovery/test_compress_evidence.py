@@ -1,0 +1,160 @@
+"""Stage 7: which sentences become bullets, in which order, and how they are cited."""
+
+from __future__ import annotations
+
+import pytest
+from discovery_builders import chunk
+
+from cairn.discovery import BulletCategory, CompressionConfig, compress_evidence
+
+FILLER = "and so it goes on for a while"
+
+
+def run(chunks, query="", max_bullets=20, max_per_doc=3, **config):
+    return compress_evidence(chunks, max_bullets, max_per_doc, CompressionConfig(**config), query=query)
+
+
+def texts(bullets):
+    return [bullet.text for bullet in bullets]
+
+
+def test_the_example_of_s1():
+    content = "Vectorizer is a high-performance vector database. It supports semantic search."
+    [found] = run([chunk(content, 0.85)], min_sentence_words=5, max_bullets=1)
+    assert found.text == "Vectorizer is a high-performance vector database."
+    assert found.category is BulletCategory.DEFINITION
+    assert found.score == pytest.approx(0.85)
+    assert (found.source_id, found.file_path, found.collection) == ("demo-docs#0", "docs/guide.md", "demo-docs")
+
+
+def test_bullets_cite_the_lines_they_stand_on():
+    content = "# Title\n\n- The first item of the list\n  goes on over two lines.\n\nOne. The second sentence starts in the\nmiddle of a line. Two."
+    found = {b.text: b.citation for b in run([chunk(content)])}
+    assert found == {
+        "The first item of the list goes on over two lines.": "docs/guide.md#L13-L14",
+        "The second sentence starts in the middle of a line.": "docs/guide.md#L16-L17",
+    }
+
+
+def test_without_citations_or_known_lines_the_path_stands_alone():
+    content = "The first item of the list goes on."
+    assert run([chunk(content)], include_citations=False)[0].citation == "docs/guide.md"
+    assert run([chunk(content, line_range=None)])[0].citation == "docs/guide.md"
+
+
+@pytest.mark.parametrize(("words", "kept"), [(7, False), (8, True), (30, True), (31, False)])
+def test_bullets_lie_in_the_word_window(words, kept):
+    content = " ".join(["Word"] + ["word"] * (words - 2) + ["end."])
+    assert bool(run([chunk(content)])) is kept
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Do you know how to start the server in the background?",
+        "To start the server in the background, run the following command:",
+        "You can change the time after which the server stops...",
+        "Given that you have added several interceptors to the list\n- one\n- two",
+        "[![Build](https://x.y/z.svg)](https://x.y) [![Docs](https://x.y/d.svg)](https://x.y) all of the badges here",
+        "Set it with client.get(url, timeout=5) # this one waits for five seconds",
+        "The half of a sentence (that opens a bracket but does not close it",
+        "```\nThe sentence stands in a fence and is no evidence at all.\n```",
+        "| The sentence | stands in a table | and is | no evidence | at all. |",
+        "## The heading is long enough to be a bullet but is none",
+        "a = 1; b = 2; c = 3; d = 4; e = 5; f = 6;",
+    ],
+)
+def test_what_says_nothing_by_itself_is_no_evidence(content):
+    assert run([chunk(content)]) == []
+
+
+def test_inline_markup_stays_as_it_stands():
+    text = "The `run` command of **cairn** reads [the guide](a.md) and *nothing* else."
+    assert texts(run([chunk(f"* {text}")])) == [text]
+
+
+def test_sentences_that_hold_the_terms_of_the_question_win():
+    content = f"The parser {FILLER}. Sessions are signed with a secret key {FILLER}. The cookie {FILLER}."
+    found = texts(run([chunk(content)], query="how are session cookies signed"))
+    assert [text.split()[0] + text.split()[1] for text in found] == ["Sessionsare", "Thecookie", "Theparser"]
+
+
+def test_first_sentences_win_where_nothing_else_tells():
+    content = f"The first {FILLER}. The second {FILLER}. The third {FILLER}."
+    one, two, three = run([chunk(content, 0.8)])
+    assert [b.text.split()[1] for b in (one, two, three)] == ["first", "second", "third"]
+    assert (one.score, two.score) == (pytest.approx(0.8), pytest.approx(0.8 * 0.9))
+    assert {b.score for b in run([chunk(content, 0.8)], prefer_starts=False)} == {pytest.approx(0.8)}
+
+
+def test_a_sentence_that_leans_on_another_loses_to_one_that_stands_alone():
+    content = f"This router {FILLER}. The router {FILLER}."
+    assert texts(run([chunk(content)], query="router"))[0].startswith("The router")
+
+
+def test_a_definition_wins_where_one_is_asked_for():
+    content = f"Flask apps run anywhere {FILLER}. Flask is a lightweight web framework {FILLER}."
+    assert texts(run([chunk(content)], query="what is flask"))[0].startswith("Flask is a")
+    assert texts(run([chunk(content)], query="O que é o flask?"))[0].startswith("Flask is a")
+    assert texts(run([chunk(content)], query="flask apps"))[0].startswith("Flask apps")
+
+
+def test_a_better_chunk_gives_better_bullets():
+    chunks = [chunk(f"The first {FILLER}.", 0.4), chunk(f"Another one {FILLER}.", 0.9, "b.md")]
+    assert [b.file_path for b in run(chunks)] == ["b.md", "docs/guide.md"]
+
+
+def test_scores_of_promoted_readmes_are_brought_down_to_one():
+    chunks = [chunk(f"The first {FILLER}.", 1.5, "README.md"), chunk(f"Another one {FILLER}.", 0.75)]
+    assert [b.score for b in run(chunks)] == [pytest.approx(1.0), pytest.approx(0.5)]
+
+
+def test_a_chunk_gives_at_most_three_bullets_and_a_document_as_many_chunks_as_asked():
+    words = "alpha beta gamma delta epsilon".split()
+    chunks = [
+        chunk(" ".join(f"{a} {b} {i} makes the sentence long enough here." for b in words).title(), index=i)
+        for i, a in enumerate(words)
+    ]
+    assert len(run(chunks, max_per_doc=2)) == 6
+    assert {b.source_id for b in run(chunks, max_per_doc=2)} == {"demo-docs#0", "demo-docs#1"}
+    assert len(run(chunks, max_per_doc=2, max_bullets=4)) == 4
+
+
+def test_a_chunk_without_evidence_does_not_use_up_its_document():
+    chunks = [chunk("Nothing.", index=0), chunk(f"The only one {FILLER}.", index=1)]
+    assert len(run(chunks, max_per_doc=1)) == 1
+
+
+def test_nearly_equal_bullets_are_one():
+    chunks = [
+        chunk(f"The router {FILLER}.", 0.6, "a.md"),
+        chunk(f"The  router\n{FILLER}!", 0.7, "b.md"),
+        chunk("Something else altogether is said in this other file.", 0.5, "c.md"),
+    ]
+    assert [b.file_path for b in run(chunks)] == ["b.md", "c.md"]
+
+
+def test_sources_that_would_share_an_id_are_told_apart():
+    chunks = [
+        chunk(f"The {name} says something of its own {i}{i} {FILLER}.", 0.9 - i / 10, f"{name}.md")
+        for i, name in enumerate(("first", "second", "third"))
+    ]
+    chunks.append(chunk("First says yet another thing in the very same chunk.", 0.1, "first.md", index=1))
+    assert [b.source_id for b in run(chunks)] == ["demo-docs#0", "demo-docs#0.2", "demo-docs#0.3", "demo-docs#1"]
+
+
+def test_the_order_of_equals_does_not_depend_on_the_order_of_chunks():
+    chunks = [chunk(f"Number {i}{i}{i} {i} says {FILLER}.", 0.5, f"{i}.md") for i in range(5)]
+    assert texts(run(chunks)) == texts(run(chunks[::-1]))
+
+
+@pytest.mark.parametrize(("chunks", "limits"), [([], (9, 9)), (["x"], (0, 9)), (["x"], (9, 0))])
+def test_nothing_gives_nothing(chunks, limits):
+    given = [chunk(f"The first {FILLER}.") for _ in chunks]
+    assert compress_evidence(given, *limits, CompressionConfig()) == []
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "   ", "```", "---\n", "\x00\x01", "/*", '"""'])
+def test_empty_and_broken_chunks_hold_no_evidence(content):
+    assert run([chunk(content)]) == []
+    assert run([chunk(content, path="a.py", chunk_type="code", language="python")]) == []

@@ -1,0 +1,98 @@
+"""Stage 3: the variations of a question and what it is about."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from cairn.discovery import ExpansionConfig, expand_queries_baseline
+from cairn.discovery.expansion import main_term
+
+NOTHING = ExpansionConfig(
+    **{name: False for name in attrs.fields_dict(ExpansionConfig) if name.startswith("include")}
+)
+ALL_VARIATIONS = (
+    "x definition|what is x|x features|x capabilities|x main functionality|x architecture|x components"
+    "|x system design|x API|x usage|x performance|x benchmarks|x use cases|x examples"
+).split("|")
+
+
+def test_the_worked_example_of_s1():
+    assert expand_queries_baseline("O que é o vectorizer", ExpansionConfig()) == [
+        "O que é o vectorizer",
+        "vectorizer definition",
+        "what is vectorizer",
+        "vectorizer features",
+        "vectorizer capabilities",
+        "vectorizer architecture",
+        "vectorizer API",
+        "vectorizer performance",
+    ]
+
+
+def test_all_variations_stand_in_the_order_of_s1():
+    assert expand_queries_baseline("x", ExpansionConfig(max_expansions=99)) == ["x", *ALL_VARIATIONS]
+
+
+@pytest.mark.parametrize("limit", range(16))
+def test_the_limit_counts_the_question_itself(limit):
+    queries = expand_queries_baseline("x", ExpansionConfig(max_expansions=limit))
+    assert len(queries) == min(limit, 15)
+    assert queries[:1] == ["x"][:limit]
+
+
+@pytest.mark.parametrize(
+    ("toggle", "expected"),
+    [
+        ("include_definition", ["x definition", "what is x"]),
+        ("include_features", ["x features", "x capabilities", "x main functionality"]),
+        ("include_architecture", ["x architecture", "x components", "x system design"]),
+        ("include_api", ["x API", "x usage"]),
+        ("include_performance", ["x performance", "x benchmarks"]),
+        ("include_use_cases", ["x use cases", "x examples"]),
+    ],
+)
+def test_each_toggle_adds_its_family(toggle, expected):
+    assert expand_queries_baseline("x", attrs.evolve(NOTHING, **{toggle: True})) == ["x", *expected]
+
+
+def test_without_toggles_the_question_stands_alone():
+    assert expand_queries_baseline("what is x", NOTHING) == ["what is x"]
+
+
+@pytest.mark.parametrize("query", ["What is Vectorizer", "what is vectorizer?", "WHAT  is vectorizer ?"])
+def test_a_variation_equal_to_the_question_is_not_repeated(query):
+    queries = expand_queries_baseline(query, ExpansionConfig())
+    assert len(queries) == 8
+    assert [q for q in queries if "what is" in q.lower().replace("  ", " ")] == [query]
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\n"])
+def test_an_empty_question_has_no_variations(query):
+    assert expand_queries_baseline(query, ExpansionConfig()) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "term"),
+    [
+        ("O que é o vectorizer", "vectorizer"),
+        ("what is vectorizer", "vectorizer"),
+        ("What is Vectorizer?", "Vectorizer"),
+        ("how does request routing work", "request routing"),
+        ("How does request routing work?", "request routing"),
+        ("vectorizer", "vectorizer"),
+        ("where is the session cookie signed", "session cookie signed"),
+        ("explain flask.Flask to me", "flask.Flask"),
+        ("what's the life cycle of requests", "life cycle of requests"),
+        ("como funciona o roteamento de requisições?", "roteamento de requisições"),
+        ("para que serve o `SessionInterface`", "SessionInterface"),
+        ("difference between app context, and request context", "app context"),
+        ("one two three four five", "two three four"),
+        ("what is it", "what is it"),
+        ("what is it?", "what is it"),
+        ("overview", "overview"),
+        ("???", "???"),
+    ],
+)
+def test_the_main_term_is_the_first_noun_phrase(query, term):
+    assert main_term(query) == term

@@ -1,0 +1,88 @@
+"""Stage 2: S1's formulas, term by term."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from discovery_builders import collection
+
+from cairn.discovery import ScoringConfig, score_collections
+
+NOW = datetime(2025, 10, 7, tzinfo=UTC)
+NAME_ONLY = ScoringConfig(name_match_weight=1, term_boost_weight=0, signal_boost_weight=0)
+TERMS_ONLY = ScoringConfig(name_match_weight=0, term_boost_weight=1, signal_boost_weight=0)
+SIGNALS_ONLY = ScoringConfig(name_match_weight=0, term_boost_weight=0, signal_boost_weight=1)
+
+
+def score(ref, terms=(), config=None):
+    [(_, value)] = score_collections(list(terms), [ref], config or ScoringConfig(), now=NOW)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("name", "terms", "expected"),
+    [
+        ("vectorizer-docs", ["vectorizer"], 1.5),
+        ("vectorizer-docs", ["Vectorizer", "speed"], 0.75),
+        ("the-vectorizer", ["vectorizer"], 1.0),
+        ("VECTORIZER", ["vectorizer"], 1.5),
+        ("cmmv-docs", ["vectorizer"], 0.0),
+        ("cmmv-docs", [], 0.0),
+        ("cmmv-docs", [""], 0.0),
+    ],
+)
+def test_names_score_by_the_share_of_terms_they_hold(name, terms, expected):
+    assert score(collection(name), terms, NAME_ONLY) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("vectorizer-docs", 0.2), ("core-api-sdk", 0.6), ("Core-Source", 0.4), ("tests", 0.0)]
+)
+def test_boost_terms_within_the_name_count_a_fifth_each(name, expected):
+    assert score(collection(name), config=TERMS_ONLY) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, 0.0),
+        ({"vector_count": 500_000}, 0.5 / 3),
+        ({"vector_count": 5_000_000}, 1 / 3),
+        ({"updated_at": NOW}, 1 / 3),
+        ({"updated_at": NOW - timedelta(days=90)}, math.exp(-1) / 3),
+        ({"updated_at": NOW + timedelta(days=1)}, 1 / 3),
+        ({"updated_at": datetime(2025, 10, 7)}, 1 / 3),
+        ({"tags": ("code", "documentation", "other")}, 2 / 9),
+        ({"tags": ("code",), "vector_count": 1_000_000, "updated_at": NOW}, (1 + 1 + 1 / 3) / 3),
+    ],
+)
+def test_size_recency_and_tags_are_averaged(fields, expected):
+    assert score(collection("x", **fields), config=SIGNALS_ONLY) == pytest.approx(expected)
+
+
+def test_the_default_weights_are_s1s():
+    ref = collection("vectorizer-docs", vector_count=1_000_000, updated_at=NOW, tags=("documentation", "code", "api"))
+    assert score(ref, ["vectorizer"]) == pytest.approx(0.4 * 1.5 + 0.3 * 0.2 + 0.3 * 1.0)
+
+
+def test_no_decay_time_makes_only_the_present_recent():
+    config = ScoringConfig(0, 0, 1, recency_decay_days=0)
+    assert score(collection("x", updated_at=NOW), config=config) == pytest.approx(1 / 3)
+    assert score(collection("x", updated_at=NOW - timedelta(days=1)), config=config) == 0.0
+
+
+def test_best_come_first_and_equals_by_name():
+    refs = [collection(name) for name in ("b", "a", "vectorizer", "c")]
+    ranked = score_collections(["vectorizer"], refs, ScoringConfig(), now=NOW)
+    assert [ref.name for ref, _ in ranked] == ["vectorizer", "a", "b", "c"]
+
+
+def test_the_current_time_is_used_when_none_is_given():
+    [(_, value)] = score_collections([], [collection("x", updated_at=datetime.now(UTC))], SIGNALS_ONLY)
+    assert value == pytest.approx(1 / 3, abs=1e-3)
+
+
+def test_no_collections_give_no_scores():
+    assert score_collections(["vectorizer"], [], ScoringConfig()) == []

@@ -1,0 +1,103 @@
+"""Questions about real projects: the right file in the top 3, and evidence that stands where it says."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SDISTS = {"flask": "3.1.3", "httpx": "0.28.1"}
+CORPORA = Path(sys.prefix) / "corpora"
+"""Beside the environment's packages: fetched once, never committed."""
+
+QUESTIONS = [
+    ("flask", "how does routing work", ("src/flask/sansio/scaffold.py", "src/flask/sansio/app.py", "src/flask/app.py")),
+    ("flask", "how are sessions signed and stored in a cookie", ("src/flask/sessions.py",)),
+    ("flask", "where are templates rendered", ("src/flask/templating.py",)),
+    ("flask", "how does a blueprint register itself on the app", ("src/flask/sansio/blueprints.py",)),
+    ("flask", "load configuration values from a file", ("src/flask/config.py",)),
+    ("flask", "how does the application context push and pop work", ("src/flask/ctx.py",)),
+    ("flask", "JSONProvider", ("src/flask/json/provider.py",)),
+    ("httpx", "how does digest authentication work", ("httpx/_auth.py",)),
+    ("httpx", "how are redirects followed", ("httpx/_client.py",)),
+    ("httpx", "where are multipart uploads encoded", ("httpx/_multipart.py",)),
+    ("httpx", "how is gzip content decoded", ("httpx/_decoders.py",)),
+    ("httpx", "default timeout configuration", ("httpx/_config.py",)),
+    ("httpx", "calling a WSGI app directly instead of over the network", ("httpx/_transports/wsgi.py",)),
+    ("httpx", "ResponseNotRead", ("httpx/_exceptions.py",)),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def projects() -> dict[str, Path]:
+    """The unpacked source distributions by name."""
+    roots = {}
+    for name, version in SDISTS.items():
+        root = CORPORA / f"{name}-{version}"
+        if not root.exists():
+            CORPORA.mkdir(exist_ok=True)
+            subprocess.run(
+                [
+                    sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--no-binary=:all:",
+                    "-d", str(CORPORA), f"{name}=={version}",
+                ],
+                check=True,
+            )  # fmt: skip
+            with tarfile.open(CORPORA / f"{name}-{version}.tar.gz") as archive:
+                archive.extractall(CORPORA, filter="data")
+        roots[name] = root
+    return roots
+
+
+@pytest.fixture(scope="module")
+def answers(
+    projects: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> dict[tuple[str, str], Any]:
+    """What `scripts/discover` and `cairn search` say to every question."""
+    found = {}
+    for project, question, _ in QUESTIONS:
+        found[project, question] = {
+            command: json.loads(_cairn(command, question, "-C", str(projects[project]), "--json"))
+            for command in ("search", "discover")
+        }
+    return found
+
+
+def _cairn(*arguments: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "cairn", *arguments], capture_output=True, text=True, check=True, timeout=600
+    ).stdout
+
+
+@pytest.mark.parametrize("command", ["search", "discover"])
+@pytest.mark.parametrize(("project", "question", "right"), QUESTIONS)
+def test_the_right_file_is_in_the_top_three(
+    answers: dict[tuple[str, str], Any], project: str, question: str, right: tuple[str, ...], command: str
+) -> None:
+    answer = answers[project, question][command]
+    paths = [result["path"] for result in answer["results" if command == "search" else "chunks"]]
+    assert set(dict.fromkeys(paths[:3])) & set(right), paths[:5]
+
+
+@pytest.mark.parametrize(("project", "question"), [(project, question) for project, question, _ in QUESTIONS])
+def test_every_bullet_stands_on_the_lines_it_cites(
+    answers: dict[tuple[str, str], Any], projects: dict[str, Path], project: str, question: str
+) -> None:
+    bullets = answers[project, question]["discover"]["bullets"]
+    assert bullets
+    for bullet in bullets:
+        path, first, last = re.fullmatch(r"(.+)#L(\d+)-L(\d+)", bullet["citation"]).groups()  # type: ignore[union-attr]
+        lines = (projects[project] / path).read_text().splitlines()[int(first) - 1 : int(last)]
+        assert words(bullet["text"]) in words("\n".join(lines))
+        assert 3 <= len(bullet["text"].split()) <= 30
+
+
+def words(text: str) -> str:
+    """Without the marks that begin a comment line, and with single blanks."""
+    return " ".join(re.sub(r"(?m)^\s*(#:?|//[/!]?|\*|/\*\*?|--|;;|%)(\s|$)", " ", text).split())

@@ -1,0 +1,29 @@
+"""Without a model everything works on keywords, and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from .conftest import Daemon
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
+
+
+async def test_keywords_alone_answer_and_the_status_names_the_remedy(
+    daemon: Callable[..., AbstractAsyncContextManager[Daemon]], workspace: Path
+) -> None:
+    async with daemon(workspace) as cairn:
+        status = await cairn.until(lambda answer: answer["state"] == "degraded")
+        assert (status["phase"], status["model"], status["embedded"]) == (2, None, 0)
+        assert "cairn model install" in status["lastError"]
+        answer = await cairn.search("where are ships assigned to berths")
+        assert answer["results"][0]["path"] == "src/harbour/schedule.py"
+        assert answer["results"][0]["source"] == "keyword"
+        assert answer["index"]["complete"] is True
+        assert (await cairn.request("cairn/discover", {"query": "how are ships assigned to berths"}))[
+            "bullets"
+        ]

@@ -1,0 +1,243 @@
+"""Writer and readers of one index: keywords, vectors, filters, content addresses, damage."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cairn.chunking import chunk_text
+from cairn.chunking.model import content_key
+from cairn.errors import IndexUnavailableError, QueryCancelledError
+from cairn.index.database import DATABASE_NAME
+from cairn.index.reader import ChunkFilter, ColumnWeights, IndexReader
+from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.workspace.collections import file_kind
+
+ALL = ChunkFilter()
+EVEN = ColumnWeights()
+
+
+def never() -> bool:
+    return False
+
+
+def indexed(path: str, text: str) -> IndexedFile:
+    record = FileRecord(path, len(text), 0, content_key(text), f"project-{file_kind(path)}")
+    return IndexedFile(record, file_kind(path), True, tuple(chunk_text(path, text)))
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[IndexWriter]:
+    writer = IndexWriter(tmp_path)
+    yield writer
+    writer.close()
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> IndexReader:
+    return IndexReader(tmp_path)
+
+
+def paths(reader: IndexReader, match: str, only: ChunkFilter = ALL) -> list[str]:
+    hits = reader.keywords(match, EVEN, 10, only, never)
+    stored = reader.chunks(hit.chunk_id for hit in hits)
+    return [stored[hit.chunk_id].path for hit in hits]
+
+
+def unit(*numbers: float) -> NDArray[np.float32]:
+    vector = np.array(numbers, np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+SOURCE = indexed("src/server.py", "class HTTPServer:\n    def handle_request(self):\n        return route\n")
+GUIDE = indexed("docs/guide.md", "# Routing\n\nRoutes connect a path with a view.\n")
+
+
+def test_while_there_is_no_index_every_answer_is_empty(reader: IndexReader) -> None:
+    assert reader.keywords('"x"', EVEN, 10, ALL, never) == []
+    assert reader.nearest(unit(1, 0), "m", 10, ALL, never) == []
+    assert (reader.chunks([1]), reader.page("a"), reader.generation(), reader.complete()) == (
+        {},
+        [],
+        0,
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("match", "found"),
+    [
+        ('"handle_request"', ["src/server.py"]),
+        ('"handle"', ["src/server.py"]),
+        ('"HTTPSERVER"', ["src/server.py"]),
+        ('"servers"', ["src/server.py"]),
+        ('"routing"', ["docs/guide.md", "src/server.py"]),
+        ('"docs"', ["docs/guide.md"]),
+        ('"nothing"', []),
+    ],
+)
+def test_words_parts_of_identifiers_inflections_and_paths_are_found(
+    writer: IndexWriter, reader: IndexReader, match: str, found: list[str]
+) -> None:
+    writer.write([SOURCE, GUIDE], ())
+    assert paths(reader, match) == found
+
+
+def test_a_replaced_file_is_found_by_its_new_words_only(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([SOURCE], ())
+    writer.write([indexed("src/server.py", "def listen():\n    pass\n")], ())
+    assert paths(reader, '"handle_request"') == []
+    assert paths(reader, '"listen"') == ["src/server.py"]
+    writer.write((), ["src/server.py"])
+    assert paths(reader, '"listen"') == []
+    assert reader.stats().chunks == 0
+
+
+def test_filters_hold_for_both_legs(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([SOURCE, GUIDE], ())
+    model = writer.use_model("m@1", 2)
+    pending = writer.pending_texts(model, 10)
+    writer.store_vectors(model, [p.key for p in pending], np.stack([unit(1, n) for n in range(len(pending))]))
+    for only, path in (
+        (ChunkFilter(types=("prose",)), "docs/guide.md"),
+        (ChunkFilter(languages=("python",)), "src/server.py"),
+        (ChunkFilter(paths=("docs/**",)), "docs/guide.md"),
+        (ChunkFilter(collections=("project-source",)), "src/server.py"),
+        (ChunkFilter(types=("code",), paths=("docs/**",)), None),
+    ):
+        assert paths(reader, '"route" OR "path"', only) == ([path] if path else [])
+        near = reader.nearest(unit(1, 0), "m@1", 10, only, never)
+        assert {s.path for s in reader.chunks(h.chunk_id for h in near).values()} == (
+            {path} if path else set()
+        )
+
+
+def test_equal_text_is_embedded_once_and_vectors_survive_a_removal(
+    writer: IndexWriter, reader: IndexReader
+) -> None:
+    writer.write([SOURCE, GUIDE], ())
+    model = writer.use_model("m@1", 2)
+    pending = writer.pending_texts(model, 10)
+    writer.store_vectors(model, [p.key for p in pending], np.stack([unit(1, n) for n in range(len(pending))]))
+    assert writer.pending_texts(model, 10) == []
+    writer.write((), ["docs/guide.md"])
+    writer.write([GUIDE], ())
+    assert writer.pending_texts(model, 10) == []
+    assert reader.stats().embedded == reader.stats().chunks
+
+
+def test_vectors_of_another_model_are_never_compared(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([GUIDE], ())
+    for name, dimension in (("m@1", 2), ("m@2", 3)):
+        model = writer.use_model(name, dimension)
+        (pending,) = writer.pending_texts(model, 10)
+        writer.store_vectors(model, [pending.key], np.stack([unit(*([1.0] * dimension))]))
+    assert len(reader.nearest(unit(1, 1), "m@1", 10, ALL, never)) == 1
+    assert reader.nearest(unit(1, 1, 1), "m@2", 10, ALL, never)[0].score == pytest.approx(1.0, abs=1e-6)
+    assert reader.nearest(unit(1, 1), "m@unknown", 10, ALL, never) == []
+
+
+def test_similarities_equal_the_scores_of_the_scan(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([SOURCE, GUIDE], ())
+    model = writer.use_model("m@1", 2)
+    pending = writer.pending_texts(model, 10)
+    writer.store_vectors(model, [p.key for p in pending], np.stack([unit(1, n) for n in range(len(pending))]))
+    asked = unit(0.3, 0.7)
+    near = {hit.chunk_id: hit.score for hit in reader.nearest(asked, "m@1", 10, ALL, never)}
+    assert reader.similarities(list(near), asked, "m@1") == pytest.approx(near, abs=1e-6)
+
+
+def test_a_page_is_the_file_again(writer: IndexWriter, reader: IndexReader) -> None:
+    text = "\n\n".join(f"def f{n}():\n    '''Number {n}.'''\n" + "    x = 1\n" * 50 for n in range(8))
+    writer.write([indexed("src/many.py", text)], ())
+    page = reader.page("src/many.py")
+    assert len(page) > 1
+    assert "".join(stored.chunk.text for stored in page) == text
+    assert [s.chunk.position for s in reader.around("src/many.py", 2, 1)] == [1, 2, 3]
+
+
+def test_definitions_are_found_by_name_the_exact_spelling_first(
+    writer: IndexWriter, reader: IndexReader
+) -> None:
+    writer.write(
+        [indexed("a.py", "def Route():\n    pass\n"), indexed("b.py", "def route():\n    pass\n")], ()
+    )
+    hits = reader.defining(["route"], 10, ALL)
+    assert [reader.chunks([hit.chunk_id])[hit.chunk_id].path for hit in hits] == ["b.py", "a.py"]
+
+
+def test_a_long_statement_is_broken_off_when_cancelled(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([indexed(f"f{n}.md", "word " * 300) for n in range(300)], ())
+    with pytest.raises(QueryCancelledError):
+        reader.keywords('"word"', EVEN, 10, ALL, lambda: True)
+    assert reader.keywords('"word"', EVEN, 10, ALL, never)
+
+
+def test_every_change_raises_the_generation(writer: IndexWriter, reader: IndexReader) -> None:
+    seen = [reader.generation()]
+    changes: list[Callable[[], object]] = [
+        lambda: writer.write([GUIDE], ()),
+        lambda: writer.set_scanned(True, 1),
+        lambda: writer.use_model("m@1", 2),
+        lambda: writer.write((), ["docs/guide.md"]),
+    ]
+    for change in changes:
+        change()
+        seen.append(reader.generation())
+    assert seen == sorted(set(seen))
+
+
+def test_readers_on_several_threads_see_whole_transactions(writer: IndexWriter, reader: IndexReader) -> None:
+    sections = "".join(f"# Part {n}\n\n" + f"Words of part {n}.\n" * 100 + "\n\n" for n in range(3))
+    file = indexed("a.md", sections)
+    whole = len(file.chunks)
+    problems: list[str] = []
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            if len(reader.page("a.md")) not in (0, whole):
+                problems.append("half a file")
+
+    threads = [threading.Thread(target=look) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in range(30):
+        writer.write([file], ())
+        writer.write((), ["a.md"])
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert whole > 1
+    assert not problems
+
+
+def test_an_index_of_another_version_is_rebuilt(tmp_path: Path) -> None:
+    writer = IndexWriter(tmp_path)
+    writer.write([GUIDE], ())
+    writer._db.pragma("user_version", 99_999)
+    writer.close()
+    assert IndexReader(tmp_path).stats().chunks == 0
+    writer = IndexWriter(tmp_path)
+    assert "another version" in str(writer.remark)
+    assert writer.files() == {}
+    writer.close()
+
+
+def test_a_damaged_index_is_set_aside_with_a_message(tmp_path: Path) -> None:
+    (tmp_path / DATABASE_NAME).write_bytes(b"no database at all" * 500)
+    writer = IndexWriter(tmp_path)
+    assert "was damaged" in str(writer.remark)
+    assert list(tmp_path.glob(f"{DATABASE_NAME}.damaged-*"))
+    writer.close()
+
+
+def test_a_folder_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(IndexUnavailableError, match="CAIRN_DATA_DIR"):
+        IndexWriter(tmp_path / "file")

@@ -1,0 +1,80 @@
+"""The ranking signals, one table each."""
+
+from __future__ import annotations
+
+import pytest
+
+from cairn.chunking.model import Chunk, ChunkType
+from cairn.index.reader import StoredChunk
+from cairn.retrieval.query import understand
+from cairn.retrieval.signals import SIGNALS, Candidate, FileCandidate, score_files
+from cairn.workspace.collections import file_kind
+
+
+def file(
+    path: str, *, keyword: float = 1.0, similarity: float = 0.0, chunks: int = 1, symbol: float = 0.0
+) -> FileCandidate:
+    def candidate(position: int) -> Candidate:
+        chunk = Chunk(position, position, position + 1, "text\n", ChunkType.CODE)
+        stored = StoredChunk(position, path, file_kind(path), "project-source", chunk, "")
+        return Candidate(0, stored, keyword=keyword, similarity=similarity, symbol=symbol)
+
+    return FileCandidate(0, path, file_kind(path), tuple(candidate(position) for position in range(chunks)))
+
+
+def order(query: str, *files: FileCandidate, alpha: float | None = None) -> list[str]:
+    scores = score_files(understand(query, alpha), files)
+    return [files[i].path for i in sorted(range(len(files)), key=lambda i: -scores[i][0])]
+
+
+@pytest.mark.parametrize(
+    ("query", "better", "worse"),
+    [
+        ("session cookie", file("src/sessions.py"), file("src/app.py")),
+        ("thread pool size", file("src/threadpool.c"), file("src/workers.c")),
+        ("json provider", file("src/json/__init__.py"), file("src/app/__init__.py")),
+        ("json provider", file("src/json/base.py"), file("src/app/base.py")),
+        ("where is it parsed", file("src/a.py"), file("tests/test_a.py")),
+        ("where is it parsed", file("src/a.py"), file("examples/a.py")),
+        ("where is it parsed", file("src/a.py"), file("docs/a.md")),
+        ("where is it parsed", file("src/a.py"), file("conf/a.yaml")),
+        ("parse", file("src/a.py", keyword=2), file("src/b.py", keyword=1)),
+        ("parse", file("src/a.py", similarity=0.6), file("src/b.py", similarity=0.3)),
+        ("parse", file("src/a.py", chunks=3), file("src/b.py", chunks=1)),
+        ("parse_args", file("src/a.py", symbol=1), file("src/b.py", keyword=1)),
+    ],
+)
+def test_the_better_file_comes_first(query: str, better: FileCandidate, worse: FileCandidate) -> None:
+    assert order(query, worse, better) == [better.path, worse.path]
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("tests of the parser", "tests/parser.py"),
+        ("an example of a parser", "examples/parser.py"),
+        ("installation guide", "docs/a.md"),
+        ("ci workflow", ".github/workflows/a.yml"),
+    ],
+)
+def test_what_is_asked_for_by_kind_is_not_held_back(query: str, path: str) -> None:
+    ((_, reasons),) = score_files(understand(query), [file(path)])
+    assert not [reason for reason in reasons if reason.signal.startswith("is ")]
+
+
+def test_alpha_moves_the_balance_between_words_and_meaning() -> None:
+    words, meaning = file("src/a.py", keyword=1.0), file("src/b.py", keyword=0.0, similarity=0.5)
+    assert order("x y", words, meaning, alpha=0.0)[0] == "src/a.py"
+    assert order("x y", words, meaning, alpha=1.0)[0] == "src/b.py"
+
+
+def test_scores_lie_between_0_and_1_and_are_the_sum_of_their_reasons() -> None:
+    files = [file("src/session.py", keyword=3, similarity=0.4), file("tests/a.py", keyword=0.1)]
+    best_possible = sum(signal.weight for signal in SIGNALS if signal.weight > 0)
+    for score, reasons in score_files(understand("session cookie"), files):
+        assert 0 <= score <= 1
+        assert score == pytest.approx(max(0, sum(r.value * r.weight for r in reasons) / best_possible))
+
+
+def test_no_files_no_scores() -> None:
+    assert score_files(understand("x"), []) == []
