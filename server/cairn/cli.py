@@ -45,9 +45,15 @@ def cli() -> None:
 @cli.command()
 def lsp() -> None:
     """Serve an editor over stdin and stdout (LSP)."""
+    from cairn.early import answer_initialize
+
+    stdout = sys.stdout.buffer
+    sys.stdout = sys.stderr  # a stray print would break the protocol
+    answered = answer_initialize(sys.stdin.buffer, stdout)
+
     from cairn.lsp import serve_stdio
 
-    sys.exit(serve_stdio())
+    sys.exit(serve_stdio(answered, stdout))
 
 
 @cli.command()

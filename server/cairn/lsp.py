@@ -1,7 +1,7 @@
 """The language server: thin handlers over the engine.
 
-The event loop only routes. `initialize` answers at once; the engine, with everything heavy it imports, is
-made after `initialized`, and requests that come earlier wait for it. Work runs in the server's own
+The event loop only routes. `initialize` is answered by `cairn.early`; the engine, with everything heavy it
+imports, is made after `initialized`, and requests that come earlier wait for it. Work runs in the server's own
 executor, each request with a cancel flag.
 """
 
@@ -16,7 +16,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import cattrs
 from lsprotocol import types
@@ -31,6 +31,7 @@ from pygls.protocol import (
 from pygls.uris import to_fs_path
 
 from cairn import __version__
+from cairn.early import Answered
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 
 if TYPE_CHECKING:
@@ -52,9 +53,19 @@ T = TypeVar("T")
 
 
 class _CairnProtocol(LanguageServerProtocol):
-    """Answers requests whose params cannot be read at all; pygls leaves their client waiting."""
+    """pygls's protocol, with two gaps closed."""
+
+    answered: int | str | None = None
+    """The request that `cairn.early` has answered already."""
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
+        if msg_id == self.answered and self.answered is not None:
+            self.answered = None
+        else:
+            super()._send_response(msg_id, result, error)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
+        """Answer requests whose params cannot be read at all; pygls leaves their client waiting."""
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -88,6 +99,8 @@ def _raw_params_converter() -> cattrs.Converter:
 
 class CairnServer(LanguageServer):
     """One editor's connection."""
+
+    protocol: _CairnProtocol
 
     def __init__(self) -> None:
         super().__init__(
@@ -308,18 +321,17 @@ async def _exit_with_parent(server: CairnServer, process_id: int) -> None:
     os._exit(1)  # the reader of the pipe cannot be woken otherwise
 
 
-def serve_stdio() -> int:
+def serve_stdio(answered: Answered, stdout: BinaryIO) -> int:
     """Speak LSP over stdin and stdout until told to exit; the process's exit code."""
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
     # pygls logs whole message bodies at INFO, and a traceback for each request it declines.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
-    stdout = sys.stdout.buffer
-    sys.stdout = sys.stderr  # a stray print would break the protocol
     server = build_server()
+    server.protocol.answered = answered.request_id
     try:
-        server.start_io(stdout=stdout)
+        server.start_io(stdin=cast(BinaryIO, answered.input), stdout=stdout)
     finally:
         server.close()
     return 0 if server.protocol._shutdown else 1
