@@ -10,6 +10,14 @@ from cairn.embedding import find_model
 from cairn.paths import data_dir
 
 
+@pytest.fixture(scope="session")
+def real_models() -> Path:
+    """The folder of the models that set-up installed."""
+    if find_model() is None:
+        pytest.fail("The default model is not installed. Run `cairn model install` before the tests.")
+    return data_dir() / "models"
+
+
 @pytest.fixture
 def bare_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty data folder that this process and its children use: no index, no model."""
@@ -20,11 +28,9 @@ def bare_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def model_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def model_data_dir(real_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder of its own that shares the installed model and the unpacked grammars."""
-    if find_model() is None:
-        pytest.fail("The default model is not installed. Run `cairn model install` before the tests.")
-    real = data_dir()
+    real = real_models.parent
     folder = tmp_path / "data"
     folder.mkdir()
     for shared in ("models", "grammars"):

@@ -15,7 +15,7 @@ import psutil
 from attrs import evolve, frozen
 
 from cairn import answers, protocol
-from cairn.config import DiscoveryConfig, Settings, load_workspace_file, overlay
+from cairn.config import WORKSPACE_FILE, DiscoveryConfig, Settings, load_workspace_file, overlay
 from cairn.discovery import Bullet, CollectionRef, discover
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.render import estimate_tokens
@@ -42,19 +42,50 @@ def _never() -> bool:
     return False
 
 
+class FolderSettings:
+    """The settings of one folder, read anew whenever its workspace file changes."""
+
+    def __init__(self, base: Settings, root: Path) -> None:
+        self._base = base
+        self._root = root
+        self._read: tuple[object, Settings, list[str]] | None = None
+
+    def __call__(self) -> Settings:
+        """The settings as they are now."""
+        return self._current()[1]
+
+    def warnings(self) -> list[str]:
+        """What in the workspace file could not be used."""
+        return self._current()[2]
+
+    def _current(self) -> tuple[object, Settings, list[str]]:
+        try:
+            version: object = (self._root / WORKSPACE_FILE).stat().st_mtime_ns
+        except OSError:
+            version = None
+        if self._read is None or self._read[0] != version:
+            self._read = (version, *load_workspace_file(self._base, self._root))
+        return self._read
+
+
 @frozen
 class Folder:
     """One workspace folder with its index."""
 
     root: Path
-    settings: Settings
-    warnings: tuple[str, ...]
+    """Its real path: what is indexed."""
+    shown: Path
+    """The path it was opened by: what the editor knows its files by."""
+    settings: FolderSettings
     indexer: Indexer
     reader: IndexReader
 
     @property
     def uri(self) -> str:
-        return self.root.as_uri()
+        return self.shown.as_uri()
+
+    def uri_of(self, path: str) -> str:
+        return (self.shown / path).as_uri()
 
 
 @frozen
@@ -101,11 +132,10 @@ class Engine:
         with self._changing_folders:
             if self._stopped or any(folder.root == root for folder in self._folders):
                 return
-            settings, warnings = load_workspace_file(self._base, root)
-            indexer = Indexer(
-                root, lambda: load_workspace_file(self._base, root)[0], self._model, self._on_change
-            )
-            folder = Folder(root, settings, tuple(warnings), indexer, IndexReader(indexer.data))
+            settings = FolderSettings(self._base, root)
+            indexer = Indexer(root, settings, self._model, self._on_change)
+            shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
+            folder = Folder(root, shown, settings, indexer, IndexReader(indexer.data))
             self._folders = (*self._folders, folder)
             if keep_indexed:
                 indexer.start()
@@ -149,9 +179,10 @@ class Engine:
 
     def changed(self, path: Path) -> None:
         """Take in that a file or directory was made, changed or removed; elsewhere it is ignored."""
+        real = path.parent.resolve() / path.name  # the editor may have opened the folder through a link
         for folder in self._folders:
-            if path.is_relative_to(folder.root) and path != folder.root:
-                folder.indexer.changed([path.relative_to(folder.root).as_posix()])
+            if real.is_relative_to(folder.root) and real != folder.root:
+                folder.indexer.changed([real.relative_to(folder.root).as_posix()])
 
     def reindex(self, params: protocol.ReindexParams) -> protocol.ReindexAnswer:
         """`cairn/reindex`: index every file anew, or look at one path again."""
@@ -228,10 +259,10 @@ class Engine:
         )
         ranked = answers.in_order(response.chunks, searcher.found)
         best_of_files = {(r.folder, r.stored.path): r.stored for r in reversed(ranked)}
-        roots = {folder.uri: folder.root for folder in folders}
+        by_uri = {folder.uri: folder for folder in folders}
 
         def shown(bullet: Bullet) -> protocol.Bullet:
-            return answers.bullet(bullet, (roots[bullet.folder] / bullet.file_path).as_uri())
+            return answers.bullet(bullet, by_uri[bullet.folder].uri_of(bullet.file_path))
 
         return protocol.DiscoverAnswer(
             answer_prompt=response.answer_prompt,
@@ -300,7 +331,7 @@ class Engine:
             memory=psutil.Process().memory_info().rss,
             warnings=(
                 *self._warnings,
-                *(warning for folder in folders for warning in folder.warnings),
+                *(warning for folder in folders for warning in folder.settings.warnings()),
                 *(f"not read: {place}" for place in unreadable),
             ),
         )
@@ -319,7 +350,7 @@ class Engine:
 
     def _settings(self, folders: Sequence[Folder]) -> Settings:
         """Of several folders, the first one's workspace file speaks for questions that span them all."""
-        return folders[0].settings if folders else self._base
+        return folders[0].settings() if folders else self._base
 
     def _installed_model(self) -> tuple[protocol.ModelInfo | None, str | None]:
         """The model, or why there is none."""
@@ -345,7 +376,7 @@ class Engine:
 
 
 def _uris(folders: Sequence[Folder]) -> answers.UriOf:
-    return lambda number, path: (folders[number].uri, (folders[number].root / path).as_uri())
+    return lambda number, path: (folders[number].uri, folders[number].uri_of(path))
 
 
 def _index_state(folders: Sequence[Folder]) -> protocol.IndexState:

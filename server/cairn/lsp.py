@@ -125,7 +125,8 @@ class CairnServer(LanguageServer):
                 try:
                     engine.add_folder(root)
                 except CairnError as problem:
-                    logger.error("%s", problem)
+                    shown = types.ShowMessageParams(types.MessageType.Error, f"Cairn: {problem}")
+                    loop.call_soon_threadsafe(self.window_show_message, shown)
             return engine
 
         self._engine = loop.run_in_executor(self._executor, make)

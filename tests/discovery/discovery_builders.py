@@ -14,7 +14,9 @@ def collection(name: str, **fields: Any) -> CollectionRef:
     return CollectionRef(name, **fields)
 
 
-def chunk(content: str, score: float = 0.8, path: str = "docs/guide.md", index: int = 0, **fields: Any) -> ScoredChunk:
+def chunk(
+    content: str, score: float = 0.8, path: str = "docs/guide.md", index: int = 0, **fields: Any
+) -> ScoredChunk:
     """A chunk that starts on line 10 of its file; `fields` are the metadata's, or `collection`."""
     collection_name = fields.pop("collection", "demo-docs")
     fields.setdefault("file_extension", path.rpartition(".")[2])

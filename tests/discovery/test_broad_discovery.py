@@ -17,7 +17,9 @@ def ids(chunks):
 
 
 def run(chunks, k=50, queries=("q",), config=None):
-    return broad_discovery(FixedSearcher(chunks), list(queries), COLLECTIONS, k, config or BroadDiscoveryConfig())
+    return broad_discovery(
+        FixedSearcher(chunks), list(queries), COLLECTIONS, k, config or BroadDiscoveryConfig()
+    )
 
 
 def test_all_queries_and_collections_go_into_one_search():
@@ -32,12 +34,17 @@ def test_a_chunk_found_by_several_queries_counts_once_with_its_best_score():
         def search(self, queries, collections, k):
             return [[attrs.evolve(self.chunks[0], score=score)] for score in (0.4, 0.9, 0.6)]
 
-    found = broad_discovery(Varying([chunk(TEXTS[0])]), ["a", "b", "c"], COLLECTIONS, 5, BroadDiscoveryConfig())
+    found = broad_discovery(
+        Varying([chunk(TEXTS[0])]), ["a", "b", "c"], COLLECTIONS, 5, BroadDiscoveryConfig()
+    )
     assert [hit.score for hit in found] == [0.9]
 
 
 def test_weak_chunks_are_dropped():
-    chunks = [chunk(text, score, index=i) for i, (text, score) in enumerate(zip(TEXTS, (0.29, 0.3, 0.31), strict=False))]
+    chunks = [
+        chunk(text, score, index=i)
+        for i, (text, score) in enumerate(zip(TEXTS, (0.29, 0.3, 0.31), strict=False))
+    ]
     assert ids(run(chunks)) == [2, 1]
 
 
@@ -59,7 +66,9 @@ def test_diversity_lifts_a_weaker_but_different_chunk():
 
 
 def test_equals_are_ordered_by_place_whatever_the_search_returned():
-    chunks = [chunk(text, 0.5, path=path, index=i) for i, (text, path) in enumerate(zip(TEXTS, "badc", strict=True))]
+    chunks = [
+        chunk(text, 0.5, path=path, index=i) for i, (text, path) in enumerate(zip(TEXTS, "badc", strict=True))
+    ]
     orders = {tuple(ids(run(given))) for given in (chunks, chunks[::-1], chunks[2:] + chunks[:2])}
     assert orders == {(1, 0, 3, 2)}
 

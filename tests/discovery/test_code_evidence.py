@@ -112,9 +112,17 @@ def test_a_block_comment_is_quoted_without_its_marks():
         ("def f(x):\n    return x", "a.py", "def f(x):"),
         ("def f(x, y):\n    # x y\n    return x", "a.py", "def f(x, y):"),
         # A signature that was cut short, and one that is not in the text.
-        ("def f(a: int, b: int, c: int, d: int, e: int, g: int):", "a.py", "def f(a: int, b: int, c: int, d: int, e: int,"),
+        (
+            "def f(a: int, b: int, c: int, d: int, e: int, g: int):",
+            "a.py",
+            "def f(a: int, b: int, c: int, d: int, e: int,",
+        ),
         ("x = 1", "a.py", "def f(a: int, b: int, c: int, d: int, e: int) -> None"),
-        ("# Copyright 2024 by the authors of this package, who are many.\n# All rights reserved.", "a.py", ""),
+        (
+            "# Copyright 2024 by the authors of this package, who are many.\n# All rights reserved.",
+            "a.py",
+            "",
+        ),
         ("# type: ignore because the library that we use has no types yet", "a.py", ""),
         ("# TODO: this should be done in another way some day soon", "a.py", ""),
         ('SQL = """\nselect the name of every user that is in the table\n"""', "a.py", ""),
@@ -142,7 +150,13 @@ def test_a_head_with_a_line_that_reads_like_a_comment_is_not_quoted():
 
 @pytest.mark.parametrize(
     ("path", "language", "mark"),
-    [("a.sql", "sql", "--"), ("a.lisp", "lisp", ";;"), ("a.tex", "latex", "%"), ("a.yml", "yaml", "#"), ("a.py", "", "#:")],
+    [
+        ("a.sql", "sql", "--"),
+        ("a.lisp", "lisp", ";;"),
+        ("a.tex", "latex", "%"),
+        ("a.yml", "yaml", "#"),
+        ("a.py", "", "#:"),
+    ],
 )
 def test_comment_marks_of_many_languages(path, language, mark):
     code = f"{mark} The number of files that are\n{mark} read at the same time.\nx"

@@ -34,7 +34,9 @@ LINES = st.one_of(
     st.just(""),
     st.sampled_from(["```", "```py", '"""', "*/", "/**", " */", "::", "+---+", "-->", "====", "..", "@x"]),
 )
-TEXTS = st.tuples(st.lists(LINES, max_size=18), st.sampled_from(["\n", "\r\n", "\r"])).map(lambda t: t[1].join(t[0]))
+TEXTS = st.tuples(st.lists(LINES, max_size=18), st.sampled_from(["\n", "\r\n", "\r"])).map(
+    lambda t: t[1].join(t[0])
+)
 ANYTHING = st.text(alphabet=st.characters(codec="utf-8"), max_size=300)
 SIGNATURES = st.sampled_from(["", "def f(a, b):", "def f(a, b)", "The parser", "reads files."])
 WINDOW = CompressionConfig(min_sentence_words=2, max_sentence_words=40)
@@ -75,7 +77,9 @@ def test_bullets_of_documents_stand_on_their_lines(content, path):
 @settings(max_examples=250, deadline=None)
 @given(
     st.one_of(TEXTS, ANYTHING),
-    st.sampled_from([("a.py", "python"), ("a.go", "go"), ("a.js", "javascript"), ("a.tex", "latex"), ("a.sql", "sql")]),
+    st.sampled_from(
+        [("a.py", "python"), ("a.go", "go"), ("a.js", "javascript"), ("a.tex", "latex"), ("a.sql", "sql")]
+    ),
     SIGNATURES,
 )
 def test_bullets_of_code_stand_on_their_lines(content, place, signature):

@@ -45,23 +45,38 @@ MARKDOWN = {
     "shell prompts": ("a\n\n$ pip install x\n\nb", ["a", "b"]),
 }
 RST = {
-    "headings": ("=====\nTitle\n=====\n\ntext\n\nNext\n~~~~\n\nmore\n\nLast\n````\nend", ["text", "more", "end"]),
+    "headings": (
+        "=====\nTitle\n=====\n\ntext\n\nNext\n~~~~\n\nmore\n\nLast\n````\nend",
+        ["text", "more", "end"],
+    ),
     "literal blocks": ("Run this::\n\n    pip install x\n\n    more\n\nDone.", ["Run this::", "Done."]),
     "code directives": (".. code-block:: python\n   :linenos:\n\n   x = 1\n\n   y = 2\n\ntext", ["text"]),
-    "prose directives": (".. note::\n   careful\n   now\n\n.. tip:: wise\n   too", ["careful now", "wise too"]),
+    "prose directives": (
+        ".. note::\n   careful\n   now\n\n.. tip:: wise\n   too",
+        ["careful now", "wise too"],
+    ),
     "version notes": (".. versionchanged:: 2.0\n   new\n\n.. deprecated:: 1.0 old", ["new", "old"]),
-    "described objects": (".. function:: f(x)\n\n   Does it.\n\n   :param x: what", ["Does it.", ":param x: what"]),
+    "described objects": (
+        ".. function:: f(x)\n\n   Does it.\n\n   :param x: what",
+        ["Does it.", ":param x: what"],
+    ),
     "targets and comments": (".. _target:\n\n.. a comment\n   goes on\n\ntext", ["text"]),
     "grid tables": ("+---+---+\n| a | b |\n+---+---+\n\ntext", ["text"]),
     "simple tables": ("==  ==\na   b\n==  ==\n1   2\n==  ==\n\ntext", ["text"]),
     "doctests": ("a\n\n>>> f(1)\n2\n\nb", ["a", "b"]),
-    "definition lists": ("term\n    what it is\nother\n    what that is", ["term", "what it is", "other", "what that is"]),
+    "definition lists": (
+        "term\n    what it is\nother\n    what that is",
+        ["term", "what it is", "other", "what that is"],
+    ),
     "google parameters": (
         "Args:\n    x: the first\n        goes on\n    y: the second",
         ["Args:", "x: the first goes on", "y: the second"],
     ),
     "numpy parameters": ("Parameters\n----------\nx : int\n    The first.", ["x : int", "The first."]),
-    "javadoc": ("Does it.\n@param x what\n@return that\n<p>More.", ["Does it.", "@param x what", "@return that", "More."]),
+    "javadoc": (
+        "Does it.\n@param x what\n@return that\n<p>More.",
+        ["Does it.", "@param x what", "@return that", "More."],
+    ),
     "dedent": ("    deep\nflat", ["deep", "flat"]),
 }
 
@@ -88,7 +103,9 @@ def test_a_part_of_a_block_knows_its_lines():
     ]
 
 
-@pytest.mark.parametrize("line", ["*emphasis* here", "--flag there", "#123 fixed", "//host/share", "%s is put in", "> more"])
+@pytest.mark.parametrize(
+    "line", ["*emphasis* here", "--flag there", "#123 fixed", "//host/share", "%s is put in", "> more"]
+)
 def test_text_over_a_line_whose_start_reads_like_a_mark_cannot_be_cited(line):
     first = "> see" if line.startswith(">") else "see"
     [block] = read_blocks([(0, first), (1, line)], markdown=True)
@@ -97,6 +114,8 @@ def test_text_over_a_line_whose_start_reads_like_a_mark_cannot_be_cited(line):
     assert block.lines(4, len(block.text)) == (1, 2)
 
 
-@pytest.mark.parametrize(("text", "expected"), [("Do this\n- a", True), ("Do this\n\n```\na\n```", True), ("Do this\n\nb", False)])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("Do this\n- a", True), ("Do this\n\n```\na\n```", True), ("Do this\n\nb", False)]
+)
 def test_a_paragraph_knows_whether_it_leads_in_something(text, expected):
     assert read_blocks(enumerate(text.split("\n")), markdown=True)[0].leads_in is expected

@@ -38,7 +38,8 @@ def test_names_score_by_the_share_of_terms_they_hold(name, terms, expected):
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("vectorizer-docs", 0.2), ("core-api-sdk", 0.6), ("Core-Source", 0.4), ("tests", 0.0)]
+    ("name", "expected"),
+    [("vectorizer-docs", 0.2), ("core-api-sdk", 0.6), ("Core-Source", 0.4), ("tests", 0.0)],
 )
 def test_boost_terms_within_the_name_count_a_fifth_each(name, expected):
     assert score(collection(name), config=TERMS_ONLY) == pytest.approx(expected)
@@ -63,7 +64,9 @@ def test_size_recency_and_tags_are_averaged(fields, expected):
 
 
 def test_the_default_weights_are_s1s():
-    ref = collection("vectorizer-docs", vector_count=1_000_000, updated_at=NOW, tags=("documentation", "code", "api"))
+    ref = collection(
+        "vectorizer-docs", vector_count=1_000_000, updated_at=NOW, tags=("documentation", "code", "api")
+    )
     assert score(ref, ["vectorizer"]) == pytest.approx(0.4 * 1.5 + 0.3 * 0.2 + 0.3 * 1.0)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,6 +61,6 @@ def test_nothing_has_no_sentences(text):
 def test_sentences_are_in_order_trimmed_and_lose_no_word(text):
     spans = split_sentences(text)
     assert all(start < end for start, end in spans)
-    assert all(first[1] <= second[0] for first, second in zip(spans, spans[1:], strict=False))
+    assert all(first[1] <= second[0] for first, second in pairwise(spans))
     assert all(text[start:end] == text[start:end].strip() for start, end in spans)
     assert "".join("".join(text[start:end] for start, end in spans).split()) == "".join(text.split())

@@ -294,12 +294,36 @@ async def test_hostile_files_do_not_stop_the_rest(daemon: Start, workspace: Path
     (workspace / "loop").symlink_to(workspace, target_is_directory=True)
     (workspace / "dangling").symlink_to(workspace / "nowhere")
     os.mkfifo(workspace / "pipe")
+    (Path(os.fsdecode(os.fsencode(workspace) + b"/bad\xff.py"))).write_text("def unspeakable():\n    pass\n")
     (workspace / "odd \n name.py").write_text("def oddly_named():\n    pass\n")
     async with daemon(workspace) as cairn:
         await cairn.ready()
         assert (await cairn.search("brew_coffee"))["results"][0]["path"] == "latin.py"
         assert (await cairn.search("oddly_named"))["results"][0]["path"] == "odd \n name.py"
         assert (await cairn.search("moor_ship"))["results"][0]["path"] == "src/harbour/berths.py"
+
+
+async def test_a_folder_opened_through_a_link_keeps_the_name_the_editor_gave_it(
+    daemon: Start, workspace: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(workspace, target_is_directory=True)
+    async with daemon(link, options={"index": {"watch": False}}) as cairn:
+        await cairn.ready()
+        (workspace / "crew.py").write_text("def embark_pilot(vessel):\n    return vessel\n")
+        cairn.saved(link / "crew.py")
+        answer = await cairn.found("embark_pilot", "crew.py")
+        assert answer["results"][0]["uri"] == (link / "crew.py").as_uri()
+        assert answer["results"][0]["folder"] == link.as_uri()
+
+
+async def test_a_changed_workspace_file_takes_effect(daemon: Start, workspace: Path) -> None:
+    async with daemon(workspace) as cairn:
+        await cairn.ready()
+        (workspace / ".cairn.toml").write_text('[index]\nexclude = ["src/"]\nexlude = []\n')
+        await cairn.found("moor_ship", "tests/test_berths.py")
+        status = await cairn.request("cairn/status")
+        assert status["warnings"] == [".cairn.toml.index.exlude: unknown setting; did you mean exclude?"]
 
 
 async def test_a_killed_daemon_loses_nothing(daemon: Start, workspace: Path) -> None:

@@ -115,6 +115,8 @@ class _Walk:
         self._generic = not syntax.rules
         self._lines = lines
         self._rows = source.split(b"\n")
+        # Of each row in bytes, -1 until it is asked for.
+        self._indents = [-1] * len(self._rows)
         self._maximum = maximum
         self._marks = [Mark(0, 0, ())]
         self._leading: list[Node] = []
@@ -277,7 +279,11 @@ class _Walk:
         return self._lines.size(first_row, last_row + 1) > self._maximum
 
     def _is_first_on_row(self, row: int, column: int) -> bool:
-        return not self._rows[row][:column].strip()
+        indent = self._indents[row]
+        if indent < 0:
+            text = self._rows[row]
+            indent = self._indents[row] = len(text) - len(text.lstrip())
+        return column <= indent
 
 
 def _definition(found: Found, scope: tuple[Definition, ...], leading: list[Node], span: _Span) -> Definition:

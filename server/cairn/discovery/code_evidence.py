@@ -33,7 +33,7 @@ _PRAGMA = re.compile(
     r"|clang-format|shellcheck|TODO|FIXME|XXX|HACK)"
 )
 _BODY_OPENS = re.compile(r":|\s*\{|;|(?=\s|\Z)")
-_BRACKETS = ("()", "[]")
+_BRACKETS = (("(", ")"), ("[", "]"))
 """A signature that leaves one open was cut."""
 _BODY_SIGNS = " \t{:;"
 

@@ -23,9 +23,10 @@ from cairn.discovery.verbatim import lines_of, stands_in
 
 MAX_BULLETS_PER_CHUNK = 3
 """More from one passage is the passage itself, not its evidence."""
-SAME_TEXT = 0.8
-"""Jaccard similarity of word sets from which two bullets say the same. Lower than the chunks' 0.85:
-in 20 words, two that differ are already 0.82."""
+SAME_TEXT = 0.85
+"""Jaccard similarity of word sets above which two bullets say the same (S1's threshold for chunks). One
+other word in ten makes another bullet (0.82), as where a comment names another function; one in twenty does
+not (0.90)."""
 
 # A bullet's score is its chunk's, less what the sentence lacks: at worst half of it. The terms weigh
 # most, because the chunk's score says nothing about which of its sentences answers.

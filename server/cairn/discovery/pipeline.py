@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import attrs
 from attrs import define, field
@@ -138,10 +139,10 @@ class _Run:
         if self._listener:
             self._listener(name, self.response)
 
-    def measure(self, **counts: int) -> None:
+    def measure(self, **counts: Any) -> None:
         """Set the named counts of the metrics."""
         self.update(metrics=attrs.evolve(self.response.metrics, **counts))
 
-    def update(self, **parts: object) -> None:
+    def update(self, **parts: Any) -> None:
         """Set the named parts of the response."""
         self.response = attrs.evolve(self.response, **parts)

@@ -7,6 +7,7 @@ import threading
 from cairn.config import EmbeddingSettings
 from cairn.embedding.embedder import Embedder, load_embedder
 from cairn.embedding.model_files import InstalledModel, find_model
+from cairn.errors import ModelError
 
 
 class SharedModel:
@@ -15,6 +16,8 @@ class SharedModel:
     def __init__(self, settings: EmbeddingSettings) -> None:
         self._settings = settings
         self._embedder: Embedder | None = None
+        self._failure: tuple[tuple[str, int], ModelError] | None = None
+        """A model that could not be loaded is not tried again until it is installed anew."""
         self._loading = threading.Lock()
 
     def installed(self) -> InstalledModel | None:
@@ -24,7 +27,10 @@ class SharedModel:
         """
         if self._embedder is not None:
             return self._embedder.model
-        return find_model() if self._settings.enabled else None
+        model = find_model() if self._settings.enabled else None
+        if model is not None and self._failure is not None and self._failure[0] == _version(model):
+            raise self._failure[1]
+        return model
 
     def embedder(self) -> Embedder | None:
         """The loaded model; the first call takes about half a second. Raises ModelError if it is damaged."""
@@ -32,5 +38,14 @@ class SharedModel:
             if self._embedder is None:
                 model = self.installed()
                 if model is not None:
-                    self._embedder = load_embedder(model, self._settings)
+                    try:
+                        self._embedder = load_embedder(model, self._settings)
+                    except ModelError as problem:
+                        self._failure = (_version(model), problem)
+                        raise
         return self._embedder
+
+
+def _version(model: InstalledModel) -> tuple[str, int]:
+    """Changes when the model is installed again."""
+    return (model.id, model.folder.stat().st_mtime_ns)

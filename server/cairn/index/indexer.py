@@ -1,4 +1,4 @@
-"""The indexing thread of one folder: scans, takes in changes, embeds, in that order of urgency."""
+"""The indexing thread of one folder: takes in changes, scans, embeds, in that order of urgency."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import logging
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Protocol
 
-import apsw
 import filelock
 from attrs import define, field
 
 from cairn.config import Settings
-from cairn.embedding import Embedder, InstalledModel
-from cairn.errors import CairnError, ModelError
+from cairn.errors import CairnError
 from cairn.index.database import unwritable
 from cairn.index.intake import Intake, Progress, needs_rescan
+from cairn.index.vectors import ModelSource, VectorIntake
 from cairn.index.writer import IndexWriter
 from cairn.paths import workspace_dir
 from cairn.workspace.watch import FolderWatcher
@@ -28,20 +26,6 @@ _TAKEOVER_SECONDS = 2.0
 """How often a process that reads tries to become the writer."""
 _MODEL_SECONDS = 30.0
 """How often a folder without a model looks whether one was installed."""
-_PENDING_PAGE = 512
-"""Texts fetched for embedding at once."""
-_EMBED_TEXTS = 32
-"""Texts embedded between two looks at what changed: about half a second of one core."""
-
-
-class ModelSource(Protocol):
-    """Gives the model that vectors are made with."""
-
-    def installed(self) -> InstalledModel | None:
-        """The model in use, without loading it. Raises ModelError where it is damaged."""
-
-    def embedder(self) -> Embedder | None:
-        """The loaded model. Raises ModelError where it is damaged."""
 
 
 class Role(enum.StrEnum):
@@ -127,6 +111,8 @@ class Indexer:
             self._work.force |= force
             self._wake.notify_all()
 
+    # --- the thread --------------------------------------------------------------------------------
+
     def _run(self) -> None:
         try:
             self.data.mkdir(parents=True, exist_ok=True)
@@ -142,7 +128,7 @@ class Indexer:
             self._fail(str(problem))
         except OSError as problem:
             self._fail(str(unwritable(self.data, problem)))
-        except apsw.Error as problem:
+        except Exception as problem:
             logger.exception("indexing %s failed", self.root)
             self._fail(
                 f"Indexing {self.root.name} failed ({problem}). Restart Cairn; it resumes or rebuilds."
@@ -156,37 +142,42 @@ class Indexer:
         intake = Intake(
             self.root, writer, self.progress, self._stop.is_set, lambda: self._take_urgent(intake)
         )
+        vectors = VectorIntake(writer, self._models, self.progress, self._fail)
         self.last_error = writer.remark
         try:
             if watcher:
                 watcher.start()  # before the scan, so that nothing falls between the two
-            model_id = self._select_model(writer)
+            vectors.select_model()
             self._become(Role.WRITER)
             while not self._stop.is_set():
-                work = self._take()
-                if work.rescan or needs_rescan(work.paths):
-                    intake.reconcile(self._settings().index, work.force)
-                elif work.paths:
-                    intake.update(work.paths)
-                elif not (model_id and self._embed(writer, model_id)):
-                    self._on_change()
-                    if not self._wait(None if model_id else _MODEL_SECONDS):
-                        model_id = self._select_model(writer)
-                self._taking_in = False
-                self._on_change()
+                self._step(intake, vectors)
         finally:
             if watcher:
                 watcher.stop()
             writer.close()
 
+    def _step(self, intake: Intake, vectors: VectorIntake) -> None:
+        """Do what is most urgent, or sleep until there is something to do."""
+        work = self._take()
+        settings = self._settings()
+        if work.rescan or needs_rescan(work.paths):
+            intake.reconcile(settings.index, work.force)
+        elif work.paths:
+            intake.update(work.paths)
+        elif not vectors.embed_some(settings.embedding, self._interrupted, self._on_change):
+            self._on_change()
+            if not self._wait(None if vectors.has_model else _MODEL_SECONDS):
+                vectors.select_model()
+        self._taking_in = False
+        self._on_change()
+
     def _take_urgent(self, intake: Intake) -> None:
         """Between two batches of a scan: files that were saved meanwhile come first."""
         with self._wake:
-            paths = set() if self._work.rescan else self._work.paths
-            self._work.paths = set() if paths else self._work.paths
-        if paths and needs_rescan(paths):
-            self.rescan()
-        elif paths:
+            if self._work.rescan or needs_rescan(self._work.paths):
+                return  # the scan that follows this one takes them in
+            paths, self._work.paths = self._work.paths, set()
+        if paths:
             intake.update(paths)
         self._on_change()
 
@@ -199,49 +190,10 @@ class Indexer:
     def _wait(self, seconds: float | None) -> bool:
         """Sleep until there is work or the end; False when the time passed first."""
         with self._wake:
-            return self._wake.wait_for(lambda: self._stop.is_set() or bool(self._work), seconds)
+            return self._wake.wait_for(self._interrupted, seconds)
 
-    def _select_model(self, writer: IndexWriter) -> int:
-        """The id of the vectors of the installed model, 0 where there is none."""
-        try:
-            model = self._models.installed()
-        except ModelError as problem:
-            self._fail(str(problem))
-            model = None
-        if model is None:
-            writer.use_no_model()
-            return 0
-        return writer.use_model(model.id, model.dimension)
-
-    def _embed(self, writer: IndexWriter, model_id: int) -> bool:
-        """Embed texts that have no vector until something more urgent comes; False when all have one."""
-        pending = writer.pending_texts(model_id, _PENDING_PAGE)
-        if not pending:
-            self.progress.queued = 0
-            writer.set_embedded(True)
-            return False
-        try:
-            embedder = self._models.embedder()
-        except ModelError as problem:
-            self._fail(str(problem))
-            embedder = None
-        if embedder is None:
-            return False
-        settings = self._settings().embedding
-        self.progress.queued = writer.count_pending(model_id)
-        # Texts of like length share a batch: padding is most of the cost otherwise.
-        for is_code, cap in ((True, settings.code_tokens), (False, settings.text_tokens)):
-            texts = sorted((p for p in pending if p.is_code == is_code), key=lambda p: (len(p.text), p.key))
-            for start in range(0, len(texts), _EMBED_TEXTS):
-                if self._stop.is_set() or self._work:
-                    return True
-                slice_ = texts[start : start + _EMBED_TEXTS]
-                vectors = embedder.embed([p.text for p in slice_], cap)
-                writer.store_vectors(model_id, [p.key for p in slice_], vectors)
-                self.progress.queued -= len(slice_)
-                self._on_change()
-        writer.checkpoint()
-        return True
+    def _interrupted(self) -> bool:
+        return self._stop.is_set() or bool(self._work)
 
     def _become(self, role: Role) -> None:
         if role is not self.role:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from attrs import define, evolve, field
 
-from cairn.chunking import chunk_text
+from cairn.chunking import Chunk, chunk_text
 from cairn.chunking.model import content_key
 from cairn.config import WORKSPACE_FILE, IndexSettings
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.workspace.collections import MANIFESTS, Projects, file_kind, find_projects
 from cairn.workspace.rules import IGNORE_FILES, FileRules
 from cairn.workspace.scan import FileEntry, ScanReport, read_text, scan
+
+logger = logging.getLogger(__name__)
 
 _BATCH_SECONDS = 0.25
 """A batch is written after this long at the latest, so that keyword answers come while indexing runs."""
@@ -103,10 +106,10 @@ class Intake:
             gone.update(indexed for indexed in self._writer.files_below(path) if indexed not in found)
         if gone:
             self._writer.write((), sorted(gone))
-        known = self._writer.files()
+        known = self._writer.records(entries)
         self._take_in([e for e in entries.values() if not self._is_current(e, known.get(e.path))], known)
         if not self._progress.scanning:
-            total = len(self._writer.files())
+            total = self._writer.count_files()
             if total != self._progress.files_total:
                 self._writer.set_scanned(True, total)
             self._progress.files_total = self._progress.files_done = total
@@ -180,8 +183,17 @@ class Intake:
         record = FileRecord(entry.path, entry.size, entry.mtime_ns, content_key(text or ""), collection)
         if before and evolve(before, size=entry.size, mtime_ns=entry.mtime_ns) == record:
             return record
-        chunks = chunk_text(entry.path, text) if text is not None else ()
-        return IndexedFile(record, file_kind(entry.path), text is not None, tuple(chunks))
+        return IndexedFile(
+            record, file_kind(entry.path), text is not None, self._chunks(entry.path, text or "")
+        )
+
+    def _chunks(self, path: str, text: str) -> tuple[Chunk, ...]:
+        try:
+            return tuple(chunk_text(path, text))
+        except Exception as problem:
+            logger.exception("chunking %s failed", path)
+            self._progress.unreadable.append(f"{path}: chunking failed ({problem})")
+            return ()
 
 
 def _below(unreadable: Iterable[str]) -> Callable[[str], bool]:

@@ -322,7 +322,7 @@ def _model_id(db: apsw.Connection, model: str) -> int | None:
 def _read_stats(db: apsw.Connection) -> IndexStats:
     with db:  # one snapshot for all counts
         meta = {str(row[0]): row[1] for row in db.execute("SELECT key, value FROM meta")}
-        indexed = db.execute("SELECT count(*) FROM files WHERE is_text").get
+        indexed = db.execute("SELECT count(*) FROM files").get
         chunks = db.execute("SELECT count(*) FROM chunks").get
         model = db.execute("SELECT model FROM models WHERE id = ?", (meta.get("model_id", 0),)).get
         has_vector = "EXISTS (SELECT 1 FROM embeddings e WHERE e.model_id = ? AND e.key = c.embedding_key)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -72,6 +73,19 @@ class IndexWriter:
         rows = self._db.execute("SELECT path, size, mtime_ns, content_hash, collection FROM files")
         return {str(row[0]): FileRecord(*row) for row in rows}
 
+    def records(self, paths: Iterable[str]) -> dict[str, FileRecord]:
+        """Those of `paths` that the index has."""
+        rows = self._db.execute(
+            "SELECT path, size, mtime_ns, content_hash, collection FROM files"
+            " WHERE path IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(paths)),),
+        )
+        return {str(row[0]): FileRecord(*row) for row in rows}
+
+    def count_files(self) -> int:
+        """Number of files in the index."""
+        return int(self._db.execute("SELECT count(*) FROM files").get or 0)
+
     def files_below(self, path: str) -> list[str]:
         """The indexed paths that are `path` or lie in the directory `path`."""
         # '0' is the character after '/': the range holds every path below, and uses the index.
@@ -109,15 +123,17 @@ class IndexWriter:
 
     def set_embedded(self, embedded: bool) -> None:
         """Record whether every text has a vector of the model in use."""
-        if self._db.execute("SELECT value FROM meta WHERE key = 'embedded'").get != int(embedded):
+        if self._get("embedded") != int(embedded):
             with self._db:
                 self._set("embedded", int(embedded))
                 self._raise_generation()
 
     def use_model(self, model: str, dimension: int) -> int:
         """The id of `model`'s vectors; they are what searches compare from now on."""
+        known = self._db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
+        if known is not None and self._get("model_id") == int(known):
+            return int(known)
         with self._db:
-            known = self._db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
             if known is None:
                 self._db.execute("INSERT INTO models(model, dimension) VALUES (?, ?)", (model, dimension))
                 known = self._db.last_insert_rowid()
@@ -129,9 +145,10 @@ class IndexWriter:
 
     def use_no_model(self) -> None:
         """Searches compare no vectors from now on; those that exist are kept."""
-        with self._db:
-            self._set("model_id", 0)
-            self._raise_generation()
+        if self._get("model_id") != 0:
+            with self._db:
+                self._set("model_id", 0)
+                self._raise_generation()
 
     def count_pending(self, model_id: int) -> int:
         """Number of distinct texts without a vector of the model."""
@@ -200,6 +217,10 @@ class IndexWriter:
                 for chunk in file.chunks
             ],
         )
+
+    def _get(self, key: str) -> int | None:
+        value = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
+        return None if value is None else int(value)
 
     def _set(self, key: str, value: int) -> None:
         self._db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)", (key, value))

@@ -60,6 +60,9 @@ def scan(
                 continue
             for entry in entries:
                 path = f"{directory}/{entry.name}" if directory else entry.name
+                if not _is_unicode(entry.name):
+                    report.unreadable.append(f"{path!r}: its name is not valid Unicode")
+                    continue
                 try:
                     if entry.is_dir(follow_symlinks=False):
                         decision = rules.decide_directory(path)
@@ -76,6 +79,15 @@ def scan(
                 if not decision.indexed:
                     report.skipped[decision.rule] += 1
         level = deeper
+
+
+def _is_unicode(name: str) -> bool:
+    """False for the names, possible on Linux, that no editor and no database can hold."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def read_text(path: Path) -> str | None:

@@ -1,0 +1,71 @@
+"""Stage 8: sections, their order and their sizes."""
+
+from __future__ import annotations
+
+import pytest
+from discovery_builders import bullet
+
+from cairn.discovery import AnswerPlan, AnswerPlanConfig, BulletCategory, SectionType, build_answer_plan
+
+TITLES = {
+    BulletCategory.DEFINITION: "📋 Definition",
+    BulletCategory.FEATURE: "✨ Key Features",
+    BulletCategory.ARCHITECTURE: "🏗️ Architecture",
+    BulletCategory.PERFORMANCE: "⚡ Performance",
+    BulletCategory.INTEGRATION: "🔗 Integrations",
+    BulletCategory.USE_CASE: "🎯 Use Cases",
+    BulletCategory.OTHER: "📎 Further Evidence",
+}
+
+
+def test_each_category_has_its_section_in_the_order_of_s1():
+    bullets = [bullet(category=category) for category in reversed(BulletCategory)]
+    plan = build_answer_plan(bullets, AnswerPlanConfig())
+    assert [section.title for section in plan.sections] == list(TITLES.values())
+    assert [section.bullets[0].category for section in plan.sections] == list(TITLES)
+    assert [section.priority for section in plan.sections] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_sections_without_bullets_are_left_out_and_priorities_have_no_gaps():
+    bullets = [bullet(category=BulletCategory.USE_CASE), bullet(category=BulletCategory.FEATURE)]
+    plan = build_answer_plan(bullets, AnswerPlanConfig())
+    assert [(s.section_type, s.priority) for s in plan.sections] == [
+        (SectionType.FEATURES, 1),
+        (SectionType.USE_CASES, 2),
+    ]
+
+
+def test_a_section_keeps_its_best_bullets():
+    bullets = [bullet(f"b{i}", score=i / 10) for i in range(8)]
+    [section] = build_answer_plan(bullets, AnswerPlanConfig(max_bullets_per_section=3)).sections
+    assert [b.text for b in section.bullets] == ["b7", "b6", "b5"]
+
+
+@pytest.mark.parametrize(("minimum", "titles"), [(0, 2), (1, 2), (2, 1), (3, 0)])
+def test_a_section_below_its_minimum_is_left_out(minimum, titles):
+    bullets = [bullet(), bullet(), bullet(category=BulletCategory.FEATURE)]
+    plan = build_answer_plan(bullets, AnswerPlanConfig(min_bullets_per_section=minimum))
+    assert len(plan.sections) == titles
+    assert plan.total_bullets == 3
+
+
+def test_the_configured_sections_are_used_in_their_order():
+    bullets = [bullet(category=category) for category in BulletCategory]
+    config = AnswerPlanConfig(sections=(SectionType.OTHER, SectionType.DEFINITION, SectionType.OTHER))
+    plan = build_answer_plan(bullets, config)
+    assert [s.section_type for s in plan.sections] == [SectionType.OTHER, SectionType.DEFINITION]
+
+
+def test_sources_stand_once_in_order_of_first_use_and_none_is_lost():
+    bullets = [
+        bullet(source_id="c#3", category=BulletCategory.FEATURE),
+        bullet(source_id="c#1", category=BulletCategory.DEFINITION),
+        bullet(source_id="c#3", category=BulletCategory.DEFINITION, score=0.4),
+        bullet(source_id="c#2", category=BulletCategory.OTHER),
+    ]
+    config = AnswerPlanConfig(sections=(SectionType.DEFINITION, SectionType.FEATURES))
+    assert build_answer_plan(bullets, config).sources == ("[c#1]", "[c#3]", "[c#2]")
+
+
+def test_no_bullets_make_an_empty_plan():
+    assert build_answer_plan([], AnswerPlanConfig()) == AnswerPlan()

@@ -1,0 +1,168 @@
+"""All nine stages together."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from discovery_builders import FixedSearcher, chunk, collection
+
+import cairn.discovery
+from cairn.discovery import DiscoveryConfig, DiscoveryMetrics, SemanticFocusConfig, discover
+from cairn.errors import InvalidRequestError, QueryCancelledError
+
+STAGES = [
+    "filter_collections",
+    "score_collections",
+    "expand_queries_baseline",
+    "broad_discovery",
+    "semantic_focus",
+    "promote_readme",
+    "compress_evidence",
+    "build_answer_plan",
+    "render_llm_prompt",
+]
+CHUNKS = [
+    chunk(
+        "# Vectorizer\n\nVectorizer is a vector database that is written in Rust.\n",
+        0.6,
+        "README.md",
+        collection="vectorizer-docs",
+    ),
+    chunk(
+        "The vectorizer supports keyword search and semantic search side by side.\n\n"
+        "Each of its components runs in a thread of its own.",
+        0.9,
+        "docs/guide.md",
+        index=3,
+        collection="vectorizer-docs",
+    ),
+    chunk(
+        'def search(self, query: str) -> list[Hit]:\n    """Find the passages that answer the query best."""',
+        0.8,
+        "src/search.py",
+        collection="vectorizer-source",
+        chunk_type="code",
+        language="python",
+        signature="def search(self, query: str) -> list[Hit]:",
+    ),
+]
+COLLECTIONS = [collection("vectorizer-docs"), collection("vectorizer-source"), collection("vectorizer-test")]
+
+
+def run(query="What is vectorizer?", chunks=CHUNKS, config=None, **options):
+    options.setdefault("count_tokens", lambda text: len(text.split()))
+    return discover(FixedSearcher(chunks), COLLECTIONS, query, config or DiscoveryConfig(), **options)
+
+
+def test_a_question_becomes_a_prompt_with_cited_evidence():
+    response = run()
+    assert (
+        "### 📋 Definition\n\n1. Vectorizer is a vector database that is written in Rust. ["
+        in response.answer_prompt
+    )
+    assert "README.md#L13-L13" in response.answer_prompt
+    assert response.bullets[0].citation == "README.md#L13-L13"
+    assert {bullet.file_path for bullet in response.bullets} == {
+        "README.md",
+        "docs/guide.md",
+        "src/search.py",
+    }
+    assert response.plan.total_bullets == len(response.bullets) == 4
+    assert response.chunks[0].metadata.file_path == "README.md"
+
+
+def test_metrics_count_and_time_every_stage():
+    metrics = run().metrics
+    assert list(metrics.stages) == STAGES
+    assert all(ms >= 0 for ms in metrics.stages.values())
+    assert metrics.total_time_ms >= sum(metrics.stages.values())
+    assert attrs.evolve(metrics, stages={}, total_time_ms=0) == DiscoveryMetrics(
+        collections_searched=2,
+        queries_generated=8,
+        chunks_found=6,
+        chunks_after_dedup=3,
+        bullets_extracted=4,
+        final_prompt_tokens=len(run().answer_prompt.split()),
+    )
+
+
+def test_where_a_readme_is_no_answer_it_is_not_promoted():
+    response = run(promote_readmes=False)
+    assert response.chunks[0].metadata.file_path == "docs/guide.md"
+    assert all(found.score <= 1 for found in response.chunks)
+
+
+def test_include_and_exclude_reach_the_first_stage():
+    assert {b.file_path for b in run(include=["*-source"]).bullets} == {"src/search.py"}
+    assert {b.file_path for b in run(exclude=["*-docs"]).bullets} == {"src/search.py"}
+
+
+def test_only_the_best_collections_are_focused_on():
+    searcher = FixedSearcher(CHUNKS)
+    config = DiscoveryConfig(focus_top_n_collections=1)
+    discover(searcher, COLLECTIONS, "vectorizer", config, count_tokens=len)
+    assert [asked[1] for asked in searcher.asked] == [
+        ("vectorizer-docs", "vectorizer-source"),
+        ("vectorizer-docs",),
+    ]
+
+
+def test_each_stage_is_reported_with_what_is_known_by_then():
+    heard = []
+    response = run(on_stage=lambda name, partial: heard.append((name, partial)))
+    assert [name for name, _ in heard] == STAGES
+    known = {
+        name: (len(p.chunks), len(p.bullets), len(p.plan.sections), bool(p.answer_prompt))
+        for name, p in heard
+    }
+    sections = len(response.plan.sections)
+    assert known["expand_queries_baseline"] == (0, 0, 0, False)
+    assert known["broad_discovery"] == (3, 0, 0, False)
+    assert known["compress_evidence"] == (3, 4, 0, False)
+    assert known["build_answer_plan"] == (3, 4, sections, False)
+    assert known["render_llm_prompt"] == (3, 4, sections, True)
+    assert heard[-1][1] == response
+    assert [list(partial.metrics.stages) for _, partial in heard] == [STAGES[: i + 1] for i in range(9)]
+
+
+@pytest.mark.parametrize("calls", range(1, 12))
+def test_a_run_can_be_cancelled_before_each_stage_and_each_focused_search(calls):
+    left = [calls]
+    heard = []
+
+    def check():
+        left[0] -= 1
+        if left[0] == 0:
+            raise QueryCancelledError("the client cancelled")
+
+    with pytest.raises(QueryCancelledError):
+        run(check_cancelled=check, on_stage=lambda name, _: heard.append(name))
+    # Two collections are focused on, within the fifth stage.
+    assert heard == STAGES[: [0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8][calls - 1]]
+
+
+def test_a_bad_setting_is_refused():
+    with pytest.raises(InvalidRequestError):
+        run(config=DiscoveryConfig(focus=SemanticFocusConfig(cross_encoder=True)))
+
+
+@pytest.mark.parametrize(("query", "collections"), [("", COLLECTIONS), ("what is vectorizer", [])])
+def test_nothing_asked_or_nothing_to_search_gives_an_empty_answer(query, collections):
+    response = discover(FixedSearcher(CHUNKS), collections, query, DiscoveryConfig(), count_tokens=len)
+    assert (response.answer_prompt, response.bullets, response.chunks) == ("", (), ())
+    assert response.metrics.final_prompt_tokens == 0
+    assert list(response.metrics.stages) == STAGES
+
+
+def test_the_same_question_has_the_same_answer():
+    first, second = run(), run(chunks=CHUNKS[::-1])
+    assert (first.answer_prompt, first.bullets, first.chunks) == (
+        second.answer_prompt,
+        second.bullets,
+        second.chunks,
+    )
+
+
+def test_every_public_name_is_there():
+    assert all(hasattr(cairn.discovery, name) for name in cairn.discovery.__all__)
+    assert cairn.discovery.__all__ == sorted(cairn.discovery.__all__)
