@@ -46,6 +46,9 @@ USE_CASE, OTHER = BulletCategory.USE_CASE, BulletCategory.OTHER
         ("There is a file for that.", OTHER),
         ("The lines that a reader sees first on the screen is a choice.", OTHER),
         ("Sessions are signed.", OTHER),
+        ("Tells whether the value is a list of names.", OTHER),
+        ("@returns {boolean} what is a list.", OTHER),
+        ("The words which is a list follows.", OTHER),
         ("", OTHER),
     ],
 )

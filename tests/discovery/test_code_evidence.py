@@ -143,6 +143,12 @@ def test_a_head_alone_must_fill_the_word_window():
     assert quotes(code, signature=code.split("\n")[0], max_sentence_words=9) == {}
 
 
+def test_a_comment_behind_the_head_is_left_out():
+    code = "def f(a: int, b: int, c: int, d: int) -> None:  # so far\n    pass"
+    signature = "def f(a: int, b: int, c: int, d: int) -> None: # so far"
+    assert quotes(code, signature=signature) == {"def f(a: int, b: int, c: int, d: int) -> None": (0, 1)}
+
+
 def test_a_head_with_a_line_that_reads_like_a_comment_is_not_quoted():
     code = "def f(\n    *args: int,\n    keyword: int, other: int, third: int\n) -> dict[str, int]:"
     assert quotes(code, signature=" ".join(code.split())) == {}

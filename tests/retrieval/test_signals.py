@@ -7,7 +7,7 @@ import pytest
 from cairn.chunking.model import Chunk, ChunkType
 from cairn.index.reader import StoredChunk
 from cairn.retrieval.query import understand
-from cairn.retrieval.signals import SIGNALS, Candidate, FileCandidate, score_files
+from cairn.retrieval.signals import SIGNALS, Candidate, Family, FileCandidate, score_files
 from cairn.workspace.collections import file_kind
 
 
@@ -74,6 +74,12 @@ def test_scores_lie_between_0_and_1_and_are_the_sum_of_their_reasons() -> None:
     for score, reasons in score_files(understand("session cookie"), files):
         assert 0 <= score <= 1
         assert score == pytest.approx(max(0, sum(r.value * r.weight for r in reasons) / best_possible))
+
+
+def test_without_vectors_the_words_make_up_the_whole_score() -> None:
+    ((score, reasons),) = score_files(understand("x", alpha=0.5), [file("src/a.py", keyword=3)])
+    possible = sum(signal.weight for signal in SIGNALS if signal.weight > 0 and signal.family is not Family.VECTOR)
+    assert score == pytest.approx(sum(r.value * r.weight for r in reasons) / possible)
 
 
 def test_no_files_no_scores() -> None:

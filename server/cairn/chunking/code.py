@@ -18,6 +18,8 @@ from cairn.chunking.packing import MAXIMUM, Piece, pack
 from cairn.chunking.syntax import Syntax, syntax_of
 from cairn.chunking.syntax.rules import COMMENTS, text_of
 
+# Lines of this many characters on average are not written by people, and cannot be cut by syntax.
+_MINIFIED = 500
 # A signature longer than this is a parameter list that nobody reads to its end.
 _SIGNATURE_LIMIT = 300
 # Kinds that name something which was defined elsewhere, or nothing that could be asked for.
@@ -51,7 +53,9 @@ _BEFORE_HEADERS = frozenset(
 
 
 def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
-    """The chunks of a source file; None if there is no syntax tree to be had for its language."""
+    """The chunks of a source file; None if there is no syntax tree to be had for it, or nothing to gain from one."""
+    if lines.size(0, len(lines)) > _MINIFIED * len(lines):
+        return None
     # The parser knows only \n as a line end. As bytes, \r and \n are equally long: no position moves.
     source = re.sub(rb"\r(?!\n)", b"\n", "".join(lines.lines).encode("utf-8", "surrogatepass"))
     tree = parse(language, source)

@@ -40,10 +40,13 @@ _WORDS: tuple[tuple[BulletCategory, str], ...] = (
     ),
 )
 _PATTERNS = tuple((category, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for category, words in _WORDS)
+_NO_SUBJECT = (
+    r"(?:if|when|unless|whether|while|because|since|as|there|this|that|which|who|where|it|here)\b|[@:]\w"
+)
+"""A clause with one of these words says under which condition, not what: "if the value is a list"."""
 _DEFINITION = re.compile(
-    r"(?!(?:if|when|unless|whether|while|because|since|there|this|that|it|here)\b)"
-    rf"(?:\S+\s+){{1,{_DEFINITION_SUBJECT_WORDS}}}?(?<!that )(?<!which )(?:is|are) (?:an?|the)\b"
-    rf"|(?:\S+\s+){{0,{_DEFINITION_SUBJECT_WORDS}}}?(?<!that )(?<!which )"
+    rf"(?:(?!{_NO_SUBJECT})\S+\s+){{1,{_DEFINITION_SUBJECT_WORDS}}}?(?:is|are) (?:an?|the)\b"
+    rf"|(?:(?!{_NO_SUBJECT})\S+\s+){{0,{_DEFINITION_SUBJECT_WORDS}}}?"
     r"(?:defines|represents?|refers to|stands for)\b",
     re.IGNORECASE,
 )

@@ -33,9 +33,10 @@ _PRAGMA = re.compile(
     r"|clang-format|shellcheck|TODO|FIXME|XXX|HACK)"
 )
 _BODY_OPENS = re.compile(r":|\s*\{|;|(?=\s|\Z)")
-_BRACKETS = (("(", ")"), ("[", "]"))
+_BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 """A signature that leaves one open was cut."""
-_BODY_SIGNS = " \t{:;"
+_BODY_SIGNS = " \t{:;,"
+_TRAILING_COMMENT = re.compile(r"\s(?:#|//)\s.*")
 
 
 @frozen
@@ -109,7 +110,7 @@ def _with_documentation(lines: Sequence[str], head: _Head, doc: _Documentation) 
 
 def _find_head(lines: Sequence[str], signature: str) -> _Head | None:
     """Where the signature stands as whole lines, apart from what opens the body."""
-    wanted = " ".join(signature.split()).rstrip(_BODY_SIGNS)
+    wanted = _TRAILING_COMMENT.sub("", " ".join(signature.split())).rstrip(_BODY_SIGNS)
     if not wanted or any(wanted.count(opening) != wanted.count(closing) for opening, closing in _BRACKETS):
         return None
     numbered = ((number, " ".join(line.split())) for number, line in enumerate(lines))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pathspec import GitIgnoreSpec
 
 from cairn.chunking.model import Chunk
-from cairn.errors import QueryCancelledError
+from cairn.errors import IndexUnavailableError, QueryCancelledError
 from cairn.index.database import DATABASE_NAME, open_reader
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.index.schema import vectors_table
@@ -293,6 +293,10 @@ class IndexReader:
             yield db
         except apsw.InterruptError:
             raise QueryCancelledError("The request was cancelled.") from None
+        except apsw.Error as problem:
+            raise IndexUnavailableError(
+                f"The index in {self.folder} cannot be read ({problem}). Restart Cairn; it repairs or rebuilds."
+            ) from problem
         finally:
             if db is not None and cancelled is not None:
                 db.set_progress_handler(None)

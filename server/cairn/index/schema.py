@@ -6,8 +6,10 @@ columns from `chunks` (external content): triggers carry every change over, so a
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 1
-"""Any change of the tables, of chunking or of the embedded text raises it; older indexes are rebuilt."""
+import zlib
+
+CONTENT_VERSION = 1
+"""Raised by any change of chunking or of the embedded text: older indexes are rebuilt."""
 
 # Underscores belong to a token, so `add_url_rule` is found as it is written; its parts, and those of
 # camelCase names, stand in `identifiers`. Splitting there rather than in a tokenizer of our own, because
@@ -91,6 +93,9 @@ CREATE TABLE embeddings(
     UNIQUE(model_id, key)
 );
 """
+
+SCHEMA_VERSION = zlib.crc32(f"{CONTENT_VERSION} {SCHEMA}".encode()) & 0x7FFFFFFF
+"""Changes with the tables by itself; SQLite's `user_version` holds 31 bits."""
 
 
 def vectors_table(model_id: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -13,20 +12,12 @@ from numpy.typing import NDArray
 
 from cairn.config import SearchSettings
 from cairn.embedding import Embedder
-from cairn.errors import CairnError, QueryCancelledError
-from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, IndexReader, StoredChunk
+from cairn.index.reader import ChunkFilter, IndexReader, StoredChunk
+from cairn.retrieval.legs import ChunkScores, Legs
 from cairn.retrieval.query import Query
 from cairn.retrieval.signals import Candidate, Contribution, FileCandidate, score_files
 
-logger = logging.getLogger(__name__)
-
-ALL_COLUMNS = ColumnWeights(text=1.0, identifiers=1.0, path=2.0, symbol=2.5)
-"""Body 1, folders 1 to file stem 2.5, defined names 2.5 (docs/ranking.md)."""
-NAMES_ONLY = ColumnWeights(text=0.0, identifiers=0.0, path=0.0, symbol=1.0)
-
 EVERYTHING = ChunkFilter()
-
-_MAX_SYMBOLS = 50
 
 
 @frozen
@@ -49,8 +40,6 @@ class Retrieved:
     ranked: tuple[Ranked, ...] = ()
     timings: Mapping[str, float] = field(factory=dict)
     """Milliseconds by step."""
-    problems: tuple[str, ...] = ()
-    """Legs that failed, with the reason."""
     cut: bool = False
     """Whether a leg found as many chunks as it may, so that there may be more."""
 
@@ -69,57 +58,26 @@ def retrieve(
 ) -> Retrieved:
     """The best `limit` chunks of the indexes for `query`, at most `per_file` of a file before any other.
 
-    `vector` is the query's, float32[dimension], where the caller has it already. A leg that fails is left
-    out and named in `problems`. Raises QueryCancelledError soon after `cancelled()` turns true.
+    `vector` is the query's, float32[dimension], where the caller has it already. Raises QueryCancelledError
+    soon after `cancelled()` turns true, and a leg's error where no other leg found anything.
     """
-    timer = _Timer(cancelled)
-    problems: list[str] = []
-    pools: list[dict[int, dict[str, float]]] = [defaultdict(dict) for _ in readers]
-
-    cut = False
-
-    def run(leg: str, search_leg: Callable[[IndexReader], list[Hit]]) -> None:
-        nonlocal cut
-        for reader, pool in zip(readers, pools, strict=True):
-            hits = search_leg(reader)
-            cut = cut or len(hits) == limit_leg
-            for hit in hits:
-                pool[hit.chunk_id][leg] = hit.score
-        timer.lap(leg)
-
-    limit_leg = settings.candidates
-    match = query.match()
+    legs = Legs(readers, only, settings, cancelled)
+    started = time.perf_counter()
     if query.alpha < 1:
-        run("keyword", lambda reader: reader.keywords(match, ALL_COLUMNS, limit_leg, only, cancelled))
-        names = f"{{symbol_words}} : ({match})" if match else ""
-        run("definition", lambda reader: reader.keywords(names, NAMES_ONLY, limit_leg, only, cancelled))
-        run("symbol", lambda reader: reader.defining(query.names, _MAX_SYMBOLS, only))
+        legs.by_words(query)
     if embedder is not None and query.alpha > 0 and query.terms:
-        try:
-            asked = vector if vector is not None else embedder.embed_query(query.text)
-            timer.lap("embed")
-            model = embedder.model.id
-            run("similarity", lambda reader: reader.nearest(asked, model, limit_leg, only, cancelled))
-            for reader, pool in zip(readers, pools, strict=True):
-                unknown = [chunk for chunk, legs in pool.items() if "similarity" not in legs]
-                for chunk, similarity in reader.similarities(unknown, asked, model).items():
-                    pool[chunk]["compared"] = similarity
-            timer.lap("compare")
-        except QueryCancelledError:
-            raise
-        except CairnError as problem:
-            logger.warning("the vector leg failed: %s", problem)
-            problems.append(f"vectors: {problem}")
-    files = _gather(readers, pools)
-    timer.lap("load")
-    ranked = _rank(query, files, limit, per_file)
-    timer.lap("rank")
-    return Retrieved(tuple(ranked), timer.laps, tuple(problems), cut)
+        began = time.perf_counter()
+        asked = embedder.embed_query(query.text) if vector is None else vector
+        legs.timings["embed"] = (time.perf_counter() - began) * 1000
+        legs.by_meaning(asked, embedder.model.id)
+    if legs.problems and not any(legs.pools):
+        raise legs.problems[0]
+    ranked = _rank(query, _gather(readers, legs.pools), limit, per_file)
+    legs.timings["rank"] = (time.perf_counter() - started) * 1000 - sum(legs.timings.values())
+    return Retrieved(tuple(ranked), {name: round(ms, 3) for name, ms in legs.timings.items()}, legs.cut)
 
 
-def _gather(
-    readers: Sequence[IndexReader], pools: Sequence[Mapping[int, Mapping[str, float]]]
-) -> list[FileCandidate]:
+def _gather(readers: Sequence[IndexReader], pools: Sequence[ChunkScores]) -> list[FileCandidate]:
     """The pooled chunks, grouped by file."""
     files: dict[tuple[int, str], list[Candidate]] = defaultdict(list)
     for folder, (reader, pool) in enumerate(zip(readers, pools, strict=True)):
@@ -132,7 +90,7 @@ def _gather(
                 definition=legs.get("definition", 0.0),
                 symbol=legs.get("symbol", 0.0),
                 similarity=max(0.0, legs.get("similarity", legs.get("compared", 0.0))),
-                legs=frozenset(legs) - {"compared"},
+                legs=frozenset(legs),
             )
             files[folder, stored.path].append(candidate)
     return [
@@ -201,19 +159,3 @@ def _source(candidate: Candidate) -> str:
     if by_words and "similarity" in candidate.legs:
         return "hybrid"
     return "keyword" if by_words else "embedding"
-
-
-class _Timer:
-    """Milliseconds between laps; each lap is also a place to stop at."""
-
-    def __init__(self, cancelled: Callable[[], bool]) -> None:
-        self.laps: dict[str, float] = {}
-        self._cancelled = cancelled
-        self._last = time.perf_counter()
-
-    def lap(self, name: str) -> None:
-        now = time.perf_counter()
-        self.laps[name] = round(self.laps.get(name, 0.0) + (now - self._last) * 1000, 3)
-        self._last = now
-        if self._cancelled():
-            raise QueryCancelledError("The request was cancelled.")

@@ -168,7 +168,10 @@ def score_files(
 ) -> list[tuple[float, tuple[Contribution, ...]]]:
     """For each file its score, 0 to 1, and what made it, strongest first."""
     weights = {signal.name: signal.weight * _balance(signal.family, query.alpha) for signal in signals}
-    best_possible = sum(weight for weight in weights.values() if weight > 0) or 1.0
+    # Without vectors nothing can score by them: then the words alone make up the whole.
+    compared = any(chunk.similarity for file in files for chunk in file.chunks)
+    possible = (weights[s.name] for s in signals if compared or s.family is not Family.VECTOR)
+    best_possible = sum(weight for weight in possible if weight > 0) or 1.0
     columns: dict[str, list[float]] = {}
     for signal in signals:
         values = [max(0.0, signal.value(query, file)) for file in files]

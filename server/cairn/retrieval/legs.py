@@ -1,0 +1,91 @@
+"""The search legs of one query: each finds chunks in its own way, and what they find is pooled."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from attrs import define, field
+from numpy.typing import NDArray
+
+from cairn.config import SearchSettings
+from cairn.errors import CairnError, QueryCancelledError
+from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, IndexReader
+from cairn.retrieval.query import Query
+
+logger = logging.getLogger(__name__)
+
+ALL_COLUMNS = ColumnWeights(text=1.0, identifiers=1.0, path=2.0, symbol=2.5)
+"""Body 1, folders 1 to file stem 2.5, defined names 2.5 (docs/ranking.md)."""
+NAMES_ONLY = ColumnWeights(text=0.0, identifiers=0.0, path=0.0, symbol=1.0)
+
+_MAX_SYMBOLS = 50
+
+ChunkScores = dict[int, dict[str, float]]
+"""For each chunk of one index, what each leg says of it."""
+
+
+@define
+class Legs:
+    """Runs legs over several indexes. A leg that fails is left out; the others still answer."""
+
+    readers: Sequence[IndexReader]
+    only: ChunkFilter
+    settings: SearchSettings
+    cancelled: Callable[[], bool]
+    pools: list[ChunkScores] = field(init=False)
+    """What was found, by index, in the order of `readers`."""
+    timings: dict[str, float] = field(factory=dict, init=False)
+    """Milliseconds by leg."""
+    problems: list[CairnError] = field(factory=list, init=False)
+    cut: bool = field(default=False, init=False)
+    """Whether a leg found as many chunks as it may, so that there may be more."""
+
+    def __attrs_post_init__(self) -> None:
+        self.pools = [defaultdict(dict) for _ in self.readers]
+
+    def by_words(self, query: Query) -> None:
+        """Keywords in all columns, keywords among defined names, and the very name of a definition."""
+        match, limit = query.match(), self.settings.candidates
+        names = f"{{symbol_words}} : ({match})" if match else ""
+        self._run(
+            "keyword", lambda index, _: index.keywords(match, ALL_COLUMNS, limit, self.only, self.cancelled)
+        )
+        self._run(
+            "definition", lambda index, _: index.keywords(names, NAMES_ONLY, limit, self.only, self.cancelled)
+        )
+        self._run("symbol", lambda index, _: index.defining(query.names, _MAX_SYMBOLS, self.only))
+
+    def by_meaning(self, vector: NDArray[np.float32], model: str) -> None:
+        """The nearest chunks to `vector`, float32[dimension], and the similarity of all that other legs found."""
+        limit = self.settings.candidates
+        self._run(
+            "similarity", lambda index, _: index.nearest(vector, model, limit, self.only, self.cancelled)
+        )
+
+        def compare(index: IndexReader, pool: ChunkScores) -> Iterable[Hit]:
+            unknown = [chunk for chunk, scores in pool.items() if "similarity" not in scores]
+            return [Hit(chunk, score) for chunk, score in index.similarities(unknown, vector, model).items()]
+
+        self._run("compared", compare)
+
+    def _run(self, leg: str, find: Callable[[IndexReader, ChunkScores], Iterable[Hit]]) -> None:
+        started = time.perf_counter()
+        for reader, pool in zip(self.readers, self.pools, strict=True):
+            try:
+                hits = list(find(reader, pool))
+            except QueryCancelledError:
+                raise
+            except CairnError as problem:
+                logger.warning("the %s leg failed: %s", leg, problem)
+                self.problems.append(problem)
+                continue
+            self.cut = self.cut or len(hits) >= self.settings.candidates
+            for hit in hits:
+                pool[hit.chunk_id][leg] = hit.score
+        self.timings[leg] = (time.perf_counter() - started) * 1000
+        if self.cancelled():
+            raise QueryCancelledError("The request was cancelled.")
