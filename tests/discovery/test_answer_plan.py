@@ -35,18 +35,29 @@ def test_sections_without_bullets_are_left_out_and_priorities_have_no_gaps():
     ]
 
 
-def test_a_section_keeps_its_best_bullets():
-    bullets = [bullet(f"b{i}", score=i / 10) for i in range(8)]
-    [section] = build_answer_plan(bullets, AnswerPlanConfig(max_bullets_per_section=3)).sections
-    assert [b.text for b in section.bullets] == ["b7", "b6", "b5"]
+def test_a_section_keeps_its_best_bullets_and_the_rest_is_further_evidence():
+    bullets = [bullet(f"b{i}", score=i / 10, category=BulletCategory.FEATURE) for i in range(8)]
+    features, other = build_answer_plan(bullets, AnswerPlanConfig(max_bullets_per_section=3)).sections
+    assert [b.text for b in features.bullets] == ["b7", "b6", "b5"]
+    assert other.section_type is SectionType.OTHER
+    assert [b.text for b in other.bullets] == ["b4", "b3", "b2", "b1", "b0"]
 
 
-@pytest.mark.parametrize(("minimum", "titles"), [(0, 2), (1, 2), (2, 1), (3, 0)])
-def test_a_section_below_its_minimum_is_left_out(minimum, titles):
-    bullets = [bullet(), bullet(), bullet(category=BulletCategory.FEATURE)]
+@pytest.mark.parametrize(("minimum", "features", "others"), [(0, 2, 1), (1, 2, 1), (2, 2, 1), (3, 0, 3)])
+def test_a_section_below_its_minimum_becomes_further_evidence(minimum, features, others):
+    bullets = [bullet(category=BulletCategory.FEATURE), bullet(category=BulletCategory.FEATURE), bullet()]
     plan = build_answer_plan(bullets, AnswerPlanConfig(min_bullets_per_section=minimum))
-    assert len(plan.sections) == titles
-    assert plan.total_bullets == 3
+    sizes = {section.section_type: len(section.bullets) for section in plan.sections}
+    assert sizes.get(SectionType.FEATURES, 0) == features
+    assert sizes[SectionType.OTHER] == others
+
+
+def test_without_the_section_for_further_evidence_the_rest_is_left_out():
+    bullets = [bullet(f"b{i}", score=i / 10, category=BulletCategory.FEATURE) for i in range(8)]
+    config = AnswerPlanConfig(sections=(SectionType.FEATURES,), max_bullets_per_section=3)
+    plan = build_answer_plan(bullets, config)
+    assert [len(section.bullets) for section in plan.sections] == [3]
+    assert plan.total_bullets == 8
 
 
 def test_the_configured_sections_are_used_in_their_order():

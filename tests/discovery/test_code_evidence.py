@@ -87,6 +87,17 @@ def test_a_comment_too_long_to_join_the_head_is_quoted_alone():
     }
 
 
+def test_a_comment_with_more_than_a_paragraph_is_not_read_on_into_the_head():
+    code = """
+        // # Usage
+        // Call it once at the start of a run.
+        func Start(name string) error {
+    """
+    assert quotes(code, path="run.go", signature="func Start(name string) error", language="go") == {
+        "Call it once at the start of a run.": (1, 2)
+    }
+
+
 def test_a_block_comment_is_quoted_without_its_marks():
     code = """
         /**

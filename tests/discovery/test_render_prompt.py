@@ -71,6 +71,14 @@ sections provided.
 PLAIN = MARKDOWN.replace("### ", "").replace("## ", "").replace("# ", "").replace("- [", "[")
 
 
+def test_the_question_stands_before_the_instructions():
+    plan = build_answer_plan(BULLETS, AnswerPlanConfig())
+    prompt = render_llm_prompt(plan, BULLETS, PromptRenderConfig(), query="what is vectorizer")
+    assert prompt == MARKDOWN.replace("## Instr", "## Question\nwhat is vectorizer\n\n## Instr")
+    as_json = PromptRenderConfig(format_style=FormatStyle.JSON)
+    assert json.loads(render_llm_prompt(plan, BULLETS, as_json, query=" why? "))["question"] == "why?"
+
+
 def render(bullets=BULLETS, count_tokens=None, **config):
     plan = build_answer_plan(bullets, AnswerPlanConfig(max_bullets_per_section=99))
     counter = {} if count_tokens is None else {"count_tokens": count_tokens}
@@ -171,7 +179,8 @@ def test_bullets_that_no_section_holds_are_still_shown():
 
 
 def test_the_counts_speak_of_what_the_prompt_holds():
-    plan = build_answer_plan(BULLETS, AnswerPlanConfig(max_bullets_per_section=1))
+    sections = (SectionType.DEFINITION, SectionType.FEATURES)
+    plan = build_answer_plan(BULLETS, AnswerPlanConfig(sections=sections, max_bullets_per_section=1))
     assert "Found 2 relevant pieces of information from 2 sources." in render_llm_prompt(
         plan, BULLETS, PromptRenderConfig()
     )

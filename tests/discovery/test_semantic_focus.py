@@ -56,6 +56,19 @@ def test_a_neighbour_that_is_a_hit_too_is_one_chunk_with_its_better_score():
     assert [(h.metadata.chunk_index, h.score) for h in found] == [(0, 0.9), (1, 0.45)]
 
 
+def test_only_hits_that_can_be_returned_bring_their_neighbours():
+    class Counting(FixedSearcher):
+        asked_around = 0
+
+        def neighbours(self, chunk, window):
+            Counting.asked_around += 1
+            return []
+
+    chunks = [chunk("a", 0.9, index=i) for i in range(9)]
+    semantic_focus(Counting(chunks), DOCS, ["q"], 3, SemanticFocusConfig())
+    assert Counting.asked_around == 3
+
+
 def test_no_more_than_k_chunks_neighbours_included():
     chunks = [chunk("a", 0.9, index=i) for i in range(9)]
     assert len(run(chunks, SemanticFocusConfig(), k=4)) == 4

@@ -25,8 +25,9 @@ _SIGNATURE_LIMIT = 300
 # Kinds that name something which was defined elsewhere, or nothing that could be asked for.
 _NAMELESS = frozenset({"impl", "extension", "test"})
 # What a chunk is called after if it defines several things: types before functions before the rest.
+_CALLABLE = frozenset({"function", "method", "macro", "constructor"})
 _RANKS = (
-    dict.fromkeys(("function", "method", "macro", "constructor", "test"), 1)
+    dict.fromkeys(_CALLABLE | {"test"}, 1)
     | dict.fromkeys(CONTAINERS | {"table"}, 0)
     | dict.fromkeys(("impl", "extension", "module"), 2)
 )
@@ -37,11 +38,10 @@ _BODY_TYPE = re.compile(
     r"(?:^|_)(?:body|block|compound_statement|field_declaration_list|enum_variant_list|accessor_list|"
     r"computed_property|column_definitions|recipe)$"
 )
-# Nodes of languages in which everything is a list: the first line has to do as a signature.
-_LISTS = frozenset({"list", "list_lit"})
 _OTHER_CODE = re.compile(rb"[{};()]")
 _ANNOTATIONS = re.compile(
-    r"^(?:(?:@[\w.]+(?:\((?:[^()]|\([^()]*\))*\))?|#?\[[^\]]*\]|//[^\n]*\n|/\*.*?\*/)\s*)+", re.DOTALL
+    r"^(?:(?:@(?!(?:interface|implementation|protocol|mixin|function)\b)[\w.]+(?:\((?:[^()]|\([^()]*\))*\))?|#?\[[^\]]*\]|//[^\n]*\n|/\*.*?\*/|\"\"\".*?\"\"\")\s*)+",
+    re.DOTALL,
 )
 _SIGNATURE_END = re.compile(r"(?:,\s*do:.*|\s+do|[\s{:;=]+)$")
 # Where a file's header may stand, and what may stand before it.
@@ -133,15 +133,17 @@ class _Description:
         if not _OTHER_CODE.search(prefix):
             start -= len(prefix.lstrip())
         end = _body_start(node)
-        if end is None:
-            end = node.end_byte
-            if node.type in _LISTS:
-                end = min(end, self._source.find(b"\n", start) % (len(self._source) + 1))
+        has_body = end is not None
         # Four bytes are the most that a character takes; what follows the limit need not be decoded.
-        head = self._source[start : min(end, start + 8 * _SIGNATURE_LIMIT)].decode("utf-8", "replace")
+        end = min(node.end_byte if end is None else end, start + 8 * _SIGNATURE_LIMIT)
+        head = self._source[start:end].decode("utf-8", "replace")
         head = _ANNOTATIONS.sub("", head)
         if definition.kind in CONTAINERS:
             head = head.partition("{")[0]
+        if not has_body and (definition.kind in CONTAINERS or definition.kind in _CALLABLE):
+            # Without a node for the body, a line whose parentheses are closed has to do.
+            first_line = head.strip().partition("\n")[0]
+            head = first_line if first_line.count("(") <= first_line.count(")") else head
         head = " ".join(head.split())
         return shortened(_SIGNATURE_END.sub("", head), _SIGNATURE_LIMIT)
 
@@ -180,10 +182,16 @@ def _main_definition(definitions: list[Definition]) -> Definition | None:
             outer.append(definition)
     if not outer:
         return None
-    first = min(outer, key=lambda definition: _RANKS.get(definition.kind, _LAST_RANK))
-    longest = max(outer, key=lambda definition: definition.rows)
-    much_longer = longest.rows >= _MUCH_LONGER * first.rows and longest.kind not in VALUES
-    return longest if much_longer else first
+    by_rank: dict[int, list[Definition]] = {}
+    for definition in outer:
+        by_rank.setdefault(_RANKS.get(definition.kind, _LAST_RANK), []).append(definition)
+    main, *others = [_first_or_longest(by_rank[rank]) for rank in sorted(by_rank)]
+    return _first_or_longest([main, *(other for other in others if other.kind not in VALUES)])
+
+
+def _first_or_longest(definitions: list[Definition]) -> Definition:
+    longest = max(definitions, key=lambda definition: definition.rows)
+    return longest if longest.rows >= _MUCH_LONGER * definitions[0].rows else definitions[0]
 
 
 def _leading_comment(definition: Definition) -> str:

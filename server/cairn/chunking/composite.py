@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cairn.chunking.comments import comment_text
 from cairn.chunking.identifiers import identifier_words
 from cairn.chunking.model import Chunk
 from cairn.workspace.languages import Category, category, detect_language
@@ -14,6 +15,8 @@ _NAMES = 12
 _SIGNATURE = 160
 _SENTENCES = 240
 _FIRST_LINES = 400
+# Enough text to get past a licence.
+_PROBE = 4000
 
 
 def composite_text(path: str, source: str, chunk: Chunk) -> str:
@@ -33,7 +36,9 @@ def _skeleton(path: str, chunk: Chunk) -> str:
     parts.append(_first_sentences(chunk.comment))
     parts.append(chunk.signature[:_SIGNATURE])
     if not chunk.signature and not chunk.comment:
-        parts.append(" ".join(chunk.text.split())[:_FIRST_LINES])
+        # A file's licence is about no file in particular.
+        text = comment_text(chunk.text[:_PROBE], is_header=chunk.position == 0)
+        parts.append(" ".join(text.split())[:_FIRST_LINES])
     return "\n".join(filter(None, parts))
 
 

@@ -83,9 +83,9 @@ def blocks(lines: Lines, start: int, end: int) -> Iterator[Block]:
     for index in range(start + 1, end):
         line, before = lines[index], lines[index - 1]
         # What is indented after a blank line continues a list item or an indented code block.
-        if line.strip() and not before.strip() and not line.startswith((" ", "\t")):
-            if not lines.is_blank(block, index):
-                yield Block(block, index)
-                block = index
+        starts = line.strip() and not before.strip() and not line.startswith((" ", "\t"))
+        if starts and not lines.is_blank(block, index):
+            yield Block(block, index)
+            block = index
     if block < end:
         yield Block(block, end)

@@ -18,7 +18,9 @@ _DEPTH = 5
 _TYPESCRIPT = ('lang="ts', "lang='ts", 'lang="tsx', "text/typescript")
 
 
-def with_scripts(marks: list[Mark], root: Node, language: str, lines: Lines, source: bytes, maximum: int) -> list[Mark]:
+def with_scripts(
+    marks: list[Mark], root: Node, language: str, lines: Lines, source: bytes, maximum: int
+) -> list[Mark]:
     """`marks` of a host file, with those of its scripts in place of their own."""
     for script in _scripts(root):
         code = child_of_type(script, "raw_text", "frontmatter_js_block") or script
@@ -33,14 +35,17 @@ def with_scripts(marks: list[Mark], root: Node, language: str, lines: Lines, sou
         syntax = syntax_of("typescript")
         first, last = script.start_point[0], script.end_point[0]
         inside = [
-            mark for mark in outline(tree.root_node, syntax, lines, source, maximum) if first < mark.line <= last
+            mark
+            for mark in outline(tree.root_node, syntax, lines, source, maximum)
+            if first < mark.line <= last
         ]
         marks = [mark for mark in marks if not first < mark.line <= last] + inside
     return sorted(marks, key=lambda mark: mark.line)
 
 
 def _scripts(root: Node) -> list[Node]:
-    found, level = [], [root]
+    found: list[Node] = []
+    level = [root]
     for _ in range(_DEPTH):
         level = [child for node in level for child in node.named_children]
         found.extend(node for node in level if node.type in _SCRIPTS)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # A parser holds the state of its parse: each thread has its own.
 _local = threading.local()
-# Grammars that parse one text in different ways at different times (semble-grammars 0.1.2: its scanner keeps state).
-_UNRELIABLE = frozenset({"jsonnet"})
+# Grammars of semble-grammars 0.1.2 that are worse than none: Groovy's takes all that follows a doc comment for its
+# text, Jsonnet's parses one text in different ways at different times.
+_UNRELIABLE = frozenset({"groovy", "jsonnet"})
 
 # Where a text is mostly errors to the grammar, time explodes: 64 kB of Ruby take the Lua grammar 4 s, 300 hostile
 # bytes take the Kotlin grammar two minutes. The parser then asks for the same text again and again, thousands of times

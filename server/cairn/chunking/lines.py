@@ -67,7 +67,10 @@ class Lines:
                 least, most = _LEAST_FILL * maximum, float(maximum)
             else:
                 # Both pieces fit, and neither is a scrap.
-                least, most = max(left - maximum, _LEAST_SHARE * left), min(maximum, left - _LEAST_SHARE * left)
+                least, most = (
+                    max(left - maximum, _LEAST_SHARE * left),
+                    min(maximum, left - _LEAST_SHARE * left),
+                )
             first = bisect_left(self._offsets, self._offsets[start] + least)
             last = bisect_right(self._offsets, self._offsets[start] + most) - 1
             candidates = range(max(first, start + 1), min(last, end - 1) + 1)

@@ -53,8 +53,9 @@ class Definition:
 
     @property
     def rows(self) -> int:
-        """How many rows it spans."""
-        return self.end_row - self.start_row + 1
+        """How many rows it spans, with what leads it."""
+        first_row = self.leading[0].start_point[0] if self.leading else self.start_row
+        return self.end_row - first_row + 1
 
 
 @define(eq=False)

@@ -46,6 +46,7 @@ _DEFINITION_QUESTION = re.compile(
     r"\s*(?:what(?:'s|’s| is| are)|define|o que (?:é|são)|qual é)\b", re.IGNORECASE
 )
 _CODE_TYPES = frozenset({"code", "config", "cmd", "api"})
+"""In a document these types are fences, which are no evidence, or text about them, which is prose."""
 _PROSE_EXTENSIONS = frozenset({"md", "markdown", "mdx", "mkd", "rst", "txt", "adoc", "asciidoc", "org"})
 _MARKDOWN_EXTENSIONS = frozenset({"", "md", "markdown", "mdx", "mkd"})
 

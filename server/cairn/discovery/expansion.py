@@ -5,7 +5,8 @@ from __future__ import annotations
 from attrs import frozen
 
 from cairn.config import ExpansionConfig
-from cairn.discovery.terms import EDGE_PUNCTUATION, LIGHT_WORDS, is_stopword
+from cairn.discovery.terms import EDGE_PUNCTUATION
+from cairn.words import LIGHT_WORDS, is_stopword
 
 MAX_TERM_WORDS = 3
 """Content words of the main term; longer phrases make every variation the same search."""

@@ -34,6 +34,7 @@ class IndexedSearcher:
         """`folders` are the URIs of the folders that `readers` read, in the same order."""
         self.found: dict[str, Ranked] = {}
         """Every passage found so far by `doc_id`, with its best score."""
+        self._full_score = 0.0
         self._rankings: dict[str, Retrieved] = {}
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self._folders = folders
@@ -45,7 +46,9 @@ class IndexedSearcher:
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
         """The best `k` chunks of the named collections for each query, best first, scores 0 to 1.
 
-        Scores of different collections are comparable: each query is ranked once, over the whole index.
+        Scores of different collections are comparable: each query is ranked once, over the whole index. They
+        are shares of the best score of the first query, the question itself, since S1's thresholds expect the
+        best passages near 1; variations of the question that find less score less.
         """
         self._rank_once(queries)
         named = frozenset(collections)
@@ -55,7 +58,7 @@ class IndexedSearcher:
             ranked = [r for r in ranking.ranked if r.stored.collection in named][:k]
             if len(ranked) < k and ranking.cut:  # others crowd these collections out
                 ranked = list(self._retrieve(query, k, ChunkFilter(collections=tuple(collections))).ranked)
-            answers.append([self._scored(r) for r in ranked])
+            answers.append([self._scored(r, r.score / (self._full_score or 1.0)) for r in ranked])
         return answers
 
     def _rank_once(self, queries: Sequence[str]) -> None:
@@ -66,6 +69,8 @@ class IndexedSearcher:
             self._vectors.update(zip(new, self._embedder.embed_queries(understood), strict=True))
         for query in new:
             self._rankings[query] = self._retrieve(query, _WHOLE_RANKING, EVERYTHING)
+            if not self._full_score:
+                self._full_score = max((ranked.score for ranked in self._rankings[query].ranked), default=0.0)
 
     def _retrieve(self, query: str, limit: int, only: ChunkFilter) -> Retrieved:
         return retrieve(
@@ -86,12 +91,12 @@ class IndexedSearcher:
         index = chunk.metadata.chunk_index
         around = self._readers[folder].around(chunk.metadata.file_path, index, window)
         return [
-            self._scored(Ranked(folder, stored, 0.0, "keyword", ()))
+            self._scored(Ranked(folder, stored, 0.0, "keyword", ()), 0.0)
             for stored in around
             if stored.chunk.position != index
         ]
 
-    def _scored(self, ranked: Ranked) -> ScoredChunk:
+    def _scored(self, ranked: Ranked, score: float) -> ScoredChunk:
         stored, chunk = ranked.stored, ranked.stored.chunk
         folder = self._folders[ranked.folder]
         doc_id = f"{folder}/{stored.path}#{chunk.position}"
@@ -102,7 +107,7 @@ class IndexedSearcher:
             collection=stored.collection,
             doc_id=doc_id,
             content=chunk.text,
-            score=ranked.score,
+            score=min(1.0, score),
             metadata=ChunkMetadata(
                 file_path=stored.path,
                 chunk_index=chunk.position,

@@ -102,7 +102,7 @@ def discover(
         run.update(plan=plan)
 
     with run.stage("render_llm_prompt"):
-        prompt = render_llm_prompt(plan, bullets, config.render, count_tokens)
+        prompt = render_llm_prompt(plan, bullets, config.render, count_tokens, query)
         run.measure(final_prompt_tokens=count_tokens(prompt) if prompt else 0)
         run.update(answer_prompt=prompt)
 

@@ -24,19 +24,28 @@ def build_answer_plan(bullets: Sequence[Bullet], config: AnswerPlanConfig) -> An
     """The sections of `config.sections`, in that order, each with its best bullets (S1, stage 8).
 
     A section has at most `config.max_bullets_per_section` bullets and is left out below
-    `config.min_bullets_per_section`. Priorities count from 1 over the sections that are there.
-    `total_bullets` and `sources` speak of all bullets given, also of those that found no place; sources
-    stand in the order in which the sections use them.
+    `config.min_bullets_per_section`. What finds no place in a section of its own, for these reasons or
+    because its category has none, goes into the further evidence, which takes any number: the prompt's budget
+    decides there. Priorities count from 1 over the sections that are there. `total_bullets` and `sources`
+    speak of all bullets given; sources stand in the order in which the sections use them.
     """
     by_category: defaultdict[BulletCategory, list[Bullet]] = defaultdict(list)
-    for bullet in sorted(bullets, key=lambda bullet: -bullet.score):
+    ranked = sorted(bullets, key=lambda bullet: -bullet.score)
+    for bullet in ranked:
         by_category[bullet.category].append(bullet)
-    sections: list[Section] = []
+    chosen: dict[SectionType, list[Bullet]] = {}
     for section_type in dict.fromkeys(config.sections):
-        category, title = SECTIONS[section_type]
-        chosen = by_category[category][: config.max_bullets_per_section]
-        if chosen and len(chosen) >= config.min_bullets_per_section:
-            sections.append(Section(title, section_type, tuple(chosen), priority=len(sections) + 1))
+        best = by_category[SECTIONS[section_type][0]][: config.max_bullets_per_section]
+        chosen[section_type] = best if len(best) >= config.min_bullets_per_section else []
+    if SectionType.OTHER in chosen:
+        placed = {
+            id(bullet) for kind, best in chosen.items() if kind is not SectionType.OTHER for bullet in best
+        }
+        chosen[SectionType.OTHER] = [bullet for bullet in ranked if id(bullet) not in placed]
+    sections = [
+        Section(SECTIONS[section_type][1], section_type, tuple(best), priority)
+        for priority, (section_type, best) in enumerate(((t, b) for t, b in chosen.items() if b), 1)
+    ]
     used = [bullet for section in sections for bullet in section.bullets]
     sources = dict.fromkeys(f"[{bullet.source_id}]" for bullet in (*used, *bullets))
     return AnswerPlan(tuple(sections), len(bullets), tuple(sources))

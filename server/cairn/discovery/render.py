@@ -40,6 +40,7 @@ def render_llm_prompt(
     bullets: Sequence[Bullet],
     config: PromptRenderConfig,
     count_tokens: TokenCounter = estimate_tokens,
+    query: str = "",
 ) -> str:
     """The prompt for `plan`, never more than `config.max_prompt_tokens` by `count_tokens` (S1, stage 9).
 
@@ -47,7 +48,8 @@ def render_llm_prompt(
     lose their last bullet; the counts in the prompt are of what it holds. When no bullet fits the prompt
     says how many were found; when that does not fit either, or there is no evidence, it is empty.
 
-    `bullets` are shown, without sections, only where the plan placed none of them.
+    `bullets` are shown, as one section, only where the plan placed none of them. `query` is put before the
+    instructions: S1's prompt leaves it out, and a model would not know what to answer.
     """
     sections = plan.sections or _unplaced(bullets)
     ranking = _best_first(sections)
@@ -59,7 +61,7 @@ def render_llm_prompt(
         return count_tokens(prompt) <= config.max_prompt_tokens
 
     def best_bullets(count: int) -> str:
-        return layout.prompt(_keep(sections, set(ranking[:count])), config)
+        return layout.prompt(_keep(sections, set(ranking[:count])), config, query)
 
     if fits(everything := best_bullets(len(ranking))):
         return everything
@@ -113,7 +115,7 @@ def _sources(sections: Sequence[Section]) -> dict[str, list[str]]:
 class _Layout(Protocol):
     """One way to write the prompt down."""
 
-    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig) -> str:
+    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str) -> str:
         """The whole prompt for `sections`, which hold at least one bullet."""
 
     def empty(self, note: str) -> Sequence[str]:
@@ -129,12 +131,13 @@ class _TextLayout:
     subheading: str = ""
     item: str = ""
 
-    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig) -> str:
+    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str) -> str:
         sources = _sources(sections)
         total = sum(len(section.bullets) for section in sections)
         parts = [
             f"{self.title}{TITLE}\n\n",
             f"Found {total} relevant pieces of information from {len(sources)} sources.\n\n",
+            f"{self.heading}Question\n{query.strip()}\n\n" if query.strip() else "",
             f"{self.heading}Instructions\n{_instructions(config)}\n\n",
             f"{self.heading}Evidence\n\n",
         ]
@@ -159,7 +162,7 @@ class _TextLayout:
 class _JsonLayout:
     """One JSON object."""
 
-    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig) -> str:
+    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str) -> str:
         sources = _sources(sections)
         prompt: dict[str, Any] = {
             "context": TITLE,
@@ -167,6 +170,7 @@ class _JsonLayout:
                 "pieces": sum(len(section.bullets) for section in sections),
                 "sources": len(sources),
             },
+            **({"question": query.strip()} if query.strip() else {}),
             "instructions": _instructions(config),
             "sections": [
                 {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from cairn.discovery.terms import is_stopword
+from cairn.words import is_stopword
 
 _ALWAYS_INSIDE = (
     "approx ca cf dr e.g eg eq fig i.e ie incl lit mr mrs ms mt nr p.ex pp prof resp sr sra st vs viz"

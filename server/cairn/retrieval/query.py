@@ -8,7 +8,7 @@ import re
 from attrs import frozen
 
 from cairn.chunking.identifiers import identifier_words
-from cairn.retrieval.stopwords import STOPWORDS
+from cairn.words import LIGHT_WORDS, STOPWORDS
 
 MAX_QUERY_CHARS = 4_000
 """Longer questions are cut here, and the answer says so: a paste must not hang a search."""
@@ -104,7 +104,8 @@ def understand(text: str, alpha: float | None = None) -> Query:
         for part in identifier_words(word):
             if lonely or kind is QueryType.SYMBOL or (part not in STOPWORDS and len(part) > 1):
                 terms[part] = None
-    kept = tuple(terms)[:MAX_TERMS]
+    telling = [term for term in terms if term not in LIGHT_WORDS] if kind is not QueryType.SYMBOL else ()
+    kept = tuple(telling or terms)[:MAX_TERMS]
     return Query(
         text=text,
         normalized=" ".join(kept),

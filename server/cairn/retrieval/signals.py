@@ -15,7 +15,7 @@ from attrs import frozen
 
 from cairn.index.reader import StoredChunk
 from cairn.retrieval.query import Query
-from cairn.retrieval.words import stem, stems
+from cairn.words import stem, stems
 from cairn.workspace.collections import FileKind
 
 _TOP_CHUNK_DECAY = (1.0, 0.5, 0.25)

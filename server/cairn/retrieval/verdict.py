@@ -11,7 +11,7 @@ from attrs import frozen
 from cairn.config import VerdictSettings
 from cairn.index.reader import StoredChunk
 from cairn.retrieval.query import Query
-from cairn.retrieval.words import stem, text_stems
+from cairn.words import stem, text_stems
 
 _PHRASE_IN_TITLE, _TERM_IN_TITLE, _TERM_IN_KEYWORDS, _TERM_IN_CONTENT = 5.0, 3.0, 2.0, 1.0
 """S2's scoring formula."""

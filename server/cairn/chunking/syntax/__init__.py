@@ -26,6 +26,7 @@ _SYNTAXES = {
     "dart": classes.DART,
     "elixir": functional.ELIXIR,
     "erlang": functional.ERLANG,
+    "fortran": systems.FORTRAN,
     "go": systems.GO,
     "graphql": declarative.GRAPHQL,
     "haskell": functional.HASKELL,

@@ -57,7 +57,7 @@ PROTO = Syntax(
 )
 
 _GRAPHQL_KINDS = {
-    "object_type_definition": "type", "input_object_type_definition": "type", "enum_type_definition": "enum",
+    "object_type_definition": "struct", "input_object_type_definition": "struct", "enum_type_definition": "enum",
     "interface_type_definition": "interface", "scalar_type_definition": "type", "union_type_definition": "type",
     "directive_definition": "function", "operation_definition": "function", "fragment_definition": "function",
 }  # fmt: skip

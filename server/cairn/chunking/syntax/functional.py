@@ -223,4 +223,18 @@ def _nix_binding(node: Node) -> Found | None:
     return Found(name, kind, node) if name else None
 
 
-NIX = Syntax({"binding": _nix_binding}, wrappers=frozenset({"binding_set"}))
+NIX = Syntax(
+    {"binding": _nix_binding},
+    wrappers=frozenset({"binding_set"}),
+    sections=frozenset(
+        {
+            *(
+                "function_expression",
+                "attrset_expression",
+                "rec_attrset_expression",
+                "let_expression",
+                "with_expression",
+            )
+        }
+    ),
+)

@@ -260,6 +260,7 @@ JULIA = Syntax(
         "assignment": _julia_assignment,
     },
     wrappers=frozenset({"const_statement", "macrocall_expression", "macro_argument_list"}),
+    sections=frozenset({"block"}),
     leading=frozenset({"string_literal"}),
 )
 

@@ -1,4 +1,4 @@
-"""Go, Rust and Zig."""
+"""Go, Rust, Zig and Fortran."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from tree_sitter import Node
 
-from cairn.chunking.syntax.rules import Found, Syntax, called, child_of_type, named, text_of
+from cairn.chunking.syntax.rules import Found, Rule, Syntax, called, child_of_type, named, nth_child, text_of
 
 # --- Go ----------------------------------------------------------------------------------------------
 
@@ -124,4 +124,34 @@ ZIG = Syntax(
         "test_declaration": _zig_test,
     },
     wrappers=frozenset(_ZIG_TYPES),
+)
+
+
+# --- Fortran -----------------------------------------------------------------------------------------
+
+
+def _fortran_unit(kind: str) -> Rule:
+    """A program unit; its first line is a node of its own, which has the name."""
+
+    def rule(node: Node) -> Found | None:
+        statement = nth_child(node, 0)
+        name = (
+            text_of(statement.child_by_field_name("name") or child_of_type(statement, "name"))
+            if statement
+            else ""
+        )
+        return Found(name, kind, node) if name else None
+
+    return rule
+
+
+FORTRAN = Syntax(
+    {
+        "module": _fortran_unit("module"),
+        "program": _fortran_unit("module"),
+        "subroutine": _fortran_unit("function"),
+        "function": _fortran_unit("function"),
+        "derived_type_definition": _fortran_unit("struct"),
+    },
+    wrappers=frozenset({"internal_procedures"}),
 )
