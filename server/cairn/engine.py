@@ -248,7 +248,7 @@ class Engine:
         response = discover(
             searcher,
             _collection_refs(folders, embedder.dimension if embedder else 0),
-            query.text,
+            query.text if query.terms else "",  # variations of nothing would find something
             _discovery_config(settings.discovery, params),
             count_tokens=embedder.count_tokens if embedder else estimate_tokens,
             include=params.include or None,
@@ -425,9 +425,9 @@ def _discovery_config(config: DiscoveryConfig, params: protocol.DiscoverParams) 
     return config
 
 
-_OVERVIEW_TERMS = 2
-
-
 def _wants_overview(query: Query) -> bool:
-    """Whether the question is about the whole: one or two words, asked as "what is …"."""
-    return query.type is QueryType.EXPLANATION and len(query.terms) <= _OVERVIEW_TERMS
+    """Whether the question is about one thing as a whole ("what is flask"), which a README answers first.
+
+    "How does digest authentication work" is an explanation too, but of a part.
+    """
+    return query.type is QueryType.EXPLANATION and len(query.terms) == 1

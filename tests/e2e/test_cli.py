@@ -95,23 +95,6 @@ def test_bad_input_fails_with_one_clear_line(
     assert message in cairn(*arguments, code=code, cwd=workspace)
 
 
-@pytest.mark.usefixtures("bare_data_dir")
-def test_a_file_that_cannot_be_read_is_named_and_the_rest_is_indexed(workspace: Path) -> None:
-    secret = workspace / "src" / "harbour" / "tides.py"
-    secret.chmod(0)
-    try:
-        if os.access(
-            secret, os.R_OK
-        ):  # root reads everything: a file that vanishes while it is read stands in
-            secret.unlink()
-            secret.symlink_to(workspace / "gone")
-        status = cairn_json("index", str(workspace))
-    finally:
-        secret.unlink()
-    assert status["files"]["indexed"] == 6 - 1
-    assert cairn_json("search", "moor_ship", "-C", str(workspace))["results"]
-
-
 def test_an_unwritable_data_folder_is_an_error_that_says_what_to_do(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

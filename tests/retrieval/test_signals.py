@@ -78,7 +78,9 @@ def test_scores_lie_between_0_and_1_and_are_the_sum_of_their_reasons() -> None:
 
 def test_without_vectors_the_words_make_up_the_whole_score() -> None:
     ((score, reasons),) = score_files(understand("x", alpha=0.5), [file("src/a.py", keyword=3)])
-    possible = sum(signal.weight for signal in SIGNALS if signal.weight > 0 and signal.family is not Family.VECTOR)
+    possible = sum(
+        signal.weight for signal in SIGNALS if signal.weight > 0 and signal.family is not Family.VECTOR
+    )
     assert score == pytest.approx(sum(r.value * r.weight for r in reasons) / possible)
 
 

@@ -34,6 +34,8 @@ _RANKS = (
 _LAST_RANK = 3
 # … unless another is this many times as long.
 _MUCH_LONGER = 3
+# Of Haskell and Erlang.
+_TYPE_SIGNATURES = frozenset({"signature", "spec"})
 _BODY_TYPE = re.compile(
     r"(?:^|_)(?:body|block|compound_statement|field_declaration_list|enum_variant_list|accessor_list|"
     r"computed_property|column_definitions|recipe)$"
@@ -43,6 +45,7 @@ _ANNOTATIONS = re.compile(
     r"^(?:(?:@(?!(?:interface|implementation|protocol|mixin|function)\b)[\w.]+(?:\((?:[^()]|\([^()]*\))*\))?|#?\[[^\]]*\]|//[^\n]*\n|/\*.*?\*/|\"\"\".*?\"\"\")\s*)+",
     re.DOTALL,
 )
+_LISP_HEAD = re.compile(r"\([^\[(]*(?:\[[^\]]*\]|\([^()]*\))")
 _SIGNATURE_END = re.compile(r"(?:,\s*do:.*|\s+do|[\s{:;=]+)$")
 # Where a file's header may stand, and what may stand before it.
 _HEADER_ROWS = 5
@@ -124,7 +127,7 @@ class _Description:
     def _signature(self, definition: Definition) -> str:
         """The head of a definition up to its body."""
         for node in definition.leading:
-            if node.type == "signature":
+            if node.type in _TYPE_SIGNATURES:
                 return shortened(" ".join(text_of(node).split()), _SIGNATURE_LIMIT)
         node = definition.node
         start, column = node.start_byte, node.start_point[1]
@@ -138,12 +141,8 @@ class _Description:
         end = min(node.end_byte if end is None else end, start + 8 * _SIGNATURE_LIMIT)
         head = self._source[start:end].decode("utf-8", "replace")
         head = _ANNOTATIONS.sub("", head)
-        if definition.kind in CONTAINERS:
-            head = head.partition("{")[0]
         if not has_body and (definition.kind in CONTAINERS or definition.kind in _CALLABLE):
-            # Without a node for the body, a line whose parentheses are closed has to do.
-            first_line = head.strip().partition("\n")[0]
-            head = first_line if first_line.count("(") <= first_line.count(")") else head
+            head = _first_line(head.partition("{")[0] if definition.kind in CONTAINERS else head)
         head = " ".join(head.split())
         return shortened(_SIGNATURE_END.sub("", head), _SIGNATURE_LIMIT)
 
@@ -210,17 +209,40 @@ def _leading_comment(definition: Definition) -> str:
     return "\n".join(reversed(texts))
 
 
+def _first_line(head: str) -> str:
+    """The head of a definition without a node for its body: its first line, or all until its parameters end."""
+    line = head.strip().partition("\n")[0]
+    if line.startswith("("):
+        # A Lisp: everything is in parentheses.
+        match = _LISP_HEAD.match(head.strip())
+        return match.group() if match else line
+    return line if line.count("(") <= line.count(")") else head
+
+
 def _body_start(node: Node) -> int | None:
-    """The byte at which the body of a definition starts, None if it has none."""
+    """The byte at which the body of a definition, or a comment before it, starts; None if it has none."""
+    body = _body(node)
+    if body is None:
+        return None
+    start = body.start_byte
+    for child in node.named_children:
+        if child.type in COMMENTS and child.start_byte < start:
+            return child.start_byte
+    return start
+
+
+def _body(node: Node) -> Node | None:
     body = node.child_by_field_name("body")
     if body is not None:
-        return body.start_byte
+        return body
     for name in ("value", "right", "rhs", "type"):
         value = node.child_by_field_name(name)
         if value is not None:
-            body = value.child_by_field_name("body") or next(
-                (child for child in value.named_children if _BODY_TYPE.search(child.type)), None
-            )
+            body = value.child_by_field_name("body") or _child_like_a_body(value)
             if body is not None:
-                return body.start_byte
-    return next((child.start_byte for child in node.named_children if _BODY_TYPE.search(child.type)), None)
+                return body
+    return _child_like_a_body(node)
+
+
+def _child_like_a_body(node: Node) -> Node | None:
+    return next((child for child in node.named_children if _BODY_TYPE.search(child.type)), None)

@@ -69,12 +69,12 @@ def markup_elements(language: str, lines: Lines) -> list[Element]:
                 Heading(index, index + 1, _LATEX_LEVELS.get(depth, len(depth)), title) if title else None
             )
         elif opening := markup.opening.match(line):
-            name = opening.group("language") or ""
-            if not name and markup.attribute is not None and index:
-                attribute = markup.attribute.match(lines[index - 1])
-                name = attribute.group(1) if attribute else ""
+            start, name = index, opening.group("language") or ""
+            attribute = markup.attribute.match(lines[index - 1]) if markup.attribute is not None and index else None
+            if attribute:
+                start, name = index - 1, name or attribute.group(1)
             closing = re.compile(markup.closing.format(re.escape(opening.group(1))), re.IGNORECASE)
-            element = Fence(index, _fence_end(lines, index + 1, closing), language_of_fence(name))
+            element = Fence(start, _fence_end(lines, index + 1, closing), language_of_fence(name))
         if element is not None:
             special.append(element)
         index = element.end if element is not None else index + 1

@@ -41,6 +41,8 @@ def pack(marks: Sequence[Mark], lines: Lines) -> list[Piece]:
         if len(pieces) > 1 and block.scope[: len(pieces[-1].scope)] != pieces[-1].scope:
             _join_scrap(pieces, lines)
         if pieces and _joins(pieces[-1], block, lines, is_first=len(pieces) == 1):
+            if not pieces[-1].definitions and lines.size(pieces[-1].start, pieces[-1].end) < _LINE:
+                pieces[-1].scope = block.scope
             pieces[-1].end = block.end
             pieces[-1].definitions.extend(block.definitions)
         else:

@@ -21,6 +21,10 @@ _UNIT_STEMS = 60
 counted in units of such a text here (different stems), so that they keep their meaning for code."""
 
 
+_JUDGED = 5
+"""Results that could be what is meant. S2 counts words only: further down it would offer what ranking refused."""
+
+
 class Action(enum.StrEnum):
     """What to do with the results."""
 
@@ -83,8 +87,8 @@ def evidence(query: Query, stored: StoredChunk) -> Evidence:
 
 
 def judge(query: Query, found: Sequence[StoredChunk], settings: VerdictSettings) -> Verdict:
-    """S2's confidence rules over the shown results, best ranked first (one chunk a file)."""
-    ranked = sorted((evidence(query, stored) for stored in found), key=lambda e: -e.score)
+    """S2's confidence rules over the best of the results, best ranked first (one chunk a file)."""
+    ranked = sorted((evidence(query, stored) for stored in found[:_JUDGED]), key=lambda e: -e.score)
     if not ranked or ranked[0].score == 0:
         return Verdict(Action.NO_MATCH, "Which part should I explain?")
     top = ranked[0]

@@ -27,6 +27,8 @@ def detect_language(path: str, first_line: str = "") -> str:
     lower = name.lower()
     if language := _BY_NAME.get(lower):
         return language
+    if _REQUIREMENTS.fullmatch(lower):
+        return "requirements"
     # The longest known ending wins: `x.blade.php` before `x.php`.
     parts = lower.split(".")
     for index in range(1, len(parts)):
@@ -178,8 +180,8 @@ _BY_NAME = _inverted(
     }
 )
 
+_REQUIREMENTS = re.compile(r"(?:[\w-]*requirements|constraints)[\w-]*\.txt")
 _BY_PATTERN = (
-    (re.compile(r"(?:[\w-]*requirements|constraints)[\w-]*\.txt"), "requirements"),
     (re.compile(r"(?:dockerfile|containerfile)[._-].+|.+\.(?:dockerfile|containerfile)"), "dockerfile"),
     (re.compile(r"\.env(?:\..+)?"), "dotenv"),
     (re.compile(r"makefile\..+"), "make"),
