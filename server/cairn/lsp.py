@@ -316,6 +316,9 @@ async def _exit_with_parent(server: CairnServer, process_id: int) -> None:
     import psutil
 
     while psutil.pid_exists(process_id):
+        with contextlib.suppress(psutil.Error):
+            if psutil.Process(process_id).status() == psutil.STATUS_ZOMBIE:
+                break
         await asyncio.sleep(_PARENT_SECONDS)
     logger.warning("the editor (process %d) is gone; exiting", process_id)
     await asyncio.get_running_loop().run_in_executor(None, server.close)

@@ -26,7 +26,7 @@ _LANGUAGES = {
         "const http = require('http')\n\n/**\n * Moors a ship.\n */\nexport const moor = async (ship) => {\n  return 1\n}\n"
         "module.exports.unmoor = function () {}\nShip.prototype.sail = function sail() {}\n"
         "app.handle = function handle(req) {}\nexports.LIMIT = 3\nmodule.exports = class Port {}\n",
-        ("moor", "unmoor", "sail", "handle", "LIMIT"),
+        ("moor", "unmoor", "sail", "handle", "LIMIT", "Port"),
         ("moor", "function", "export const moor = async (ship) =>", "Moors a ship."),
     ),
     "typescript": (
@@ -97,7 +97,7 @@ _LANGUAGES = {
         "Ship.kt",
         'package port\n/** A ship. */\n@Serializable\nsealed class Ship<T>(val length: Int) : Vessel() {\n  val name = ""\n'
         "  fun sail(knots: Int): Boolean = true\n  companion object { const val MAX = 1 }\n}\n\n"
-        "fun String.toShip(): Ship { return Ship(1) }\ninterface Named { fun rename() }\ntypealias Id = Int\n",
+        "fun String.toShip(): Ship { return Ship(1) }\ninterface Named {\n  fun rename()\n}\ntypealias Id = Int\n",
         ("Ship", "name", "sail", "MAX", "toShip", "Named", "rename", "Id"),
         ("Ship", "class", "sealed class Ship<T>(val length: Int) : Vessel()", "A ship."),
     ),
@@ -107,7 +107,12 @@ _LANGUAGES = {
         "/* Moors a ship. */\nstatic struct berth *ship_moor(struct ship *s, int quick) {\n  return find(s);\n}\n"
         "typedef struct { int b; } berth_t;\ntypedef int (*sail_cb)(int);\nenum kind { A, B };\n",
         ("LIMIT", "SQUARE", "ship_count", "ship_moor", "berth_t", "sail_cb", "kind"),
-        ("kind", "enum", "enum kind", ""),
+        (
+            "ship_moor",
+            "function",
+            "static struct berth *ship_moor(struct ship *s, int quick)",
+            "Moors a ship.",
+        ),
     ),
     "c header": (
         "ship.h",
@@ -127,7 +132,7 @@ _LANGUAGES = {
         "ship.cpp",
         "// Sails away.\nint port::Ship<int>::sail(int knots) { return 1; }\n",
         ("sail",),
-        ("port::Ship::sail", "method", "int port::Ship<int>::sail(int knots)", "Sails away."),
+        ("Ship::sail", "method", "int port::Ship<int>::sail(int knots)", "Sails away."),
     ),
     "csharp": (
         "Ship.cs",
@@ -233,19 +238,19 @@ _LANGUAGES = {
         "ship.ml",
         "(** Sails. *)\nlet sail knots = 1\ntype ship = Big | Small\nmodule Port = struct\n  let moor x = 1\nend\n",
         ("sail", "ship", "Port", "moor"),
-        ("sail", "function", "let sail knots =", "Sails."),
+        ("sail", "function", "let sail knots", "Sails."),
     ),
     "clojure": (
         "ship.clj",
         '(ns port.ship)\n(defn sail\n  "Sails."\n  [knots]\n  1)\n(def limit 3)\n',
         ("port.ship", "sail", "limit"),
-        ("sail", "function", "(defn sail", "Sails."),
+        ("sail", "function", '(defn sail "Sails." [knots]', "Sails."),
     ),
     "erlang": (
         "ship.erl",
         "-module(ship).\n%% Sails.\n-spec sail(X) -> X.\nsail(0) -> 1;\nsail(X) -> X.\n-record(crew, {size}).\n",
         ("ship", "sail", "crew"),
-        ("crew", "struct", "-record(crew, {size})", ""),
+        ("sail", "function", "-spec sail(X) -> X.", "Sails."),
     ),
     "sql": (
         "ship.sql",
@@ -414,7 +419,9 @@ def test_a_type_names_a_chunk_before_the_functions_around_it() -> None:
 
 def test_imports_are_a_chunk_of_their_own_called_after_the_file() -> None:
     imports = "".join(f"from harbour.part_{index} import thing_{index}\n" for index in range(12))
-    text = f'"""Ships of the port."""\n\n{imports}\nLIMIT = 3\n\n\ndef moor():\n    return 1\n'
+    text = (
+        f'"""Ships of the port."""\n\n{imports}\nLIMIT = 3\n\n\ndef moor():\n    return {list(range(40))}\n'
+    )
     preamble, moor = chunk_text("src/harbour/ships.py", text)
     assert (preamble.title, preamble.symbol, preamble.defines) == ("ships", "", ("LIMIT",))
     assert preamble.comment == "Ships of the port."
@@ -455,10 +462,10 @@ def test_code_under_a_condition_counts() -> None:
 
 
 def test_broken_code_keeps_what_can_be_read() -> None:
-    text = "def whole():\n    return 1\n\n\ndef broken(:\n    x = = 2\n\n\nclass Later:\n    def method(self): ...\n"
+    text = "def whole():\n    return 1\n\n\ndef broken():\n    x = = 2\n    return (\n\n\ndef later(): ...\n"
     names = [name for chunk in chunk_text("a.py", text) for name in chunk.defines]
     assert "whole" in names
-    assert "Later" in names
+    assert "later" in names
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n"])

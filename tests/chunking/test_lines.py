@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +22,7 @@ def test_pieces_are_short_and_never_blank(text: str, maximum: int) -> None:
     cuts = lines.cuts(0, len(lines), maximum)
     assert cuts == sorted(set(cuts))
     edges = [0, *cuts, len(lines)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         piece = lines.text(start, end)
         assert not cuts or piece.strip()
         assert len(piece.strip()) <= maximum or len(Lines(piece.strip())) == 1

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -347,6 +348,25 @@ async def test_two_daemons_share_one_index_and_the_second_takes_over(daemon: Sta
             await other.found("embark_pilot", "src/harbour/pilots.py")
         (workspace / "src" / "harbour" / "tugs.py").write_text("def dispatch_tugboat():\n    pass\n")
         await reader.found("dispatch_tugboat", "src/harbour/tugs.py")
+
+
+async def test_the_death_of_the_editor_ends_the_daemon_even_if_the_pipe_stays_open(workspace: Path) -> None:
+    editor = await asyncio.create_subprocess_exec(sys.executable, "-c", "import time; time.sleep(600)")
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL
+    )
+    assert process.stdin is not None
+    folders = [{"uri": workspace.as_uri(), "name": "harbour"}]
+    params = {"processId": editor.pid, "rootUri": None, "capabilities": {}, "workspaceFolders": folders}
+    for message in (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
+        {"jsonrpc": "2.0", "method": "initialized", "params": {}},
+    ):
+        body = json.dumps(message).encode()
+        process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    editor.kill()
+    await editor.wait()
+    assert await asyncio.wait_for(process.wait(), PATIENCE_SECONDS) == 1
 
 
 async def test_the_end_of_the_pipe_ends_the_daemon(workspace: Path) -> None:

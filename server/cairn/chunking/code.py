@@ -8,45 +8,30 @@ from pathlib import PurePosixPath
 from tree_sitter import Node
 
 from cairn.chunking.classify import file_type
-from cairn.chunking.comments import comment_text, shortened
+from cairn.chunking.comments import comment_text
 from cairn.chunking.embedded import HOSTS, with_scripts
 from cairn.chunking.grammars import parse
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
-from cairn.chunking.outline import CONTAINERS, VALUES, Definition, outline
+from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES, Definition, outline
 from cairn.chunking.packing import MAXIMUM, Piece, pack
+from cairn.chunking.signatures import signature_of
 from cairn.chunking.syntax import Syntax, syntax_of
 from cairn.chunking.syntax.rules import COMMENTS, text_of
 
 # Lines of this many characters on average are not written by people, and cannot be cut by syntax.
 _MINIFIED = 500
-# A signature longer than this is a parameter list that nobody reads to its end.
-_SIGNATURE_LIMIT = 300
 # Kinds that name something which was defined elsewhere, or nothing that could be asked for.
 _NAMELESS = frozenset({"impl", "extension", "test"})
 # What a chunk is called after if it defines several things: types before functions before the rest.
-_CALLABLE = frozenset({"function", "method", "macro", "constructor"})
 _RANKS = (
-    dict.fromkeys(_CALLABLE | {"test"}, 1)
+    dict.fromkeys(CALLABLE | {"test"}, 1)
     | dict.fromkeys(CONTAINERS | {"table"}, 0)
     | dict.fromkeys(("impl", "extension", "module"), 2)
 )
 _LAST_RANK = 3
 # … unless another is this many times as long.
 _MUCH_LONGER = 3
-# Of Haskell and Erlang.
-_TYPE_SIGNATURES = frozenset({"signature", "spec"})
-_BODY_TYPE = re.compile(
-    r"(?:^|_)(?:body|block|compound_statement|field_declaration_list|enum_variant_list|accessor_list|"
-    r"computed_property|column_definitions|recipe)$"
-)
-_OTHER_CODE = re.compile(rb"[{};()]")
-_ANNOTATIONS = re.compile(
-    r"^(?:(?:@(?!(?:interface|implementation|protocol|mixin|function)\b)[\w.]+(?:\((?:[^()]|\([^()]*\))*\))?|#?\[[^\]]*\]|//[^\n]*\n|/\*.*?\*/|\"\"\".*?\"\"\")\s*)+",
-    re.DOTALL,
-)
-_LISP_HEAD = re.compile(r"\([^\[(]*(?:\[[^\]]*\]|\([^()]*\))")
-_SIGNATURE_END = re.compile(r"(?:,\s*do:.*|\s+do|[\s{:;=]+)$")
 # Where a file's header may stand, and what may stand before it.
 _HEADER_ROWS = 5
 _HEADER_NODES = 40
@@ -113,7 +98,7 @@ class _Description:
             parent=about.owner if about is not None and has_symbol else "",
             defines=tuple(dict.fromkeys(names)),
             # Later parts of a long definition do not hold its signature.
-            signature=self._signature(main) if main is not None and main.kind != "test" else "",
+            signature=signature_of(main, self._source) if main is not None and main.kind != "test" else "",
             comment=comment,
         )
 
@@ -122,29 +107,9 @@ class _Description:
             return self._stem
         if about.kind == "test":
             return about.name
-        return self._syntax.separator.join((*about.path, about.name))
-
-    def _signature(self, definition: Definition) -> str:
-        """The head of a definition up to its body."""
-        for node in definition.leading:
-            if node.type in _TYPE_SIGNATURES:
-                return shortened(" ".join(text_of(node).split()), _SIGNATURE_LIMIT)
-        node = definition.node
-        start, column = node.start_byte, node.start_point[1]
-        # `export const` or `private` before it on its line belong to it.
-        prefix = self._source[start - column : start]
-        if not _OTHER_CODE.search(prefix):
-            start -= len(prefix.lstrip())
-        end = _body_start(node)
-        has_body = end is not None
-        # Four bytes are the most that a character takes; what follows the limit need not be decoded.
-        end = min(node.end_byte if end is None else end, start + 8 * _SIGNATURE_LIMIT)
-        head = self._source[start:end].decode("utf-8", "replace")
-        head = _ANNOTATIONS.sub("", head)
-        if not has_body and (definition.kind in CONTAINERS or definition.kind in _CALLABLE):
-            head = _first_line(head.partition("{")[0] if definition.kind in CONTAINERS else head)
-        head = " ".join(head.split())
-        return shortened(_SIGNATURE_END.sub("", head), _SIGNATURE_LIMIT)
+        # Tests around it have sentences for names.
+        path = (name for name in about.path if " " not in name)
+        return self._syntax.separator.join((*path, about.name))
 
     def _comment(self, definition: Definition) -> str:
         inside = self._syntax.docstring(definition.node)
@@ -207,42 +172,3 @@ def _leading_comment(definition: Definition) -> str:
             texts.append(text)
         row = node.start_point[0]
     return "\n".join(reversed(texts))
-
-
-def _first_line(head: str) -> str:
-    """The head of a definition without a node for its body: its first line, or all until its parameters end."""
-    line = head.strip().partition("\n")[0]
-    if line.startswith("("):
-        # A Lisp: everything is in parentheses.
-        match = _LISP_HEAD.match(head.strip())
-        return match.group() if match else line
-    return line if line.count("(") <= line.count(")") else head
-
-
-def _body_start(node: Node) -> int | None:
-    """The byte at which the body of a definition, or a comment before it, starts; None if it has none."""
-    body = _body(node)
-    if body is None:
-        return None
-    start = body.start_byte
-    for child in node.named_children:
-        if child.type in COMMENTS and child.start_byte < start:
-            return child.start_byte
-    return start
-
-
-def _body(node: Node) -> Node | None:
-    body = node.child_by_field_name("body")
-    if body is not None:
-        return body
-    for name in ("value", "right", "rhs", "type"):
-        value = node.child_by_field_name(name)
-        if value is not None:
-            body = value.child_by_field_name("body") or _child_like_a_body(value)
-            if body is not None:
-                return body
-    return _child_like_a_body(node)
-
-
-def _child_like_a_body(node: Node) -> Node | None:
-    return next((child for child in node.named_children if _BODY_TYPE.search(child.type)), None)

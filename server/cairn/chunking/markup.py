@@ -70,7 +70,9 @@ def markup_elements(language: str, lines: Lines) -> list[Element]:
             )
         elif opening := markup.opening.match(line):
             start, name = index, opening.group("language") or ""
-            attribute = markup.attribute.match(lines[index - 1]) if markup.attribute is not None and index else None
+            attribute = (
+                markup.attribute.match(lines[index - 1]) if markup.attribute is not None and index else None
+            )
             if attribute:
                 start, name = index - 1, name or attribute.group(1)
             closing = re.compile(markup.closing.format(re.escape(opening.group(1))), re.IGNORECASE)

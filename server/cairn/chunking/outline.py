@@ -22,6 +22,7 @@ CONTAINERS = frozenset(
 )
 # Kinds that make a function inside them a method.
 _TYPES = CONTAINERS - {"module"}
+CALLABLE = frozenset({"function", "method", "macro", "constructor"})
 # Kinds that count at the top of a file and in types, but not inside functions.
 VALUES = frozenset({"constant", "variable", "field", "property", "target"})
 # In characters, of a comment that does not fit into one chunk with its definition: a long one is a chunk of its

@@ -103,6 +103,8 @@ def _join_scrap(pieces: list[Piece], lines: Lines) -> None:
     is_tail = before.scope[: len(last.scope)] == last.scope and (not last.definitions or size < _LINE)
     if size >= _SCRAP or not (is_inside or is_tail):
         return
+    if len(pieces) == 2 and size >= _LINE and _is_preamble(before) and not _is_preamble(last):
+        return
     if lines.size(before.start, before.end) + size <= MAXIMUM + _SCRAP:
         before.end = last.end
         before.definitions.extend(last.definitions)

@@ -113,7 +113,8 @@ def _inverted(words_of: Mapping[str, str]) -> dict[str, str]:
 _INTERPRETERS = _inverted(
     {
         "awk": "awk gawk",
-        "bash": "ash bash bats dash ksh sh zsh",
+        "bash": "ash bash dash ksh sh zsh",
+        "bats": "bats",
         "dart": "dart",
         "elixir": "elixir",
         "erlang": "escript",
@@ -192,7 +193,7 @@ _BY_EXTENSION = _inverted(
     {
         "asciidoc": "adoc asc asciidoc",
         "astro": "astro",
-        "bash": "bash bats ebuild ksh sh zsh",
+        "bash": "bash ebuild ksh sh zsh",
         "batch": "bat cmd",
         "c": "c h",
         "clojure": "bb clj cljc cljs edn",
@@ -273,6 +274,7 @@ _BY_EXTENSION |= _inverted(
     {
         "ada": "ada adb ads",
         "assembly": "asm s",
+        "bats": "bats",
         "awk": "awk",
         "capnproto": "capnp",
         "cobol": "cob",

@@ -1,0 +1,92 @@
+"""The head of a definition: what a reader sees of it before its body."""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from cairn.chunking.comments import shortened
+from cairn.chunking.outline import CALLABLE, CONTAINERS, Definition
+from cairn.chunking.syntax.rules import COMMENTS, text_of
+
+_SIGNATURE_LIMIT = 300
+# Of Haskell and Erlang.
+_TYPE_SIGNATURES = frozenset({"signature", "spec"})
+_BODY_TYPE = re.compile(
+    r"(?:^|_)(?:body|block|compound_statement|field_declaration_list|enum_variant_list|accessor_list|"
+    r"computed_property|column_definitions|recipe)$"
+)
+_OTHER_CODE = re.compile(rb"[{};()]")
+_ANNOTATIONS = re.compile(
+    r"^(?:(?:@(?!(?:interface|implementation|protocol|mixin|function)\b)[\w.]+(?:\((?:[^()]|\([^()]*\))*\))?|#?\[[^\]]*\]|//[^\n]*\n|/\*.*?\*/|\"\"\".*?\"\"\")\s*)+",
+    re.DOTALL,
+)
+_LISP_HEAD = re.compile(r"\([^\[(]*(?:\[[^\]]*\]|\([^()]*\))")
+_SIGNATURE_END = re.compile(r"(?:,\s*do:.*|\s+do|[\s{:;=]+)$")
+
+
+def signature_of(definition: Definition, source: bytes) -> str:
+    """The head of a definition up to its body, as it stands in `source` (UTF-8), whitespace collapsed.
+
+    Without annotations and comments before it. A type signature that leads the definition is its head. At most 300
+    characters: the rest of a longer parameter list nobody reads.
+    """
+    for node in definition.leading:
+        if node.type in _TYPE_SIGNATURES:
+            return shortened(" ".join(text_of(node).split()), _SIGNATURE_LIMIT)
+    node = definition.node
+    start, column = node.start_byte, node.start_point[1]
+    # `export const` or `private` before it on its line belong to it.
+    prefix = source[start - column : start]
+    if not _OTHER_CODE.search(prefix):
+        start -= len(prefix.lstrip())
+    end = _body_start(node)
+    has_body = end is not None
+    # Four bytes are the most that a character takes; what follows the limit need not be decoded.
+    end = min(node.end_byte if end is None else end, start + 8 * _SIGNATURE_LIMIT)
+    head = source[start:end].decode("utf-8", "replace")
+    head = _ANNOTATIONS.sub("", head)
+    if not has_body and (definition.kind in CONTAINERS or definition.kind in CALLABLE):
+        head = _first_line(head.partition("{")[0] if definition.kind in CONTAINERS else head)
+    head = " ".join(head.split())
+    return shortened(_SIGNATURE_END.sub("", head), _SIGNATURE_LIMIT)
+
+
+def _first_line(head: str) -> str:
+    """The head of a definition without a node for its body: its first line, or all until its parameters end."""
+    line = head.strip().partition("\n")[0]
+    if line.startswith("("):
+        # A Lisp: everything is in parentheses.
+        match = _LISP_HEAD.match(head.strip())
+        return match.group() if match else line
+    return line if line.count("(") <= line.count(")") else head
+
+
+def _body_start(node: Node) -> int | None:
+    """The byte at which the body of a definition, or a comment before it, starts; None if it has none."""
+    body = _body(node)
+    if body is None:
+        return None
+    start = body.start_byte
+    for child in node.named_children:
+        if child.type in COMMENTS and child.start_byte < start:
+            return child.start_byte
+    return start
+
+
+def _body(node: Node) -> Node | None:
+    body = node.child_by_field_name("body")
+    if body is not None:
+        return body
+    for name in ("value", "right", "rhs", "type"):
+        value = node.child_by_field_name(name)
+        if value is not None:
+            body = value.child_by_field_name("body") or _child_like_a_body(value)
+            if body is not None:
+                return body
+    return _child_like_a_body(node)
+
+
+def _child_like_a_body(node: Node) -> Node | None:
+    return next((child for child in node.named_children if _BODY_TYPE.search(child.type)), None)

@@ -1,0 +1,215 @@
+"""What holds for any text in any language, however broken."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cairn.chunking import Chunk, chunk_text, composite_text
+
+# One file name for each way of chunking and for the grammars with the most tables.
+_PATHS = (
+    *(
+        "a.py",
+        "a.js",
+        "a.ts",
+        "a.tsx",
+        "a.go",
+        "a.rs",
+        "A.java",
+        "a.kt",
+        "a.c",
+        "a.h",
+        "a.cpp",
+        "a.cs",
+        "a.rb",
+    ),
+    *(
+        "a.php",
+        "a.swift",
+        "a.scala",
+        "a.ex",
+        "a.lua",
+        "a.sh",
+        "A.hs",
+        "a.dart",
+        "a.zig",
+        "a.m",
+        "a.pl",
+        "a.R",
+    ),
+    *("a.jl", "a.ml", "a.erl", "a.clj", "a.nix", "a.sql", "a.proto", "a.graphql", "a.tf", "a.css", "a.scss"),
+    *(
+        "a.html",
+        "a.vue",
+        "a.svelte",
+        "a.astro",
+        "a.ps1",
+        "a.f90",
+        "Makefile",
+        "CMakeLists.txt",
+        "a.sol",
+        "a.vim",
+    ),
+    *("a.md", "a.rst", "a.adoc", "a.org", "a.tex", "a.typ", "a.txt", "a.json", "a.yaml", "a.toml", "a.ini"),
+    *("a.xml", "a.csv", "Dockerfile", "a.nim", "a.unknown", "README"),
+)
+_FRAGMENTS = (
+    *(
+        "\n",
+        "\r",
+        "\r\n",
+        "\n\n\n",
+        "\x0b",
+        "\x0c",
+        "\u2028",
+        "\x85",
+        "\0",
+        "\t",
+        "    ",
+        "\ufeff",
+        "\ud800",
+        "é漢🎉",
+    ),
+    *(
+        "```\n",
+        "```python\n",
+        "~~~\n",
+        "    ```\n",
+        "# a\n",
+        "## b\n",
+        "---\n",
+        "===\n",
+        "- item\n",
+        "| a | b |\n",
+    ),
+    *(
+        ".. code::\n\n    x\n",
+        "::\n\n    x\n",
+        "----\n",
+        "#+begin_src\n",
+        "<!--\n",
+        "-->\n",
+        "<script>\n",
+        "</script>\n",
+    ),
+    *(
+        "def f(a):\n",
+        "    return 1\n",
+        "class A {\n",
+        "class B:\n",
+        "@decorated\n",
+        "function f() {\n",
+        "fn a() {}\n",
+    ),
+    *(
+        "impl A for B {\n",
+        "}\n",
+        "end\n",
+        "x = 1;\n",
+        "const y = () => {\n",
+        "/* c\n",
+        "*/\n",
+        "// c\n",
+        "-- c\n",
+    ),
+    *(
+        '"""',
+        "'",
+        '"',
+        "(",
+        "[",
+        "{",
+        "#ifdef A\n",
+        "#endif\n",
+        "defmodule A do\n",
+        "a:\n  b: 1\n",
+        "[s]\n",
+        "word " * 60,
+    ),
+    "x" * 3000,
+)
+_TEXTS = st.one_of(
+    st.lists(st.sampled_from(_FRAGMENTS), max_size=60).map("".join),
+    st.lists(st.sampled_from(_FRAGMENTS), min_size=2, max_size=12).map(lambda parts: "".join(parts) * 40),
+    st.text(max_size=300),
+)
+
+
+def _check(path: str, text: str, chunks: list[Chunk]) -> None:
+    assert "".join(chunk.text for chunk in chunks) == (text if text.strip() else "")
+    line = 0
+    for position, chunk in enumerate(chunks):
+        assert chunk.position == position
+        assert chunk.start_line == line
+        assert chunk.text.strip()
+        assert len(re.findall(r"\r\n|\r|\n", chunk.text)) in (
+            {chunk.end_line - line}
+            if position + 1 < len(chunks)
+            else {chunk.end_line - line, chunk.end_line - line - 1}
+        )
+        # A chunk ends with a line's end; \r and \n of one end are not parted.
+        assert position + 1 == len(chunks) or chunk.text[-1] in "\r\n"
+        assert not (chunk.text.startswith("\n") and position and chunks[position - 1].text.endswith("\r"))
+        assert len(chunk.signature) <= 300
+        assert len(chunk.comment) <= 600
+        assert composite_text(path, "source", chunk).strip()
+        assert chunk.content_hash
+        line = chunk.end_line
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.sampled_from(_PATHS), _TEXTS)
+def test_chunks_are_all_the_lines_in_order(path: str, text: str) -> None:
+    chunks = chunk_text(path, text)
+    _check(path, text, chunks)
+    assert chunk_text(path, text) == chunks
+
+
+@pytest.mark.parametrize("path", _PATHS)
+@pytest.mark.parametrize("text", ["", " ", "\n\n\r\n\t", "\x0b\u2028"])
+def test_a_blank_text_has_no_chunks(path: str, text: str) -> None:
+    assert chunk_text(path, text) == []
+
+
+@pytest.mark.parametrize("path", _PATHS)
+def test_one_line_without_an_end_is_one_chunk(path: str) -> None:
+    (chunk,) = chunk_text(path, "one line")
+    assert (chunk.start_line, chunk.end_line, chunk.text) == (0, 1, "one line")
+
+
+@pytest.mark.parametrize(
+    "path", ["a.py", "a.js", "a.c", "a.rs", "A.java", "a.rb", "a.md", "a.json", "a.html"]
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(\n" * 20_000,
+        "{\n" * 20_000,
+        "- a\n" * 20_000,
+        "x" * 200_000,
+        "".join(" " * i + "a\n" for i in range(400)),
+    ],
+    ids=["parentheses", "braces", "list", "one line", "staircase"],
+)
+def test_deep_and_long_texts_are_survived(path: str, text: str) -> None:
+    _check(path, text, chunk_text(path, text))
+
+
+def test_threads_do_not_share_parsers() -> None:
+    text = "class A:\n" + "".join(
+        f"    def method_{index}(self):\n        return {index}\n\n" for index in range(300)
+    )
+    expected = chunk_text("a.py", text)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(chunks == expected for chunks in pool.map(lambda _: chunk_text("a.py", text), range(16)))
+
+
+def test_an_unchanged_definition_keeps_its_hash_when_others_change() -> None:
+    function = "def {0}(value):\n" + "    value = compute(value)\n" * 40 + "    return value\n\n\n"
+    before = chunk_text("a.py", function.format("first") + function.format("second"))
+    after = chunk_text("b.py", function.format("zeroth") + function.format("second"))
+    assert before[-1].content_hash == after[-1].content_hash
+    assert before[0].content_hash != after[0].content_hash
