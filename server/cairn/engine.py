@@ -205,7 +205,7 @@ class Engine:
         retrieved = retrieve(
             readers,
             query,
-            self._embedder(),
+            self._embedder(readers),
             settings,
             limit=params.limit,
             only=_chunk_filter(params.filter),
@@ -235,7 +235,7 @@ class Engine:
         folders = self._folders
         readers = [folder.reader for folder in folders]
         settings = self._settings(folders)
-        embedder = self._embedder()
+        embedder = self._embedder(readers)
         query = understand(params.query)
         searcher = IndexedSearcher(
             [folder.uri for folder in folders], readers, embedder, settings.search, cancelled
@@ -367,7 +367,10 @@ class Engine:
             )
         return protocol.ModelInfo(model.name, model.dimension, model.id), None
 
-    def _embedder(self) -> Embedder | None:
+    def _embedder(self, readers: Sequence[IndexReader]) -> Embedder | None:
+        """The loaded model; None while there are no vectors to compare with, so that nobody waits for it."""
+        if not any(reader.has_vectors() for reader in readers):
+            return None
         try:
             return self._model.embedder()
         except ModelError as problem:  # `status` says so; keywords go on

@@ -1,6 +1,7 @@
 """What holds for any text in any language, however broken."""
 
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -196,6 +197,29 @@ def test_one_line_without_an_end_is_one_chunk(path: str) -> None:
 )
 def test_deep_and_long_texts_are_survived(path: str, text: str) -> None:
     _check(path, text, chunk_text(path, text))
+
+
+@pytest.mark.parametrize("path", ["a.md", "a.rst", "a.adoc", "a.org", "a.toml", "a.py", "a.h", "a.nim"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# a{0}b",
+        "{0}x```",
+        "[{0}",
+        "* a{0}b",
+        "class {1}: pass",
+        "# {2}",
+        "/* {0}x */",
+        "def{0}",
+        "{1}\n====",
+    ],
+)
+def test_long_lines_take_no_time(path: str, line: str) -> None:
+    # A pattern that tries such a line in many ways would take minutes.
+    text = line.format(" " * 50_000, "A" * 50_000, "![" * 25_000) + "\n"
+    started = time.process_time()
+    _check(path, text, chunk_text(path, text))
+    assert time.process_time() - started < 5
 
 
 def test_threads_do_not_share_parsers() -> None:

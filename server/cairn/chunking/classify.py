@@ -14,7 +14,7 @@ _CMD_LANGUAGES = frozenset({"just", "make"})
 _CMD_FENCES = frozenset({"bash", "batch", "cmd", "console", "fish", "powershell", "zsh"})
 
 _API_PATH = re.compile(r"(?:^|[/._-])(?:openapi|swagger|asyncapi)(?:[/._-]|$)", re.IGNORECASE)
-_API_DOCUMENT = re.compile(r"^\s*[\"']?(?:openapi|swagger|asyncapi)[\"']?\s*:", re.MULTILINE)
+_API_DOCUMENT = re.compile(r"^[ \t]*[\"']?(?:openapi|swagger|asyncapi)[\"']?\s*:", re.MULTILINE)
 _ENDPOINT = re.compile(
     r"(?:^|[\s`(>*])(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)`?\s+`?(?:https?://[^\s/]+)?/[\w{:/]"
 )

@@ -13,7 +13,7 @@ _OPENERS = re.compile(
     )\s?""",
     re.VERBOSE,
 )
-_CLOSERS = re.compile(r"\s*(?:\*+/|\*+\)|-\}|--+>|\#>)\s*$")
+_CLOSERS = re.compile(r"(?:\*+/|\*+\)|-\}|--+>|\#>)$")
 _QUOTES = re.compile(r"^\s*(?:\"\"\"|'''|\"|')|(?:\"\"\"|'''|\"|')\s*$")
 _RULER = re.compile(r"^[\s=\-*#~_/+.:<>|]{3,}$")
 _XML_TAG = re.compile(
@@ -37,6 +37,9 @@ _DIRECTIVE = re.compile(
     re.VERBOSE,
 )
 
+# Beyond these nothing reaches a reader: of a header, a licence may come first.
+_RAW_LIMIT = 20_000
+_LINE_LIMIT = 1000
 # About 150 tokens: more than is embedded, enough for evidence and ranking.
 COMMENT_LIMIT = 600
 
@@ -63,8 +66,8 @@ def shortened(text: str, limit: int) -> str:
 
 def _unmarked(raw: str) -> list[str]:
     lines = []
-    for line in re.split(r"\r\n|\r|\n", raw):
-        line = _CLOSERS.sub("", _OPENERS.sub("", line, count=1))
+    for line in re.split(r"\r\n|\r|\n", raw[:_RAW_LIMIT]):
+        line = _CLOSERS.sub("", _OPENERS.sub("", line[:_LINE_LIMIT], count=1).rstrip())
         line = _XML_TAG.sub("", _QUOTES.sub("", line)).strip()
         if _DIRECTIVE.match(line) or _RULER.match(line):
             line = ""

@@ -7,7 +7,7 @@ import re
 # In this order: an acronym before a capitalised word (`HTTPServer`), a word with or without its capital, a run of
 # capitals (at the end, or before a digit), a number.
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-_ASCII_PLURAL_ACRONYM = re.compile(r"([A-Z]{2,})s(?![a-z])")
+_ASCII_PLURAL_ACRONYM = re.compile(r"(?<![A-Z])[A-Z]{2,}s(?![a-z])")
 
 
 def identifier_words(name: str) -> list[str]:

@@ -11,19 +11,22 @@ from cairn.chunking.elements import Element, Fence, FrontMatter, Heading, with_b
 from cairn.chunking.lines import Lines
 from cairn.workspace.languages import language_of_fence
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:(=+)|-{2,})[ \t]*$")
 _HTML_HEADING = re.compile(r"[ \t]*<h([1-6])\b[^>]*>(.*?)</h\1>", re.IGNORECASE)
 # Lists and quotes may stand before a fence, and any indentation: lists nest.
-_CONTAINERS = r"[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*[ \t]*"
+# Possessive throughout: no long line may be tried in many ways.
+_CONTAINERS = r"[ \t]*+(?:>[ \t]?+)*+[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+"
 _FENCE = re.compile(_CONTAINERS + r"(?:(`{3,})(?=[^`]*$)|(~{3,}))(.*)$")
 # HTML's, and MDX's.
 _COMMENTS = (("<!--", "-->"), ("{/*", "*/}"))
 # A link's target before a heading.
 _ANCHOR = re.compile(r"\s*<a\s+(?:name|id)=[^>]*>\s*(?:</a>)?\s*$")
 # What cannot be the text of a setext heading: another element starts there.
-_NOT_A_TITLE = re.compile(r"[ \t]*(?:[#>|<]|[-*+][ \t]|\d{1,9}[.)][ \t]|[-=*_ \t]+$)| {4}|\t")
+_NOT_A_TITLE = re.compile(r"[ \t]*+(?:[#>|<]|[-*+][ \t]|\d{1,9}[.)][ \t]|[-=*_ \t]+$)| {4}|\t")
 
+# No title is longer; what is, is a mistake, and not worth the time.
+_TITLE_LIMIT = 300
 _TITLE_KEY = re.compile(r"""^title\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|(.*?))\s*$""", re.MULTILINE)
 
 
@@ -50,6 +53,7 @@ def markdown_elements(lines: Lines) -> list[Element]:
 
 def plain_title(markup: str) -> str:
     """A heading's text without inline markup."""
+    markup = markup[:_TITLE_LIMIT]
     # Explicit anchors: {#id}, {: .class}, [#id].
     text = re.sub(r"\s*(?:\{[:#.][^}]*\}|\[#[^\]]*\])\s*$", "", markup)
     images = re.findall(r"!\[([^\]]*)\]", text)
@@ -73,7 +77,7 @@ def _element_at(lines: Lines, index: int, floor: int) -> Heading | Fence | None:
         marks = fence.group(1) or fence.group(2)
         return Fence(index, _fence_end(lines, index + 1, marks), language_of_fence(fence.group(3)))
     if first == "#" and (atx := _ATX.match(line)):
-        return _heading(index, index + 1, len(atx.group(1)), atx.group(2) or "")
+        return _heading(index, index + 1, len(atx.group(1)), _without_closing_marks(line[atx.end() :]))
     if first == "<" and (tag := _HTML_HEADING.match(line)):
         return _heading(index, index + 1, int(tag.group(1)), tag.group(2))
     if index + 1 < len(lines) and (underline := _UNDERLINE.match(lines[index + 1].rstrip("\r\n"))):
@@ -82,6 +86,13 @@ def _element_at(lines: Lines, index: int, floor: int) -> Heading | Fence | None:
         if starts_paragraph and not _NOT_A_TITLE.match(line):
             return _heading(index, index + 2, 1 if underline.group(1) else 2, line)
     return None
+
+
+def _without_closing_marks(markup: str) -> str:
+    """`Title ##` → `Title`."""
+    text = markup.strip()
+    open_text = text.rstrip("#")
+    return open_text.rstrip() if not open_text or open_text[-1] in " \t" else text
 
 
 def _heading(start: int, end: int, level: int, markup: str) -> Heading | None:

@@ -25,6 +25,8 @@ class _Markup:
     """A line before the opening that names the language."""
 
 
+# Neither headings nor the first lines of blocks are longer.
+_LINE_LIMIT = 300
 _LATEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 
 _MARKUPS: Mapping[str, _Markup] = {
@@ -60,7 +62,7 @@ def markup_elements(language: str, lines: Lines) -> list[Element]:
     special: list[Element] = []
     index = 0
     while index < len(lines):
-        line = lines[index].rstrip("\r\n")
+        line = lines[index].rstrip()[:_LINE_LIMIT]
         element: Element | None = None
         if heading := markup.heading.match(line):
             depth = heading.group(1)

@@ -22,7 +22,7 @@ _SECTIONS = {
             "properties",
             "editorconfig",
             "gomod",
-        ): r"^[ \t]*\[{1,2}[ \t]*(?P<name>[^\[\]\r\n]+?)[ \t]*\]",
+        ): r"^[ \t]*\[{1,2}(?P<name>[^\[\]\r\n]+)\]",
         ("yaml",): r"^(?P<name>[\w.$/-]+)[ \t]*:(?=\s|$)",
         ("json", "json5", "jsonc"): r"^(?P<indent>[ \t]+)[\"'](?P<name>[^\"'\r\n]+)[\"'][ \t]*:",
     }.items()

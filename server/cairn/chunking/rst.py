@@ -12,6 +12,8 @@ _ADORNMENT = re.compile(r"([^\w\s])\1{2,}\s*$")
 _CODE_DIRECTIVE = re.compile(
     r"(\s*)\.\. (?:code-block|code|sourcecode|parsed-literal|literalinclude|prompt|ipython)::[ \t]*(\S*)"
 )
+# No title is longer; what is, is a mistake, and not worth the time.
+_TITLE_LIMIT = 300
 _LABEL = re.compile(r"\.\. _[^:]+:\s*$")
 _ROLE = re.compile(r":[\w:+.-]+:`([^`]*)`")
 _TARGET = re.compile(r"\s*<[^>]*>$")
@@ -61,7 +63,7 @@ def _heading_at(lines: Lines, index: int, floor: int, styles: list[tuple[str, bo
 
 
 def _plain_title(title: str) -> str:
-    text = _ROLE.sub(lambda match: _TARGET.sub("", match.group(1)).lstrip("~!"), title)
+    text = _ROLE.sub(lambda match: _TARGET.sub("", match.group(1)).lstrip("~!"), title[:_TITLE_LIMIT])
     text = re.sub(r"`([^`<]*?)\s*(?:<[^`]*>)?`_{0,2}", r"\1", text)
     return " ".join(re.sub(r"`|\*\*|\\(?=\W)", "", text).split())
 

@@ -99,13 +99,15 @@ def _join_empty(sections: Iterator[_Part], lines: Lines) -> list[_Part]:
 
 
 def _is_empty(section: _Part, lines: Lines) -> bool:
+    if lines.size(section.start, section.end) >= TARGET // 2:
+        return False
     words = 0
     for element in section.elements:
         if isinstance(element, Fence):
             return False
         if isinstance(element, Block):
             words += len(re.findall(r"\w{2,}", _NO_WORDS.sub("", lines.text(element.start, element.end))))
-    return words < _EMPTY_WORDS and lines.size(section.start, section.end) < TARGET // 2
+    return words < _EMPTY_WORDS
 
 
 # --- cutting -----------------------------------------------------------------------------------------

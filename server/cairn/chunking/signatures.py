@@ -18,9 +18,14 @@ _BODY_TYPE = re.compile(
     r"computed_property|column_definitions|recipe)$"
 )
 _OTHER_CODE = re.compile(rb"[{};()]")
-_ANNOTATIONS = re.compile(
-    r"^(?:(?:@(?!(?:interface|implementation|protocol|mixin|function)\b)[\w.]+(?:\((?:[^()]|\([^()]*\))*\))?|#?\[[^\]]*\]|//[^\n]*\n|/\*.*?\*/|\"\"\".*?\"\"\")\s*)+",
-    re.DOTALL,
+# Annotations, attributes, comments and GraphQL's descriptions. The words after @ are keywords in some languages.
+_BEFORE_HEAD = re.compile(
+    r"""\s*(?:
+        (?: @(?!(?:interface|implementation|protocol|mixin|function)\b)[\w.]+ (?:\((?:[^()]|\([^()]*\))*\))?
+          | \#?\[[^\]]*\] | //[^\n]*\n | /\*.*?\*/ | \"{3}.*?\"{3}
+        )\s*
+    )+""",
+    re.DOTALL | re.VERBOSE,
 )
 _LISP_HEAD = re.compile(r"\([^\[(]*(?:\[[^\]]*\]|\([^()]*\))")
 _SIGNATURE_END = re.compile(r"(?:,\s*do:.*|\s+do|[\s{:;=]+)$")
@@ -46,7 +51,8 @@ def signature_of(definition: Definition, source: bytes) -> str:
     # Four bytes are the most that a character takes; what follows the limit need not be decoded.
     end = min(node.end_byte if end is None else end, start + 8 * _SIGNATURE_LIMIT)
     head = source[start:end].decode("utf-8", "replace")
-    head = _ANNOTATIONS.sub("", head)
+    if before := _BEFORE_HEAD.match(head):
+        head = head[before.end() :]
     if not has_body and (definition.kind in CONTAINERS or definition.kind in CALLABLE):
         head = _first_line(head.partition("{")[0] if definition.kind in CONTAINERS else head)
     head = " ".join(head.split())

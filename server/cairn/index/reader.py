@@ -235,6 +235,11 @@ class IndexReader:
         meta = self._meta()
         return bool(meta.get("scanned") and (not meta.get("model_id") or meta.get("embedded")))
 
+    def has_vectors(self) -> bool:
+        """Whether any text is embedded yet."""
+        with self._query() as db:
+            return db is not None and bool(db.execute("SELECT EXISTS (SELECT 1 FROM embeddings)").get)
+
     def _meta(self) -> dict[str, int]:
         with self._query() as db:
             rows = db.execute("SELECT key, value FROM meta") if db else ()

@@ -37,7 +37,7 @@ def detect_language(path: str, first_line: str = "") -> str:
     for pattern, language in _BY_PATTERN:
         if pattern.fullmatch(lower):
             return language
-    if shebang := _SHEBANG.match(first_line):
+    if shebang := _SHEBANG.match(first_line[:_SHEBANG_LIMIT]):
         return _by_interpreter(shebang.group(1))
     return ""
 
@@ -93,10 +93,11 @@ CONFIG_LANGUAGES = frozenset(
 _PROBE = 20_000
 _OBJC_HEADER = re.compile(r"^@(?:interface|protocol|class|import)\b", re.MULTILINE)
 _CPP_HEADER = re.compile(
-    r"^\s*(?:class\s+\w|namespace\b|template\s*<|(?:public|private|protected)\s*:|using\s+(?:namespace\s+)?\w)"
+    r"^[ \t]*(?:class\s+\w|namespace\b|template\s*<|(?:public|private|protected)\s*:|using\s+(?:namespace\s+)?\w)"
     r"|\bstd::|\bconstexpr\b",
     re.MULTILINE,
 )
+_SHEBANG_LIMIT = 200
 _FENCE_WORD = re.compile(r"\{?\s*\.?([A-Za-z0-9_+#.-]+)")
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*(?:\w+=\S+\s+)*)?(?:\S*/)?([\w.+-]+)")
 
