@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import logging
 import os
 import threading
@@ -15,13 +14,14 @@ import psutil
 from attrs import evolve, frozen
 
 from cairn import answers, protocol
-from cairn.config import WORKSPACE_FILE, DiscoveryConfig, Settings, load_workspace_file, overlay
-from cairn.discovery import Bullet, CollectionRef, discover
+from cairn.config import DiscoveryConfig, Settings, overlay
+from cairn.discovery import Bullet, discover
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.render import estimate_tokens
 from cairn.embedding import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, ModelError, QueryCancelledError
+from cairn.folders import Folder, FolderSettings, collection_refs, index_state
 from cairn.index.indexer import Indexer, Role
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.operations.latency import LatencyWindow
@@ -40,52 +40,6 @@ Cancelled = Callable[[], bool]
 
 def _never() -> bool:
     return False
-
-
-class FolderSettings:
-    """The settings of one folder, read anew whenever its workspace file changes."""
-
-    def __init__(self, base: Settings, root: Path) -> None:
-        self._base = base
-        self._root = root
-        self._read: tuple[object, Settings, list[str]] | None = None
-
-    def __call__(self) -> Settings:
-        """The settings as they are now."""
-        return self._current()[1]
-
-    def warnings(self) -> list[str]:
-        """What in the workspace file could not be used."""
-        return self._current()[2]
-
-    def _current(self) -> tuple[object, Settings, list[str]]:
-        try:
-            version: object = (self._root / WORKSPACE_FILE).stat().st_mtime_ns
-        except OSError:
-            version = None
-        if self._read is None or self._read[0] != version:
-            self._read = (version, *load_workspace_file(self._base, self._root))
-        return self._read
-
-
-@frozen
-class Folder:
-    """One workspace folder with its index."""
-
-    root: Path
-    """Its real path: what is indexed."""
-    shown: Path
-    """The path it was opened by: what the editor knows its files by."""
-    settings: FolderSettings
-    indexer: Indexer
-    reader: IndexReader
-
-    @property
-    def uri(self) -> str:
-        return self.shown.as_uri()
-
-    def uri_of(self, path: str) -> str:
-        return (self.shown / path).as_uri()
 
 
 @frozen
@@ -221,7 +175,7 @@ class Engine:
             results=results,
             verdict=answers.verdict(verdict),
             query=answers.query_info(query),
-            index=_index_state(folders),
+            index=index_state(folders),
             timings={**retrieved.timings, "total": round(elapsed, 3)},
         )
 
@@ -247,7 +201,7 @@ class Engine:
 
         response = discover(
             searcher,
-            _collection_refs(folders, embedder.dimension if embedder else 0),
+            collection_refs(folders, embedder.dimension if embedder else 0),
             query.text if query.terms else "",  # variations of nothing would find something
             _discovery_config(settings.discovery, params),
             count_tokens=embedder.count_tokens if embedder else estimate_tokens,
@@ -273,7 +227,7 @@ class Engine:
                 judge(query, list(best_of_files.values())[::-1], settings.search.verdict)
             ),
             metrics=answers.discover_metrics(response.metrics),
-            index=_index_state(folders),
+            index=index_state(folders),
         )
 
     # --- what there is -----------------------------------------------------------------------------
@@ -382,13 +336,6 @@ def _uris(folders: Sequence[Folder]) -> answers.UriOf:
     return lambda number, path: (folders[number].uri, folders[number].uri_of(path))
 
 
-def _index_state(folders: Sequence[Folder]) -> protocol.IndexState:
-    return protocol.IndexState(
-        generation=sum(folder.reader.generation() for folder in folders),
-        complete=bool(folders) and all(folder.reader.complete() for folder in folders),
-    )
-
-
 def _chunk_filter(wanted: protocol.SearchFilter) -> ChunkFilter:
     return ChunkFilter(
         types=tuple(kind.value for kind in wanted.type),
@@ -396,23 +343,6 @@ def _chunk_filter(wanted: protocol.SearchFilter) -> ChunkFilter:
         paths=wanted.path,
         collections=wanted.collection,
     )
-
-
-def _collection_refs(folders: Sequence[Folder], dimension: int) -> list[CollectionRef]:
-    """The collections of all folders; one that several folders have counts once."""
-    refs: dict[str, CollectionRef] = {}
-    for folder in folders:
-        for stats in folder.reader.stats().collections:
-            known = refs.get(stats.name)
-            refs[stats.name] = CollectionRef(
-                name=stats.name,
-                dimension=dimension,
-                vector_count=stats.chunks + (known.vector_count if known else 0),
-                created_at=datetime.datetime.fromisoformat(stats.created_at),
-                updated_at=datetime.datetime.fromisoformat(stats.updated_at),
-                tags=TAGS[FileKind(stats.kind)],
-            )
-    return list(refs.values())
 
 
 def _discovery_config(config: DiscoveryConfig, params: protocol.DiscoverParams) -> DiscoveryConfig:
