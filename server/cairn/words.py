@@ -15,12 +15,12 @@ import snowballstemmer
 from cairn.chunking.identifiers import identifier_words
 
 _ENGLISH = """
-    a about after all am an and any are as at be because been before being between both but by can
-    cannot could did do does doing done during each for from had has have having he her here hers him
+    a about all am an and any are as at be because been being both but by can
+    cannot could did do does doing done each for from had has have having he her here hers him
     his how i if in into is isn't it it's its itself just let like many may me might more most much
-    must my no nor not of off on once one only or other our out over own per please same shall she
+    must my no nor not of off on one only or other our out over own per please same shall she
     should so some such than that that's the their them then there these they this those through to
-    too under until up us very via was we were what what's when where whether which while who whom
+    too under up us very via was we were what what's when where whether which while who whom
     whose why will with within without would you your thing things stuff something anything really
 """
 _PORTUGUESE = """
@@ -34,6 +34,9 @@ _PORTUGUESE = """
 STOPWORDS = frozenset((_ENGLISH + _PORTUGUESE).split())
 """Articles, pronouns, prepositions, conjunctions, auxiliaries, question words: they occur in any text,
 whatever it is about."""
+
+RELATIONS = frozenset(("after", "before", "between", "during", "once", "until"))
+"""Prepositions that hooks and filters are called by: they are searched for, but are nobody's subject."""
 
 _LIGHT = """
     get gets give gives given go got lot make makes need needs see want

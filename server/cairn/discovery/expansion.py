@@ -6,7 +6,7 @@ from attrs import frozen
 
 from cairn.config import ExpansionConfig
 from cairn.discovery.terms import EDGE_PUNCTUATION
-from cairn.words import LIGHT_WORDS, is_stopword
+from cairn.words import LIGHT_WORDS, RELATIONS, is_stopword
 
 MAX_TERM_WORDS = 3
 """Content words of the main term; longer phrases make every variation the same search."""
@@ -79,7 +79,7 @@ def main_term(query: str) -> str:
         if run and word.lower() in CONNECTORS:
             run.append(word)
             continue
-        if word and not is_stopword(word) and word.lower() not in LIGHT_WORDS:
+        if word and not is_stopword(word) and word.lower() not in LIGHT_WORDS | RELATIONS:
             run.append(word)
             if token[-1] not in _BREAKS and _content_count(run) < MAX_TERM_WORDS:
                 continue

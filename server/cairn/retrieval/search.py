@@ -10,6 +10,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
+from cairn.chunking import Chunk, ChunkType
 from cairn.config import SearchSettings
 from cairn.embedding import Embedder
 from cairn.index.reader import ChunkFilter, IndexReader, StoredChunk
@@ -18,6 +19,9 @@ from cairn.retrieval.query import Query
 from cairn.retrieval.signals import Candidate, Contribution, FileCandidate, score_files
 
 EVERYTHING = ChunkFilter()
+
+_PREAMBLE_SHARE = 0.5
+"""A preamble is shown only where it matches twice as well as anything that is defined below it."""
 
 
 @frozen
@@ -149,7 +153,13 @@ def _chunk_score(candidate: Candidate, strongest: Candidate | None, alpha: float
         return 0.0
     keyword = 2.0 * candidate.keyword / strongest.keyword + 1.5 * candidate.definition / strongest.definition
     meaning = 2.0 * candidate.similarity / strongest.similarity
-    return (1 - alpha) * (keyword + 2.0 * candidate.symbol) + alpha * meaning
+    score = (1 - alpha) * (keyword + 2.0 * candidate.symbol) + alpha * meaning
+    return score * _PREAMBLE_SHARE if _is_preamble(candidate.stored.chunk) else score
+
+
+def _is_preamble(chunk: Chunk) -> bool:
+    """Code that defines nothing: a licence, imports. Short, so a file's name alone makes it score high."""
+    return chunk.type is ChunkType.CODE and not chunk.symbol and not chunk.defines
 
 
 def _source(candidate: Candidate) -> str:
