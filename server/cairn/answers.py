@@ -10,7 +10,7 @@ from cairn.index.reader import IndexReader, StoredChunk
 from cairn.retrieval.query import Query
 from cairn.retrieval.search import Ranked
 from cairn.retrieval.verdict import Verdict, matched_terms
-from cairn.workspace.languages import detect_language
+from cairn.workspace.languages import language_of
 
 UriOf = Callable[[int, str], tuple[str, str]]
 """From a folder's number and a path in it to the URIs of the folder and the file."""
@@ -125,9 +125,10 @@ def lines(start: int, end: int) -> protocol.Range:
 
 def page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
     """A whole file from its chunks, which cover it without overlapping."""
+    text = "".join(stored.chunk.text for stored in chunks)
     return protocol.PageAnswer(
-        text="".join(stored.chunk.text for stored in chunks),
-        language=detect_language(chunks[0].path),
+        text=text,
+        language=language_of(chunks[0].path, text),
         chunks=tuple(
             protocol.PageChunk(
                 lines(s.chunk.start_line, s.chunk.end_line), s.chunk.title, s.chunk.type, s.chunk.symbol

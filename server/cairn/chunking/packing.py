@@ -9,7 +9,7 @@ from attrs import define, field
 from cairn.chunking.lines import Lines
 from cairn.chunking.outline import VALUES, Definition, Mark
 
-# A chunk is full from MINIMUM on and never longer than MAXIMUM, in characters; both from the prototype whose
+# A chunk is full from MINIMUM on and should not be longer than MAXIMUM, in characters; both from the prototype whose
 # ranking was measured (about 190 to 375 tokens).
 MINIMUM = 750
 MAXIMUM = 1500
