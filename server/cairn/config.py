@@ -75,8 +75,6 @@ class SearchSettings:
 
     candidates: int = 200
     """Chunks each leg may contribute; sqlite-vec's cost grows with the square beyond 200."""
-    rerank: int = 100
-    """Files kept for the second, more expensive ranking stage (S5 asks for 50 to 100)."""
     verdict: VerdictSettings = field(factory=VerdictSettings)
 
 
@@ -108,6 +106,8 @@ class FilterConfig:
     """Stage 1: which collections take part."""
 
     default_include: tuple[str, ...] = ()
+    """Globs for requests without their own. S1's sample file lists `*-docs` and `*-source`; with them a question
+    could never reach tests, examples or configuration, which ranking holds back already unless asked for."""
     default_exclude: tuple[str, ...] = ("*-test", "*-backup")
 
 
@@ -161,7 +161,8 @@ class ReadmePromotionConfig:
     """Stage 6: how much a README counts."""
 
     readme_boost: float = 1.5
-    readme_patterns: tuple[str, ...] = ("README.md", "README", "README.rst", "README.txt")
+    readme_patterns: tuple[str, ...] = ("README.md", "README", "readme.md", "README.rst", "README.txt")
+    """File names, whatever their case."""
     always_top: bool = True
 
 

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import psutil
@@ -140,11 +140,14 @@ class Engine:
 
     def reindex(self, params: protocol.ReindexParams) -> protocol.ReindexAnswer:
         """`cairn/reindex`: index every file anew, or look at one path again."""
+        path = PurePosixPath(params.path or ".")
+        if path.is_absolute() or ".." in path.parts:
+            raise InvalidRequestError("path", f"{params.path!r} does not lie in the workspace folder")
         for folder in self._folders:
-            if params.path in (None, "", "."):
+            if path == PurePosixPath("."):
                 folder.indexer.rescan(force=True)
             else:
-                folder.indexer.changed([str(params.path).strip("/")])
+                folder.indexer.changed([str(path)])
         return protocol.ReindexAnswer(bool(self._folders))
 
     # --- questions ---------------------------------------------------------------------------------
@@ -180,12 +183,9 @@ class Engine:
         )
 
     def discover(
-        self,
-        params: protocol.DiscoverParams,
-        cancelled: Cancelled = _never,
-        on_stage: Callable[[str], None] = lambda _: None,
+        self, params: protocol.DiscoverParams, cancelled: Cancelled = _never
     ) -> protocol.DiscoverAnswer:
-        """`cairn/discover`: all nine stages. `on_stage` hears each stage's name as it ends."""
+        """`cairn/discover`: all nine stages. Raises QueryCancelledError soon after `cancelled()` turns true."""
         folders = self._folders
         readers = [folder.reader for folder in folders]
         settings = self._settings(folders)
@@ -209,7 +209,6 @@ class Engine:
             exclude=params.exclude,
             promote_readmes=_wants_overview(query),
             check_cancelled=check_cancelled,
-            on_stage=lambda name, _: on_stage(name),
         )
         ranked = answers.in_order(response.chunks, searcher.found)
         best_of_files = {(r.folder, r.stored.path): r.stored for r in reversed(ranked)}

@@ -157,6 +157,8 @@ async def test_a_cancelled_request_ends_and_the_daemon_goes_on(daemon: Start, wo
         ("cairn/discover", {"query": "x", "config": {"brodK": 3}}, "config.brodK"),
         ("cairn/discover", {"query": "x", "maxBullets": -1}, "maxBullets"),
         ("cairn/fetchPage", {"path": "no/such.py"}, "path"),
+        ("cairn/reindex", {"path": "../secrets.md"}, "path"),
+        ("cairn/reindex", {"path": "/etc/hosts"}, "path"),
         ("cairn/status", {"verbose": True}, "verbose"),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 import numpy as np
-from attrs import field, frozen
+from attrs import define, field, frozen
 from numpy.typing import NDArray
 from pathspec import GitIgnoreSpec
 
@@ -101,13 +101,13 @@ class Hit:
     score: float
 
 
-@frozen
+@define(eq=False)
 class IndexReader:
     """Reads the index in `folder`; while there is none, every answer is empty."""
 
     folder: Path
     _local: threading.local = field(factory=threading.local, init=False)
-    _stats: list[IndexStats] = field(factory=list, init=False)
+    _stats: IndexStats = field(factory=IndexStats, init=False)
 
     def keywords(
         self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
@@ -247,21 +247,10 @@ class IndexReader:
 
     def stats(self) -> IndexStats:
         """Counts, made once a generation."""
-        generation = self.generation()
-        cached = self._stats[-1] if self._stats else None
-        if cached is not None and cached.generation == generation:
-            return cached
-        with self._query() as db:
-            stats = IndexStats() if db is None else _read_stats(db)
-        self._stats[:] = [stats]
-        return stats
-
-    def close(self) -> None:
-        """Close the calling thread's connection; the others' close with their threads."""
-        db = getattr(self._local, "db", None)
-        if db is not None:
-            db.close()
-            self._local.db = None
+        if self._stats.generation != self.generation():
+            with self._query() as db:
+                self._stats = IndexStats() if db is None else _read_stats(db)
+        return self._stats
 
     def _filter_sql(self, only: ChunkFilter) -> tuple[str, list[str]]:
         """SQL for the ids of the chunks that pass, with its values; "" when all do."""
