@@ -16,6 +16,8 @@ SDISTS = {"flask": "3.1.3", "httpx": "0.28.1"}
 CORPORA = Path(sys.prefix) / "corpora"
 """Beside the environment's packages: fetched once, never committed."""
 
+SCRIPT = Path(__file__).parents[2] / "scripts" / "discover"
+
 QUESTIONS = [
     ("flask", "how does routing work", ("src/flask/sansio/scaffold.py", "src/flask/sansio/app.py", "src/flask/app.py")),
     ("flask", "how are sessions signed and stored in a cookie", ("src/flask/sessions.py",)),
@@ -59,7 +61,7 @@ def projects() -> dict[str, Path]:
 def answers(
     projects: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[tuple[str, str], Any]:
-    """What `scripts/discover` and `cairn search` say to every question."""
+    """What `cairn search` and `cairn discover` say to every question."""
     found = {}
     for project, question, _ in QUESTIONS:
         found[project, question] = {
@@ -73,6 +75,29 @@ def _cairn(*arguments: str) -> str:
     return subprocess.run(
         [sys.executable, "-m", "cairn", *arguments], capture_output=True, text=True, check=True, timeout=600
     ).stdout
+
+
+def test_the_one_command_of_the_readme(projects: dict[str, Path]) -> None:
+    question = "how does digest authentication work"
+    done = _script(str(projects["httpx"]), question)
+    assert done.returncode == 0
+    assert "httpx/_auth.py#L" in done.stdout
+    assert f"## Question\n{question}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [((), 2), (("somewhere",), 2), (("no/such/folder", "why"), 1)]
+)
+def test_the_one_command_refuses_what_it_cannot_do(arguments: tuple[str, ...], code: int) -> None:
+    done = _script(*arguments)
+    assert done.returncode == code
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def _script(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(SCRIPT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.parametrize("command", ["search", "discover"])
