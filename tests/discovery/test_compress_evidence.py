@@ -31,6 +31,15 @@ def test_the_example_of_s1():
     )
 
 
+def test_short_sentences_are_read_on_into_each_other():
+    text = "Cairn is a discovery language server. It cites its lines. Yes. This is a sentence that is long enough alone."
+    texts = {b.text for b in compress_evidence([chunk(text)], 10, 3, CompressionConfig())}
+    assert texts == {
+        "Cairn is a discovery language server. It cites its lines.",
+        "This is a sentence that is long enough alone.",
+    }
+
+
 def test_bullets_cite_the_lines_they_stand_on():
     content = "# Title\n\n- The first item of the list\n  goes on over two lines.\n\nOne. The second sentence starts in the\nmiddle of a line. Two."
     found = {b.text: b.citation for b in run([chunk(content)])}

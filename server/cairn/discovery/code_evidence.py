@@ -63,7 +63,7 @@ class _Head:
     last: int
 
 
-def code_passages(content: str, metadata: ChunkMetadata) -> list[Passage]:
+def code_passages(content: str, metadata: ChunkMetadata, min_words: int = 0) -> list[Passage]:
     """The quotable passages of a code chunk; lines count from the chunk's first.
 
     The head together with the documentation next to it, the head alone, and the sentences of every
@@ -81,7 +81,7 @@ def code_passages(content: str, metadata: ChunkMetadata) -> list[Passage]:
             passages.extend(_with_documentation(lines, head, doc))
         passages.append(Passage(_bare(head), head.first, head.last))
     for doc in documentation:
-        passages.extend(passages_of(read_blocks(doc.lines)))
+        passages.extend(passages_of(read_blocks(doc.lines), min_words))
     return passages
 
 

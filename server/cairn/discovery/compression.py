@@ -132,7 +132,7 @@ def _best_of(chunk: ScoredChunk, question: _Question, config: CompressionConfig)
     """The chunk's best passages within the word window, none of them part of another."""
     candidates = [
         _Candidate(passage, chunk, chunk.score * _worth(passage, position, question, config))
-        for position, passage in enumerate(_passages(chunk))
+        for position, passage in enumerate(_passages(chunk, config.min_sentence_words))
         if config.min_sentence_words <= len(passage.text.split()) <= config.max_sentence_words
     ]
     lines = lines_of(chunk.content)
@@ -155,12 +155,12 @@ def _worth(passage: Passage, position: int, question: _Question, config: Compres
     return CHUNK_SHARE + (1 - CHUNK_SHARE) * fit
 
 
-def _passages(chunk: ScoredChunk) -> list[Passage]:
+def _passages(chunk: ScoredChunk, min_words: int) -> list[Passage]:
     metadata = chunk.metadata
     extension = metadata.file_extension.lower() or _extension(metadata.file_path)
     if metadata.chunk_type in _CODE_TYPES and extension not in _PROSE_EXTENSIONS:
-        return code_passages(chunk.content, metadata)
-    return prose_passages(chunk.content, markdown=extension in _MARKDOWN_EXTENSIONS)
+        return code_passages(chunk.content, metadata, min_words)
+    return prose_passages(chunk.content, extension in _MARKDOWN_EXTENSIONS, min_words)
 
 
 def _extension(path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
@@ -46,22 +46,37 @@ class Passage:
     or only points elsewhere ("See …")."""
 
 
-def prose_passages(content: str, markdown: bool) -> list[Passage]:
+def prose_passages(content: str, markdown: bool, min_words: int = 0) -> list[Passage]:
     """The sentences of a document's chunk, in order; lines count from the chunk's first."""
-    return passages_of(read_blocks(enumerate(lines_of(content)), markdown))
+    return passages_of(read_blocks(enumerate(lines_of(content)), markdown), min_words)
 
 
-def passages_of(blocks: Iterable[Block]) -> list[Passage]:
-    """The sentences of `blocks` that read as statements and can be cited, in order."""
+def passages_of(blocks: Iterable[Block], min_words: int = 0) -> list[Passage]:
+    """The sentences of `blocks` that read as statements and can be cited, in order.
+
+    A sentence of fewer than `min_words` words is read on into those that follow it in its block, as long as
+    they are as short.
+    """
     passages: list[Passage] = []
     for block in blocks:
-        for start, end in split_sentences(block.text):
+        for start, end in _read_on(block.text, split_sentences(block.text), min_words):
             text = block.text[start:end]
             unfinished = block.leads_in and end == len(block.text) and not _COMPLETE.match(text)
             lines = block.lines(start, end)
             if lines and not unfinished and reads_as_statement(text):
                 passages.append(Passage(text, *lines, leaning=bool(_LEANING.match(text))))
     return passages
+
+
+def _read_on(text: str, sentences: Iterable[tuple[int, int]], min_words: int) -> Iterator[tuple[int, int]]:
+    spans = list(sentences)
+    short = [len(text[start:end].split()) < min_words for start, end in spans]
+    for first, (start, end) in enumerate(spans):
+        last = first
+        while len(text[start:end].split()) < min_words and last + 1 < len(spans) and short[last + 1]:
+            last += 1
+            end = spans[last][1]
+        yield start, end
 
 
 def reads_as_statement(text: str) -> bool:
