@@ -295,7 +295,7 @@ class Engine:
             return "disabled"
         if Role.STOPPED in roles:
             return "degraded"
-        if Role.STARTING in roles:
+        if Role.STARTING in roles or not all(folder.reader.generation() for folder in folders):
             return "starting"
         if not all(folder.indexer.idle and folder.reader.complete() for folder in folders):
             return "indexing"

@@ -87,6 +87,9 @@ def print_discovery(answer: DiscoverAnswer) -> None:
 
 def print_status(answer: StatusAnswer) -> None:
     """State, counts, model and collections."""
+    if not answer.generation:
+        _out.print("[bold]not indexed yet[/]  run `cairn index`")
+        return
     files = f"{answer.files.indexed} of {max(answer.files.total, answer.files.indexed)} files"
     _out.print(f"[bold]{answer.state}[/]  {files}, {answer.chunks} chunks, {answer.embedded} with vectors")
     _out.print(f"model: {escape(answer.model.id) if answer.model else 'none'}")

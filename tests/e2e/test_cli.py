@@ -68,7 +68,8 @@ def test_a_second_run_touches_only_what_changed(workspace: Path) -> None:
 @pytest.mark.usefixtures("bare_data_dir")
 def test_status_of_a_folder_that_was_never_indexed(workspace: Path) -> None:
     status = cairn_json("status", str(workspace))
-    assert (status["chunks"], status["searchable"]) == (0, False)
+    assert (status["state"], status["chunks"], status["searchable"]) == ("starting", 0, False)
+    assert "run `cairn index`" in cairn("status", str(workspace))
 
 
 @pytest.mark.usefixtures("bare_data_dir")
