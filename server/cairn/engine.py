@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -287,6 +288,7 @@ class Engine:
                 *(warning for folder in folders for warning in folder.settings.warnings()),
                 *(f"not read: {place}" for place in unreadable),
             ),
+            skipped=dict(sum((Counter(folder.indexer.progress.skipped) for folder in folders), Counter())),
         )
 
     def _state(self, folders: Sequence[Folder], has_model: bool) -> str:

@@ -274,6 +274,8 @@ class StatusAnswer:
     memory: int
     """Resident bytes of this process."""
     warnings: tuple[str, ...] = ()
+    skipped: dict[str, int] = field(factory=dict)
+    """Files and directories that the last scan of this process left out, by rule."""
 
 
 @frozen

@@ -97,6 +97,8 @@ def print_status(answer: StatusAnswer) -> None:
         _out.print(
             f"  {escape(collection.name):<32} {collection.files:>6} files {collection.chunks:>8} chunks"
         )
+    for rule, count in sorted(answer.skipped.items(), key=lambda item: -item[1]):
+        _out.print(f"[dim]  left out: {count} × {escape(rule)}[/]")
     if answer.last_error:
         _out.print(f"[yellow]{escape(answer.last_error)}[/]")
     for warning in answer.warnings:

@@ -34,7 +34,9 @@ def cairn_json(*arguments: str) -> Any:
 @pytest.mark.usefixtures("model_data_dir")
 def test_index_search_discover_and_status(workspace: Path) -> None:
     folder = str(workspace)
-    assert cairn_json("index", folder)["state"] == "ready"
+    (workspace / "logo.png").write_bytes(b"\x89PNG")
+    status = cairn_json("index", folder)
+    assert (status["state"], status["skipped"]) == ("ready", {"built-in: binary file type": 1})
     status = cairn_json("status", folder)
     assert status["state"] == "ready"
     assert {"harbour-source", "harbour-tests", "harbour-docs"} <= {c["name"] for c in status["collections"]}
