@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
@@ -107,7 +107,7 @@ class CairnServer(LanguageServer):
             "cairn", __version__, protocol_cls=_CairnProtocol, converter_factory=_raw_params_converter
         )
         self.editor_settings: dict[str, Any] = {}
-        self._engine: asyncio.Future[Engine] | None = None
+        self._engine: Future[Engine] | None = None
         self._executor = ThreadPoolExecutor(_QUERY_THREADS, thread_name_prefix="cairn-query")
         self._status_told: dict[str, Any] = {}
         self._status_pending = False
@@ -129,13 +129,13 @@ class CairnServer(LanguageServer):
                     loop.call_soon_threadsafe(self.window_show_message, shown)
             return engine
 
-        self._engine = loop.run_in_executor(self._executor, make)
+        self._engine = self._executor.submit(make)
 
     async def engine(self) -> Engine:
         """The engine, once it is made."""
         if self._engine is None:
             raise JsonRpcException("send `initialized` first", _NOT_INITIALIZED)
-        return await asyncio.shield(self._engine)
+        return await asyncio.shield(asyncio.wrap_future(self._engine))
 
     async def run(self, work: Callable[[Engine, Callable[[], bool]], T]) -> T:
         """`work(engine, cancelled)` on a query thread; a cancelled request sets the flag `cancelled` reads."""
@@ -167,11 +167,11 @@ class CairnServer(LanguageServer):
         task.add_done_callback(self._tasks.discard)
 
     def close(self) -> None:
-        """Stop everything the server started. Called once its loop has ended, so nothing else uses it."""
-        if self._engine is not None and self._engine.done() and not self._engine.cancelled():
-            with contextlib.suppress(Exception):  # an engine that failed to start has told so already
-                self._engine.result().stop()
+        """Stop everything the server started, an engine that is just being made included."""
         self._executor.shutdown(wait=True, cancel_futures=True)
+        engine = self._engine
+        if engine is not None and not engine.cancelled() and engine.exception() is None:
+            engine.result().stop()
 
     def _status_changed(self) -> None:
         """Tell the editor soon; what changes until then is told with it."""

@@ -371,6 +371,12 @@ async def test_the_death_of_the_editor_ends_the_daemon_even_if_the_pipe_stays_op
     assert await asyncio.wait_for(process.wait(), PATIENCE_SECONDS) == 1
 
 
+async def test_leaving_at_once_is_clean(daemon: Start, workspace: Path) -> None:
+    async with daemon(workspace) as cairn:
+        pass
+    assert cairn.process.returncode == 0
+
+
 async def test_the_end_of_the_pipe_ends_the_daemon(workspace: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         *COMMAND, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=workspace
