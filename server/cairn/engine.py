@@ -72,6 +72,8 @@ class Engine:
         self._folders: tuple[Folder, ...] = ()
         self._changing_folders = threading.Lock()
         self._latency = LatencyWindow()
+        self._leg_problem: str | None = None
+        """Why a leg of the latest search failed, if one did."""
         self._stopped = False
 
     # --- folders -----------------------------------------------------------------------------------
@@ -169,6 +171,7 @@ class Engine:
             only=_chunk_filter(params.filter),
             cancelled=cancelled,
         )
+        self._leg_problem = next(iter(retrieved.problems), None)
         results = answers.search_results(
             retrieved.ranked, query, readers, _uris(folders), params.context, params.explain
         )
@@ -264,7 +267,7 @@ class Engine:
         folders = self._folders
         stats = [folder.reader.stats() for folder in folders]
         model, model_problem = self._installed_model()
-        problems = [*(folder.indexer.last_error for folder in folders), model_problem]
+        problems = [*(folder.indexer.last_error for folder in folders), model_problem, self._leg_problem]
         present = sum(
             max(s.files_total, f.indexer.progress.files_total) for s, f in zip(stats, folders, strict=True)
         )

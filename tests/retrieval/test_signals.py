@@ -72,8 +72,9 @@ def test_scores_lie_between_0_and_1_and_are_the_sum_of_their_reasons() -> None:
     files = [file("src/session.py", keyword=3, similarity=0.4), file("tests/a.py", keyword=0.1)]
     best_possible = sum(signal.weight for signal in SIGNALS if signal.weight > 0)
     for score, reasons in score_files(understand("session cookie"), files):
-        assert 0 <= score <= 1
-        assert score == pytest.approx(max(0, sum(r.value * r.weight for r in reasons) / best_possible))
+        assert 0 < score <= 1
+        if score >= 0.05:
+            assert score == pytest.approx(sum(r.value * r.weight for r in reasons) / best_possible)
 
 
 def test_without_vectors_the_words_make_up_the_whole_score() -> None:
@@ -82,6 +83,11 @@ def test_without_vectors_the_words_make_up_the_whole_score() -> None:
         signal.weight for signal in SIGNALS if signal.weight > 0 and signal.family is not Family.VECTOR
     )
     assert score == pytest.approx(sum(r.value * r.weight for r in reasons) / possible)
+
+
+def test_files_that_are_all_held_back_keep_their_order() -> None:
+    tests = [file(f"tests/test_{name}.py", keyword=weight) for name, weight in (("a", 1), ("b", 3), ("c", 2))]
+    assert order("where is it parsed", *tests) == ["tests/test_b.py", "tests/test_c.py", "tests/test_a.py"]
 
 
 def test_no_files_no_scores() -> None:

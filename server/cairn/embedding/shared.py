@@ -33,7 +33,7 @@ class SharedModel:
         return model
 
     def embedder(self) -> Embedder | None:
-        """The loaded model; the first call takes about half a second. Raises ModelError if it is damaged."""
+        """The loaded model; the first call takes about 0.2 s. Raises ModelError if it is damaged."""
         with self._loading:
             if self._embedder is None:
                 model = self.installed()

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 _BATCH_SECONDS = 0.25
 """A batch is written after this long at the latest, so that keyword answers come while indexing runs."""
 _BATCH_CHUNKS = 500
-"""…or once it holds this many: one transaction of about 50 ms."""
+"""…or once it holds this many: one transaction of about 35 ms."""
 
 _TURNING_FILES = frozenset({*IGNORE_FILES, *MANIFESTS, WORKSPACE_FILE})
 """A change of one of these can change what is indexed, or how collections are named."""

@@ -17,7 +17,7 @@ MAX_TERMS = 32
 """FTS5 scores every match of every term; a pasted page is searched by its first words."""
 
 DEFAULT_ALPHA = 0.5
-"""Keywords and vectors at the weights of `signals`; fitted per-type balances did not beat it there."""
+"""Keywords and vectors at the weights of `signals`, whatever the type of the question."""
 
 
 class QueryType(enum.StrEnum):

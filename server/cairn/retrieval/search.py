@@ -44,6 +44,8 @@ class Retrieved:
     ranked: tuple[Ranked, ...] = ()
     timings: Mapping[str, float] = field(factory=dict)
     """Milliseconds by step."""
+    problems: tuple[str, ...] = ()
+    """Why legs that failed did; the others answered."""
     cut: bool = False
     """Whether a leg found as many chunks as it may, so that there may be more."""
 
@@ -78,22 +80,30 @@ def retrieve(
         raise legs.problems[0]
     ranked = _rank(query, _gather(readers, legs.pools), limit, per_file)
     legs.timings["rank"] = (time.perf_counter() - started) * 1000 - sum(legs.timings.values())
-    return Retrieved(tuple(ranked), {name: round(ms, 3) for name, ms in legs.timings.items()}, legs.cut)
+    timings = {name: round(ms, 3) for name, ms in legs.timings.items()}
+    return Retrieved(tuple(ranked), timings, tuple(map(str, legs.problems)), legs.cut)
 
 
 def _gather(readers: Sequence[IndexReader], pools: Sequence[ChunkScores]) -> list[FileCandidate]:
-    """The pooled chunks, grouped by file."""
+    """The pooled chunks, grouped by file.
+
+    A chunk that has no vector yet counts as similar as the others are on average: while vectors are being
+    made, having one must be no merit.
+    """
+    known = [score for pool in pools for legs in pool.values() if (score := _similarity(legs)) is not None]
+    usual = sum(known) / len(known) if known else 0.0
     files: dict[tuple[int, str], list[Candidate]] = defaultdict(list)
     for folder, (reader, pool) in enumerate(zip(readers, pools, strict=True)):
         for chunk_id, stored in reader.chunks(pool).items():
             legs = pool[chunk_id]
+            similarity = _similarity(legs)
             candidate = Candidate(
                 folder=folder,
                 stored=stored,
                 keyword=legs.get("keyword", 0.0),
                 definition=legs.get("definition", 0.0),
                 symbol=legs.get("symbol", 0.0),
-                similarity=max(0.0, legs.get("similarity", legs.get("compared", 0.0))),
+                similarity=max(0.0, usual if similarity is None else similarity),
                 legs=frozenset(legs),
             )
             files[folder, stored.path].append(candidate)
@@ -101,6 +111,11 @@ def _gather(readers: Sequence[IndexReader], pools: Sequence[ChunkScores]) -> lis
         FileCandidate(folder, path, chunks[0].stored.kind, tuple(chunks))
         for (folder, path), chunks in sorted(files.items())
     ]
+
+
+def _similarity(legs: Mapping[str, float]) -> float | None:
+    """The chunk's cosine to the query, None where it has no vector."""
+    return legs.get("similarity", legs.get("compared"))
 
 
 def _rank(query: Query, files: Sequence[FileCandidate], limit: int, per_file: int) -> list[Ranked]:

@@ -9,6 +9,7 @@ weights were found to hardly matter: the signals do the work.
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
@@ -182,8 +183,19 @@ def score_files(
         parts = [Contribution(name, column[row], weights[name]) for name, column in columns.items()]
         total = sum(part.value * part.weight for part in parts)
         reasons = sorted((p for p in parts if p.value and p.weight), key=lambda p: -abs(p.value * p.weight))
-        scored.append((max(0.0, total / best_possible), tuple(reasons)))
+        scored.append((_positive(total / best_possible), tuple(reasons)))
     return scored
+
+
+_FLOOR = 0.05
+
+
+def _positive(share: float) -> float:
+    """`share` itself above 0.05; below, and below 0, ever closer to 0 but in the same order.
+
+    Penalties can outweigh everything a file has, and a workspace of tests alone still has a best test.
+    """
+    return share if share >= _FLOOR else _FLOOR * math.exp(share / _FLOOR - 1)
 
 
 def _balance(family: Family, alpha: float) -> float:
