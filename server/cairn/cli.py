@@ -155,6 +155,31 @@ def status(folder: Path, as_json: bool) -> None:
         _print_status(engine, as_json)
 
 
+@cli.command()
+@click.option("--why", "path", type=click.Path(path_type=Path), help="Explain whether this path is indexed.")
+@_folder_option
+@_json_option
+def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
+    """Check the installation, or explain with --why which rule decides about a file."""
+    from cairn import terminal
+    from cairn.operations.doctor import examine, why
+
+    if path is not None:
+        answer = why(path, folder)
+        if as_json:
+            _print_json(answer)
+        else:
+            terminal.print_why(answer)
+        return
+    checks = examine()
+    if as_json:
+        _print_json(checks)
+    else:
+        terminal.print_checks(checks)
+    if not all(check.ok for check in checks):
+        sys.exit(FAILED)
+
+
 @cli.group()
 def model() -> None:
     """The embedding model."""

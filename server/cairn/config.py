@@ -1,13 +1,15 @@
 """One typed tree of settings. Every default stands here and nowhere else.
 
-Values come from the workspace's `.cairn.toml`, from the editor and from single requests; the most
-specific one wins (`overlay`). Keys may be snake_case or camelCase. What cannot be used is reported,
-never fatal: the default stays and the warning says where the value was and what is valid.
+Values come from the user's own `config.toml`, from the editor, from the workspace's `.cairn.toml` and from
+single requests; the most specific one wins (`overlay`), but for lists that add up. Keys may be snake_case or
+camelCase. What cannot be used is reported, never fatal: the default stays and the warning says where the
+value was and what is valid.
 """
 
 from __future__ import annotations
 
 import enum
+import os
 import re
 import tomllib
 import typing
@@ -16,12 +18,17 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import attrs
+import platformdirs
 from attrs import evolve, field, frozen
 from rapidfuzz import process
 
 from cairn.schema import camel_case, structure_value
 
 WORKSPACE_FILE = ".cairn.toml"
+USER_FILE = "config.toml"
+
+_ADDS_UP = {"adds_up": True}
+"""Marks a list whose values from several places are joined instead of replaced."""
 
 
 # --- workspace and index -------------------------------------------------------------------------
@@ -32,13 +39,22 @@ class IndexSettings:
     """Which files are indexed."""
 
     include: tuple[str, ...] = ()
-    """Gitignore-style patterns; when given, only files that match one are indexed."""
-    exclude: tuple[str, ...] = ()
-    """Gitignore-style patterns of files never indexed."""
+    """Gitignore-style patterns; when given, only files that match one are indexed. What other rules leave out,
+    secrets above all, stays out."""
+    exclude: tuple[str, ...] = field(default=(), metadata=_ADDS_UP)
+    """Gitignore-style patterns of files never indexed. The lists of the user, the editor and the workspace add up,
+    in this order; as the last pattern that matches decides, a workspace can take back with `!` what the user's
+    list leaves out."""
     max_file_bytes: int = 1_000_000
     """Larger files are skipped; hand-written sources are far below this."""
     watch: bool = True
     """Pick up changes made outside the editor."""
+    history: bool = True
+    """Read which commits touched which file, where there is a git repository."""
+    keep_vectors_days: int = 30
+    """Vectors that no file uses any more stay this long: a branch that comes back needs no new ones."""
+    keep_vectors_mb: int = 500
+    """…as long as they take no more than this; the oldest go first. 500 MB hold 325,000 of the default model."""
 
 
 @frozen
@@ -67,6 +83,16 @@ class VerdictSettings:
     min_confidence: float = 0.3
     min_gap: float = 2.0
     min_matched_terms: int = 2
+
+
+@frozen
+class RetrievalSettings:
+    """S2's phases, where they concern what is indexed."""
+
+    enabled: bool = True
+    """Off: nothing is indexed, searched or watched."""
+    phase: int = 3
+    """3 makes and compares vectors; 1 and 2 use keywords alone."""
 
 
 @frozen
@@ -221,6 +247,7 @@ class Settings:
 
     index: IndexSettings = field(factory=IndexSettings)
     embedding: EmbeddingSettings = field(factory=EmbeddingSettings)
+    retrieval: RetrievalSettings = field(factory=RetrievalSettings)
     search: SearchSettings = field(factory=SearchSettings)
     discovery: DiscoveryConfig = field(factory=DiscoveryConfig)
 
@@ -238,6 +265,7 @@ def overlay(settings: T, values: Mapping[str, Any], where: str) -> tuple[T, list
     changes: dict[str, Any] = {}
     warnings: list[str] = []
     fields = typing.get_type_hints(type(settings))
+    adds_up = {a.name for a in attrs.fields(cast(Any, type(settings))) if a.metadata.get("adds_up")}
     for key, value in values.items():
         name = snake_case(key)
         place = f"{where}.{key}" if where else key
@@ -254,22 +282,39 @@ def overlay(settings: T, values: Mapping[str, Any], where: str) -> tuple[T, list
             continue
         try:
             changes[name] = _non_negative(structure_value(value, fields[name]))
+            if name in adds_up:
+                changes[name] = (*current, *changes[name])
         except ValueError as problem:
             warnings.append(f"{place}: {problem}")
     changed: T = evolve(cast(Any, settings), **changes)
     return changed, warnings
 
 
+def user_file() -> Path:
+    """Where the user's own settings are: in `CAIRN_CONFIG_DIR`, or the platform's folder for settings."""
+    override = os.environ.get("CAIRN_CONFIG_DIR")
+    return (Path(override) if override else Path(platformdirs.user_config_dir("cairn"))) / USER_FILE
+
+
+def load_user_file(settings: Settings) -> tuple[Settings, list[str]]:
+    """Lay the user's own settings file, if there is one, over `settings`, which are the defaults."""
+    path = user_file()
+    return _load(settings, path, str(path))
+
+
 def load_workspace_file(settings: Settings, folder: Path) -> tuple[Settings, list[str]]:
     """Lay the folder's `.cairn.toml`, if there is one, over `settings`."""
-    path = folder / WORKSPACE_FILE
+    return _load(settings, folder / WORKSPACE_FILE, WORKSPACE_FILE)
+
+
+def _load(settings: Settings, path: Path, where: str) -> tuple[Settings, list[str]]:
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return settings, []
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        return settings, [f"{WORKSPACE_FILE} is not used: {problem}"]
-    return overlay(settings, values, WORKSPACE_FILE)
+        return settings, [f"{where} is not used: {problem}"]
+    return overlay(settings, values, where)
 
 
 def snake_case(key: str) -> str:

@@ -23,9 +23,14 @@ from cairn.embedding import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, ModelError, QueryCancelledError
 from cairn.folders import Folder, FolderSettings, collection_refs, index_state
+from cairn.index.gate import QueryGate
 from cairn.index.indexer import Indexer, Role
+from cairn.index.meta import Facts
+from cairn.index.progress import Activity
 from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.index.requests import RequestKind
 from cairn.operations.latency import LatencyWindow
+from cairn.retrieval.meaning import Meaning, ModelMeaning, choose_meaning
 from cairn.retrieval.query import Query, QueryType, understand
 from cairn.retrieval.search import retrieve
 from cairn.retrieval.verdict import judge
@@ -36,6 +41,8 @@ logger = logging.getLogger(__name__)
 PHASE_VECTORS, PHASE_KEYWORDS = 3, 2
 """S2's phases: with vectors, and on keywords over chunks alone."""
 
+_NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
+
 Cancelled = Callable[[], bool]
 
 
@@ -45,17 +52,24 @@ def _never() -> bool:
 
 @frozen
 class IndexingProgress:
-    """How far indexing is."""
+    """How far indexing is, over all folders."""
 
+    activity: Activity
+    """What the busiest folder's thread does."""
     files_total: int
     files_done: int
+    chunks: int
     texts_queued: int
+    """Chunks that wait for a vector."""
+    texts_per_second: float
+    seconds_left: float | None
+    """Until all vectors are made; None while nobody can tell."""
     scanned: bool
     """Every present file can be found by keywords."""
     complete: bool
     """…and by meaning, where there is a model."""
     problem: str | None
-    """Why indexing ended for good, if it did."""
+    """Why nothing can be written, if that is so."""
 
 
 class Engine:
@@ -72,6 +86,7 @@ class Engine:
         self._folders: tuple[Folder, ...] = ()
         self._changing_folders = threading.Lock()
         self._latency = LatencyWindow()
+        self._gate = QueryGate()
         self._leg_problem: str | None = None
         """Why a leg of the latest search failed, if one did."""
         self._stopped = False
@@ -90,7 +105,7 @@ class Engine:
             if self._stopped or any(folder.root == root for folder in self._folders):
                 return
             settings = FolderSettings(self._base, root)
-            indexer = Indexer(root, settings, self._model, self._on_change)
+            indexer = Indexer(root, settings, self._model, self._on_change, self._gate)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
             folder = Folder(root, shown, settings, indexer, IndexReader(indexer.data))
             self._folders = (*self._folders, folder)
@@ -104,13 +119,20 @@ class Engine:
         """Where indexing is, over all folders; cheap enough to ask ten times a second."""
         folders = self._folders
         here = [folder.indexer.progress for folder in folders]
+        facts = [folder.reader.facts() for folder in folders]
+        busy = [p for p in here if p.activity not in (Activity.IDLE, Activity.PAUSED)]
+        left = [seconds for p in here if (seconds := p.seconds_left) is not None]
         return IndexingProgress(
+            activity=busy[0].activity if busy else here[0].activity if here else Activity.IDLE,
             files_total=sum(p.files_total for p in here),
             files_done=sum(p.files_done for p in here),
-            texts_queued=sum(p.queued for p in here),
-            scanned=all(f.indexer.idle for f in folders) and all(f.reader.scanned() for f in folders),
-            complete=all(f.indexer.idle and f.reader.complete() for f in folders),
-            problem=next((f.indexer.last_error for f in folders if f.indexer.role is Role.STOPPED), None),
+            chunks=sum(f.chunks for f in facts),
+            texts_queued=sum(f.queued for f in facts),
+            texts_per_second=sum(p.texts_per_second for p in here if p.queued),
+            seconds_left=sum(left) if left else None,
+            scanned=all(f.indexer.idle for f in folders) and all(f.scanned for f in facts),
+            complete=all(f.indexer.idle for f in folders) and all(f.complete for f in facts),
+            problem=next((f.indexer.problem for f in folders if f.indexer.role in _NOT_WRITING), None),
         )
 
     def remove_folder(self, path: Path) -> None:
@@ -142,21 +164,47 @@ class Engine:
                 folder.indexer.changed([real.relative_to(folder.root).as_posix()])
 
     def reindex(self, params: protocol.ReindexParams) -> protocol.ReindexAnswer:
-        """`cairn/reindex`: index every file anew, or look at one path again."""
+        """`cairn/reindex`: index every file anew, or a file, or what lies in a directory."""
         path = PurePosixPath(params.path or ".")
         if path.is_absolute() or ".." in path.parts:
             raise InvalidRequestError("path", f"{params.path!r} does not lie in the workspace folder")
+        folders = [folder for folder in self._folders if params.folder in ("", folder.uri)]
+        wanted = "" if path == PurePosixPath(".") else str(path)
+        if wanted and folders and not any(self._knows(folder, wanted) for folder in folders):
+            raise InvalidRequestError("path", f"there is no {params.path!r} in the workspace")
+        for folder in folders:
+            if not wanted or self._knows(folder, wanted):
+                folder.indexer.request(RequestKind.REINDEX, wanted)
+        return protocol.ReindexAnswer(bool(folders))
+
+    @staticmethod
+    def _knows(folder: Folder, path: str) -> bool:
+        """Whether there is such a file or directory, or was when it was indexed."""
+        return (folder.root / path).exists() or bool(folder.reader.page(path))
+
+    def pause(self) -> None:
+        """Make no vectors and look at no folder until `resume`; files that are saved are taken in all the same."""
         for folder in self._folders:
-            if path == PurePosixPath("."):
-                folder.indexer.rescan(force=True)
-            else:
-                folder.indexer.changed([str(path)])
-        return protocol.ReindexAnswer(bool(self._folders))
+            folder.indexer.request(RequestKind.PAUSE)
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        for folder in self._folders:
+            folder.indexer.request(RequestKind.RESUME)
+
+    def look_again(self) -> None:
+        """Find changes that nobody reported, unless that was done just now: the editor came to the front."""
+        for folder in self._folders:
+            folder.indexer.look_again()
 
     # --- questions ---------------------------------------------------------------------------------
 
     def search(self, params: protocol.SearchParams, cancelled: Cancelled = _never) -> protocol.SearchAnswer:
         """`cairn/search`. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        with self._gate.query():
+            return self._search(params, cancelled)
+
+    def _search(self, params: protocol.SearchParams, cancelled: Cancelled) -> protocol.SearchAnswer:
         started = time.perf_counter()
         folders = self._folders
         readers = [folder.reader for folder in folders]
@@ -165,7 +213,7 @@ class Engine:
         retrieved = retrieve(
             readers,
             query,
-            self._embedder(readers),
+            self._meaning(readers),
             settings,
             limit=params.limit,
             only=_chunk_filter(params.filter),
@@ -190,13 +238,18 @@ class Engine:
         self, params: protocol.DiscoverParams, cancelled: Cancelled = _never
     ) -> protocol.DiscoverAnswer:
         """`cairn/discover`: all nine stages. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        with self._gate.query():
+            return self._discover(params, cancelled)
+
+    def _discover(self, params: protocol.DiscoverParams, cancelled: Cancelled) -> protocol.DiscoverAnswer:
         folders = self._folders
         readers = [folder.reader for folder in folders]
         settings = self._settings(folders)
-        embedder = self._embedder(readers)
+        meaning = self._meaning(readers)
+        embedder = meaning.embedder if isinstance(meaning, ModelMeaning) else None
         query = understand(params.query)
         searcher = IndexedSearcher(
-            [folder.uri for folder in folders], readers, embedder, settings.search, cancelled
+            [folder.uri for folder in folders], readers, meaning, settings.search, cancelled
         )
 
         def check_cancelled() -> None:
@@ -266,21 +319,25 @@ class Engine:
         """`cairn/status`."""
         folders = self._folders
         stats = [folder.reader.stats() for folder in folders]
+        facts = [each.facts for each in stats]
         model, model_problem = self._installed_model()
-        problems = [*(folder.indexer.last_error for folder in folders), model_problem, self._leg_problem]
+        problems = [*(folder.indexer.problem for folder in folders), model_problem, self._leg_problem]
+        progress = self.progress()
         present = sum(
-            max(s.files_total, f.indexer.progress.files_total) for s, f in zip(stats, folders, strict=True)
+            max(f.files_total, folder.indexer.progress.files_total)
+            for f, folder in zip(facts, folders, strict=True)
         )
         unreadable = [place for folder in folders for place in folder.indexer.progress.unreadable]
+        has_vectors = [f for f in facts if f.model_id]
         return protocol.StatusAnswer(
-            state=self._state(folders, has_model=model is not None),
+            state=self._state(folders, facts, has_model=model is not None),
             searchable=any(s.files_indexed for s in stats),
-            generation=sum(s.generation for s in stats),
-            phase=PHASE_VECTORS if model else PHASE_KEYWORDS,
+            generation=sum(f.generation for f in facts),
+            phase=self._phase(folders, has_model=model is not None),
             files=protocol.FileCounts(present, sum(s.files_indexed for s in stats)),
-            chunks=sum(s.chunks for s in stats),
-            embedded=sum(s.embedded for s in stats),
-            queued=sum(s.queued for s in stats) if model else 0,
+            chunks=sum(f.chunks for f in facts),
+            embedded=sum(f.chunks - f.queued for f in has_vectors),
+            queued=sum(f.queued for f in has_vectors),
             model=model,
             collections=self.collections(),
             last_error=next(filter(None, problems), None),
@@ -292,19 +349,34 @@ class Engine:
                 *(f"not read: {place}" for place in unreadable),
             ),
             skipped=dict(sum((Counter(folder.indexer.progress.skipped) for folder in folders), Counter())),
+            activity=progress.activity.value,
+            static_embedded=sum(f.chunks - f.static_queued for f in facts if f.has_static),
+            paused=any(f.paused for f in facts),
+            texts_per_second=round(progress.texts_per_second, 1),
+            seconds_left=None if progress.seconds_left is None else round(progress.seconds_left, 1),
         )
 
-    def _state(self, folders: Sequence[Folder], has_model: bool) -> str:
+    def _state(self, folders: Sequence[Folder], facts: Sequence[Facts], has_model: bool) -> str:
         roles = {folder.indexer.role for folder in folders}
         if not folders:
             return "disabled"
-        if Role.STOPPED in roles:
+        if roles & _NOT_WRITING:
             return "degraded"
-        if Role.STARTING in roles or not all(folder.reader.generation() for folder in folders):
+        if Role.STARTING in roles or not all(f.generation for f in facts):
             return "starting"
-        if not all(folder.indexer.idle and folder.reader.complete() for folder in folders):
+        if not all(folder.indexer.idle for folder in folders) or not all(f.complete for f in facts):
             return "indexing"
-        return "ready" if has_model else "degraded"
+        wants_model = any(self._wants_vectors(folder) for folder in folders)
+        return "ready" if has_model or not wants_model else "degraded"
+
+    @staticmethod
+    def _wants_vectors(folder: Folder) -> bool:
+        settings = folder.settings()
+        return settings.embedding.enabled and settings.retrieval.phase >= PHASE_VECTORS
+
+    def _phase(self, folders: Sequence[Folder], has_model: bool) -> int:
+        wanted = self._settings(folders).retrieval.phase
+        return wanted if has_model else min(wanted, PHASE_KEYWORDS)
 
     def _settings(self, folders: Sequence[Folder]) -> Settings:
         """Of several folders, the first one's workspace file speaks for questions that span them all."""
@@ -325,15 +397,17 @@ class Engine:
             )
         return protocol.ModelInfo(model.name, model.dimension, model.id), None
 
-    def _embedder(self, readers: Sequence[IndexReader]) -> Embedder | None:
-        """The loaded model; None while there are no vectors to compare with, so that nobody waits for it."""
-        if not any(reader.has_vectors() for reader in readers):
-            return None
-        try:
-            return self._model.embedder()
-        except ModelError as problem:  # `status` says so; keywords go on
-            logger.warning("%s", problem)
-            return None
+    def _meaning(self, readers: Sequence[IndexReader]) -> Meaning | None:
+        """How to compare by meaning now; nobody waits for a model before there are vectors to compare with."""
+
+        def embedder() -> Embedder | None:
+            try:
+                return self._model.embedder()
+            except ModelError as problem:  # `status` says so; the rest goes on
+                logger.warning("%s", problem)
+                return None
+
+        return choose_meaning([reader.facts() for reader in readers], embedder, self._model.static_table)
 
 
 def _uris(folders: Sequence[Folder]) -> answers.UriOf:

@@ -276,6 +276,16 @@ class StatusAnswer:
     warnings: tuple[str, ...] = ()
     skipped: dict[str, int] = field(factory=dict)
     """Files and directories that the last scan of this process left out, by rule."""
+    activity: str = "idle"
+    """What indexing does now: `checking`, `scanning`, `reading`, `static`, `history`, `embedding`, `tidying`,
+    `idle` or `paused`."""
+    static_embedded: int = 0
+    """Chunks with a static vector, which comes within seconds."""
+    paused: bool = False
+    texts_per_second: float = 0.0
+    """Texts embedded, as of late."""
+    seconds_left: float | None = None
+    """Until all vectors are made; null while nobody can tell."""
 
 
 @frozen
@@ -304,6 +314,8 @@ class PageAnswer:
 class ReindexParams:
     path: str | None = None
     """A file or folder relative to its workspace folder; everything when absent."""
+    folder: str = ""
+    """URI of the workspace folder; all when absent."""
 
 
 @frozen

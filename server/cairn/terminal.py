@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 if TYPE_CHECKING:
     from cairn.engine import IndexingProgress
+    from cairn.operations.doctor import Check, Why
     from cairn.protocol import DiscoverAnswer, SearchAnswer, SearchResult, StatusAnswer, Verdict
 
 _SNIPPET_LINES = 6
@@ -103,6 +104,29 @@ def print_status(answer: StatusAnswer) -> None:
         _out.print(f"[yellow]{escape(answer.last_error)}[/]")
     for warning in answer.warnings:
         _out.print(f"[yellow]{escape(warning)}[/]")
+
+
+def print_why(answer: Why) -> None:
+    """What is indexed or not, the rule, and where the rule stands."""
+    if answer.directory:
+        outcome = "[green]looked into[/]" if answer.indexed else "[yellow]not looked into[/]"
+    else:
+        outcome = "[green]indexed[/]" if answer.indexed else "[yellow]not indexed[/]"
+    _out.print(f"[bold]{escape(answer.path or '.')}[/]  {outcome}")
+    _out.print(f"  {escape(answer.rule)}")
+    if answer.detail:
+        _out.print(f"  {escape(answer.detail)}")
+    for warning in answer.warnings:
+        _out.print(f"[yellow]{escape(warning)}[/]")
+
+
+def print_checks(checks: Sequence[Check]) -> None:
+    """One line for each check, and the remedy below each problem."""
+    for check in checks:
+        mark = "[green]ok     [/]" if check.ok else "[red]problem[/]"
+        _out.print(f"{mark}  {check.name}: {escape(check.message)}")
+        if check.remedy:
+            _out.print(f"         {escape(check.remedy)}")
 
 
 def _print_verdict(verdict: Verdict) -> None:

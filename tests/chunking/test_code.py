@@ -270,9 +270,16 @@ _LANGUAGES = {
         ("moor",),
         ("moor", "function", "function moor(ship: Ship)", "Moors."),
     ),
+    "groovy": (
+        "Ship.groovy",
+        "package port\n\n/** A ship. */\nclass Ship extends Vessel {\n  /** Sails. */\n  def sail(knots) { 1 }\n"
+        "  def 'it sails'() { expect: 1 }\n}\n",
+        ("Ship", "sail"),
+        ("Ship", "class", "class Ship extends Vessel", "A ship."),
+    ),
     "no grammar": (
-        "ship.groovy",
-        "package port\n/** A ship. */\nclass Ship extends Vessel {\n  def sail(knots) { 1 }\n}\n",
+        "Ship.hx",
+        "package port;\n/** A ship. */\nclass Ship extends Vessel {\n  function sail(knots) { return 1; }\n}\n",
         ("Ship", "sail"),
         ("Ship", "class", "class Ship extends Vessel", ""),
     ),
@@ -505,3 +512,10 @@ def test_other_line_ends_change_nothing_but_the_text(end: str) -> None:
 def test_files_have_a_type_and_a_language(path: str, text: str, chunk_type: ChunkType, language: str) -> None:
     (chunk,) = chunk_text(path, text)
     assert (chunk.type, chunk.language) == (chunk_type, language)
+
+
+def test_a_groovy_doc_comment_takes_nothing_else() -> None:
+    text = "/** Moors. */\nclass Ship {\n  def sail() { 1 }\n}\nclass Boat {\n  def row() { 1 }\n}\n"
+    (chunk,) = chunk_text("Ship.groovy", text)
+    assert chunk.defines == ("Ship", "sail", "Boat", "row")
+    assert chunk.comment == "Moors."

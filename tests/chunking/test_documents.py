@@ -123,11 +123,40 @@ def test_titles_have_no_markup(heading: str, title: str) -> None:
         "> ```\n> # quoted\n# not a heading\n> ```",
         "```\n# not a heading, never closed",
         "<!--\n# not a heading\n-->",
+        "words <!-- that\n# are not a heading\n--> follow",
+        "<pre>\n# not a heading\n\n# nor this\n</PRE>",
+        "<script>\n# not a heading\n</script>",
     ],
 )
 def test_what_looks_like_a_heading_inside_a_block_is_none(fence: str) -> None:
     text = f"# Title\n\nSome words that introduce what follows here.\n\n{fence}\n"
     assert _paths(text) == ["Title"]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "- item\n\n  ```sh\n  never closed",
+        "> ```\n> never closed",
+        "Comments start with `<!--` in it.",
+        "An element like `<pre>` in a line.",
+    ],
+)
+def test_what_ends_with_its_block_hides_no_heading(block: str) -> None:
+    text = f"# Title\n\nSome words that introduce what follows here.\n\n{block}\n\n## Part\n\nSix words and a few more here.\n"
+    assert _paths(text) == ["Title", "Title > Part"]
+    assert _paths(text + "\nThen --> or </pre> are found.\n")[-1] == "Title > Part"
+
+
+@pytest.mark.parametrize("first", ["\n# Title", "# Title", "Just words, as they come.\n\n# Title"])
+def test_text_between_rules_is_no_front_matter(first: str) -> None:
+    text = f"---\n{first}\n\nWords enough to be a section here.\n\n---\n\n## Part\n\nSix words and a few more here.\n"
+    assert _paths(text)[-2:] == ["Title", "Title > Part"]
+
+
+def test_an_html_heading_may_take_several_lines() -> None:
+    text = '<h1 align="center">\n  <img src="logo.svg">\n  <br>\n  Harbour\n</h1>\n\nWords enough to be a section here.\n'
+    assert _paths(text) == ["Harbour"]
 
 
 def test_a_heading_needs_a_space_after_its_marks() -> None:

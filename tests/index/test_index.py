@@ -15,6 +15,7 @@ from cairn.chunking.model import content_key
 from cairn.errors import IndexUnavailableError, QueryCancelledError
 from cairn.index.database import DATABASE_NAME
 from cairn.index.reader import ChunkFilter, ColumnWeights, IndexReader
+from cairn.index.vector_store import VectorStore
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.workspace.collections import file_kind
 
@@ -52,6 +53,16 @@ def paths(reader: IndexReader, match: str, only: ChunkFilter = ALL) -> list[str]
 def unit(*numbers: float) -> NDArray[np.float32]:
     vector = np.array(numbers, np.float32)
     return vector / np.linalg.norm(vector)
+
+
+def embed_all(writer: IndexWriter, name: str = "m@1", dimension: int = 2) -> tuple[VectorStore, int]:
+    """A made-up vector for each text, all different."""
+    store = VectorStore(writer.db)
+    model = store.use_model(name, dimension)
+    texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
+    vectors = np.stack([unit(*([1.0] * (dimension - 1)), 1 + number) for number in range(len(texts))])
+    store.store(model, [text.key for text in texts], vectors, queued=0)
+    return store, model
 
 
 SOURCE = indexed("src/server.py", "class HTTPServer:\n    def handle_request(self):\n        return route\n")
@@ -95,14 +106,12 @@ def test_a_replaced_file_is_found_by_its_new_words_only(writer: IndexWriter, rea
     assert paths(reader, '"listen"') == ["src/server.py"]
     writer.write((), ["src/server.py"])
     assert paths(reader, '"listen"') == []
-    assert reader.stats().chunks == 0
+    assert reader.facts().chunks == 0
 
 
 def test_filters_hold_for_both_legs(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([SOURCE, GUIDE], ())
-    model = writer.use_model("m@1", 2)
-    pending = writer.pending_texts(model, 10)
-    writer.store_vectors(model, [p.key for p in pending], np.stack([unit(1, n) for n in range(len(pending))]))
+    embed_all(writer)
     for only, path in (
         (ChunkFilter(types=("prose",)), "docs/guide.md"),
         (ChunkFilter(languages=("python",)), "src/server.py"),
@@ -121,22 +130,18 @@ def test_equal_text_is_embedded_once_and_vectors_survive_a_removal(
     writer: IndexWriter, reader: IndexReader
 ) -> None:
     writer.write([SOURCE, GUIDE], ())
-    model = writer.use_model("m@1", 2)
-    pending = writer.pending_texts(model, 10)
-    writer.store_vectors(model, [p.key for p in pending], np.stack([unit(1, n) for n in range(len(pending))]))
-    assert writer.pending_texts(model, 10) == []
+    store, model = embed_all(writer)
+    assert store.waiting(model) == []
     writer.write((), ["docs/guide.md"])
     writer.write([GUIDE], ())
-    assert writer.pending_texts(model, 10) == []
-    assert reader.stats().embedded == reader.stats().chunks
+    assert store.waiting(model) == []
+    assert len(reader.nearest(unit(1, 0), "m@1", 10, ALL, never)) == reader.facts().chunks
 
 
 def test_vectors_of_another_model_are_never_compared(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([GUIDE], ())
     for name, dimension in (("m@1", 2), ("m@2", 3)):
-        model = writer.use_model(name, dimension)
-        (pending,) = writer.pending_texts(model, 10)
-        writer.store_vectors(model, [pending.key], np.stack([unit(*([1.0] * dimension))]))
+        embed_all(writer, name, dimension)
     assert len(reader.nearest(unit(1, 1), "m@1", 10, ALL, never)) == 1
     assert reader.nearest(unit(1, 1, 1), "m@2", 10, ALL, never)[0].score == pytest.approx(1.0, abs=1e-6)
     assert reader.nearest(unit(1, 1), "m@unknown", 10, ALL, never) == []
@@ -144,9 +149,7 @@ def test_vectors_of_another_model_are_never_compared(writer: IndexWriter, reader
 
 def test_similarities_equal_the_scores_of_the_scan(writer: IndexWriter, reader: IndexReader) -> None:
     writer.write([SOURCE, GUIDE], ())
-    model = writer.use_model("m@1", 2)
-    pending = writer.pending_texts(model, 10)
-    writer.store_vectors(model, [p.key for p in pending], np.stack([unit(1, n) for n in range(len(pending))]))
+    embed_all(writer)
     asked = unit(0.3, 0.7)
     near = {hit.chunk_id: hit.score for hit in reader.nearest(asked, "m@1", 10, ALL, never)}
     assert reader.similarities(list(near), asked, "m@1") == pytest.approx(near, abs=1e-6)
@@ -182,8 +185,8 @@ def test_every_change_raises_the_generation(writer: IndexWriter, reader: IndexRe
     seen = [reader.generation()]
     changes: list[Callable[[], object]] = [
         lambda: writer.write([GUIDE], ()),
-        lambda: writer.set_scanned(True, 1),
-        lambda: writer.use_model("m@1", 2),
+        lambda: writer.note(scanned=1, files_total=1),
+        lambda: VectorStore(writer.db).use_model("m@1", 2),
         lambda: writer.write((), ["docs/guide.md"]),
     ]
     for change in changes:
@@ -220,9 +223,9 @@ def test_readers_on_several_threads_see_whole_transactions(writer: IndexWriter, 
 def test_an_index_of_another_version_is_rebuilt(tmp_path: Path) -> None:
     writer = IndexWriter(tmp_path)
     writer.write([GUIDE], ())
-    writer._db.pragma("user_version", 99_999)
+    writer.db.pragma("user_version", 99_999)
     writer.close()
-    assert IndexReader(tmp_path).stats().chunks == 0
+    assert IndexReader(tmp_path).facts().chunks == 0
     writer = IndexWriter(tmp_path)
     assert "another version" in str(writer.remark)
     assert writer.files() == {}

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from cairn.config import IndexSettings
-from cairn.index.intake import Intake, Progress, needs_rescan
+from cairn.index.intake import Intake, needs_rescan
+from cairn.index.progress import Progress
 from cairn.index.reader import IndexReader
 from cairn.index.writer import IndexWriter
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 import apsw
 import numpy as np
@@ -14,19 +13,20 @@ from numpy.typing import NDArray
 from cairn.chunking import chunk_text
 from cairn.chunking.model import content_key
 from cairn.config import SearchSettings
-from cairn.embedding import Embedder
 from cairn.index.database import DATABASE_NAME
 from cairn.index.reader import IndexReader
+from cairn.index.vector_store import VectorStore
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.retrieval.meaning import ModelVector, QueryVector
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import Retrieved, retrieve
 
 
-class Model:
-    """Where an embedder is expected: search asks it for its id alone when it is given the query's vector."""
+class NoMeaning:
+    """Where a question's vector is given, nothing is asked of the model."""
 
-    class model:  # noqa: N801
-        id = "m@1"
+    def vectors(self, queries: Sequence[str]) -> Sequence[QueryVector]:
+        raise AssertionError(f"asked for the vectors of {queries}")
 
 
 @pytest.fixture
@@ -46,22 +46,23 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
 
 def search(folder: Path, query: str, vector: NDArray[np.float32]) -> Retrieved:
     readers = [IndexReader(folder)]
-    model = cast(Embedder, Model())
-    return retrieve(readers, understand(query), model, SearchSettings(), limit=5, vector=vector)
+    asked = ModelVector(vector, "m@1")
+    return retrieve(readers, understand(query), NoMeaning(), SearchSettings(), limit=5, vector=asked)
 
 
 def test_having_a_vector_is_no_merit_while_others_have_none(writer: IndexWriter, tmp_path: Path) -> None:
     asked = np.array([1, 0], np.float32)
-    model = writer.use_model("m@1", 2)
-    keys = {p.key: p.text for p in writer.pending_texts(model, 10)}
-    early = [key for key, text in keys.items() if "other" in text]
-    writer.store_vectors(model, early, np.array([[1, 0]], np.float32))
+    store = VectorStore(writer.db)
+    model = store.use_model("m@1", 2)
+    texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
+    early = [text.key for text in texts if "other" in text.text]
+    store.store(model, early, np.array([[1, 0]], np.float32), queued=1)
     ranked = search(tmp_path, "when to dock", asked).ranked
     assert [r.stored.path for r in ranked] == ["src/best.py", "src/other.py"]
 
 
 def test_a_leg_that_fails_is_named_and_the_others_answer(writer: IndexWriter, tmp_path: Path) -> None:
-    writer.use_model("m@1", 2)
+    VectorStore(writer.db).use_model("m@1", 2)
     database = apsw.Connection(str(tmp_path / DATABASE_NAME))
     database.execute("DROP TABLE definitions")
     found = search(tmp_path, "moor", np.array([1, 0], np.float32))

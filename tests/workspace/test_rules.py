@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cairn.config import IndexSettings
 from cairn.workspace.rules import FileRules
@@ -56,7 +59,7 @@ def test_cairnignore_overrules_gitignore(tmp_path: Path) -> None:
     "path",
     [
         ".git/config", "node_modules/x/index.js", "a/__pycache__/b.py", ".env", "conf/.env.production", "server.pem",
-        "id_rsa", "package-lock.json", "app.min.js", "logo.png", "lib.so.1", "terraform.tfstate",
+        "package-lock.json", "Pipfile.lock", "app.min.js", "api_pb2.py", "logo.png", "LOGO.PNG", "lib.so.1", "x.egg-info/PKG",
     ],
 )  # fmt: skip
 def test_built_in_rules_leave_out_what_is_no_project_text(tmp_path: Path, path: str) -> None:
@@ -65,16 +68,82 @@ def test_built_in_rules_leave_out_what_is_no_project_text(tmp_path: Path, path: 
     assert FileRules(tmp_path, IndexSettings()).decide(path).rule.startswith("built-in")
 
 
-def test_include_and_exclude_settings(tmp_path: Path) -> None:
-    tree(tmp_path, {"a.py": "a", "b.md": "b", "vendor/c.py": "c"})
-    assert scanned(tmp_path, IndexSettings(include=("*.py",), exclude=("vendor/",))) == {"a.py"}
+SECRETS = [
+    ".env", ".ENV", ".env.production", ".env_local", ".envrc", "prod.env", "server.pem", "server.KEY", "server.key.bak",
+    "id_rsa", "ID_RSA", "id_ed25519.pub", ".npmrc", ".netrc~", "credentials.json", "Secrets.yaml", "terraform.tfstate",
+    "terraform.tfstate.backup", "prod.tfvars", "my-service-account-1.json", "client_secret_7.json", "release.keystore",
+    ".aws/config", "home/.SSH/config",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", SECRETS)
+def test_nothing_brings_a_secret_into_the_index(tmp_path: Path, path: str) -> None:
+    tree(tmp_path, {f"conf/{path}": "password", "conf/.cairnignore": "!*\n", ".gitignore": f"!{path}\n!*\n"})
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "-f", "."], cwd=tmp_path, check=True)
+    settings = IndexSettings(include=("*", f"conf/{path}"), exclude=("!*",))
+    assert scanned(tmp_path, settings) == {".gitignore", "conf/.cairnignore"}
+    decision = FileRules(tmp_path, settings).decide(f"conf/{path}")  # as for a file saved just now
+    assert (decision.indexed, decision.rule) == (False, "built-in: may hold secrets")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".env.example", ".env.sample", "example.env", "environment.py", "credentials/token.go", "secrets.py", "keys.md",
+        "env", "src/id.rs", "monkey", "tfstate.md", "service_account.py",
+    ],
+)  # fmt: skip
+def test_what_is_only_named_like_a_secret_is_indexed(tmp_path: Path, path: str) -> None:
+    tree(tmp_path, {path: "text"})
+    assert scanned(tmp_path) == {path}
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "found"),
+    [
+        (("*.py",), ("vendor/",), "a.py"),
+        ((), ("*.md", "!b.md"), "a.py b.md vendor/c.py vendor/deep/e.py"),
+        (("vendor/",), (), "vendor/c.py vendor/d.md vendor/deep/e.py"),
+        (("vendor/", "!vendor/deep/"), (), "vendor/c.py vendor/d.md"),
+        (("*", "!*.md"), (), "a.py vendor/c.py vendor/deep/e.py"),
+        (("/*.py", "deep"), (), "a.py vendor/deep/e.py"),
+    ],
+)
+def test_include_and_exclude_settings(
+    tmp_path: Path, include: tuple[str, ...], exclude: tuple[str, ...], found: str
+) -> None:
+    tree(
+        tmp_path, {"a.py": "a", "b.md": "b", "vendor/c.py": "c", "vendor/d.md": "d", "vendor/deep/e.py": "e"}
+    )
+    assert scanned(tmp_path, IndexSettings(include=include, exclude=exclude)) == set(found.split())
+
+
+def test_the_explanation_names_file_line_and_pattern(tmp_path: Path) -> None:
+    tree(
+        tmp_path,
+        {
+            "docs/.gitignore": "# drafts\n\n*.tmp\n!kept.tmp\n",
+            "docs/a.tmp": "",
+            "docs/kept.tmp": "",
+            "b.log": "",
+        },
+    )
+    rules = FileRules(tmp_path, IndexSettings(exclude=("*.log",)))
+    decision = rules.decide("docs/a.tmp")
+    assert (decision.rule, decision.detail) == ("ignored by docs/.gitignore", "docs/.gitignore:3: *.tmp")
+    assert rules.decide("docs/kept.tmp").explanation == (
+        "taken back in by docs/.gitignore (docs/.gitignore:4: !kept.tmp)"
+    )
+    assert rules.decide("b.log").explanation == "settings: index.exclude (*.log)"
 
 
 def test_large_files_are_skipped_with_the_reason(tmp_path: Path) -> None:
     tree(tmp_path, {"big.py": "x" * 101, "small.py": "x"})
     settings = IndexSettings(max_file_bytes=100)
     assert scanned(tmp_path, settings) == {"small.py"}
-    assert "larger than index.maxFileBytes (101 > 100)" in FileRules(tmp_path, settings).decide("big.py").rule
+    decision = FileRules(tmp_path, settings).decide("big.py")
+    assert decision.explanation == "larger than index.maxFileBytes (101 > 100)"
 
 
 def test_links_are_not_followed_so_loops_end(tmp_path: Path) -> None:
@@ -83,7 +152,7 @@ def test_links_are_not_followed_so_loops_end(tmp_path: Path) -> None:
     (tmp_path / "link.py").symlink_to("src/a.py")
     assert scanned(tmp_path) == {"src/a.py"}
     rules = FileRules(tmp_path, IndexSettings())
-    assert rules.decide("src/loop/src/a.py").rule == "symbolic link: src/loop"
+    assert rules.decide("src/loop/src/a.py").explanation == "symbolic link (src/loop)"
     assert rules.decide("link.py").rule == "symbolic link"
 
 
@@ -99,3 +168,122 @@ def test_what_was_left_out_is_counted_by_rule(tmp_path: Path) -> None:
     report = ScanReport()
     list(scan(tmp_path, FileRules(tmp_path, IndexSettings()), report))
     assert report.skipped == {"built-in: binary file type": 2, "ignored by .gitignore": 1}
+
+
+# --- content ---------------------------------------------------------------------------------------
+
+KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----\n"
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+LICENCE = "// Copyright\n" + "// Licensed to you under terms\n" * 20
+
+
+def content_rule(path: str, text: str) -> str:
+    decision = FileRules(Path(), IndexSettings()).decide_content(path, text)
+    return "" if decision.indexed else decision.rule
+
+
+@pytest.mark.parametrize(
+    "text",
+    [KEY, "\n\n" + KEY, "# my key\n" + KEY, CERTIFICATE + KEY, KEY.replace("OPENSSH ", ""), KEY.replace("KEY", "KEY BLOCK"),
+     "Bag Attributes\n  friendlyName: x\nKey Attributes: <No Attributes>\n" + KEY, "PuTTY-User-Key-File-3: ssh-rsa\n"],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["deploy", "notes.md", "backup.txt"])
+def test_a_private_key_is_left_out_whatever_its_name(path: str, text: str) -> None:
+    assert content_rule(path, text) == "built-in: may hold secrets"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CERTIFICATE,
+        "How to make a key:\n\n" + KEY,
+        'KEY = """' + KEY + '"""\n',
+        KEY.replace("PRIVATE", "PUBLIC"),
+        "-----\n",
+    ],
+)
+def test_text_about_keys_is_indexed(text: str) -> None:
+    assert content_rule("keys.py", text) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.go", "// Code generated by protoc-gen-go. DO NOT EDIT.\n\npackage a\n"),
+        ("b.go", LICENCE + "\n// Code generated by mockgen. DO NOT EDIT.\npackage a\n"),
+        ("c.rs", "// This file is @generated by prost-build.\n"),
+        ("d.js", "/**\n * Copyright.\n *\n * @generated SignedSource<<abc>>\n */\nvar a;\n"),
+        ("e.py", "# -*- coding: utf-8 -*-\n# Generated by the protocol buffer compiler.  DO NOT EDIT!\n"),
+        ("f.cs", "// <auto-generated />\nusing System;\n"),
+        ("g.h", "/*\n * WARNING: do not edit!\n * Generated by Makefile from x.h.in\n */\n#ifndef X\n"),
+        ("h.c", "/* A Bison parser, made by GNU Bison 3.5.1.  */\n"),
+        ("i.dart", "// GENERATED CODE - DO NOT MODIFY BY HAND\n"),
+        ("j.java", "package a;\n\nimport b;\n\n/** This class is generated by {@link Gen}. DO NOT MODIFY MANUALLY */\n"),
+        ("k.xml", "<?xml version='1.0'?>\n<!-- This file was automatically generated.\n  Changes will be lost. -->\n<a/>\n"),
+        ("l.sql", "-- AUTO-GENERATED FILE, do not modify\n"),
+        ("m.py", "#!/usr/bin/env python\n# file generated by setuptools_scm\n# don't change, don't track\n"),
+        ("n.py", "# WARNING: AUTOGENERATED! ALL EDITS WILL BE LOST\n"),
+    ],
+)  # fmt: skip
+def test_what_a_header_comment_calls_generated_is_left_out(path: str, text: str) -> None:
+    assert content_rule(path, text) == "built-in: generated file"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("gen.py", '"""Writes the client.\n\nCode generated by this script. DO NOT EDIT.\n"""\n'),
+        ("gen2.py", 'HEADER = """\n# Code generated by gen2. DO NOT EDIT.\n"""\n'),
+        ("gen.go", "package gen\n\nconst header = `\n// Code generated by gen. DO NOT EDIT.\n`\n"),
+        ("rules.py", '# Files that say "Code generated by x. DO NOT EDIT." are left out.\n'),
+        ("rules.js", "// `@generated` marks files that machines wrote\n"),
+        ("lint.js", "// Skips @generated files, which nobody should edit.\n"),
+        ("spec_helper.rb", "# This file was generated by the `rspec --init` command. Conventionally, all\n"),
+        ("flow.yml", "# Based on default config generated by a wizard\n\n# Do not edit the secrets below\n"),
+        ("requirements.txt", "#\n# This file is autogenerated by pip-compile with Python 3.12\n"),
+        ("handwritten.c", "/* This file is not generated; do not edit the tables without the script. */\n"),
+        ("late.py", "import os\n\nx = 1\n# This file is generated. Do not edit.\n"),
+        ("api.md", "<!-- Code generated by docgen. DO NOT EDIT. -->\n# API\n"),
+        ("guide.rst", ".. This file is generated. Do not edit.\n"),
+        ("facts.py", "## DO NOT EDIT OR REMOVE THIS FILE!\n"),
+    ],
+)
+def test_what_only_talks_about_generated_files_is_indexed(path: str, text: str) -> None:
+    assert content_rule(path, text) == ""
+
+
+WORDS = "function(a,b){return a.map(b)};var x=[1,2,3];"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "minified"),
+    [
+        ("app.js", WORDS * 40, True),
+        ("app.css", "/*! licence */\n" + "a{color:red}" * 300 + "\n", True),
+        ("data.json", '{"a":[' + "1.5," * 1000 + "0]}", True),
+        ("short.json", '{"a":[1,2,3]}', False),
+        ("code.js", "\n".join([WORDS] * 100), False),
+        ("image.py", "def show():\n" + "    pass\n" * 150 + f"BLOB = '{'A' * 4000}'\n", False),
+        ("one-paragraph.html", "Some prose that goes on and on without any line end. " * 80, False),
+        ("unwrapped.md", WORDS * 40, False),
+    ],
+)
+def test_minified_text_is_told_by_its_lines(path: str, text: str, minified: bool) -> None:
+    assert content_rule(path, text) == ("built-in: minified" if minified else "")
+
+
+@given(
+    st.text(st.sampled_from("@generated-BEGIN PRIVATEKY#/*!<>\n \"'do not edit"), max_size=400),
+    st.sampled_from(["a.py", "b"]),
+)
+def test_any_content_gets_a_decision(text: str, path: str) -> None:
+    assert content_rule(path, text) in ("", "built-in: may hold secrets", "built-in: generated file")
+
+
+@pytest.mark.parametrize(
+    "text", ["#" * 900_000, "# \n" * 300_000, "/*" + " " * 900_000, "# generated " * 70_000, "-" * 900_000]
+)
+def test_no_content_takes_long(text: str) -> None:
+    started = time.process_time()
+    content_rule("a.py", text)
+    assert time.process_time() - started < 1

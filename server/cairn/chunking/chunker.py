@@ -7,6 +7,7 @@ from cairn.chunking.lines import Lines
 from cairn.chunking.markdown import markdown_elements
 from cairn.chunking.markup import markup_elements
 from cairn.chunking.model import Chunk
+from cairn.chunking.notebook import notebook_chunks
 from cairn.chunking.plain import plain_chunks
 from cairn.chunking.rst import rst_elements
 from cairn.chunking.sections import section_chunks
@@ -17,12 +18,17 @@ def chunk_text(path: str, text: str) -> list[Chunk]:
     """The chunks of a file's text, in order; none for a text of whitespace.
 
     Chunks are whole lines (ended as in LSP, by `\\n`, `\\r\\n` or `\\r`) and together all lines: their texts joined
-    are `text`. Equal input gives equal output. `path` is relative to the workspace folder.
+    are `text`. Of a notebook they are the sources of its cells, decoded, and nothing else. Equal input gives equal
+    output. `path` is relative to the workspace folder.
     """
     if not text.strip():
         return []
     lines = Lines(text)
     language = language_of(path, text)
+    if language == "jupyter":
+        cells = notebook_chunks(path, lines)
+        # What cannot be read as a notebook is text like any other.
+        return cells if cells is not None else plain_chunks(path, "json", lines)
     kind = category(language)
     if kind is Category.PROSE:
         if language == "markdown":
@@ -33,9 +39,14 @@ def chunk_text(path: str, text: str) -> list[Chunk]:
             elements = markup_elements(language, lines)
         return section_chunks(path, language, lines, elements)
     chunks = None
-    if language and (kind is Category.CODE or language in _PARSED_CONFIG):
+    if is_parsed(language):
         chunks = code_chunks(path, language, lines)
     return chunks if chunks is not None else plain_chunks(path, language, lines)
+
+
+def is_parsed(language: str) -> bool:
+    """Whether files of the language are cut by their syntax tree, if there is a grammar."""
+    return language in _PARSED_CONFIG or (language != "" and category(language) is Category.CODE)
 
 
 # Configuration in which things have names.

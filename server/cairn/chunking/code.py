@@ -19,6 +19,7 @@ from cairn.chunking.signatures import signature_of
 from cairn.chunking.syntax import Syntax, syntax_of
 from cairn.chunking.syntax.rules import COMMENTS, text_of
 
+_DOC_COMMENT = re.compile(rb"^([ \t]*)/\*\*(?!/)", re.MULTILINE)
 # Lines of this many characters on average are not written by people, and cannot be cut by syntax.
 _MINIFIED = 500
 # Kinds that name something which was defined elsewhere, or nothing that could be asked for.
@@ -46,6 +47,9 @@ def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
         return None
     # The parser knows only \n as a line end. As bytes, \r and \n are equally long: no position moves.
     source = re.sub(rb"\r(?!\n)", b"\n", "".join(lines.lines).encode("utf-8", "surrogatepass"))
+    if language == "groovy":
+        # Its grammar takes all that follows some doc comments for their text; other comments it can read.
+        source = _DOC_COMMENT.sub(rb"\1/* ", source)
     tree = parse(language, source)
     if tree is None:
         return None

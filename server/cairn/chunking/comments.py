@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 # What opens, continues or closes a comment, at either end of a line, in any language with a grammar.
 _OPENERS = re.compile(
@@ -14,6 +15,8 @@ _OPENERS = re.compile(
     re.VERBOSE,
 )
 _CLOSERS = re.compile(r"(?:\*+/|\*+\)|-\}|--+>|\#>)$")
+_LAST_OF_CLOSERS = ("/", ")", "}", ">")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _QUOTES = re.compile(r"^\s*(?:\"\"\"|'''|\"|')|(?:\"\"\"|'''|\"|')\s*$")
 _RULER = re.compile(r"^[\s=\-*#~_/+.:<>|]{3,}$")
 _XML_TAG = re.compile(
@@ -49,11 +52,17 @@ def comment_text(raw: str, *, is_header: bool = False) -> str:
 
     Of a file's header (`is_header`), paragraphs of licence text are left out.
     """
-    paragraphs = _paragraphs(_unmarked(raw))
-    if is_header:
-        paragraphs = [paragraph for paragraph in paragraphs if not _LICENCE.search(" ".join(paragraph))]
-    text = "\n\n".join("\n".join(paragraph) for paragraph in paragraphs)
-    return shortened(text, COMMENT_LIMIT)
+    texts: list[str] = []
+    size = 0
+    for paragraph in _paragraphs(_unmarked(raw)):
+        if is_header and _LICENCE.search(" ".join(paragraph)):
+            continue
+        texts.append("\n".join(paragraph))
+        size += len(texts[-1]) + 2
+        if size > COMMENT_LIMIT + 2:
+            # Reading on would only make what is cut off longer.
+            break
+    return shortened("\n\n".join(texts), COMMENT_LIMIT)
 
 
 def shortened(text: str, limit: int) -> str:
@@ -64,22 +73,27 @@ def shortened(text: str, limit: int) -> str:
     return text[: cut if cut > limit // 2 else limit].rstrip()
 
 
-def _unmarked(raw: str) -> list[str]:
-    lines = []
-    for line in re.split(r"\r\n|\r|\n", raw[:_RAW_LIMIT]):
-        line = _CLOSERS.sub("", _OPENERS.sub("", line[:_LINE_LIMIT], count=1).rstrip())
-        line = _XML_TAG.sub("", _QUOTES.sub("", line)).strip()
-        if _DIRECTIVE.match(line) or _RULER.match(line):
-            line = ""
-        lines.append(line)
-    return lines
+def _unmarked(raw: str) -> Iterator[str]:
+    for line in _LINE_END.split(raw[:_RAW_LIMIT]):
+        line = _OPENERS.sub("", line[:_LINE_LIMIT], count=1).rstrip()
+        # A look at what a pattern must find is a third of the time of asking all of them.
+        if line.endswith(_LAST_OF_CLOSERS):
+            line = _CLOSERS.sub("", line)
+        if '"' in line or "'" in line:
+            line = _QUOTES.sub("", line)
+        if "<" in line:
+            line = _XML_TAG.sub("", line)
+        line = line.strip()
+        yield "" if _DIRECTIVE.match(line) or _RULER.match(line) else line
 
 
-def _paragraphs(lines: list[str]) -> list[list[str]]:
-    paragraphs: list[list[str]] = [[]]
+def _paragraphs(lines: Iterable[str]) -> Iterator[list[str]]:
+    paragraph: list[str] = []
     for line in lines:
         if line:
-            paragraphs[-1].append(line)
-        elif paragraphs[-1]:
-            paragraphs.append([])
-    return [paragraph for paragraph in paragraphs if paragraph]
+            paragraph.append(line)
+        elif paragraph:
+            yield paragraph
+            paragraph = []
+    if paragraph:
+        yield paragraph

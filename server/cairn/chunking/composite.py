@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from cairn.chunking.comments import comment_text
 from cairn.chunking.identifiers import identifier_words
@@ -25,7 +26,9 @@ def composite_text(path: str, source: str, chunk: Chunk) -> str:
     S4's template (2.2) for documents and configuration; for code its skeleton, the most telling first: the path's
     words, the names, the comment's first sentences, the signature. The model cuts it off where it is too long.
     """
-    if category(detect_language(path)) is Category.CODE:
+    language = detect_language(path)
+    # A notebook holds both.
+    if category(chunk.language if language == "jupyter" else language) is Category.CODE:
         return _skeleton(path, chunk)
     place = f"{path} > {chunk.header_path}" if chunk.header_path else path
     return f"Title: {chunk.title}\nSource: {source}\nPath: {place}\nType: {chunk.type.value}\n---\n{chunk.text.strip()}"
@@ -42,6 +45,8 @@ def _skeleton(path: str, chunk: Chunk) -> str:
     return "\n".join(filter(None, parts))
 
 
+# All chunks of a file ask for the same.
+@lru_cache(maxsize=64)
 def _path_words(path: str) -> str:
     *folders, name = re.split(r"[/\\]", path)
     stem = name.partition(".")[0] or name

@@ -46,6 +46,10 @@ class Lines:
         """The lines `[start, end)`, unchanged."""
         return self._whole[self._offsets[start] : self._offsets[end]]
 
+    def line_at(self, offset: int) -> int:
+        """The line that holds the character at `offset` of the text; the last one for its end."""
+        return min(bisect_right(self._offsets, offset), len(self.lines)) - 1
+
     def is_blank(self, start: int, end: int) -> bool:
         """Whether the lines `[start, end)` hold nothing but whitespace."""
         return not self.text(start, end).strip()

@@ -13,13 +13,17 @@ from cairn.workspace.languages import language_of_fence
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:(=+)|-{2,})[ \t]*$")
-_HTML_HEADING = re.compile(r"[ \t]*<h([1-6])\b[^>]*>(.*?)</h\1>", re.IGNORECASE)
+_HTML_HEADING = re.compile(r"[ \t]*<h([1-6])\b[^>]*>(.*?)</h\1>", re.IGNORECASE | re.DOTALL)
+# Logos and badges make a README's title a block of markup; what is longer is no title.
+_HTML_HEADING_LINES = 15
 # Lists and quotes may stand before a fence, and any indentation: lists nest.
 # Possessive throughout: no long line may be tried in many ways.
 _CONTAINERS = r"[ \t]*+(?:>[ \t]?+)*+[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+"
 _FENCE = re.compile(_CONTAINERS + r"(?:(`{3,})(?=[^`]*$)|(~{3,}))(.*)$")
 # HTML's, and MDX's.
 _COMMENTS = (("<!--", "-->"), ("{/*", "*/}"))
+# Elements whose text is no Markdown, if they start a line.
+_VERBATIM = re.compile(r"[ \t]*<(pre|script|style|textarea)\b", re.IGNORECASE)
 # A link's target before a heading.
 _ANCHOR = re.compile(r"\s*<a\s+(?:name|id)=[^>]*>\s*(?:</a>)?\s*$")
 # What cannot be the text of a setext heading: another element starts there.
@@ -27,6 +31,8 @@ _NOT_A_TITLE = re.compile(r"[ \t]*+(?:[#>|<]|[-*+][ \t]|\d{1,9}[.)][ \t]|[-=*_ \
 
 # No title is longer; what is, is a mistake, and not worth the time.
 _TITLE_LIMIT = 300
+# What the lines between two `---` must hold to be metadata and not a text between two rules.
+_METADATA = re.compile(r"^[\"']?[\w.-]+[\"']?[ \t]*[:=]", re.MULTILINE)
 _TITLE_KEY = re.compile(r"""^title\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|(.*?))\s*$""", re.MULTILINE)
 
 
@@ -75,12 +81,14 @@ def _element_at(lines: Lines, index: int, floor: int) -> Heading | Fence | None:
         return None
     if fence := _FENCE.match(line) if "```" in line or "~~~" in line else None:
         marks = fence.group(1) or fence.group(2)
-        return Fence(index, _fence_end(lines, index + 1, marks), language_of_fence(fence.group(3)))
+        start = fence.start(1 if fence.group(1) else 2)
+        return Fence(index, _fence_end(lines, index, line[:start], marks), language_of_fence(fence.group(3)))
     if first == "#" and (atx := _ATX.match(line)):
         return _heading(index, index + 1, len(atx.group(1)), _without_closing_marks(line[atx.end() :]))
-    if first == "<" and (tag := _HTML_HEADING.match(line)):
-        return _heading(index, index + 1, int(tag.group(1)), tag.group(2))
-    if index + 1 < len(lines) and (underline := _UNDERLINE.match(lines[index + 1].rstrip("\r\n"))):
+    if first == "<" and line.lstrip()[1:2] in ("h", "H"):
+        return _html_heading(lines, index)
+    below = lines[index + 1] if index + 1 < len(lines) else ""
+    if below.lstrip(" ")[:1] in ("=", "-") and (underline := _UNDERLINE.match(below.rstrip("\r\n"))):
         # A paragraph of several lines over a line of dashes is more often followed by a rule.
         starts_paragraph = index == floor or not lines[index - 1].strip()
         if starts_paragraph and not _NOT_A_TITLE.match(line):
@@ -100,24 +108,62 @@ def _heading(start: int, end: int, level: int, markup: str) -> Heading | None:
     return Heading(start, end, level, title) if title else None
 
 
-def _fence_end(lines: Lines, index: int, marks: str) -> int:
-    """The line after a fence's closing line; the end of the text if it is never closed."""
+def _html_heading(lines: Lines, index: int) -> Heading | None:
+    """A heading written as an element that starts on line `index`, over one or several lines."""
+    end = min(index + _HTML_HEADING_LINES, len(lines))
+    tag = _HTML_HEADING.match(lines.text(index, end)[: _HTML_HEADING_LINES * _TITLE_LIMIT])
+    if tag is None:
+        return None
+    rows = len(Lines(tag.group()))
+    return _heading(index, index + rows, int(tag.group(1)), " ".join(tag.group(2).split()))
+
+
+def _fence_end(lines: Lines, index: int, before: str, marks: str) -> int:
+    """The line after the closing line of the fence that line `index` opens, with `before` before its marks.
+
+    A fence that is never closed ends with the quote that it is in, or before the next heading outside of the list
+    that it is in; otherwise with the text.
+    """
     closing = re.compile(rf"[ \t>]*{re.escape(marks[0])}{{{len(marks)},}}[ \t]*$")
-    while index < len(lines):
-        if marks in lines[index] and closing.match(lines[index].rstrip("\r\n")):
-            return index + 1
-        index += 1
-    return index
+    is_quoted = before.lstrip().startswith(">")
+    heading = len(lines)
+    for at in range(index + 1, len(lines)):
+        line = lines[at]
+        if is_quoted and not line.strip():
+            return at
+        if marks in line and closing.match(line.rstrip("\r\n")):
+            return at + 1
+        if before and at < heading and line.startswith("#") and _ATX.match(line):
+            heading = at
+    # Only here: code in a list is not always indented with it, and its comments look like headings.
+    return heading
 
 
 def _after_comment(lines: Lines, index: int) -> int:
     """The line after a comment that is opened on line `index`, or the next line; headings in it are not headings."""
+    line = lines[index]
+    if "<" not in line and "{" not in line:
+        return index + 1
     for opening, closing in _COMMENTS:
-        if opening in lines[index] and closing not in lines[index].rpartition(opening)[2]:
-            for end in range(index + 1, len(lines)):
-                if closing in lines[end]:
-                    return end + 1
-            # Never closed: a mistake, and no reason to lose the headings after it.
+        if opening in line and closing not in line.rpartition(opening)[2]:
+            return _closed_at(lines, index, closing, is_block=line.lstrip().startswith(opening))
+    element = _VERBATIM.match(line)
+    if element is not None and (closing := f"</{element.group(1).lower()}") not in line.lower():
+        return _closed_at(lines, index, closing, is_block=True)
+    return index + 1
+
+
+def _closed_at(lines: Lines, index: int, closing: str, *, is_block: bool) -> int:
+    """The line after the one with `closing`; the next line if nothing is closed.
+
+    What opens in the middle of a line is part of a paragraph, and may be an example: it ends with the paragraph.
+    """
+    for end in range(index + 1, len(lines)):
+        if closing in lines[end].lower():
+            return end + 1
+        if not is_block and not lines[end].strip():
+            break
+    # Never closed: a mistake, and no reason to lose the headings after it.
     return index + 1
 
 
@@ -128,7 +174,7 @@ def _front_matter(lines: Lines) -> FrontMatter | None:
     for index in range(1, len(lines)):
         line = lines[index].strip()
         if line == marks or (marks == "---" and line == "..."):
-            if index == 1:
+            if not lines[1].strip() or not _METADATA.search(lines.text(1, index)):
                 return None
             found = _TITLE_KEY.search(lines.text(1, index))
             title = next(filter(None, found.groups()), "") if found else ""

@@ -25,7 +25,11 @@ class ChunkType(enum.StrEnum):
 
 @frozen
 class Chunk:
-    """Lines `[start_line, end_line)` of a file, 0-based. `text` is those lines unchanged."""
+    """Lines `[start_line, end_line)` of a file, 0-based. `text` is those lines unchanged.
+
+    In a notebook, `text` is source that the lines hold, without JSON's quotes and escapes: line i of the text is in line
+    `start_line` + i of the file, unless the file is not laid out by lines; then all lines of the cell are cited.
+    """
 
     position: int
     """0-based order within the file."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from attrs import define, field, frozen
+from attrs import define, field
 from tree_sitter import Node
 
 from cairn.chunking.lines import Lines
 from cairn.chunking.syntax import Found, Syntax, generic_rule
-from cairn.chunking.syntax.rules import Rule
+from cairn.chunking.syntax.rules import COMMENTS, Rule
 
 # Kinds whose bodies hold definitions of their own.
 CONTAINERS = frozenset(
@@ -73,7 +73,7 @@ class Mark:
     """Whether it is the head of something that was cut open."""
 
 
-@frozen
+@define(eq=False)
 class _Span:
     """The rows of a node."""
 
@@ -114,6 +114,8 @@ class _Walk:
     def __init__(self, syntax: Syntax, lines: Lines, source: bytes, maximum: int) -> None:
         self._syntax = syntax
         self._rules: dict[str, Rule | None] = dict(syntax.rules)
+        # Asked for every node that is visited.
+        self._leading_types = COMMENTS | syntax.leading
         self._generic = not syntax.rules
         self._lines = lines
         self._rows = source.split(b"\n")
@@ -138,7 +140,9 @@ class _Walk:
     def _visit(self, node: Node, frame: _Frame) -> None:
         syntax, node_type = self._syntax, node.type
         start_row, start_column = node.start_point
-        if syntax.leads(node, node_type):
+        if node_type in self._leading_types or (
+            node_type in syntax.leading_if and syntax.leading_if[node_type](node)
+        ):
             if self._is_first_on_row(start_row, start_column):
                 self._lead(node, start_row)
             return

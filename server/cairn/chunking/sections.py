@@ -41,9 +41,42 @@ class _Part:
     elements: list[Element] = field(factory=list)
 
 
-def section_chunks(path: str, language: str, lines: Lines, elements: Sequence[Element]) -> list[Chunk]:
-    """The chunks of a document; `elements` cover all its lines, in order."""
-    sections = _join_empty(_sections(elements), lines)
+@define(eq=False)
+class HeadingPath:
+    """The headings that the end of a document is under."""
+
+    root: str = ""
+    """Its title: the first outermost heading, or what its front matter says."""
+    root_is_heading: bool = False
+    stack: list[Heading] = field(factory=list)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Titles, outermost first."""
+        return tuple(filter(None, (self.root, *(heading.title for heading in self.stack))))
+
+    def enter(self, heading: Heading) -> None:
+        """Go on below `heading`."""
+        if heading.level == 1 and not self.root_is_heading:
+            self.root, self.root_is_heading, self.stack = heading.title, True, []
+            return
+        while self.stack and self.stack[-1].level >= heading.level:
+            self.stack.pop()
+        self.stack.append(heading)
+
+
+def section_chunks(
+    path: str,
+    language: str,
+    lines: Lines,
+    elements: Sequence[Element],
+    headings: HeadingPath | None = None,
+) -> list[Chunk]:
+    """The chunks of a document; `elements` cover all its lines, in order.
+
+    `headings`, if the document goes on from another one, is where that one ended, and is moved to where this one ends.
+    """
+    sections = _join_empty(_sections(elements, headings or HeadingPath()), lines)
     parts = [part for section in sections for part in _cut(section, lines)]
     title = _document_title(elements) or PurePosixPath(path).stem
     default = file_type(path, language, "")
@@ -53,26 +86,17 @@ def section_chunks(path: str, language: str, lines: Lines, elements: Sequence[El
 # --- sections ----------------------------------------------------------------------------------------
 
 
-def _sections(elements: Sequence[Element]) -> Iterator[_Part]:
+def _sections(elements: Sequence[Element], headings: HeadingPath) -> Iterator[_Part]:
     """One part for each heading, and one for what stands before the first."""
-    root = ""
-    root_is_heading = False
-    stack: list[Heading] = []
-    section = _Part(0, 0, ())
+    section = _Part(0, 0, headings.path)
     for element in elements:
         if isinstance(element, FrontMatter) and element.title:
-            root = element.title
-            section.path = (root,)
+            headings.root = element.title
+            section.path = headings.path
         elif isinstance(element, Heading):
             yield section
-            if element.level == 1 and not root_is_heading:
-                root, root_is_heading, stack = element.title, True, []
-            else:
-                while stack and stack[-1].level >= element.level:
-                    stack.pop()
-                stack.append(element)
-            path = (root, *(heading.title for heading in stack))
-            section = _Part(element.start, element.start, tuple(filter(None, path)))
+            headings.enter(element)
+            section = _Part(element.start, element.start, headings.path)
         section.elements.append(element)
         section.end = element.end
     yield section
@@ -118,7 +142,7 @@ def _cut(section: _Part, lines: Lines) -> list[_Part]:
     parts: list[_Part] = []
     current = _Part(section.start, section.start, section.path)
     for element in section.elements:
-        limit = FENCE_LIMIT if isinstance(element, Fence) else MAXIMUM
+        limit = 900
         size = lines.size(current.start, current.end)
         if current.elements and (size >= TARGET or size + lines.size(element.start, element.end) > limit):
             introduction = _introduction(current, element, lines)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cairn.config import SearchSettings
 from cairn.discovery.model import ChunkMetadata, ScoredChunk
-from cairn.embedding import Embedder
 from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import EVERYTHING, Ranked, Retrieved, retrieve
 
@@ -27,7 +24,7 @@ class IndexedSearcher:
         self,
         folders: Sequence[str],
         readers: Sequence[IndexReader],
-        embedder: Embedder | None,
+        meaning: Meaning | None,
         settings: SearchSettings,
         cancelled: Callable[[], bool],
     ) -> None:
@@ -36,10 +33,10 @@ class IndexedSearcher:
         """Every passage found so far by `doc_id`, with its best score."""
         self._full_score = 0.0
         self._rankings: dict[str, Retrieved] = {}
-        self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._vectors: dict[str, QueryVector] = {}
         self._folders = folders
         self._readers = readers
-        self._embedder = embedder
+        self._meaning = meaning
         self._settings = settings
         self._cancelled = cancelled
 
@@ -64,9 +61,9 @@ class IndexedSearcher:
     def _rank_once(self, queries: Sequence[str]) -> None:
         """Rank each new query; all their vectors come from one model call."""
         new = [query for query in dict.fromkeys(queries) if query not in self._rankings]
-        if new and self._embedder:
+        if new and self._meaning:
             understood = [understand(query).text for query in new]
-            self._vectors.update(zip(new, self._embedder.embed_queries(understood), strict=True))
+            self._vectors.update(zip(new, self._meaning.vectors(understood), strict=True))
         for query in new:
             self._rankings[query] = self._retrieve(query, _WHOLE_RANKING, EVERYTHING)
             if not self._full_score:
@@ -76,7 +73,7 @@ class IndexedSearcher:
         return retrieve(
             self._readers,
             understand(query),
-            self._embedder,
+            self._meaning,
             self._settings,
             limit=limit,
             per_file=_CHUNKS_PER_FILE,

@@ -4,16 +4,22 @@ Importing this costs no more than numpy: onnxruntime, tokenizers and onnx are im
 need them.
 """
 
-from cairn.embedding.embedder import Embedder, EmbeddingStoppedError, load_embedder
-from cairn.embedding.install import install_default, install_folder
+from cairn.embedding.embedder import Embedder, load_embedder
+from cairn.embedding.install import ensure_static, install_default, install_folder
 from cairn.embedding.model_files import InstalledModel, Pooling, find_model
+from cairn.embedding.static import StaticTable, find_static
+from cairn.embedding.stopping import EmbeddingStoppedError, StopSwitch
 
 __all__ = [
     "Embedder",
     "EmbeddingStoppedError",
     "InstalledModel",
     "Pooling",
+    "StaticTable",
+    "StopSwitch",
+    "ensure_static",
     "find_model",
+    "find_static",
     "install_default",
     "install_folder",
     "load_embedder",

@@ -6,24 +6,27 @@ model pays nothing for them.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cairn.config import EmbeddingSettings
-from cairn.embedding.model_files import GRAPH_FILE, TOKENIZER_FILE, InstalledModel, Pooling, remedy
-from cairn.errors import CairnError, ModelError
+from cairn.embedding.model_files import GRAPH_FILE, InstalledModel, Pooling, remedy
+from cairn.embedding.stopping import StopSwitch, stopped
+from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
+from cairn.errors import ModelError
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
+    from onnxruntime import InferenceSession, RunOptions
 
-# Text beyond this many characters per token is cut before it is tokenised, so that a minified file costs no
-# more than another. English and code have 3 to 5 characters a token; only runs of huge words or blanks lose.
-_CHARACTERS_PER_TOKEN = 64
+# Tokens of one model call while indexing, padding included: 4 texts of 64 tokens take about 50 ms of one core,
+# so that whoever waits for it soon has it. 4 and 8 such texts at once run at the same speed (86 and 87 a
+# second), 16 and 32 slower (84 and 81), one alone at 78.
+_BATCH_TOKENS = 256
 # Names that exporters give to the vector of the whole text (ours, and sentence-transformers').
 _SENTENCE_OUTPUTS = ("embedding", "sentence_embedding")
 _SENTENCE_RANK, _TOKEN_RANK = 2, 3
@@ -31,27 +34,17 @@ _SENTENCE_RANK, _TOKEN_RANK = 2, 3
 _LOG_ERRORS = 3
 
 
-class EmbeddingStoppedError(CairnError):
-    """The caller's `stop` said so, between two batches."""
-
-
 class Embedder:
     """A loaded model. All methods may be called from several threads at once: nothing in it changes."""
 
     def __init__(
-        self, model: InstalledModel, session: InferenceSession, tokenizer: Tokenizer, batch_size: int
+        self, model: InstalledModel, session: InferenceSession, tokenizer: TextTokenizer, batch_size: int
     ) -> None:
         self.model = model
         self._session = session
         self._inputs = {given.name for given in session.get_inputs()}
         self._output, self._pooling = _choose_output(session, model.pooling)
-        # Truncation and padding are state of the tokenizer that threads would share: both are off, and each
-        # encoding is cut, and each batch padded, here.
-        self._pad_id = _pad_id(tokenizer)
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
         self._tokenizer = tokenizer
-        self._special_tokens = tokenizer.num_special_tokens_to_add(False)
         self._batch_size = max(1, batch_size)
 
     @property
@@ -65,17 +58,19 @@ class Embedder:
         """C-contiguous float32[n, dimension] of unit-length rows, in the order of `texts`.
 
         Of each text, the first `max_tokens` tokens count (special tokens included; never more than the
-        model's limit). Raises EmbeddingStoppedError if `stop`, asked before each batch, returns true.
+        model's limit). Raises EmbeddingStoppedError if `stop`, asked before each batch, returns true; a
+        StopSwitch ends the batch in progress as well.
         """
         prefix = self.model.text_prefix
         rows = [self._token_ids(prefix + text, max_tokens) for text in texts]
         vectors = np.empty((len(rows), self.dimension), np.float32)
         # By length, so that a batch is padded only to texts of about its own size.
         by_length = sorted(range(len(rows)), key=lambda position: len(rows[position]))
-        for batch in _slices(by_length, self._batch_size):
+        for batch in self._batches(by_length, rows):
             if stop is not None and stop():
-                raise EmbeddingStoppedError("Embedding was stopped before all texts were done.")
-            vectors[batch] = self._vectors([rows[position] for position in batch])
+                raise stopped()
+            with stop.running() if isinstance(stop, StopSwitch) else contextlib.nullcontext() as options:
+                vectors[batch] = self.embed_ids([rows[position] for position in batch], options)
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -86,32 +81,45 @@ class Embedder:
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """float32[n, dimension] like `embed_query`, all in one model call."""
         prefix = self.model.query_prefix
-        return self._vectors([self._token_ids(prefix + text, self.model.max_tokens) for text in texts])
+        return self.embed_ids([self._token_ids(prefix + text, self.model.max_tokens) for text in texts])
 
     def count_tokens(self, text: str) -> int:
         """Tokens of the whole text in this model's vocabulary, without special tokens."""
-        return len(self._tokenizer.encode(_well_formed(text), add_special_tokens=False))
+        return self._tokenizer.count(text)
 
     def _token_ids(self, text: str, max_tokens: int) -> list[int]:
-        limit = max(1, min(max_tokens, self.model.max_tokens) - self._special_tokens)
-        # One text at a time: `encode_batch` would spread over every core with threads of its own.
-        encoding = self._tokenizer.encode(
-            _well_formed(text[: limit * _CHARACTERS_PER_TOKEN]), add_special_tokens=False
-        )
-        encoding.truncate(limit)
-        ids: list[int] = self._tokenizer.post_process(encoding).ids
+        ids = self._tokenizer.framed_ids(text, min(max_tokens, self.model.max_tokens))
         # Without special tokens, nothing is left of an empty text, and a graph cannot run on nothing.
-        return ids or [self._pad_id]
+        return ids or [self._tokenizer.pad_id]
 
-    def _vectors(self, rows: list[list[int]]) -> NDArray[np.float32]:
-        ids = np.full((len(rows), max(map(len, rows))), self._pad_id, np.int64)
+    def _batches(self, by_length: list[int], rows: list[list[int]]) -> Iterator[list[int]]:
+        """`by_length`, positions in `rows` from the shortest to the longest, in batches."""
+        batch: list[int] = []
+        for position in by_length:
+            if batch and (
+                len(batch) == self._batch_size or (len(batch) + 1) * len(rows[position]) > _BATCH_TOKENS
+            ):
+                yield batch
+                batch = []
+            batch.append(position)
+        if batch:
+            yield batch
+
+    def embed_ids(
+        self, rows: Sequence[Sequence[int]], options: RunOptions | None = None
+    ) -> NDArray[np.float32]:
+        """float32[n, dimension] of unit length for n texts that are token ids already, in one model call.
+
+        The ids are complete: special tokens included, at least one, none beyond the model's limit.
+        """
+        ids = np.full((len(rows), max(map(len, rows))), self._tokenizer.pad_id, np.int64)
         mask = np.zeros_like(ids)
         for position, row in enumerate(rows):
             ids[position, : len(row)] = row
             mask[position, : len(row)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         wanted = {name: array for name, array in given.items() if name in self._inputs}
-        (output,) = self._session.run([self._output], wanted)
+        (output,) = self._session.run([self._output], wanted, options)
         vectors = _pool(np.asarray(output, np.float32), mask, self._pooling)
         if self.model.normalize:
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -124,11 +132,9 @@ def load_embedder(model: InstalledModel, settings: EmbeddingSettings) -> Embedde
 
     The default model takes about 0.2 s and 160 MB of memory.
     """
-    from tokenizers import Tokenizer
-
-    # Both libraries raise bare or undocumented exception types for bad files.
+    tokenizer = load_tokenizer(model)
+    # onnxruntime raises undocumented exception types for bad files.
     try:
-        tokenizer = Tokenizer.from_file(str(model.folder / TOKENIZER_FILE))
         session = _open_session(model.folder, settings.threads)
     except Exception as problem:
         raise ModelError(
@@ -179,25 +185,3 @@ def _pool(output: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling
     weights = mask[:, :, None].astype(np.float32)
     mean: NDArray[np.float32] = (output * weights).sum(axis=1) / weights.sum(axis=1)
     return mean
-
-
-def _pad_id(tokenizer: Tokenizer) -> int:
-    padding: dict[str, Any] | None = tokenizer.padding
-    if padding is not None:
-        return int(padding["pad_id"])
-    known = [tokenizer.token_to_id(token) for token in ("[PAD]", "<pad>")]
-    return next((number for number in known if number is not None), 0)
-
-
-def _well_formed(text: str) -> str:
-    """`text` as the tokenizer's Rust strings can hold it: pairs of surrogates joined, lone ones as U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def _slices(positions: list[int], size: int) -> Iterator[list[int]]:
-    for start in range(0, len(positions), size):
-        yield positions[start : start + size]

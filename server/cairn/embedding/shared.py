@@ -7,6 +7,7 @@ import threading
 from cairn.config import EmbeddingSettings
 from cairn.embedding.embedder import Embedder, load_embedder
 from cairn.embedding.model_files import InstalledModel, find_model
+from cairn.embedding.static import StaticTable, find_static
 from cairn.errors import ModelError
 
 
@@ -18,6 +19,7 @@ class SharedModel:
         self._embedder: Embedder | None = None
         self._failure: tuple[tuple[str, int], ModelError] | None = None
         """A model that could not be loaded is not tried again until it is installed anew."""
+        self._static: tuple[str, StaticTable | None] | None = None
         self._loading = threading.Lock()
 
     def installed(self) -> InstalledModel | None:
@@ -44,6 +46,17 @@ class SharedModel:
                         self._failure = (_version(model), problem)
                         raise
         return self._embedder
+
+    def static_table(self) -> StaticTable | None:
+        """The static table of the model in use, loaded on first use; None where there is none."""
+        try:
+            model = self.installed()
+        except ModelError:  # `installed` says why to whoever asks for the model
+            return None
+        with self._loading:
+            if model is not None and (self._static is None or self._static[0] != model.id):
+                self._static = (model.id, find_static(model))
+            return self._static[1] if model is not None and self._static is not None else None
 
 
 def _version(model: InstalledModel) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""The one place that opens the index file."""
+"""The one place that opens the index file, checks it and sets it aside."""
 
 from __future__ import annotations
 
@@ -10,11 +10,27 @@ import apsw
 import sqlite_vec
 
 from cairn.errors import IndexUnavailableError
+from cairn.index.meta import read_facts, set_fact
 from cairn.index.schema import SCHEMA, SCHEMA_VERSION
 
 logger = logging.getLogger(__name__)
 
 DATABASE_NAME = "index.db"
+PREVIOUS_NAME = "previous.db"
+"""An index of another version, kept until its vectors are taken over."""
+
+DAMAGE = (apsw.NotADBError, apsw.CorruptError)
+"""What SQLite raises for a file that is no database, or one that contradicts itself."""
+UNWRITABLE = (
+    apsw.FullError,
+    apsw.IOError,
+    apsw.ReadOnlyError,
+    apsw.CantOpenError,
+    apsw.PermissionsError,
+    OSError,
+)
+"""What a full disk, a read-only folder or missing permissions raise; they may go away."""
+
 _BUSY_MS = 5_000
 _READER_MMAP_BYTES = 1 << 30
 """Mapped reads halve the time of a vector scan (docs/design.md)."""
@@ -36,17 +52,18 @@ def open_reader(path: Path) -> apsw.Connection | None:
     return connection
 
 
-def open_writer(folder: Path) -> tuple[apsw.Connection, str | None]:
+def open_writer(folder: Path, check: bool) -> tuple[apsw.Connection, str | None]:
     """The writing connection to the index in `folder`, which exists; only the lock's holder may call it.
 
-    A file that is damaged is set aside, one of another schema version dropped; the second value then
-    says so. Raises IndexUnavailableError where the folder cannot be used.
+    A file that is damaged is set aside, one of another schema version kept for its vectors, and a new one made;
+    the second value then says so. Raises IndexUnavailableError where the folder cannot be used.
     """
-    path = folder / DATABASE_NAME
     try:
-        connection, remark = _open_or_rebuild(path)
+        connection, remark = _open_or_rebuild(folder / DATABASE_NAME, check)
         connection.transaction_mode = "IMMEDIATE"
-    except (OSError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError) as problem:
+        with connection:
+            set_fact(connection, "writing", 1)
+    except UNWRITABLE as problem:
         raise unwritable(folder, problem) from problem
     return connection, remark
 
@@ -59,32 +76,93 @@ def unwritable(folder: Path, problem: Exception) -> IndexUnavailableError:
     )
 
 
-def _open_or_rebuild(path: Path) -> tuple[apsw.Connection, str | None]:
+def set_aside(folder: Path) -> str:
+    """Move the damaged index in `folder` out of the way; the name it has now. No connection may be open.
+
+    Of damaged indexes only the latest is kept.
+    """
+    path = folder / DATABASE_NAME
+    for older in folder.glob(f"{DATABASE_NAME}*.damaged-*"):
+        older.unlink()
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    # The log first: a log that stays behind would be applied to the index that is made next.
+    for file in _files(path)[::-1]:
+        if file.exists():
+            file.replace(file.with_name(f"{file.name}.damaged-{stamp}"))
+    return f"{path.name}.damaged-{stamp}"
+
+
+def remove_previous(folder: Path) -> None:
+    """Forget the index of another version, if there is one."""
+    for file in _files(folder / PREVIOUS_NAME):
+        file.unlink(missing_ok=True)
+
+
+def connect_read_only(path: Path) -> apsw.Connection:
+    """A read-only connection to an index of any version. Raises apsw.Error."""
+    return _connect(path, apsw.SQLITE_OPEN_READONLY)
+
+
+def open_for_request(path: Path) -> apsw.Connection | None:
+    """A connection that may leave a request; None while there is no index of this version."""
+    if not path.exists():
+        return None
+    connection = _connect(path, apsw.SQLITE_OPEN_READWRITE)
+    if connection.pragma("user_version") != SCHEMA_VERSION:
+        connection.close()
+        return None
+    connection.transaction_mode = "IMMEDIATE"
+    return connection
+
+
+def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | None]:
     remark = None
+    connection = None
     try:
         connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-        version = connection.pragma("user_version")
-        if version == SCHEMA_VERSION:
+        if connection.pragma("user_version") == SCHEMA_VERSION:
+            if check and read_facts(connection).writing:  # its last writer did not close it
+                _check(connection)
             return connection, None
         is_empty = connection.execute("SELECT count(*) FROM sqlite_master").get == 0
         connection.close()
         if not is_empty:
-            _remove(path)
+            remove_previous(path.parent)
+            kept_files = _files(path.with_name(PREVIOUS_NAME))
+            for old, kept in zip(_files(path)[::-1], kept_files[::-1], strict=True):
+                if old.exists():
+                    old.replace(kept)
             remark = "The index is from another version of Cairn and is being rebuilt."
-    except (apsw.NotADBError, apsw.CorruptError) as problem:
-        aside = _quarantine(path)
-        remark = f"The index was damaged ({problem}); it was set aside as {aside.name} and is being rebuilt."
+    except DAMAGE as problem:
+        if connection is not None:
+            connection.close(True)
+        remark = f"The index was damaged ({problem}); it was set aside as {set_aside(path.parent)} and is being rebuilt."
         logger.warning(remark)
-    connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-    connection.pragma("journal_mode", "wal")
+    return create(path, vfs=None), remark
+
+
+def create(path: Path | str, vfs: str | None) -> apsw.Connection:
+    """A new index; `vfs` names SQLite's file system, None for the real one."""
+    connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, vfs)
+    connection.pragma("auto_vacuum", "INCREMENTAL")  # so that space can be given back a few pages at a time
+    if vfs is None:
+        connection.pragma("journal_mode", "wal")
     with connection:
         connection.execute(SCHEMA)
         connection.pragma("user_version", SCHEMA_VERSION)
-    return connection, remark
+    return connection
 
 
-def _connect(path: Path, flags: int) -> apsw.Connection:
-    connection = apsw.Connection(str(path), flags=flags)
+def _check(connection: apsw.Connection) -> None:
+    """Raise CorruptError if the database contradicts itself."""
+    verdict = connection.execute("PRAGMA quick_check(1)").get
+    if verdict != "ok":
+        raise apsw.CorruptError(str(verdict))
+    connection.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('integrity-check')")
+
+
+def _connect(path: Path | str, flags: int, vfs: str | None = None) -> apsw.Connection:
+    connection = apsw.Connection(str(path), flags=flags, vfs=vfs)
     connection.set_busy_timeout(_BUSY_MS)
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
@@ -97,16 +175,3 @@ def _connect(path: Path, flags: int) -> apsw.Connection:
 
 def _files(path: Path) -> list[Path]:
     return [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
-
-
-def _remove(path: Path) -> None:
-    for file in _files(path):
-        file.unlink(missing_ok=True)
-
-
-def _quarantine(path: Path) -> Path:
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    for file in _files(path):
-        if file.exists():
-            file.replace(file.with_name(f"{file.name}.damaged-{stamp}"))
-    return path.with_name(f"{path.name}.damaged-{stamp}")

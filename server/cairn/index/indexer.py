@@ -1,10 +1,11 @@
-"""The indexing thread of one folder: takes in changes, scans, embeds, in that order of urgency."""
+"""The indexing thread of one folder: changes first, then scans, then all that makes answers better."""
 
 from __future__ import annotations
 
 import enum
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -12,10 +13,15 @@ import filelock
 from attrs import define, field
 
 from cairn.config import Settings
-from cairn.errors import CairnError
-from cairn.index.database import unwritable
-from cairn.index.intake import Intake, Progress, needs_rescan
-from cairn.index.vectors import ModelSource, VectorIntake
+from cairn.errors import IndexUnavailableError
+from cairn.index.background import Background
+from cairn.index.database import DAMAGE, UNWRITABLE, set_aside, unwritable
+from cairn.index.gate import QueryGate
+from cairn.index.intake import Intake, needs_rescan
+from cairn.index.progress import Activity, Progress
+from cairn.index.reader import IndexReader
+from cairn.index.requests import RequestKind, drop_requests, leave_request, waiting_requests
+from cairn.index.vectors import ModelSource
 from cairn.index.writer import IndexWriter
 from cairn.paths import workspace_dir
 from cairn.workspace.watch import FolderWatcher
@@ -24,8 +30,21 @@ logger = logging.getLogger(__name__)
 
 _TAKEOVER_SECONDS = 2.0
 """How often a process that reads tries to become the writer."""
-_MODEL_SECONDS = 30.0
-"""How often a folder without a model looks whether one was installed."""
+_REQUEST_SECONDS = 1.0
+"""How often the writer looks whether another process asked for something: about 20 µs each time."""
+_RETRY_SECONDS = (5.0, 120.0)
+"""Between two tries to write where writing failed: at first, and at most; each wait is twice the last."""
+_LOOK_AGAIN_SECONDS = 300.0
+"""Changes that no watcher reported are found by looking at every file this often…"""
+_LOOK_AGAIN_SHARE = 1_000
+"""…or so seldom that it takes a thousandth of a core: 20,000 files take 0.3 s."""
+_POLL_SECONDS, _POLL_SHARE = 5.0, 50
+"""The same where nothing is watched."""
+_BURST, _PAUSE, _LONGEST_BURST = 50, 0.3, 3.0
+"""More changed files than this at once are a burst; it is over when nothing came for a pause, in seconds, longer
+than the watcher's own, or goes on too long."""
+_FOCUS_SECONDS = 10.0
+"""An editor that comes to the front makes for a look at most this often."""
 
 
 class Role(enum.StrEnum):
@@ -34,6 +53,8 @@ class Role(enum.StrEnum):
     STARTING = "starting"
     WRITER = "writer"
     READER = "reader"
+    FAILED = "failed"
+    """Cannot write now; it tries again."""
     STOPPED = "stopped"
 
 
@@ -41,10 +62,17 @@ class Role(enum.StrEnum):
 class _Work:
     rescan: bool = False
     force: bool = False
+    """Index every file anew, also what has not changed."""
     paths: set[str] = field(factory=set)
+    forced: set[str] = field(factory=set)
+    """Paths to index anew, changed or not."""
+    opened: set[str] = field(factory=set)
+    """Paths that somebody looks at now."""
+    head_moved: bool = False
+    """There was a commit or a checkout."""
 
     def __bool__(self) -> bool:
-        return self.rescan or bool(self.paths)
+        return bool(self.rescan or self.paths or self.forced or self.opened or self.head_moved)
 
 
 class Indexer:
@@ -60,19 +88,30 @@ class Indexer:
         settings: Callable[[], Settings],
         models: ModelSource,
         on_change: Callable[[], None] = lambda: None,
+        gate: QueryGate | None = None,
     ) -> None:
         """`settings` is asked anew at each scan; `on_change` is called on the indexing thread."""
         self.root = root
         self.data = workspace_dir(root)
         self.progress = Progress()
         self.role = Role.STARTING
-        self.last_error: str | None = None
+        self.problems: dict[str, str] = {}
+        """What is wrong now, by topic, in sentences for the status."""
         self._settings = settings
         self._models = models
         self._on_change = on_change
+        self._gate = gate or QueryGate()
+        self._reader = IndexReader(self.data)
+        self._open_paths: frozenset[str] = frozenset()
         self._work = _Work(rescan=True)
         self._taking_in = False
         """Set from the moment work is taken until it is in the index."""
+        self._paused = False
+        self._watching = False
+        self._looked_at = 0.0
+        """When every file was last looked at."""
+        self._sound = False
+        """This process has had the index open before, so it need not be checked again."""
         self._wake = threading.Condition()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"cairn-index-{root.name}", daemon=True)
@@ -80,7 +119,15 @@ class Indexer:
     @property
     def idle(self) -> bool:
         """Whether everything this process knows of is taken in (vectors apart)."""
-        return self.role is Role.READER or not (self._work or self._taking_in)
+        if self.role is Role.READER:
+            return not self._reader.has_requests()
+        return not (self._work or self._taking_in)
+
+    @property
+    def problem(self) -> str | None:
+        """The gravest problem there is now."""
+        order = ("index", "watch", "model", "history")
+        return next((self.problems[topic] for topic in order if topic in self.problems), None)
 
     def only_read(self) -> None:
         """Take the index as it is; instead of `start`."""
@@ -104,72 +151,189 @@ class Indexer:
             self._work.paths.update(paths)
             self._wake.notify_all()
 
-    def rescan(self, force: bool = False) -> None:
-        """Compare the whole folder with the index again; with `force`, index every file anew."""
+    def opened(self, paths: Iterable[str]) -> None:
+        """These files (relative paths) are open in the editor now; what was missed of them is taken in."""
+        with self._wake:
+            now = frozenset(paths)
+            new, self._open_paths = now - self._open_paths, now
+            self._work.paths.update(new)
+            self._work.opened.update(new)
+            self._wake.notify_all()
+
+    def look_again(self) -> None:
+        """Look for changes that nobody reported, unless that was done just now."""
+        if time.monotonic() - self._looked_at > _FOCUS_SECONDS:
+            self.rescan()
+
+    def rescan(self) -> None:
+        """Compare the whole folder with the index again."""
         with self._wake:
             self._work.rescan = True
-            self._work.force |= force
+            self._wake.notify_all()
+
+    def request(self, kind: RequestKind, path: str = "") -> None:
+        """Do this, or leave it to the process that writes. Raises IndexUnavailableError where that cannot be."""
+        if self.role is Role.READER and leave_request(self.data, kind, path) is not None:
+            return
+        with self._wake:
+            self._apply(kind, path)
             self._wake.notify_all()
 
     # --- the thread --------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        try:
-            self.data.mkdir(parents=True, exist_ok=True)
-            lock = filelock.FileLock(self.data / "writer.lock", thread_local=False)
-            while not self._stop.is_set():
-                try:
-                    with lock.acquire(blocking=False):
-                        self._write_until_stopped()
-                except filelock.Timeout:
-                    self._become(Role.READER)
-                    self._stop.wait(_TAKEOVER_SECONDS)
-        except CairnError as problem:
-            self._fail(str(problem))
-        except OSError as problem:
-            self._fail(str(unwritable(self.data, problem)))
-        except Exception as problem:
-            logger.exception("indexing %s failed", self.root)
-            self._fail(
-                f"Indexing {self.root.name} failed ({problem}). Restart Cairn; it resumes or rebuilds."
-            )
-        finally:
-            self._become(Role.STOPPED)
+        wait, longest = _RETRY_SECONDS
+        while not self._stop.is_set():
+            began = time.monotonic()
+            try:
+                self.data.mkdir(parents=True, exist_ok=True)
+                lock = filelock.FileLock(self.data / "writer.lock", thread_local=False)
+                with lock.acquire(blocking=False):
+                    self._write_until_stopped()
+                continue
+            except filelock.Timeout:
+                self._read_until_free()
+                continue
+            except IndexUnavailableError as problem:
+                self._fail(str(problem))
+            except UNWRITABLE as problem:
+                self._fail(str(unwritable(self.data, problem)))
+            except Exception as problem:
+                logger.exception("indexing %s failed", self.root)
+                self._fail(f"Indexing {self.root.name} failed ({problem}). It is tried again in a moment.")
+            wait = min(longest, wait * 2) if time.monotonic() - began < longest else _RETRY_SECONDS[0]
+            self._stop.wait(wait)
+        self._become(Role.STOPPED)
+
+    def _read_until_free(self) -> None:
+        """Tell of what the writing process changes, until it is time to try for the lock again."""
+        self._become(Role.READER)
+        generation = self._reader.generation()
+        self._stop.wait(_TAKEOVER_SECONDS)
+        if self._reader.generation() != generation:
+            self._on_change()
 
     def _write_until_stopped(self) -> None:
-        writer = IndexWriter(self.data)
-        watcher = FolderWatcher(self.root, self.changed, self._fail) if self._settings().index.watch else None
-        intake = Intake(
-            self.root, writer, self.progress, self._stop.is_set, lambda: self._take_urgent(intake)
-        )
-        vectors = VectorIntake(writer, self._models, self.progress, self._fail)
-        self.last_error = writer.remark
         try:
-            if watcher:
-                watcher.start()  # before the scan, so that nothing falls between the two
-            vectors.select_model()
+            self._write()
+        except DAMAGE as problem:
+            aside = set_aside(self.data)
+            raise IndexUnavailableError(
+                f"The index was damaged ({problem}); it was set aside as {aside} and is being rebuilt."
+            ) from problem
+
+    def _write(self) -> None:
+        self.progress.activity = Activity.CHECKING
+        writer = IndexWriter(self.data, check=not self._sound)
+        self._sound = True
+        self._note("index", writer.remark)
+        background = Background(
+            self.root, writer, self._models, self.progress, lambda: self._open_paths, self._note
+        )
+        intake = Intake(
+            self.root,
+            writer,
+            self.progress,
+            self._stop.is_set,
+            on_batch=lambda: self._take_urgent(intake),
+            on_written=lambda ids: background.added(ids, self._settings()),
+            step_aside=self._gate.step_aside,
+        )
+        watcher = self._watch()
+        try:
+            background.select_models(self._settings())
             self._become(Role.WRITER)
+            self.rescan()
             while not self._stop.is_set():
-                self._step(intake, vectors)
+                self._step(writer, intake, background)
+            writer.close()
+        except BaseException:
+            writer.abandon()
+            raise
         finally:
             if watcher:
                 watcher.stop()
-            writer.close()
 
-    def _step(self, intake: Intake, vectors: VectorIntake) -> None:
+    def _watch(self) -> FolderWatcher | None:
+        """A running watcher: started before the scan, so that nothing falls between the two."""
+        self._watching = self._settings().index.watch
+        if not self._watching:
+            return None
+        watcher = FolderWatcher(self.root, self.changed, self._head_moved, self._not_watched)
+        watcher.start()
+        return watcher
+
+    def _head_moved(self) -> None:
+        with self._wake:
+            self._work.head_moved = True
+            self._wake.notify_all()
+
+    def _not_watched(self, problem: str) -> None:
+        self._watching = False
+        self._note("watch", problem)
+        self.rescan()
+
+    def _step(self, writer: IndexWriter, intake: Intake, background: Background) -> None:
         """Do what is most urgent, or sleep until there is something to do."""
-        work = self._take()
+        self._let_settle()
+        requests = waiting_requests(writer.db)
+        with self._wake:
+            for request in requests:
+                self._apply(request.kind, request.path)
+            work, self._work = self._work, _Work()
+            self._taking_in = bool(work)
+        writer.note(paused=self._paused)
         settings = self._settings()
+        if work.forced:
+            intake.update(work.forced, force=True)
         if work.rescan or needs_rescan(work.paths):
+            background.select_models(settings)
             intake.reconcile(settings.index, work.force)
+            self._looked_at = time.monotonic()
         elif work.paths:
             intake.update(work.paths)
-        elif not vectors.embed_some(settings.embedding, self._interrupted, self._on_change):
+        if work.opened:
+            background.put_first(work.opened)
+        drop_requests(writer.db, [request.id for request in requests])
+        if not work and (
+            self._paused or not background.step(settings, self._interrupted, self._between_steps)
+        ):
+            self.progress.activity = Activity.PAUSED if self._paused else Activity.IDLE
             self._on_change()
-            if not self._wait(None if vectors.has_model else _MODEL_SECONDS):
-                vectors.select_model()
+            self._sleep(writer, intake, background)
         self._taking_in = False
         self._on_change()
+
+    def _let_settle(self) -> None:
+        """A checkout or a rebase writes many files for a while: they are taken in once it pauses."""
+        longest = time.monotonic() + _LONGEST_BURST
+        seen = 0
+        while len(self._work.paths) > max(seen, _BURST) and time.monotonic() < longest:
+            seen = len(self._work.paths)
+            self._stop.wait(_PAUSE)
+
+    def _between_steps(self) -> None:
+        self._gate.step_aside()
+        self._on_change()
+
+    def _sleep(self, writer: IndexWriter, intake: Intake, background: Background) -> None:
+        """Wait for work, for a request of another process, or until something is due."""
+        look = self._looked_at + self._look_every(intake.scan_seconds)
+        step = background.next_look()
+        due = look if step is None or self._paused else min(look, time.monotonic() + step)
+        while not self._wait(min(_REQUEST_SECONDS, max(0.0, due - time.monotonic()))):
+            if time.monotonic() >= look and not self._paused:
+                self.rescan()
+            if time.monotonic() >= due or waiting_requests(writer.db):
+                return
+
+    def _look_every(self, scan_seconds: float) -> float:
+        """Seconds between two looks at every file, in search of changes that nobody reported."""
+        if not self._settings().index.watch:
+            return float("inf")  # one answer is wanted, or the user said so
+        if self._watching:
+            return max(_LOOK_AGAIN_SECONDS, _LOOK_AGAIN_SHARE * scan_seconds)
+        return max(_POLL_SECONDS, _POLL_SHARE * scan_seconds)
 
     def _take_urgent(self, intake: Intake) -> None:
         """Between two batches of a scan: files that were saved meanwhile come first."""
@@ -181,19 +345,28 @@ class Indexer:
             intake.update(paths)
         self._on_change()
 
-    def _take(self) -> _Work:
-        with self._wake:
-            work, self._work = self._work, _Work()
-            self._taking_in = bool(work)
-        return work
+    def _apply(self, kind: RequestKind, path: str) -> None:
+        """Turn a request into work; the caller holds the lock on it."""
+        if kind is RequestKind.PAUSE:
+            self._paused = True
+        elif kind is RequestKind.RESUME:
+            self._paused = False
+        elif path:
+            self._work.forced.add(path)
+        else:
+            self._work.rescan = True
+            self._work.force |= kind is RequestKind.REINDEX
 
-    def _wait(self, seconds: float | None) -> bool:
+    def _wait(self, seconds: float) -> bool:
         """Sleep until there is work or the end; False when the time passed first."""
         with self._wake:
-            return self._wake.wait_for(self._interrupted, seconds)
+            paused = self._paused
+            return self._wake.wait_for(
+                lambda: self._stop.is_set() or bool(self._work) or self._paused != paused, seconds
+            )
 
     def _interrupted(self) -> bool:
-        return self._stop.is_set() or bool(self._work)
+        return self._stop.is_set() or bool(self._work) or self._paused
 
     def _become(self, role: Role) -> None:
         if role is not self.role:
@@ -201,5 +374,13 @@ class Indexer:
             self._on_change()
 
     def _fail(self, message: str) -> None:
-        self.last_error = message
+        self._note("index", message)
+        self._become(Role.FAILED)
+
+    def _note(self, topic: str, problem: str | None) -> None:
+        """Set, or with None take back, what is wrong."""
+        if problem is not None:
+            self.problems[topic] = problem
+        else:
+            self.problems.pop(topic, None)
         self._on_change()

@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from attrs import define, evolve, field
+from attrs import evolve
 
 from cairn.chunking import Chunk, chunk_text
 from cairn.chunking.model import content_key
 from cairn.config import WORKSPACE_FILE, IndexSettings
+from cairn.index.progress import Activity, Progress
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.workspace.collections import MANIFESTS, Projects, file_kind, find_projects
+from cairn.workspace.imports import import_specs
+from cairn.workspace.languages import language_of
 from cairn.workspace.rules import IGNORE_FILES, FileRules
 from cairn.workspace.scan import FileEntry, ScanReport, read_text, scan
 
@@ -24,23 +27,11 @@ _BATCH_SECONDS = 0.25
 _BATCH_CHUNKS = 500
 """…or once it holds this many: one transaction of about 35 ms."""
 
+_TICK_NS = 20_000_000
+"""File systems keep time in steps of up to 10 ms (Linux: a timer tick of 1 to 10 ms)."""
+
 _TURNING_FILES = frozenset({*IGNORE_FILES, *MANIFESTS, WORKSPACE_FILE})
 """A change of one of these can change what is indexed, or how collections are named."""
-
-
-@define
-class Progress:
-    """Where indexing is. Written by the indexing thread only, read by anyone."""
-
-    scanning: bool = True
-    files_total: int = 0
-    files_done: int = 0
-    queued: int = 0
-    """Texts without a vector."""
-    skipped: dict[str, int] = field(factory=dict)
-    """Files and directories left out, by rule."""
-    unreadable: list[str] = field(factory=list)
-    """Paths that could not be read, each with the system's reason."""
 
 
 def needs_rescan(paths: Iterable[str]) -> bool:
@@ -58,44 +49,56 @@ class Intake:
         progress: Progress,
         stopped: Callable[[], bool],
         on_batch: Callable[[], None],
+        on_written: Callable[[list[int]], None] = lambda ids: None,
+        step_aside: Callable[[], None] = lambda: None,
     ) -> None:
-        """`on_batch` is called after each batch of a reconcile: the place to take in what is urgent."""
+        """`on_batch` is called after each batch of a reconcile: the place to take in what is urgent; `on_written`
+        with the ids of new chunks; `step_aside` between two files."""
         self._root = root
         self._writer = writer
         self._progress = progress
         self._stopped = stopped
         self._on_batch = on_batch
+        self._on_written = on_written
+        self._step_aside = step_aside
         self._rules = FileRules(root, IndexSettings())
         self._projects = Projects()
+        self.scan_seconds = 0.0
+        """What the latest look at every file took."""
 
     def reconcile(self, settings: IndexSettings, force: bool = False) -> None:
         """Compare the whole folder with the index and write what differs; with `force`, everything."""
         progress, writer = self._progress, self._writer
-        progress.scanning = True
+        progress.activity = Activity.SCANNING
         self._rules = FileRules(self._root, settings)
         report = ScanReport()
+        began = time.monotonic()
         entries = list(scan(self._root, self._rules, report, stop=self._stopped))
+        self.scan_seconds = time.monotonic() - began
         if self._stopped():
             return  # a scan cut short must not look like a folder emptied
         self._projects = find_projects(self._root, (entry.path for entry in entries))
-        known = {} if force else writer.files()
-        changed = [entry for entry in entries if not self._is_current(entry, known.get(entry.path))]
+        known = writer.files()
+        changed = [entry for entry in entries if force or not self._is_current(entry, known.get(entry.path))]
         present = {entry.path for entry in entries}
         hidden = _below(report.unreadable)
-        removed = [path for path in writer.files() if path not in present and not hidden(path)]
+        removed = [path for path in known if path not in present and not hidden(path)]
         progress.files_total = len(entries)
-        progress.files_done = len(entries) - len(changed)
+        progress.files_done, progress.chunks_done = len(entries) - len(changed), 0
         progress.skipped, progress.unreadable = dict(report.skipped), report.unreadable
-        writer.set_scanned(not changed, len(entries))
+        progress.scanning = progress.scanning or bool(changed)
+        writer.note(scanned=not changed, files_total=len(entries))
         if removed:
             writer.write((), removed)
-        self._take_in(changed, known, self._on_batch)
+        progress.activity = Activity.READING
+        self._take_in(changed, {} if force else known, self._on_batch)
         if not self._stopped():
-            writer.set_scanned(True, len(entries))
-            writer.checkpoint()
+            writer.note(scanned=1, files_total=len(entries))
             progress.scanning = False
+            if changed or removed:
+                writer.checkpoint()
 
-    def update(self, paths: Iterable[str]) -> None:
+    def update(self, paths: Iterable[str], force: bool = False) -> None:
         """Take in single changes. A path may be a file or a directory, present or gone."""
         report = ScanReport()
         entries: dict[str, FileEntry] = {}
@@ -107,11 +110,11 @@ class Intake:
         if gone:
             self._writer.write((), sorted(gone))
         known = self._writer.records(entries)
-        self._take_in([e for e in entries.values() if not self._is_current(e, known.get(e.path))], known)
+        current = {} if force else known
+        self._take_in([e for e in entries.values() if not self._is_current(e, current.get(e.path))], current)
         if not self._progress.scanning:
             total = self._writer.count_files()
-            if total != self._progress.files_total:
-                self._writer.set_scanned(True, total)
+            self._writer.note(scanned=1, files_total=total)
             self._progress.files_total = self._progress.files_done = total
 
     def _present(self, path: str, report: ScanReport) -> list[FileEntry]:
@@ -148,7 +151,9 @@ class Intake:
 
         def flush() -> None:
             if batch:
-                self._writer.write(batch, ())
+                written = self._writer.write(batch, ())
+                self._progress.chunks_done += len(written)
+                self._on_written(written)
             if same:
                 self._writer.touch(same)
             batch.clear()
@@ -157,6 +162,7 @@ class Intake:
         for entry in entries:
             if self._stopped():
                 break
+            self._step_aside()
             file = self._read(entry, known.get(entry.path))
             self._progress.files_done += 1
             if isinstance(file, IndexedFile):
@@ -180,12 +186,19 @@ class Intake:
             self._progress.unreadable.append(f"{entry.path}: {problem.strerror or problem}")
             return None
         collection = self._projects.collection(entry.path)
-        record = FileRecord(entry.path, entry.size, entry.mtime_ns, content_key(text or ""), collection)
-        if before and evolve(before, size=entry.size, mtime_ns=entry.mtime_ns) == record:
-            return record
-        return IndexedFile(
-            record, file_kind(entry.path), text is not None, self._chunks(entry.path, text or "")
+        # A file that was written a moment ago may be written again within the same tick of the file system's
+        # clock; without a time, the next look reads it once more.
+        settled = time.time_ns() - entry.mtime_ns > _TICK_NS
+        record = FileRecord(
+            entry.path, entry.size, entry.mtime_ns if settled else -1, content_key(text or ""), collection
         )
+        if before and evolve(before, size=record.size, mtime_ns=record.mtime_ns) == record:
+            return record if before != record else None
+        kind = file_kind(entry.path)
+        if text is None or not self._rules.decide_content(entry.path, text).indexed:
+            return IndexedFile(record, kind, False, ())
+        specs = import_specs(entry.path, language_of(entry.path, text), text)
+        return IndexedFile(record, kind, True, self._chunks(entry.path, text), specs)
 
     def _chunks(self, path: str, text: str) -> tuple[Chunk, ...]:
         try:

@@ -7,18 +7,20 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import apsw
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
 from pathspec import GitIgnoreSpec
 
 from cairn.chunking.model import Chunk
 from cairn.errors import IndexUnavailableError, QueryCancelledError
 from cairn.index.database import DATABASE_NAME, open_reader
-from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row
-from cairn.index.schema import vectors_table
+from cairn.index.meta import Facts, read_facts
+from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row, key_text
+from cairn.index.schema import STATIC_TABLE, vectors_table
 
 MAX_NEIGHBOURS = 200
 """sqlite-vec's cost grows with the square of k; beyond this it is no longer a search (docs/design.md)."""
@@ -69,17 +71,8 @@ class CollectionStats:
 class IndexStats:
     """What the index holds at one generation."""
 
-    generation: int = 0
-    scanned: bool = False
-    """Whether every present file is in it."""
-    files_total: int = 0
+    facts: Facts = field(factory=Facts)
     files_indexed: int = 0
-    chunks: int = 0
-    embedded: int = 0
-    """Chunks that have a vector of the current model."""
-    queued: int = 0
-    """Texts without one."""
-    model: str = ""
     collections: tuple[CollectionStats, ...] = ()
 
 
@@ -106,6 +99,8 @@ class IndexReader:
     """Reads the index in `folder`; while there is none, every answer is empty."""
 
     folder: Path
+    _open: Callable[[], apsw.Connection | None] | None = None
+    """How to connect; to the index file in `folder` where nothing is given."""
     _local: threading.local = field(factory=threading.local, init=False)
     _stats: IndexStats = field(factory=IndexStats, init=False)
 
@@ -180,6 +175,34 @@ class IndexReader:
             )
             return {int(row[0]): float(row[1]) for row in rows}
 
+    def nearest_static(
+        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
+    ) -> list[Hit]:
+        """The chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine similarity."""
+        where, values = self._filter_sql(only)
+        with self._query(cancelled) as db:
+            if db is None or not _has_static(db):
+                return []
+            rows = db.execute(
+                f"""SELECT rowid, 1.0 - distance FROM {STATIC_TABLE}
+                    WHERE embedding MATCH vec_int8(?) AND k = ? {f"AND rowid IN ({where})" if where else ""}
+                    ORDER BY distance, rowid""",
+                (vector.tobytes(), min(limit, MAX_NEIGHBOURS), *values),
+            )
+            return [Hit(int(row[0]), float(row[1])) for row in rows]
+
+    def static_similarities(self, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:
+        """The cosine similarity of these chunks' static vectors to `vector`; a chunk without one is left out."""
+        with self._query() as db:
+            if db is None or not _has_static(db):
+                return {}
+            rows = db.execute(
+                f"""SELECT v.rowid, 1.0 - vec_distance_cosine(v.embedding, vec_int8(?))
+                    FROM json_each(?) i CROSS JOIN {STATIC_TABLE} v ON v.rowid = i.value""",
+                (vector.tobytes(), json.dumps(list(ids))),
+            )
+            return {int(row[0]): float(row[1]) for row in rows}
+
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         """Chunks that define one of `names`; 1 for the very spelling, 0.9 for another case."""
         where, values = self._filter_sql(only)
@@ -222,34 +245,36 @@ class IndexReader:
             rows = db.execute(f"{_SELECT_CHUNKS} WHERE f.path = ? ORDER BY c.position", (path,)) if db else ()
             return list(map(_stored, rows))
 
+    def facts(self) -> Facts:
+        """The facts about the index as they are now; all zero while there is none."""
+        with self._query() as db:
+            return read_facts(db) if db else Facts()
+
     def generation(self) -> int:
         """Rises with every change of the index; 0 while there is none."""
-        return self._meta().get("generation", 0)
+        return self.facts().generation
 
     def scanned(self) -> bool:
         """Whether every present file is indexed."""
-        return bool(self._meta().get("scanned"))
+        return bool(self.facts().scanned)
 
     def complete(self) -> bool:
         """Whether every present file is indexed and, where there is a model, embedded."""
-        meta = self._meta()
-        return bool(meta.get("scanned") and (not meta.get("model_id") or meta.get("embedded")))
+        return self.facts().complete
 
-    def has_vectors(self) -> bool:
-        """Whether any text is embedded yet."""
+    def has_requests(self) -> bool:
+        """Whether something that was asked of the writing process still waits."""
         with self._query() as db:
-            return db is not None and bool(db.execute("SELECT EXISTS (SELECT 1 FROM embeddings)").get)
-
-    def _meta(self) -> dict[str, int]:
-        with self._query() as db:
-            rows = db.execute("SELECT key, value FROM meta") if db else ()
-            return {str(row[0]): int(str(row[1])) for row in rows}
+            return db is not None and bool(db.execute("SELECT EXISTS (SELECT 1 FROM requests)").get)
 
     def stats(self) -> IndexStats:
-        """Counts, made once a generation."""
-        if self._stats.generation != self.generation():
+        """The facts, with counts that are made anew only when files or chunks changed."""
+        known = self._stats
+        facts = self.facts()
+        if known.facts.content != facts.content:
             with self._query() as db:
-                self._stats = IndexStats() if db is None else _read_stats(db)
+                known = IndexStats() if db is None else _read_stats(db)
+        self._stats = evolve(known, facts=facts)
         return self._stats
 
     def _filter_sql(self, only: ChunkFilter) -> tuple[str, list[str]]:
@@ -275,12 +300,26 @@ class IndexReader:
             rows = db.execute("SELECT id, path FROM files") if db else ()
             return [int(row[0]) for row in rows if spec.match_file(str(row[1]))]
 
+    def _connection(self) -> apsw.Connection | None:
+        """The calling thread's connection, a new one where another process replaced the file."""
+        local = self._local
+        if self._open is not None:
+            if getattr(local, "db", None) is None:
+                local.db = self._open()
+            return cast("apsw.Connection | None", local.db)
+        path = self.folder / DATABASE_NAME
+        try:
+            inode = path.stat().st_ino
+        except OSError:
+            inode = None
+        if getattr(local, "db", None) is None or local.inode != inode:
+            local.db, local.inode = open_reader(path), inode
+        return cast("apsw.Connection | None", local.db)
+
     @contextmanager
     def _query(self, cancelled: Callable[[], bool] | None = None) -> Iterator[apsw.Connection | None]:
         """The calling thread's connection; a statement running when `cancelled()` turns true is broken off."""
-        db = getattr(self._local, "db", None)
-        if db is None:
-            db = self._local.db = open_reader(self.folder / DATABASE_NAME)
+        db = self._connection()
         if db is not None and cancelled is not None:
             db.set_progress_handler(cancelled, _CHECK_EVERY)
         try:
@@ -304,7 +343,9 @@ _SELECT_CHUNKS = f"""
 def _stored(row: Sequence[object]) -> StoredChunk:
     chunk_id, path, kind, collection, content_hash, *columns = row
     chunk = chunk_from_row(columns)
-    return StoredChunk(int(str(chunk_id)), str(path), str(kind), str(collection), chunk, str(content_hash))
+    return StoredChunk(
+        int(str(chunk_id)), str(path), str(kind), str(collection), chunk, key_text(content_hash)
+    )
 
 
 def _blob(vector: NDArray[np.float32]) -> bytes:
@@ -317,36 +358,15 @@ def _model_id(db: apsw.Connection, model: str) -> int | None:
     return None if found is None else int(found)
 
 
+def _has_static(db: apsw.Connection) -> bool:
+    return bool(read_facts(db).has_static)
+
+
 def _read_stats(db: apsw.Connection) -> IndexStats:
-    with db:  # one snapshot for all counts
-        meta = {str(row[0]): row[1] for row in db.execute("SELECT key, value FROM meta")}
-        indexed = db.execute("SELECT count(*) FROM files").get
-        chunks = db.execute("SELECT count(*) FROM chunks").get
-        model = db.execute("SELECT model FROM models WHERE id = ?", (meta.get("model_id", 0),)).get
-        has_vector = "EXISTS (SELECT 1 FROM embeddings e WHERE e.model_id = ? AND e.key = c.embedding_key)"
-        embedded, queued = next(
-            db.execute(
-                f"SELECT coalesce(sum({has_vector}), 0), count(DISTINCT iif({has_vector}, NULL, embedding_key))"
-                " FROM chunks c",
-                (meta.get("model_id", 0), meta.get("model_id", 0)),
-            )
-        )
-        collections = tuple(
-            CollectionStats(*row)
-            for row in db.execute(
-                "SELECT collection, kind, count(DISTINCT f.id), count(c.id), min(indexed_at), max(indexed_at)"
-                " FROM files f LEFT JOIN chunks c ON c.file_id = f.id WHERE is_text"
-                " GROUP BY collection ORDER BY collection"
-            )
-        )
-    return IndexStats(
-        generation=int(meta.get("generation", 0)),
-        scanned=bool(meta.get("scanned", 0)),
-        files_total=int(meta.get("files_total", 0)),
-        files_indexed=int(indexed),
-        chunks=int(chunks),
-        embedded=int(embedded),
-        queued=int(queued),
-        model=str(model or ""),
-        collections=collections,
+    rows = db.execute(
+        "SELECT collection, kind, count(*), sum(chunks), min(indexed_at), max(indexed_at)"
+        " FROM files WHERE is_text GROUP BY collection ORDER BY collection"
     )
+    collections = tuple(CollectionStats(*row) for row in rows)
+    indexed = int(db.execute("SELECT count(*) FROM files").get or 0)
+    return IndexStats(files_indexed=indexed, collections=collections)

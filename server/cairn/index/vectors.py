@@ -1,24 +1,36 @@
-"""Gives every chunk of an index its vector, a second's worth of work at a time."""
+"""Gives every chunk of an index its vectors: static ones in seconds, the model's in the background."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Container, Iterable
 from typing import Protocol
+
+import numpy as np
+from attrs import define, field
 
 from cairn.config import EmbeddingSettings
 from cairn.embedding import Embedder, InstalledModel
+from cairn.embedding.static import StaticTable
 from cairn.errors import ModelError
-from cairn.index.intake import Progress
-from cairn.index.writer import IndexWriter, PendingText
+from cairn.index.database import remove_previous
+from cairn.index.importance import by_importance
+from cairn.index.progress import Progress
+from cairn.index.siblings import Siblings
+from cairn.index.vector_store import ChunkText, VectorStore, Waiting
+from cairn.index.writer import IndexWriter
 
-_PENDING_PAGE = 512
-"""Texts fetched at once; those of like length are embedded together, since padding costs as much as text."""
+_PAGE = 512
+"""Chunks taken from the queue at once; texts of like length are embedded together, since padding costs as much
+as text."""
 _TEXTS_A_STEP = 32
 """Texts embedded between two looks at what else there is to do: about half a second of one core."""
+_STATIC_AT_ONCE = 400
+"""Chunks of a save that get their static vectors with it; a burst's wait their turn."""
 
 
 class ModelSource(Protocol):
-    """Gives the model that vectors are made with."""
+    """Gives the model and the static table that vectors are made with."""
 
     def installed(self) -> InstalledModel | None:
         """The model in use, without loading it. Raises ModelError where it cannot be used."""
@@ -26,70 +38,203 @@ class ModelSource(Protocol):
     def embedder(self) -> Embedder | None:
         """The loaded model. Raises ModelError where it cannot be used."""
 
+    def static_table(self) -> StaticTable | None:
+        """The static table of the model in use, None where there is none."""
+
+
+@define
+class _Queue:
+    """Ids of chunks that wait, most important first; made when first needed."""
+
+    find: Callable[[], list[Waiting]]
+    open_paths: Callable[[], Container[str]]
+    _ids: list[int] | None = field(default=None, init=False)
+    """Last first, so that taking and putting back cost nothing."""
+
+    def __len__(self) -> int:
+        return len(self._ids or ())
+
+    def take(self) -> list[int]:
+        """Remove the next page; empty once none waits."""
+        if not self._ids:
+            self._ids = by_importance(self.find(), self.open_paths())[::-1]
+        page = self._ids[: -_PAGE - 1 : -1]
+        del self._ids[-len(page) or len(self._ids) :]
+        return page
+
+    def put_first(self, ids: Iterable[int]) -> None:
+        """Let these come next; ones that need no vector by then are passed over."""
+        if self._ids is not None:
+            self._ids.extend(reversed(list(ids)))
+
+    def forget(self) -> None:
+        """Look anew what waits."""
+        self._ids = None
+
 
 class VectorIntake:
-    """Embeds what has no vector of the model in use. Lives on the thread that owns the writer."""
+    """Makes the model's vectors. Lives on the thread that owns the writer."""
 
     def __init__(
-        self, writer: IndexWriter, models: ModelSource, progress: Progress, on_problem: Callable[[str], None]
+        self,
+        writer: IndexWriter,
+        models: ModelSource,
+        progress: Progress,
+        open_paths: Callable[[], Container[str]],
+        on_problem: Callable[[str | None], None],
     ) -> None:
-        """`on_problem` gets a sentence for the status where the model cannot be used."""
+        """`on_problem` gets a sentence for the status where the model cannot be used, None where it can."""
         self._writer = writer
+        self._store = VectorStore(writer.db)
         self._models = models
         self._progress = progress
         self._on_problem = on_problem
         self._model_id = 0
+        self._queue = _Queue(lambda: self._store.waiting(self._model_id), open_paths)
+        self._siblings: Siblings | None = None
 
     @property
     def has_model(self) -> bool:
         """Whether there is a model to embed with."""
         return self._model_id != 0
 
-    def select_model(self) -> None:
+    def select_model(self, enabled: bool) -> None:
         """Use the installed model from now on, or none."""
+        model = None
         try:
-            model = self._models.installed()
+            model = self._models.installed() if enabled else None
+            self._on_problem(None)
         except ModelError as problem:
             self._on_problem(str(problem))
-            model = None
-        self._model_id = self._writer.use_model(model.id, model.dimension) if model else 0
+        self._model_id = self._store.use_model(model.id, model.dimension) if model else 0
+        self._queue.forget()
         if model is None:
-            self._writer.use_no_model()
+            self._store.use_no_model()
 
-    def embed_some(
+    def put_first(self, ids: Iterable[int]) -> None:
+        """These chunks are new, or somebody looks at them: they come next."""
+        self._queue.put_first(ids)
+
+    def step(
         self, settings: EmbeddingSettings, interrupted: Callable[[], bool], on_step: Callable[[], None]
     ) -> bool:
         """Embed a page of texts, or less if `interrupted()`; False once nothing is left to embed."""
-        pending = self._writer.pending_texts(self._model_id, _PENDING_PAGE) if self.has_model else []
-        if not pending:
-            self._progress.queued = 0
-            if self.has_model:
-                self._writer.set_embedded(True)
+        if not self.has_model or self._writer.facts().embedded:
             return False
+        page = self._queue.take()
+        if not page:
+            self._finish()
+            return False
+        texts = self._store.texts(page, self._model_id)
+        waiting = {text.chunk_id for text in texts}
+        missing = self._from_siblings({text.key: text for text in texts}, waiting)
         try:
-            embedder = self._models.embedder()
+            embedder = self._models.embedder() if missing else None
         except ModelError:
-            self.select_model()  # says why, and goes on without
+            embedder = None
+        if missing and embedder is None:
+            self.select_model(enabled=True)  # says why, and goes on without
             return False
-        if embedder is None:
-            return False
-        self._progress.queued = self._writer.count_pending(self._model_id)
-        for step, max_tokens in _steps(pending, settings):
-            if interrupted():
+        for step, max_tokens in _steps(missing, settings):
+            if interrupted() or embedder is None:
+                self._queue.put_first(text.chunk_id for text in texts if text.chunk_id in waiting)
                 return True
+            began = time.monotonic()
             vectors = embedder.embed([text.text for text in step], max_tokens)
-            self._writer.store_vectors(self._model_id, [text.key for text in step], vectors)
-            self._progress.queued -= len(step)
+            done = {text.key for text in step}
+            waiting.difference_update(text.chunk_id for text in texts if text.key in done)
+            queued = len(self._queue) + len(waiting)
+            self._store.store(self._model_id, [text.key for text in step], vectors, queued)
+            self._progress.embedded_texts(len(step), time.monotonic() - began, queued)
             on_step()
         self._writer.checkpoint()
         return True
 
+    def _from_siblings(self, wanted: dict[bytes, ChunkText], waiting: set[int]) -> list[ChunkText]:
+        """Take over vectors that other indexes have; the texts that are left, and `waiting` without the others."""
+        if not wanted:
+            return []
+        if self._siblings is None:
+            model = self._models.installed()
+            self._siblings = Siblings(self._writer.folder, model.id if model else "")
+        found = self._siblings.look_up(wanted)
+        if found:
+            vectors = np.stack([np.frombuffer(vector, np.float32) for vector in found.values()])
+            waiting.difference_update(text.chunk_id for key, text in wanted.items() if key in found)
+            self._store.store(self._model_id, list(found), vectors, len(self._queue) + len(waiting))
+        return [text for key, text in wanted.items() if key not in found]
 
-def _steps(pending: list[PendingText], settings: EmbeddingSettings) -> list[tuple[list[PendingText], int]]:
+    def _finish(self) -> None:
+        self._progress.queued = 0
+        self._writer.note(embedded=1, queued=0)
+        if self._siblings is not None:
+            self._siblings.close()
+            self._siblings = None
+        remove_previous(self._writer.folder)
+
+
+def _steps(texts: list[ChunkText], settings: EmbeddingSettings) -> list[tuple[list[ChunkText], int]]:
     """The texts in steps of like length, each with the number of tokens that count."""
     steps = []
     for is_code, max_tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
-        texts = sorted((p for p in pending if p.is_code == is_code), key=lambda p: (len(p.text), p.key))
-        for start in range(0, len(texts), _TEXTS_A_STEP):
-            steps.append((texts[start : start + _TEXTS_A_STEP], max_tokens))
+        alike = sorted((t for t in texts if t.is_code == is_code), key=lambda t: (len(t.text), t.key))
+        for start in range(0, len(alike), _TEXTS_A_STEP):
+            steps.append((alike[start : start + _TEXTS_A_STEP], max_tokens))
     return steps
+
+
+class StaticIntake:
+    """Makes static vectors. Lives on the thread that owns the writer."""
+
+    def __init__(
+        self,
+        writer: IndexWriter,
+        models: ModelSource,
+        progress: Progress,
+        open_paths: Callable[[], Container[str]],
+    ) -> None:
+        self._writer = writer
+        self._store = VectorStore(writer.db)
+        self._models = models
+        self._progress = progress
+        self._table: StaticTable | None = None
+        self._queue = _Queue(self._store.without_static, open_paths)
+
+    def select_table(self, enabled: bool) -> None:
+        """Use the installed model's static table from now on, or none."""
+        self._table = self._models.static_table() if enabled else None
+        self._queue.forget()
+        if self._table is None:
+            self._store.use_no_static()
+        else:
+            self._store.use_static(self._table.id, self._table.dimension)
+
+    def added(self, ids: list[int], settings: EmbeddingSettings) -> None:
+        """These chunks are new: a few get their vectors at once, more come next."""
+        if self._table is not None and len(ids) <= _STATIC_AT_ONCE:
+            self._embed(ids, settings)
+        else:
+            self._queue.put_first(ids)
+
+    def step(self, settings: EmbeddingSettings) -> bool:
+        """Give a page of chunks their vectors; False once all have one."""
+        if self._table is None or self._writer.facts().static:
+            return False
+        page = self._queue.take()
+        if not page:
+            self._writer.note(static=1, static_queued=0)
+            return False
+        self._embed(page, settings)
+        return True
+
+    def _embed(self, ids: list[int], settings: EmbeddingSettings) -> None:
+        table = self._table
+        texts = self._store.texts(ids)
+        if table is None or not texts:
+            return
+        vectors = np.empty((len(texts), table.dimension), np.int8)
+        for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
+            rows = [row for row, text in enumerate(texts) if text.is_code == is_code]
+            if rows:
+                vectors[rows] = table.embed_int8([texts[row].text for row in rows], tokens)
+        self._store.store_static([text.chunk_id for text in texts], vectors, len(self._queue))

@@ -1,4 +1,4 @@
-"""The one writer of an index: files, chunks, keywords and vectors, each batch in one transaction."""
+"""The one writer of an index: files, chunks and keywords, each batch in one transaction."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import apsw
-import numpy as np
-from attrs import frozen
-from numpy.typing import NDArray
+from attrs import field, frozen
 
 from cairn.chunking import Chunk, composite_text
-from cairn.chunking.model import ChunkType, content_key
-from cairn.index.database import open_writer
-from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row, chunk_to_row
-from cairn.index.schema import create_vectors_table, vectors_table
+from cairn.chunking.model import content_key
+from cairn.index.database import create, open_writer
+from cairn.index.meta import Facts, raise_generation, read_facts, set_fact
+from cairn.index.rows import CHUNK_COLUMNS, chunk_to_row, key_blob, key_text
 from cairn.index.words import compound_parts, split_words
 
 
@@ -39,194 +37,168 @@ class IndexedFile:
     kind: str
     is_text: bool
     chunks: tuple[Chunk, ...]
+    imports: tuple[str, ...] = field(default=())
+    """What it imports, as `cairn.workspace.imports` writes it."""
 
 
-@frozen
-class PendingText:
-    """A text that has no vector yet."""
-
-    key: str
-    text: str
-    is_code: bool
+_SELECT_RECORDS = "SELECT path, size, mtime_ns, content_hash, collection FROM files"
 
 
 class IndexWriter:
-    """Owns the writing connection. Every method that changes the index raises its generation by one."""
+    """Owns the writing connection `db`. Every method that changes the index raises its generation."""
 
-    def __init__(self, folder: Path) -> None:
-        self._db, self.remark = open_writer(folder)
+    def __init__(self, folder: Path, *, check: bool = True) -> None:
+        """Open or make the index in `folder`. Raises IndexUnavailableError.
+
+        One whose last writer died is checked first, unless `check` is false: this process has had it open.
+        """
+        self.folder = folder
+        self.db, self.remark = open_writer(folder, check)
+
+    @classmethod
+    def in_memory(cls, name: str) -> IndexWriter:
+        """An index that other connections of this process can read while it is open, by the same name."""
+        writer = cls.__new__(cls)
+        writer.folder = Path()
+        writer.db, writer.remark = create(f"/{name}", vfs="memdb"), None
+        return writer
 
     def close(self) -> None:
-        """Fold the write-ahead log into the database, so the next start has none to read."""
+        """Fold the write-ahead log into the database, so the next start has none to read and need not check it."""
+        with self.db:
+            set_fact(self.db, "writing", 0)
+            set_fact(self.db, "paused", 0)
         self.checkpoint()
-        self._db.close()
+        self.db.close()
+
+    def abandon(self) -> None:
+        """Close without writing anything, where writing failed."""
+        self.db.close(True)
 
     def checkpoint(self) -> None:
         """Fold the log in and truncate it where no reader is in the way; without it, it only grows."""
         try:
-            self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.BusyError:
-            self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+    def facts(self) -> Facts:
+        """The facts as they are now."""
+        return read_facts(self.db)
+
+    def note(self, **facts: int) -> None:
+        """Set facts of the index, in one transaction; costs nothing where they are so already."""
+        now = self.facts()
+        changed = {name: value for name, value in facts.items() if getattr(now, name) != int(value)}
+        if changed:
+            with self.db:
+                for name, value in changed.items():
+                    set_fact(self.db, name, value)
+                raise_generation(self.db)
 
     def files(self) -> dict[str, FileRecord]:
         """Every file of the index by path."""
-        rows = self._db.execute("SELECT path, size, mtime_ns, content_hash, collection FROM files")
-        return {str(row[0]): FileRecord(*row) for row in rows}
+        return _records(self.db.execute(_SELECT_RECORDS))
 
     def records(self, paths: Iterable[str]) -> dict[str, FileRecord]:
         """Those of `paths` that the index has."""
-        rows = self._db.execute(
-            "SELECT path, size, mtime_ns, content_hash, collection FROM files"
-            " WHERE path IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(paths)),),
+        return _records(
+            self.db.execute(
+                f"{_SELECT_RECORDS} WHERE path IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(paths)),),
+            )
         )
-        return {str(row[0]): FileRecord(*row) for row in rows}
 
     def count_files(self) -> int:
         """Number of files in the index."""
-        return int(self._db.execute("SELECT count(*) FROM files").get or 0)
+        return int(self.db.execute("SELECT count(*) FROM files").get or 0)
 
     def files_below(self, path: str) -> list[str]:
         """The indexed paths that are `path` or lie in the directory `path`."""
         # '0' is the character after '/': the range holds every path below, and uses the index.
-        rows = self._db.execute(
+        rows = self.db.execute(
             "SELECT path FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')", (path,)
         )
         return [str(row[0]) for row in rows]
 
-    def write(self, files: Sequence[IndexedFile], removed: Iterable[str]) -> None:
-        """Replace `files` and remove the paths `removed`, all in one transaction."""
+    def chunk_ids(self, paths: Iterable[str]) -> list[int]:
+        """The chunks of these files."""
+        rows = self.db.execute(
+            "SELECT c.id FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value"
+            " JOIN chunks c ON c.file_id = f.id ORDER BY c.id",
+            (json.dumps(list(paths)),),
+        )
+        return [int(row[0]) for row in rows]
+
+    def write(self, files: Sequence[IndexedFile], removed: Iterable[str]) -> list[int]:
+        """Replace `files` and remove the paths `removed`, all in one transaction; the ids of the new chunks."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        with self._db:
-            for path in removed:
-                self._db.execute("DELETE FROM files WHERE path = ?", (path,))
+        written: list[int] = []
+        with self.db:
+            gone = [chunks for path in removed if (chunks := self._remove(path)) is not None]
+            came_or_went = bool(gone)
             for file in files:
-                self._write_file(file, now)
-            if any(file.chunks for file in files):
-                self._set("embedded", 0)
-            self._raise_generation()
+                replaced = self._remove(file.record.path)
+                came_or_went = came_or_went or replaced is None
+                gone.append(replaced or 0)
+                written += self._insert(file, now)
+            facts = self.facts()
+            set_fact(self.db, "chunks", facts.chunks - sum(gone) + len(written))
+            if written:
+                set_fact(self.db, "embedded", 0)
+                set_fact(self.db, "static", 0)
+            raise_generation(self.db, "content", *(["paths"] if came_or_went else []))
+        return written
 
     def touch(self, records: Sequence[FileRecord]) -> None:
         """Note new sizes and times of files whose content stayed the same."""
-        with self._db:
-            self._db.executemany(
+        with self.db:
+            self.db.executemany(
                 "UPDATE files SET size = ?, mtime_ns = ? WHERE path = ?",
                 [(record.size, record.mtime_ns, record.path) for record in records],
             )
 
-    def set_scanned(self, scanned: bool, total: int) -> None:
-        """Record whether the index holds every present file, and how many there are."""
-        with self._db:
-            self._set("scanned", int(scanned))
-            self._set("files_total", total)
-            self._raise_generation()
+    def _remove(self, path: str) -> int | None:
+        """Remove a file; the number of chunks that went with it, None if it is not there."""
+        found = self.db.execute("DELETE FROM files WHERE path = ? RETURNING chunks", (path,)).get
+        return None if found is None else int(found)
 
-    def set_embedded(self, embedded: bool) -> None:
-        """Record whether every text has a vector of the model in use."""
-        if self._get("embedded") != int(embedded):
-            with self._db:
-                self._set("embedded", int(embedded))
-                self._raise_generation()
-
-    def use_model(self, model: str, dimension: int) -> int:
-        """The id of `model`'s vectors; they are what searches compare from now on."""
-        known = self._db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
-        if known is not None and self._get("model_id") == int(known):
-            return int(known)
-        with self._db:
-            if known is None:
-                self._db.execute("INSERT INTO models(model, dimension) VALUES (?, ?)", (model, dimension))
-                known = self._db.last_insert_rowid()
-                self._db.execute(create_vectors_table(int(known), dimension))
-            self._set("model_id", int(known))
-            self._set("embedded", 0)
-            self._raise_generation()
-        return int(known)
-
-    def use_no_model(self) -> None:
-        """Searches compare no vectors from now on; those that exist are kept."""
-        if self._get("model_id") != 0:
-            with self._db:
-                self._set("model_id", 0)
-                self._raise_generation()
-
-    def count_pending(self, model_id: int) -> int:
-        """Number of distinct texts without a vector of the model."""
-        count = self._db.execute(
-            "SELECT count(DISTINCT embedding_key) FROM chunks c WHERE NOT EXISTS"
-            " (SELECT 1 FROM embeddings e WHERE e.model_id = ? AND e.key = c.embedding_key)",
-            (model_id,),
-        ).get
-        return int(count or 0)
-
-    def pending_texts(self, model_id: int, limit: int) -> list[PendingText]:
-        """Up to `limit` distinct texts without a vector of the model, in the order they were indexed."""
-        rows = self._db.execute(
-            f"""SELECT {", ".join(f"c.{name}" for name in CHUNK_COLUMNS)}, c.embedding_key, f.path, f.collection
-                FROM chunks c JOIN files f ON f.id = c.file_id
-                WHERE NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.model_id = ? AND e.key = c.embedding_key)
-                ORDER BY c.id LIMIT ?""",
-            (model_id, limit),
-        )
-        pending: dict[str, PendingText] = {}
-        for *columns, key, path, collection in rows:
-            chunk = chunk_from_row(columns)
-            text = composite_text(str(path), str(collection), chunk)
-            pending[str(key)] = PendingText(str(key), text, chunk.type is ChunkType.CODE)
-        return list(pending.values())
-
-    def store_vectors(self, model_id: int, keys: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Keep `vectors`, float32[n, dimension], for the texts `keys` (n of them)."""
-        rows = np.ascontiguousarray(vectors, dtype=np.float32)
-        with self._db:
-            for key, vector in zip(keys, rows, strict=True):
-                self._db.execute("INSERT INTO embeddings(model_id, key) VALUES (?, ?)", (model_id, key))
-                self._db.execute(
-                    f"INSERT INTO {vectors_table(model_id)}(rowid, embedding) VALUES (?, ?)",
-                    (self._db.last_insert_rowid(), vector.tobytes()),
-                )
-            self._raise_generation()
-
-    def _write_file(self, file: IndexedFile, now: str) -> None:
+    def _insert(self, file: IndexedFile, now: str) -> list[int]:
         record = file.record
-        self._db.execute("DELETE FROM files WHERE path = ?", (record.path,))
-        self._db.execute(
-            "INSERT INTO files(path, size, mtime_ns, content_hash, is_text, kind, collection, indexed_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        self.db.execute(
+            "INSERT INTO files(path, size, mtime_ns, content_hash, is_text, kind, collection, indexed_at, chunks,"
+            " imports) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                record.path, record.size, record.mtime_ns, record.content_hash,
-                int(file.is_text), file.kind, record.collection, now,
+                record.path, record.size, record.mtime_ns, key_blob(record.content_hash), int(file.is_text),
+                file.kind, record.collection, now, len(file.chunks), json.dumps(file.imports),
             ),
         )  # fmt: skip
-        file_id = self._db.last_insert_rowid()
+        file_id = self.db.last_insert_rowid()
         path_words = " ".join(split_words(record.path))
-        self._db.executemany(
-            f"""INSERT INTO chunks(file_id, {", ".join(CHUNK_COLUMNS)},
-                    content_hash, embedding_key, identifiers, path_words, symbol_words)
-                VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 6))})""",
-            [
-                (
-                    file_id,
-                    *chunk_to_row(chunk),
-                    chunk.content_hash,
-                    content_key(composite_text(record.path, record.collection, chunk)),
-                    " ".join(compound_parts(chunk.text)),
-                    path_words,
-                    " ".join(word for name in (*chunk.defines, chunk.title) for word in split_words(name)),
-                )
-                for chunk in file.chunks
-            ],
-        )
+        ids = []
+        for chunk in file.chunks:
+            embedding_key = content_key(composite_text(record.path, record.collection, chunk))
+            self.db.execute(
+                _INSERT_CHUNK,
+                (file_id, *chunk_to_row(chunk), key_blob(chunk.content_hash), key_blob(embedding_key)),
+            )
+            ids.append(self.db.last_insert_rowid())
+            symbol_words = " ".join(
+                word for name in (*chunk.defines, chunk.title) for word in split_words(name)
+            )
+            self.db.execute(
+                "INSERT INTO chunks_fts(rowid, text, identifiers, path_words, symbol_words) VALUES (?, ?, ?, ?, ?)",
+                (ids[-1], chunk.text, " ".join(compound_parts(chunk.text)), path_words, symbol_words),
+            )
+        return ids
 
-    def _get(self, key: str) -> int | None:
-        value = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
-        return None if value is None else int(value)
 
-    def _set(self, key: str, value: int) -> None:
-        self._db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)", (key, value))
+_INSERT_CHUNK = f"""INSERT INTO chunks(file_id, {", ".join(CHUNK_COLUMNS)}, content_hash, embedding_key)
+    VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 3))})"""
 
-    def _raise_generation(self) -> None:
-        self._db.execute(
-            "INSERT INTO meta(key, value) VALUES ('generation', 1)"
-            " ON CONFLICT(key) DO UPDATE SET value = value + 1"
-        )
+
+def _records(rows: apsw.Cursor) -> dict[str, FileRecord]:
+    return {
+        path: FileRecord(path, size, mtime_ns, key_text(content_hash), collection)
+        for path, size, mtime_ns, content_hash, collection in rows
+    }

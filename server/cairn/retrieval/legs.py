@@ -7,13 +7,12 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-import numpy as np
 from attrs import define, field
-from numpy.typing import NDArray
 
 from cairn.config import SearchSettings
 from cairn.errors import CairnError, QueryCancelledError
 from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, IndexReader
+from cairn.retrieval.meaning import ModelVector, QueryVector
 from cairn.retrieval.query import Query
 
 logger = logging.getLogger(__name__)
@@ -59,16 +58,17 @@ class Legs:
         )
         self._run("symbol", lambda index, _: index.defining(query.names, _MAX_SYMBOLS, self.only))
 
-    def by_meaning(self, vector: NDArray[np.float32], model: str) -> None:
-        """The nearest chunks to `vector`, float32[dimension], and the similarity of all that other legs found."""
+    def by_meaning(self, asked: QueryVector) -> None:
+        """The nearest chunks to the question, and the similarity of all that other legs found."""
         limit = self.settings.candidates
-        self._run(
-            "similarity", lambda index, _: index.nearest(vector, model, limit, self.only, self.cancelled)
-        )
+        self._run("similarity", lambda index, _: asked.nearest(index, limit, self.only, self.cancelled))
+        if isinstance(asked, ModelVector) and asked.static is not None:
+            # Found, but not compared: the two kinds of similarity have nothing in common.
+            self._run("static", lambda index, _: asked.without_vector(index, self.only, self.cancelled))
 
         def compare(index: IndexReader, pool: ChunkScores) -> Iterable[Hit]:
             unknown = [chunk for chunk, scores in pool.items() if "similarity" not in scores]
-            return [Hit(chunk, score) for chunk, score in index.similarities(unknown, vector, model).items()]
+            return [Hit(chunk, score) for chunk, score in asked.similarities(index, unknown).items()]
 
         self._run("compared", compare)
 

@@ -6,15 +6,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
 
 from cairn.chunking import Chunk, ChunkType
 from cairn.config import SearchSettings
-from cairn.embedding import Embedder
 from cairn.index.reader import ChunkFilter, IndexReader, StoredChunk
 from cairn.retrieval.legs import ChunkScores, Legs
+from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query
 from cairn.retrieval.signals import Candidate, Contribution, FileCandidate, score_files
 
@@ -53,29 +51,29 @@ class Retrieved:
 def retrieve(
     readers: Sequence[IndexReader],
     query: Query,
-    embedder: Embedder | None,
+    meaning: Meaning | None,
     settings: SearchSettings,
     *,
     limit: int,
     per_file: int = 1,
     only: ChunkFilter = EVERYTHING,
-    vector: NDArray[np.float32] | None = None,
+    vector: QueryVector | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Retrieved:
     """The best `limit` chunks of the indexes for `query`, at most `per_file` of a file before any other.
 
-    `vector` is the query's, float32[dimension], where the caller has it already. Raises QueryCancelledError
+    `vector` is the query's, where the caller has it already. Raises QueryCancelledError
     soon after `cancelled()` turns true, and a leg's error where no other leg found anything.
     """
     legs = Legs(readers, only, settings, cancelled)
     started = time.perf_counter()
     if query.alpha < 1:
         legs.by_words(query)
-    if embedder is not None and query.alpha > 0 and query.terms:
+    if meaning is not None and query.alpha > 0 and query.terms:
         began = time.perf_counter()
-        asked = embedder.embed_query(query.text) if vector is None else vector
+        asked = vector or meaning.vectors([query.text])[0]
         legs.timings["embed"] = (time.perf_counter() - began) * 1000
-        legs.by_meaning(asked, embedder.model.id)
+        legs.by_meaning(asked)
     if legs.problems and not any(legs.pools):
         raise legs.problems[0]
     ranked = _rank(query, _gather(readers, legs.pools), limit, per_file)

@@ -221,11 +221,12 @@ _BY_EXTENSION = _inverted(
         "java": "jav java",
         "javascript": "cjs es6 js jsm jsx mjs",
         "jinja2": "j2 jinja jinja2 njk",
-        "json": "avsc geojson ipynb json jsonl webmanifest",
+        "json": "avsc geojson json jsonl webmanifest",
         "json5": "json5",
         "jsonc": "code-workspace jsonc",
         "jsonnet": "jsonnet libsonnet",
         "julia": "jl",
+        "jupyter": "ipynb",
         "just": "just",
         "kdl": "kdl",
         "kotlin": "kt ktm kts",
@@ -316,6 +317,11 @@ _BY_EXTENSION |= _inverted(
         "wgsl": "wgsl",
     }
 )
+
+DETECTED_LANGUAGES = frozenset(
+    {"requirements", *_BY_NAME.values(), *_BY_EXTENSION.values(), *(language for _, language in _BY_PATTERN)}
+)
+"""Every language that a file can be found to be in."""
 
 # What people write after a fence that is neither a language's name nor an extension.
 _ALIASES = _inverted(

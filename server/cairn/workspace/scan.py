@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import operator
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,6 +12,8 @@ from pathlib import Path
 from attrs import field, frozen
 
 from cairn.workspace.rules import FileRules
+
+_name = operator.attrgetter("name")
 
 _SNIFFED_BYTES = 8_000
 """Git looks at as many bytes for a NUL to tell binary from text."""
@@ -47,6 +50,7 @@ def scan(
 
     Links are not followed, so a loop of links cannot trap the walk. Ends early once `stop()` is true.
     """
+    folder = os.fspath(root)  # joining text: Path's `/` took a third of the scan
     level = [below]
     while level:
         deeper: list[str] = []
@@ -54,13 +58,14 @@ def scan(
             if stop():
                 return
             try:
-                entries = sorted(os.scandir(root / directory), key=lambda entry: entry.name)
+                entries = sorted(os.scandir(f"{folder}/{directory}"), key=_name)
             except OSError as problem:
                 report.unreadable.append(f"{directory or '.'}: {problem.strerror or problem}")
                 continue
+            rules.listed(directory, {entry.name for entry in entries})
             for entry in entries:
                 path = f"{directory}/{entry.name}" if directory else entry.name
-                if not _is_unicode(entry.name):
+                if not entry.name.isascii() and not _is_unicode(entry.name):
                     report.unreadable.append(f"{path!r}: its name is not valid Unicode")
                     continue
                 try:

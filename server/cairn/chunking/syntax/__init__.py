@@ -29,6 +29,7 @@ _SYNTAXES = {
     "fortran": systems.FORTRAN,
     "go": systems.GO,
     "graphql": declarative.GRAPHQL,
+    "groovy": classes.GROOVY,
     "haskell": functional.HASKELL,
     "hcl": declarative.HCL,
     "java": classes.JAVA,

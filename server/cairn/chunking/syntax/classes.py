@@ -1,4 +1,4 @@
-"""Languages whose files hold classes and their members: Java, Kotlin, Scala, C#, PHP, Swift, Dart."""
+"""Languages whose files hold classes and their members: Java, Groovy, Kotlin, Scala, C#, PHP, Swift, Dart."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from cairn.chunking.syntax.rules import (
     Syntax,
     called,
     child_of_type,
+    constant_or_variable,
     named,
     named_by,
     named_with_kind,
@@ -46,6 +47,34 @@ JAVA = Syntax(
         "constant_declaration": _java_field,
     },
     wrappers=frozenset({"enum_body_declarations"}),
+)
+
+
+# --- Groovy ------------------------------------------------------------------------------------------
+
+
+def _groovy_function(node: Node) -> Found | None:
+    name = node.child_by_field_name("function")
+    if name is None:
+        return None
+    if name.type == "quoted_identifier":
+        # Only Spock's features have sentences for names.
+        return Found(text_of(name).strip("\"'"), "test", node)
+    return Found(text_of(name), "function", node)
+
+
+def _groovy_value(node: Node) -> Found | None:
+    name = text_of(node.child_by_field_name("name"))
+    return Found(name, constant_or_variable(name), node) if name else None
+
+
+GROOVY = Syntax(
+    {
+        "class_definition": named_with_kind({"interface": "interface"}, "class"),
+        "declaration": _groovy_value,
+        "function_declaration": _groovy_function,
+        "function_definition": _groovy_function,
+    }
 )
 
 

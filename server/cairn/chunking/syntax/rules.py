@@ -58,13 +58,6 @@ class Syntax:
     clauses: bool = False
     """Whether one function may be written as several definitions of the same name."""
 
-    def leads(self, node: Node, node_type: str) -> bool:
-        """Whether `node` belongs to the definition that follows it."""
-        if node_type in COMMENTS or node_type in self.leading:
-            return True
-        test = self.leading_if.get(node_type)
-        return test is not None and test(node)
-
 
 def text_of(node: Node | None) -> str:
     """The text of a node, "" for none."""

@@ -1,0 +1,1 @@
+"""The rows of the index engine's benchmark, and what they share: the daemon, the working copy, the figures."""

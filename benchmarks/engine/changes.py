@@ -1,0 +1,152 @@
+"""Rows about changes: one file saved until it is found, and a branch switched and back."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from engine.daemon import Daemon, all_files_indexed, all_static, settled
+from engine.figures import NOT_AVAILABLE, Figures, Options, medians, milliseconds
+from engine.index_file import IndexFile, UnavailableError, opened
+from engine.place import Place, git, place_for
+from engine.wording import addition, sentence, text_files, vocabulary
+
+_SAVE_SECONDS = 0.150
+_SWITCH_SECONDS = 3.0
+_SWITCHED_FILES = 500
+_BRANCH = "benchmark-other"
+_LOST_SECONDS = 30.0
+_PATIENCE = 3 * 3600.0
+
+
+def save(options: Options) -> Figures:
+    """From the moment a file is written until a search has the new text; announced by didSave, and not at all."""
+    figures: Figures = {}
+    with place_for(options.corpus, options.data) as place:
+        for announced in (True, False):
+            way = "didSave" if announced else "watcher"
+            settings = options.settings(embedding=False, watch=not announced)
+            with Daemon(place.tree, place.data, settings) as daemon:
+                status = daemon.until(all_files_indexed, _PATIENCE, every=0.5)
+                if "staticEmbedded" in status and options.embedding:
+                    status = daemon.until(all_static, _PATIENCE, every=0.5)
+                    daemon.pause(True)
+                else:
+                    daemon.until(settled, _PATIENCE, every=0.5)
+                figures["chunks"] = status["chunks"]
+                for leg, alpha in (("keyword", 0), ("static", 1)):
+                    if leg == "static" and not status.get("staticEmbedded"):
+                        figures[f"{way}_{leg}_ms"] = NOT_AVAILABLE
+                        continue
+                    figures[f"{way}_{leg}_ms"] = _saves(daemon, place, options, announced, alpha)
+            place.restore()
+    measured = [value for value in figures.values() if isinstance(value, dict)]
+    limit = _SAVE_SECONDS * 1000
+    met = all(value["lost"] == 0 and value["p95"] < limit for value in measured)
+    return {**figures, "met": met if len(measured) == 4 or not met else None}
+
+
+def _saves(daemon: Daemon, place: Place, options: Options, announced: bool, alpha: int) -> Figures:
+    chance = random.Random(f"{options.seed} {announced} {alpha}")
+    words, files = vocabulary(place.tree, chance), text_files(place.tree)
+    took, lost = [], 0
+    for number in range(-2, options.count or 40):  # the first two warm up
+        path = chance.choice(files)
+        token = f"saved{chance.randrange(10**9)}"
+        about = sentence(words, chance)
+        place.append(path, addition(path, token, about))
+        began = time.perf_counter()
+        if announced:
+            daemon.saved(path)
+        query = about if alpha else token
+        while not _found(daemon.search(query, alpha=alpha, context=0), place, path, token):
+            time.sleep(0.002)
+            if time.perf_counter() - began > _LOST_SECONDS:
+                lost += 1
+                break
+        else:
+            if number >= 0:
+                took.append(time.perf_counter() - began)
+        time.sleep(chance.uniform(0.3, 0.9))  # into any moment of whatever beats in the daemon
+    return {**milliseconds(took), "lost": lost}
+
+
+def _found(answer: dict[str, Any], place: Place, path: Path, token: str) -> bool:
+    wanted = path.relative_to(place.tree).as_posix()
+    return any(result["path"] == wanted and token in result["snippet"] for result in answer["results"])
+
+
+def switch(options: Options) -> Figures:
+    """From the start of `git checkout` until the index has all files of the branch, there and back."""
+    with place_for(options.corpus, options.data) as place:
+        settings = options.settings(embedding=True)
+        with Daemon(place.tree, place.data, settings) as daemon:
+            daemon.until(settled, _PATIENCE, every=1.0)
+        with opened(place.data) as index:
+            paths = index.text_paths()
+            chance = random.Random(options.seed)
+            eligible = [path for path in paths if not path.endswith(".json")]
+            changed = chance.sample(eligible, min(_SWITCHED_FILES, len(eligible)))
+            home, other = _repository(place, changed, chance)
+            runs = []
+            with Daemon(place.tree, place.data, settings) as daemon:
+                daemon.until(settled, _PATIENCE, every=0.5)
+                for _ in range(options.runs or 3):
+                    there, _ = _checkout(daemon, index, place, _BRANCH, other)
+                    back, embedded = _checkout(daemon, index, place, "main", home)
+                    runs.append({"there_s": there, "back_s": back, "embedded_on_the_way_back": embedded})
+    worst = max(max(run["there_s"], run["back_s"]) for run in runs)
+    again = max(run["embedded_on_the_way_back"] for run in runs)
+    return {
+        **medians(runs),
+        "files": len(changed),
+        "worst_s": worst,
+        "met": worst < _SWITCH_SECONDS and not again,
+    }
+
+
+def _repository(
+    place: Place, changed: list[str], chance: random.Random
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Make the tree a repository with a second branch; sizes of the changed files on both."""
+    home = {path: (place.tree / path).stat().st_size for path in changed}
+    if not (place.tree / ".git").exists():
+        git(place.tree, "init", "--quiet", "--initial-branch=main")
+        # Whatever the tree's own attributes say, files keep their bytes.
+        (place.tree / ".git" / "info" / "attributes").write_text("* -text\n", encoding="utf-8")
+        git(place.tree, "add", "--force", "--all")
+        git(place.tree, "commit", "--quiet", "--message=as it was")
+    words = vocabulary(place.tree, chance)
+    elsewhere = place.tree.parent / "other-branch"
+    # In a tree of its own, so that the first one keeps its times.
+    git(place.tree, "worktree", "add", "--quiet", "-B", _BRANCH, str(elsewhere), "main")
+    for number, path in enumerate(changed):
+        with (elsewhere / path).open("a", encoding="utf-8", newline="") as file:
+            file.write(addition(Path(path), f"switched_{number}", sentence(words, chance)))
+    git(elsewhere, "commit", "--quiet", "--all", "--message=changed")
+    other = {path: (elsewhere / path).stat().st_size for path in changed}
+    git(place.tree, "worktree", "remove", "--force", str(elsewhere))
+    return home, other
+
+
+def _checkout(
+    daemon: Daemon, index: IndexFile, place: Place, branch: str, sizes: dict[str, int]
+) -> tuple[float, int]:
+    """Seconds until the index has the files, and the texts that were embedded in all that follows."""
+    embedded = index.embedded_keys()
+    began = time.perf_counter()
+    running = subprocess.Popen(["git", "-C", str(place.tree), "checkout", "--quiet", branch])
+    while index.count_current(sizes) < len(sizes):
+        if time.perf_counter() - began > _LOST_SECONDS * 10:
+            raise UnavailableError(
+                f"{len(sizes) - index.count_current(sizes)} files never came into the index"
+            )
+        time.sleep(0.01)
+    took = time.perf_counter() - began
+    if running.wait():
+        raise UnavailableError(f"git could not check out {branch}")
+    daemon.until(settled, _PATIENCE, every=0.5)
+    return round(took, 3), len(index.embedded_keys() - embedded)

@@ -1,0 +1,194 @@
+"""Looks into the index file from outside the daemon, where asking it would disturb what is measured.
+
+This is the one place of the benchmark that knows the tables; what they no longer hold raises UnavailableError.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import sqlite_vec
+from attrs import frozen
+
+NAME = "index.db"
+
+
+class UnavailableError(Exception):
+    """The index has no such thing (yet)."""
+
+
+def index_path(data: Path) -> Path:
+    """The one index file in a data folder. Raises UnavailableError where there is none."""
+    found = sorted(data.glob(f"workspaces/*/{NAME}"))
+    if len(found) != 1:
+        raise UnavailableError(f"{data} holds {len(found)} indexes")
+    return found[0]
+
+
+def damaged(data: Path) -> list[str]:
+    """Index files that the daemon set aside as damaged."""
+    return [path.name for path in data.glob("workspaces/*/*damaged*")]
+
+
+class IndexFile:
+    """A reading connection to the index."""
+
+    def __init__(self, path: Path, write: bool = False) -> None:
+        flags = apsw.SQLITE_OPEN_READWRITE if write else apsw.SQLITE_OPEN_READONLY
+        self.db = apsw.Connection(str(path), flags=flags)
+        self.db.set_busy_timeout(5_000)
+        self.db.enable_load_extension(True)
+        self.db.load_extension(sqlite_vec.loadable_path())
+
+    def close(self) -> None:
+        self.db.close()
+
+    def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """All rows. Raises UnavailableError where the tables are others."""
+        try:
+            return list(self.db.execute(sql, values))
+        except apsw.SQLError as problem:
+            raise UnavailableError(str(problem)) from problem
+
+    def value(self, sql: str, values: tuple[Any, ...] = ()) -> Any:
+        """The first column of the only row."""
+        return self.rows(sql, values)[0][0]
+
+    def text_paths(self) -> list[str]:
+        """Paths of the indexed text files, sorted."""
+        return [str(row[0]) for row in self.rows("SELECT path FROM files WHERE is_text ORDER BY path")]
+
+    def count_current(self, sizes: dict[str, int]) -> int:
+        """How many of these files the index has in these sizes; 500 took 1 ms."""
+        sql = "SELECT count(*) FROM json_each(?) e JOIN files f ON f.path = e.key AND f.size = e.value"
+        return int(self.value(sql, (json.dumps(sizes),)))
+
+    def last_embedded(self) -> int:
+        """Rises by one with each text that is given a vector by the transformer."""
+        return int(self.value("SELECT coalesce(max(id), 0) FROM embeddings"))
+
+    def embedded_keys(self) -> set[str]:
+        """Keys of the texts that have a vector of the transformer, whether or not a chunk has them now."""
+        return {str(row[0]) for row in self.rows("SELECT key FROM embeddings")}
+
+    def embedded_chunks(self, after: int, until: int) -> Iterator[tuple[Any, ...]]:
+        """Texts that were embedded in that stretch: path, collection, and the columns of a chunk."""
+        from cairn.index.rows import CHUNK_COLUMNS
+
+        columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
+        yield from self.rows(
+            f"SELECT f.path, f.collection, {columns} FROM embeddings e"
+            " CROSS JOIN chunks c ON c.embedding_key = e.key CROSS JOIN files f ON f.id = c.file_id"
+            " WHERE e.id > ? AND e.id <= ? GROUP BY e.id",
+            (after, until),
+        )
+
+    def tables(self, using: str = "") -> list[str]:
+        """Names of the tables, or of the virtual ones that use the module `using`."""
+        rows = self.rows(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL ORDER BY name"
+        )
+        wanted = re.compile(rf"USING\s+{using}\b" if using else "", re.IGNORECASE)
+        return [str(name) for name, sql in rows if wanted.search(sql)]
+
+    def pages(self) -> dict[str, int]:
+        """Bytes of the file by table or index, free pages included."""
+        used = {
+            str(name): int(size)
+            for name, size in self.rows("SELECT name, sum(pgsize) FROM dbstat GROUP BY name")
+        }
+        free = int(self.value("PRAGMA freelist_count")) * int(self.value("PRAGMA page_size"))
+        return {**used, "(free)": free}
+
+    def faults(self) -> list[str]:
+        """What SQLite's, FTS5's and the foreign keys' own checks find; the connection must be a writing one."""
+        found = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
+        found += [f"foreign key: {row}" for row in self.rows("PRAGMA foreign_key_check")]
+        for table in self.tables(using="fts5"):
+            try:
+                # 1: compare with the content table too.
+                self.db.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
+            except apsw.CorruptError as problem:
+                found.append(f"{table}: {problem}")
+        return found
+
+
+@contextmanager
+def opened(data: Path) -> Iterator[IndexFile]:
+    """The index of a data folder, to read."""
+    index = IndexFile(index_path(data))
+    try:
+        yield index
+    finally:
+        index.close()
+
+
+@contextmanager
+def copied(data: Path) -> Iterator[IndexFile]:
+    """A copy of a dead daemon's index as it left it, log included, to write to."""
+    with tempfile.TemporaryDirectory(prefix="cairn-check-") as temporary:
+        path = index_path(data)
+        for file in (path, Path(f"{path}-wal")):
+            if file.exists():
+                shutil.copyfile(file, Path(temporary) / file.name)
+        index = IndexFile(Path(temporary) / path.name, write=True)
+        try:
+            yield index
+        finally:
+            index.close()
+
+
+@frozen
+class Contents:
+    """An index as sets that are equal for equal trees, whatever way led there."""
+
+    sets: dict[str, frozenset[tuple[Any, ...]]]
+    repeated: dict[str, int]
+    """Rows beyond the first of each kind."""
+    counts: dict[str, int]
+
+    @classmethod
+    def read(cls, index: IndexFile) -> Contents:
+        """Everything of an index; vectors are checked by `vectorless`."""
+        sets, repeated, counts = {}, {}, {}
+        for name, sql in _CONTENTS.items():
+            rows = index.rows(sql)
+            sets[name], repeated[name] = frozenset(rows), len(rows) - len(set(rows))
+            counts[name] = len(rows)
+        for table in index.tables(using="fts5"):
+            counts[f"rows of {table}"] = index.value(f"SELECT count(*) FROM {table}_docsize")
+        return cls(sets, repeated, counts)
+
+
+_CONTENTS = {
+    "files": "SELECT path, size, content_hash, is_text, kind, collection FROM files",
+    "chunks": "SELECT f.path, c.position, c.start_line, c.end_line, c.content_hash, c.embedding_key, c.text"
+    " FROM chunks c JOIN files f ON f.id = c.file_id",
+    "definitions": "SELECT f.path, c.position, d.name"
+    " FROM definitions d JOIN chunks c ON c.id = d.chunk_id JOIN files f ON f.id = c.file_id",
+}
+
+
+def vectorless(index: IndexFile) -> int:
+    """Chunks of the index whose text has no vector of the transformer."""
+    return int(
+        index.value(
+            "SELECT count(*) FROM chunks c WHERE NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.key = c.embedding_key)"
+        )
+    )
+
+
+def unkeyed_vectors(index: IndexFile) -> int:
+    """Difference between the vectors stored and the texts that are said to have one."""
+    stored: Iterable[int] = (
+        index.value(f"SELECT count(*) FROM {table}") for table in index.tables(using="vec0")
+    )
+    return abs(sum(stored) - int(index.value("SELECT count(*) FROM embeddings")))

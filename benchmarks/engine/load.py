@@ -1,0 +1,173 @@
+"""Rows about searches while the index is written: in the same process, and in another one."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from engine.daemon import Daemon, settled
+from engine.figures import Figures, Options, milliseconds, percentile
+from engine.place import Place, place_for
+from engine.wording import questions, text_files
+
+_TIMES_IDLE = 2.0
+_BLOCKED_SECONDS = 0.050
+_PATIENCE = 3 * 3600.0
+_AT_WORK_SECONDS = 0.05
+"""The indexing daemon works for so long between two searches; while it is stopped, the other one answers."""
+_COPIED_FILES = 400
+_COPIES = "copied"
+
+
+def latency(options: Options) -> Figures:
+    """Search times of a daemon that indexes, over those of an idle one on a copy of the same complete index.
+
+    The same questions are asked of both by turns; the indexing one is stopped while the idle one answers, so that
+    idle means an idle machine. First while every file is read anew, then while copied files are embedded.
+    """
+    settings = options.settings(embedding=True)
+    with place_for(options.corpus, options.data) as place:
+        with Daemon(place.tree, place.data, settings) as daemon:
+            daemon.until(settled, _PATIENCE, every=1.0)
+        copy = place.other_data("data-idle", copied=True)
+        count = options.count or 200
+        asked = questions(place.tree, 2 * count + 20, random.Random(options.seed))
+        idle_settings = options.settings(embedding=True, watch=False)
+        with (
+            Daemon(place.tree, place.data, settings) as busy,
+            Daemon(place.tree, copy, idle_settings) as idle,
+        ):
+            for daemon in (busy, idle):
+                daemon.until(settled, _PATIENCE, every=0.2)
+                for question in asked[2 * count :]:
+                    daemon.search(question)
+            reading = _by_turns(busy, idle, asked[:count], lambda: busy.request("cairn/reindex", {}))
+            busy.until(settled, _PATIENCE, every=0.2)
+            vectors = _by_turns(busy, idle, asked[count : 2 * count], lambda: _new_texts(place, options))
+            busy.kill()  # it has the copied files still to embed
+    met = max(reading["ratio_p95"], vectors["ratio_p95"]) < _TIMES_IDLE
+    return {"reading_files": reading, "making_vectors": vectors, "met": met}
+
+
+def _by_turns(busy: Daemon, idle: Daemon, asked: list[str], give_work: Callable[[], object]) -> Figures:
+    working, resting = [], []
+    give_work()
+    for question in asked:
+        while True:
+            time.sleep(_AT_WORK_SECONDS)
+            seconds, complete = _ask(busy, question)
+            if not complete:
+                break
+            if settled(busy.status()):
+                give_work()  # what it had to do ended; this answer does not count
+        working.append(seconds)
+        busy.process.suspend()
+        resting.append(_ask(idle, question)[0])
+        busy.process.resume()
+    ratio = percentile(working, 95) / percentile(resting, 95)
+    return {
+        "idle_ms": milliseconds(resting),
+        "busy_ms": milliseconds(working),
+        "ratio_p50": round(statistics.median(working) / statistics.median(resting), 2),
+        "ratio_p95": round(ratio, 2),
+    }
+
+
+def _ask(daemon: Daemon, question: str) -> tuple[float, bool]:
+    """Seconds to the answer, and whether the index was complete."""
+    began = time.perf_counter()
+    answer = daemon.search(question)
+    return time.perf_counter() - began, bool(answer["index"]["complete"])
+
+
+def _new_texts(place: Place, options: Options) -> None:
+    """Copy files of the tree to where their paths, and so what is embedded of them, are new."""
+    chance = random.Random(time.perf_counter())
+    files = [path for path in text_files(place.tree) if not _is_copy(place, path)]
+    for number, path in enumerate(chance.sample(files, min(_COPIED_FILES, len(files)))):
+        folder = place.tree / f"{_COPIES}{chance.randrange(10**6)}"
+        place.write(folder / f"part{number}{path.suffix}", path.read_bytes())
+
+
+def _is_copy(place: Place, path: Path) -> bool:
+    return path.relative_to(place.tree).parts[0].startswith(_COPIES)
+
+
+def readers(options: Options) -> Figures:
+    """Keyword searches of a second daemon on the folder while the first one writes, each against its usual time.
+
+    Usual is the mean of the same search before and after. Beside a process that only burns CPU, the same is done
+    as a control: what is longer there is for want of a core, not because of a write.
+    """
+    settings = options.settings(embedding=False)
+    with (
+        place_for(options.corpus, options.data) as place,
+        Daemon(place.tree, place.data, settings) as writer,
+        Daemon(place.tree, place.data, settings) as reader,
+    ):
+        writer.until(settled, _PATIENCE, every=0.5)
+        asked = questions(place.tree, options.count or 300, random.Random(options.seed))
+        _times(reader, asked[:20])
+        before = _timed_anew(place, writer, reader, asked)
+        with _burning():
+            control = _timed_anew(place, writer, reader, asked)
+        writing = _times(reader, asked, lambda: _keep_writing(writer))
+        writer.until(settled, _PATIENCE, every=0.2)
+        after = _timed_anew(place, writer, reader, asked)
+    usual = [(one + other) / 2 for one, other in zip(before, after, strict=True)]
+    longer = [value - mean for value, mean in zip(writing, usual, strict=True)]
+    beside = [value - mean for value, mean in zip(control, usual, strict=True)]
+    return {
+        "usual_ms": milliseconds(usual),
+        "while_writing_ms": milliseconds(writing),
+        "longer_by_ms": milliseconds(longer),
+        "longer_by_ms_beside_a_burner": milliseconds(beside),
+        "met": max(longer) < _BLOCKED_SECONDS,
+    }
+
+
+def _times(reader: Daemon, asked: list[str], before_each: Callable[[], object] = lambda: None) -> list[float]:
+    taken = []
+    for question in asked:
+        before_each()
+        began = time.perf_counter()
+        reader.search(question, alpha=0)
+        taken.append(time.perf_counter() - began)
+    return taken
+
+
+def _timed_anew(place: Place, writer: Daemon, reader: Daemon, asked: list[str]) -> list[float]:
+    """The same questions over an index of another generation, so that no answer is remembered."""
+    generation = reader.search(asked[0], alpha=0)["index"]["generation"]
+    note = place.tree / "benchmark-note.txt"
+    place.write(note, f"{time.perf_counter()}\n".encode())
+    writer.saved(note)
+    while reader.search(asked[0], alpha=0)["index"]["generation"] == generation:
+        time.sleep(0.05)
+    time.sleep(1)
+    return _times(reader, asked)
+
+
+def _keep_writing(writer: Daemon) -> None:
+    """See that every file is being written anew while the next question is asked."""
+    if settled(writer.status()):
+        writer.request("cairn/reindex", {})
+        time.sleep(1)  # past the comparison of the folder, into the writing
+
+
+@contextmanager
+def _burning() -> Iterator[None]:
+    burner = psutil.Popen([sys.executable, "-c", "while True: pass"], stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        burner.kill()
+        burner.wait()

@@ -1,0 +1,115 @@
+"""Where a row works: a copy of the corpus, which it may change, and a data folder of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import field, frozen
+
+from cairn.paths import data_dir
+
+_SHARED = ("models", "grammars")
+"""Unpacked once a machine, not once a workspace."""
+
+
+@frozen
+class Place:
+    """A tree and the data folder of the daemons that index it."""
+
+    tree: Path
+    data: Path
+    _originals: dict[Path, tuple[bytes, int] | None] = field(factory=dict)
+    """What changed files were before, with their times in ns; None for those that were not there."""
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Write a file of the tree; `restore` undoes it."""
+        self._remember(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    def append(self, path: Path, text: str) -> None:
+        """Add to a file of the tree; `restore` undoes it."""
+        self.write(path, path.read_bytes() + text.encode())
+
+    def remove(self, path: Path) -> None:
+        """Remove a file of the tree; `restore` undoes it."""
+        self._remember(path)
+        path.unlink()
+
+    def changed(self) -> list[Path]:
+        """The files written or removed since the last `restore`, in the order of their first change."""
+        return list(self._originals)
+
+    def restore(self) -> None:
+        """Make the tree as it was, times included."""
+        for path, original in self._originals.items():
+            if original is None:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_bytes(original[0])
+                os.utime(path, ns=(original[1], original[1]))
+        self._originals.clear()
+
+    def _remember(self, path: Path) -> None:
+        if path not in self._originals:
+            there = path.exists()
+            self._originals[path] = (path.read_bytes(), path.stat().st_mtime_ns) if there else None
+
+    def other_data(self, name: str, copied: bool = False) -> Path:
+        """A further data folder beside the first, empty or a copy of it; it goes with the place."""
+        folder = self.data.with_name(name)
+        shutil.rmtree(folder, ignore_errors=True)
+        if copied:
+            shutil.copytree(self.data, folder, symlinks=True)
+        else:
+            make_data_folder(folder)
+        return folder
+
+
+@contextmanager
+def place_for(corpus: Path, kept: Path | None, fresh: bool = False) -> Iterator[Place]:
+    """A place with a copy of `corpus`: in `kept`, where a later run finds tree and index again, or nowhere.
+
+    With `fresh` the index starts empty even there.
+    """
+    with tempfile.TemporaryDirectory(prefix="cairn-benchmark-") as temporary:
+        home = (kept / corpus.name if kept else Path(temporary)).resolve()
+        place = Place(home / "tree" / corpus.name, home / "data")
+        if not place.tree.exists():
+            unfinished = home / "unfinished"
+            shutil.rmtree(unfinished, ignore_errors=True)
+            shutil.copytree(corpus, unfinished, symlinks=True)
+            place.tree.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.rename(place.tree)
+        if fresh or not place.data.exists():
+            shutil.rmtree(place.data, ignore_errors=True)
+            make_data_folder(place.data)
+        try:
+            yield place
+        finally:
+            place.restore()
+
+
+def make_data_folder(folder: Path) -> None:
+    """An empty data folder that shares the installed model and the unpacked grammars."""
+    folder.mkdir(parents=True)
+    for name in _SHARED:
+        real = data_dir().resolve() / name
+        real.mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(real, target_is_directory=True)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git printed; raises CalledProcessError."""
+    settings = ("user.name=benchmark", "user.email=benchmark@localhost", "gc.auto=0", "core.autocrlf=false")
+    options = [part for setting in settings for part in ("-c", setting)]
+    done = subprocess.run(
+        ["git", *options, "-C", str(folder), *arguments], check=True, capture_output=True, text=True
+    )
+    return done.stdout

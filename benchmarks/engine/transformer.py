@@ -1,0 +1,121 @@
+"""Row: the pass that makes the transformer's vectors, against a bare onnxruntime loop over the same texts.
+
+Daemon and loop take turns of some seconds, each stopped while the other runs, so that what else the machine does
+falls on both.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+from attrs import frozen
+
+from engine.daemon import Daemon, all_files_indexed
+from engine.figures import Figures, Options
+from engine.index_file import IndexFile, opened
+from engine.place import place_for
+
+_SHARE = 0.9
+_TURNS = 8
+_TURN_SECONDS = 12.0
+_PATIENCE = 900.0
+_BARE_LOOP = Path(__file__).with_name("bare_loop.py")
+
+
+@frozen
+class Turn:
+    """What one of the two did in its turn."""
+
+    texts: int
+    seconds: float
+    cpu: float
+
+
+def transformer(options: Options) -> Figures:
+    """Texts per second of both, and the median over the turns of the daemon's share."""
+    with (
+        place_for(options.corpus, options.data, fresh=True) as place,
+        Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon,
+        BareLoop() as loop,
+    ):
+        daemon.until(all_files_indexed, _PATIENCE, every=0.5)
+        pairs: list[tuple[Turn, Turn]] = []
+        with opened(place.data) as index:
+            _next_commit(index)  # the model is loaded now
+            for _ in range(options.runs or _TURNS):
+                after, until, turn = _daemon_turn(daemon, index)
+                daemon.process.suspend()
+                pairs.append((turn, loop.turn(list(index.embedded_chunks(after, until)))))
+                daemon.process.resume()
+        daemon.kill()
+    by_time = [mine.texts / mine.seconds / (bare.texts / bare.seconds) for mine, bare in pairs]
+    by_cpu = [mine.texts / mine.cpu / (bare.texts / bare.cpu) for mine, bare in pairs]
+    ratio = statistics.median(by_time)
+    return {
+        "ratio": round(ratio, 3),
+        "ratio_by_cpu_time": round(statistics.median(by_cpu), 3),
+        "texts_per_s": round(statistics.median(mine.texts / mine.seconds for mine, _ in pairs), 1),
+        "bare_texts_per_s": round(statistics.median(bare.texts / bare.seconds for _, bare in pairs), 1),
+        "texts": sum(mine.texts for mine, _ in pairs),
+        "turns": [round(value, 3) for value in by_time],
+        "met": ratio >= _SHARE,
+    }
+
+
+def _daemon_turn(daemon: Daemon, index: IndexFile) -> tuple[int, int, Turn]:
+    """From one commit of vectors to the first after the turn's length; the embeddings' ids before and after."""
+    after, began = _next_commit(index)
+    cpu = daemon.cpu()
+    until, ended = after, began
+    while ended - began < _TURN_SECONDS:
+        until, ended = _next_commit(index)
+    return after, until, Turn(until - after, ended - began, daemon.cpu() - cpu)
+
+
+def _next_commit(index: IndexFile) -> tuple[int, float]:
+    """Wait until more vectors are there: the last one's id, and when."""
+    before = index.last_embedded()
+    deadline = time.perf_counter() + _PATIENCE
+    while (last := index.last_embedded()) == before:
+        if time.perf_counter() > deadline:
+            raise TimeoutError("no vectors are being made")
+        time.sleep(0.003)
+    return last, time.perf_counter()
+
+
+class BareLoop:
+    """A process of its own that knows nothing but onnxruntime, the tokenizer and the caps."""
+
+    def __enter__(self) -> BareLoop:
+        self._process = psutil.Popen(
+            [sys.executable, str(_BARE_LOOP)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._process.stdout.readline()  # it has loaded the model
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.stdin.close()
+        self._process.wait(60)
+
+    def turn(self, chunks: list[tuple[object, ...]]) -> Turn:
+        """Embed these chunks' texts (path, collection and the columns of a chunk, each)."""
+        from cairn.chunking import ChunkType, composite_text
+        from cairn.config import EmbeddingSettings
+        from cairn.index.rows import chunk_from_row
+
+        settings = EmbeddingSettings()
+        texts = []
+        for path, collection, *columns in chunks:
+            chunk = chunk_from_row(columns)
+            cap = settings.code_tokens if chunk.type is ChunkType.CODE else settings.text_tokens
+            texts.append((cap, composite_text(str(path), str(collection), chunk)))
+        self._process.stdin.write(json.dumps(texts) + "\n")
+        self._process.stdin.flush()
+        seconds, cpu = json.loads(self._process.stdout.readline())
+        return Turn(len(texts), seconds, cpu)

@@ -1,0 +1,192 @@
+"""Jupyter notebooks as chunks: each cell on its own, cited by the lines of the file that hold its source.
+
+Outputs, attachments and embedded images never become text: they are what a cell made, and mostly base64.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+
+from cairn.chunking.classify import fence_type
+from cairn.chunking.code import code_chunks
+from cairn.chunking.elements import Element, Heading
+from cairn.chunking.json_places import Value, items, members, read_json
+from cairn.chunking.lines import Lines
+from cairn.chunking.markdown import markdown_elements, plain_title
+from cairn.chunking.model import Chunk
+from cairn.chunking.plain import plain_chunks
+from cairn.chunking.sections import HeadingPath, section_chunks
+from cairn.workspace.languages import detect_language, language_of_fence
+
+# What most notebooks are written in, for those that do not say it.
+_DEFAULT_LANGUAGE = "python"
+# The first line of a cell in another language: `%%bash`, `%%javascript --isolated`.
+_CELL_MAGIC = re.compile(
+    r"%%(bash|sh|script\s+bash|cmd|html|javascript|js|latex|markdown|perl|r|ruby|sql|svg)\b", re.I
+)
+# IPython's own commands between lines of Python: `%timeit f()`, `!pip install x`. To the grammar they are errors.
+_COMMAND = re.compile(r"^[ \t]*(?:%{1,2}[A-Za-z]|!).*$", re.MULTILINE)
+# Data in the text itself, mostly an image pasted into a paragraph. Shorter runs are tokens people write about.
+_EMBEDDED_DATA = re.compile(r"(;base64,)[A-Za-z0-9+/=]{100,}")
+
+
+@frozen
+class _Cell:
+    kind: str
+    """`code`, `markdown`, `raw`, or `heading` (nbformat 3)."""
+    source: str
+    first: int
+    """Line of the file that its source starts on."""
+    last: int
+    """Line of the file that its source ends on."""
+    is_by_lines: bool
+    """Whether line i of the source stands alone on line `first` + i of the file, as nbformat writes it."""
+    language: str = ""
+    """What the cell itself says that it is written in."""
+    level: int = 1
+    """Of a heading."""
+
+
+def notebook_chunks(path: str, lines: Lines) -> list[Chunk] | None:
+    """The chunks of a notebook's cells, in order; None if the text is not a notebook.
+
+    A chunk's text is decoded source, whole lines of one cell, the last one ended too. Where the file holds each of
+    them on a line of its own, the chunk cites exactly those; otherwise every chunk of the cell cites all lines of
+    the cell's source, which may be fewer than the lines of its text.
+    """
+    text = lines.text(0, len(lines))
+    try:
+        notebook = read_json(text)
+        top = members(text, notebook)
+        if "cells" not in top and "worksheets" not in top and "nbformat" not in top:
+            return None
+        cells = list(_cells(text, top, lines))
+    except (ValueError, RecursionError):
+        return None
+    language = _kernel_language(notebook.content)
+    headings = HeadingPath()
+    chunks: list[Chunk] = []
+    for cell in cells:
+        for chunk in _cell_chunks(path, cell, language, headings):
+            chunks.append(_placed(chunk, cell, len(chunks)))
+    return chunks
+
+
+# --- reading -----------------------------------------------------------------------------------------
+
+
+def _cells(text: str, top: Mapping[str, Value], lines: Lines) -> Iterator[_Cell]:
+    places = list(items(text, top["cells"])) if "cells" in top else []
+    for sheet in items(text, top["worksheets"]) if "worksheets" in top else ():
+        # nbformat 3 and older.
+        inside = members(text, sheet).get("cells")
+        places.extend(items(text, inside) if inside is not None else ())
+    for place in places:
+        parts = members(text, place)
+        source = parts.get("source") or parts.get("input")
+        if source is None:
+            continue
+        pieces = list(items(text, source)) or [source]
+        if not all(isinstance(piece.content, str) for piece in pieces):
+            continue
+        decoded = "".join(piece.content for piece in pieces)
+        if not decoded.strip():
+            continue
+        first, last = lines.line_at(pieces[0].start), lines.line_at(pieces[-1].end)
+        rows = [(lines.line_at(piece.start), lines.line_at(piece.end)) for piece in pieces]
+        decoded = _EMBEDDED_DATA.sub(r"\1…", decoded)
+        ended = decoded if decoded[-1] in "\r\n" else decoded + "\n"
+        is_by_lines = rows == [(first + index, first + index) for index in range(len(Lines(ended)))]
+        cell: dict[str, Any] = place.content
+        level = cell.get("level")
+        yield _Cell(
+            kind=str(cell.get("cell_type")),
+            source=ended,
+            first=first,
+            last=last,
+            is_by_lines=is_by_lines,
+            language=_cell_language(cell),
+            level=level if isinstance(level, int) and 1 <= level <= 6 else 1,
+        )
+
+
+def _cell_language(cell: Mapping[str, Any]) -> str:
+    """The language that a cell names: as VS Code, .NET Interactive or nbformat 3 write it; "" for none."""
+    return _first_language(
+        _at(cell, "metadata", "vscode", "languageId"),
+        _at(cell, "metadata", "dotnet_interactive", "language"),
+        _at(cell, "language"),
+    )
+
+
+def _kernel_language(notebook: Mapping[str, Any]) -> str:
+    extension = _at(notebook, "metadata", "language_info", "file_extension")
+    return (
+        (detect_language(f"cell{extension}") if extension.startswith(".") else "")
+        or _first_language(
+            _at(notebook, "metadata", "language_info", "name"),
+            _at(notebook, "metadata", "kernelspec", "language"),
+            _at(notebook, "metadata", "kernelspec", "name"),
+        )
+        or _DEFAULT_LANGUAGE
+    )
+
+
+def _first_language(*names: str) -> str:
+    """The language that the first name with letters is for; the versions of kernels (`c++17`) do not count."""
+    return next(filter(None, (language_of_fence(name.rstrip("0123456789.")) for name in names)), "")
+
+
+def _at(content: Any, *keys: str) -> str:
+    for key in keys:
+        content = content.get(key) if isinstance(content, dict) else None
+    return content if isinstance(content, str) else ""
+
+
+# --- cutting -----------------------------------------------------------------------------------------
+
+
+def _cell_chunks(path: str, cell: _Cell, language: str, headings: HeadingPath) -> Iterable[Chunk]:
+    """The chunks of one cell, with lines that count from its first."""
+    source = Lines(cell.source)
+    magic = _CELL_MAGIC.match(cell.source)
+    if magic is not None:
+        language = language_of_fence(magic.group(1).split()[-1])
+    elif cell.language:
+        language = cell.language
+    if cell.kind != "code" or language == "markdown":
+        elements: list[Element] = list(markdown_elements(source))
+        if cell.kind == "heading":
+            elements = [Heading(0, len(source), cell.level, plain_title(cell.source.strip()))]
+        yield from section_chunks(path, "markdown", source, elements, headings)
+        return
+    for chunk in _code(path, language, source):
+        places = (*headings.path, chunk.header_path)
+        yield evolve(
+            chunk,
+            text=source.text(chunk.start_line, chunk.end_line),
+            type=fence_type(language, cell.source) if magic is not None else chunk.type,
+            title=chunk.title if chunk.header_path or not headings.path else headings.path[-1],
+            header_path=" > ".join(filter(None, places)),
+        )
+
+
+def _code(path: str, language: str, source: Lines) -> list[Chunk]:
+    text = source.text(0, len(source))
+    if language == "python":
+        # Blank lines of equal length: no position moves.
+        text = _COMMAND.sub(lambda command: " " * len(command.group()), text)
+    chunks = code_chunks(path, language, Lines(text)) if text.strip() else None
+    return chunks if chunks is not None else plain_chunks(path, language, source)
+
+
+def _placed(chunk: Chunk, cell: _Cell, position: int) -> Chunk:
+    if cell.is_by_lines:
+        start, end = cell.first + chunk.start_line, cell.first + chunk.end_line
+    else:
+        start, end = cell.first, cell.last + 1
+    return evolve(chunk, position=position, start_line=start, end_line=end)

@@ -1,0 +1,126 @@
+"""What an index still lacks once every file is in it, most useful first: static vectors, history, vectors, tidiness."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Container, Iterable
+from pathlib import Path
+
+from cairn.config import Settings
+from cairn.index.maintenance import Maintenance
+from cairn.index.progress import Activity, Progress
+from cairn.index.surroundings import History, update_in_degrees
+from cairn.index.vectors import ModelSource, StaticIntake, VectorIntake
+from cairn.index.writer import IndexWriter
+
+_TIDY_AFTER = 60.0
+"""Seconds of quiet before tidying: whoever saves, saves again."""
+_TIDY_EVERY = 3600.0
+_GRAPH_EVERY = 60.0
+"""Seconds between two counts of imports, which read every file's: about a second for 20,000 files."""
+_MODEL_SECONDS = 30.0
+"""How often a folder without a model looks whether one was installed."""
+
+Problem = Callable[[str, str | None], None]
+"""Gets a topic, and a sentence for the status or None where all is well again."""
+
+PHASE_WITH_VECTORS = 3
+"""S2's phase from which vectors are used."""
+
+
+class Background:
+    """Steps of work for the thread that owns the writer. Each ends soon after `interrupted()` turns true."""
+
+    def __init__(
+        self,
+        root: Path,
+        writer: IndexWriter,
+        models: ModelSource,
+        progress: Progress,
+        open_paths: Callable[[], Container[str]],
+        on_problem: Problem,
+    ) -> None:
+        self._writer = writer
+        self._progress = progress
+        self._on_problem = on_problem
+        self._vectors = VectorIntake(
+            writer, models, progress, open_paths, lambda problem: on_problem("model", problem)
+        )
+        self._static = StaticIntake(writer, models, progress, open_paths)
+        self._history = History(writer.db, root)
+        self._maintenance = Maintenance(writer.db)
+        self._busy_at = time.monotonic()
+        self._tidied: tuple[float, int] | None = None
+        """When, and at which state of the files."""
+        self._counted: tuple[float, int] | None = None
+        self._look_for_model_at = 0.0
+        self._selected: Settings | None = None
+
+    def select_models(self, settings: Settings) -> None:
+        """Use what is installed, as the settings allow."""
+        if settings == self._selected and self._vectors.has_model:
+            return
+        self._selected = settings
+        enabled = settings.embedding.enabled and settings.retrieval.phase >= PHASE_WITH_VECTORS
+        self._vectors.select_model(enabled)
+        self._static.select_table(enabled)
+        self._look_for_model_at = time.monotonic() + _MODEL_SECONDS
+
+    def added(self, ids: list[int], settings: Settings) -> None:
+        """New chunks were written."""
+        self._busy_at = time.monotonic()
+        self._static.added(ids, settings.embedding)
+        self._vectors.put_first(ids)
+
+    def put_first(self, paths: Iterable[str]) -> None:
+        """Somebody looks at these files."""
+        self._vectors.put_first(self._writer.chunk_ids(paths))
+
+    def step(self, settings: Settings, interrupted: Callable[[], bool], on_step: Callable[[], None]) -> bool:
+        """Do some of what is missing; false once nothing is, for now."""
+        now = time.monotonic()
+        if not self._vectors.has_model and now >= self._look_for_model_at:
+            self.select_models(settings)
+        self._progress.activity = Activity.STATIC
+        if self._static.step(settings.embedding):
+            return True
+        self._progress.activity = Activity.HISTORY
+        if settings.index.history and self._history.update(interrupted):
+            self._on_problem("history", None)
+            return True
+        content = self._writer.facts().content
+        if self._counted is None or (self._counted[1] != content and now - self._counted[0] > _GRAPH_EVERY):
+            update_in_degrees(self._writer.db)
+            self._counted = (now, content)
+            return True
+        self._progress.activity = Activity.EMBEDDING
+        if self._vectors.step(settings.embedding, interrupted, on_step):
+            self._busy_at = time.monotonic()
+            return True
+        self._progress.activity = Activity.IDLE
+        return self._tidy(settings, interrupted, now, content)
+
+    def next_look(self) -> float | None:
+        """Seconds after which a further `step` may find something to do; None if only a change can bring it."""
+        now = time.monotonic()
+        due = [] if self._vectors.has_model else [self._look_for_model_at]
+        content = self._writer.facts().content
+        if self._counted is not None and self._counted[1] != content:
+            due.append(self._counted[0] + _GRAPH_EVERY)
+        if self._tidied is None or self._tidied[1] != content:
+            due.append(self._tidy_at())
+        return max(0.0, min(due) - now) if due else None
+
+    def _tidy_at(self) -> float:
+        quiet = self._busy_at + _TIDY_AFTER
+        return quiet if self._tidied is None else max(quiet, self._tidied[0] + _TIDY_EVERY)
+
+    def _tidy(self, settings: Settings, interrupted: Callable[[], bool], now: float, content: int) -> bool:
+        if (self._tidied is not None and self._tidied[1] == content) or now < self._tidy_at():
+            return False
+        self._progress.activity = Activity.TIDYING
+        if self._maintenance.run(settings.index, interrupted):
+            self._tidied = (time.monotonic(), content)
+            self._writer.checkpoint()
+        self._progress.activity = Activity.IDLE
+        return True

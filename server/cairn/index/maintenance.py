@@ -1,0 +1,153 @@
+"""Keeps an index small: vectors that nothing uses are collected, and their space is given back.
+
+Runs while there is nothing else to do, in pieces, so that a save never waits for it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+
+import apsw
+
+from cairn.config import IndexSettings
+from cairn.index.meta import raise_generation
+from cairn.index.schema import (
+    STATIC_TABLE,
+    create_static_table,
+    create_vectors_table,
+    vectors_table,
+)
+
+_DAY = 24 * 3600
+_HOLES = 0.3
+"""Share of deleted rows from which a table of vectors is written anew: sqlite-vec never uses their room again."""
+_FEWEST_HOLES = 1_000
+_ROWS_AT_ONCE = 500
+_PAGES_AT_ONCE = 1_000
+"""Pages given back in one transaction: 4 MB."""
+_MERGED_PAGES = 200
+"""Of the keyword index, merged in one transaction."""
+_NOTHING_MERGED = 2
+"""Fewer changes than this mean that a merge found nothing to do (SQLite's documentation of FTS5's `merge`)."""
+
+Interrupted = Callable[[], bool]
+
+
+class _InterruptedError(Exception):
+    """Rolls a long transaction back, because something came that cannot wait."""
+
+
+class Maintenance:
+    """The tidying of one index, through its writing connection."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def run(self, settings: IndexSettings, interrupted: Interrupted) -> bool:
+        """Tidy up; false if it was interrupted before it was through. What was done stays done."""
+        try:
+            self._mark_unreferenced()
+            for _ in self._collect(settings):
+                _check(interrupted)
+            for table, create in self._vector_tables():
+                if self._has_holes(table):
+                    self._write_anew(table, create, interrupted)
+                _check(interrupted)
+            while self._merge_keywords():
+                _check(interrupted)
+            while self._give_back():
+                _check(interrupted)
+        except _InterruptedError:
+            return False
+        return True
+
+    def _mark_unreferenced(self) -> None:
+        """Note since when a vector is not used by any chunk, or only by a model that is not in use."""
+        used = (
+            "embeddings.model_id = (SELECT value FROM meta WHERE key = 'model_id')"
+            " AND EXISTS (SELECT 1 FROM chunks c WHERE c.embedding_key = embeddings.key)"
+        )
+        today = int(time.time() // _DAY)
+        with self._db:
+            self._db.execute(
+                f"UPDATE embeddings SET unreferenced = ? WHERE unreferenced IS NULL AND NOT ({used})",
+                (today,),
+            )
+            self._db.execute(
+                f"UPDATE embeddings SET unreferenced = NULL WHERE unreferenced NOT NULL AND {used}"
+            )
+
+    def _collect(self, settings: IndexSettings) -> Iterator[None]:
+        """Delete the unused vectors that are too old, and the oldest of those that are too many."""
+        before = int(time.time() // _DAY) - settings.keep_vectors_days
+        room = settings.keep_vectors_mb * 1_000_000
+        doomed: dict[int, list[int]] = {}
+        rows = self._db.execute(
+            """SELECT e.id, e.model_id, e.unreferenced, m.dimension FROM embeddings e JOIN models m ON m.id = e.model_id
+               WHERE e.unreferenced NOT NULL ORDER BY e.unreferenced DESC, e.id DESC"""
+        )
+        for embedding, model, since, dimension in rows:
+            room -= dimension * 4
+            if room < 0 or since < before:
+                doomed.setdefault(model, []).append(embedding)
+        for model, embeddings in doomed.items():
+            for start in range(0, len(embeddings), _ROWS_AT_ONCE):
+                with self._db:
+                    for embedding in embeddings[start : start + _ROWS_AT_ONCE]:
+                        self._db.execute(f"DELETE FROM {vectors_table(model)} WHERE rowid = ?", (embedding,))
+                        self._db.execute("DELETE FROM embeddings WHERE id = ?", (embedding,))
+                yield
+
+    def _vector_tables(self) -> list[tuple[str, str]]:
+        """Every table of vectors with the SQL that creates it."""
+        models = [(int(str(m)), int(str(d))) for m, d in self._db.execute("SELECT id, dimension FROM models")]
+        tables = [
+            (vectors_table(model), create_vectors_table(model, dimension)) for model, dimension in models
+        ]
+        static = self._db.execute("SELECT value FROM meta WHERE key = 'static_dimension'").get
+        return [*tables, (STATIC_TABLE, create_static_table(int(static)))] if static else tables
+
+    def _has_holes(self, table: str) -> bool:
+        # sqlite-vec's own tables: a chunk has room for 1,024 rows, used or not.
+        rows = int(self._db.execute(f"SELECT count(*) FROM {table}_rowids").get or 0)
+        room = int(self._db.execute(f"SELECT coalesce(sum(size), 0) FROM {table}_chunks").get or 0)
+        return room - rows > max(_HOLES * room, _FEWEST_HOLES + 1_024)
+
+    def _write_anew(self, table: str, create: str, interrupted: Interrupted) -> None:
+        """Write a table of vectors without its holes, in one transaction: readers see the old one until its end."""
+        value = "vec_int8(?)" if table == STATIC_TABLE else "?"
+        with self._db:
+            self._db.execute("CREATE TEMP TABLE kept(id INTEGER PRIMARY KEY, embedding BLOB)")
+            self._copy(f"SELECT rowid, embedding FROM {table}", "INSERT INTO kept VALUES (?, ?)", interrupted)
+            self._db.execute(f"DROP TABLE {table}; {create}")
+            insert = f"INSERT INTO {table}(rowid, embedding) VALUES (?, {value})"
+            self._copy("SELECT id, embedding FROM kept", insert, interrupted)
+            self._db.execute("DROP TABLE kept")
+            raise_generation(self._db)
+
+    def _copy(self, select: str, insert: str, interrupted: Interrupted) -> None:
+        rows = self._db.execute(select)
+        while part := list(itertools.islice(rows, _ROWS_AT_ONCE)):
+            self._db.executemany(insert, part)
+            _check(interrupted)
+
+    def _merge_keywords(self) -> bool:
+        """Merge some of the keyword index, which makes room of what was deleted; false once there is nothing left."""
+        before = self._db.total_changes()
+        with self._db:
+            self._db.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('merge', ?)", (_MERGED_PAGES,))
+        return self._db.total_changes() - before >= _NOTHING_MERGED
+
+    def _give_back(self) -> bool:
+        """Give some free pages back to the file system; false once there are none."""
+        if int(self._db.pragma("freelist_count")) == 0:
+            return False
+        self._db.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
+        return True
+
+
+def _check(interrupted: Interrupted) -> None:
+    if interrupted():
+        raise _InterruptedError

@@ -1,0 +1,67 @@
+"""The few facts about a whole index, kept in its `meta` table."""
+
+from __future__ import annotations
+
+import apsw
+import attrs
+from attrs import frozen
+
+
+@frozen
+class Facts:
+    """The facts at one moment. Flags are 0 or 1."""
+
+    generation: int = 0
+    """Rises with every change."""
+    content: int = 0
+    """Rises with every change of files and chunks, not with that of vectors."""
+    paths: int = 0
+    """Rises when files come or go."""
+    scanned: int = 0
+    """Every present file is indexed."""
+    files_total: int = 0
+    chunks: int = 0
+    model_id: int = 0
+    """The model whose vectors searches compare; 0 for none."""
+    queued: int = 0
+    """Chunks that wait for a vector of that model."""
+    embedded: int = 0
+    """None waits."""
+    static_queued: int = 0
+    """Chunks that wait for a static vector."""
+    static: int = 0
+    """None waits, and there is a static table."""
+    paused: int = 0
+    writing: int = 0
+    """Set while a process writes; left behind by one that died."""
+
+    has_static: int = 0
+    """There is a static table."""
+
+    @property
+    def complete(self) -> bool:
+        """Every present file is indexed and, where there is a model, embedded."""
+        return bool(self.scanned and (not self.model_id or self.embedded))
+
+
+_NAMES = frozenset(attribute.name for attribute in attrs.fields(Facts))
+
+
+def read_facts(db: apsw.Connection) -> Facts:
+    """The facts as they are now."""
+    rows = db.execute("SELECT key, value FROM meta")
+    return Facts(**{str(key): int(str(value)) for key, value in rows if key in _NAMES})
+
+
+def set_fact(db: apsw.Connection, name: str, value: int) -> None:
+    """Set one fact, in the transaction at hand."""
+    db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)", (name, int(value)))
+
+
+def raise_generation(db: apsw.Connection, *counters: str) -> None:
+    """Let every reader see that something changed; `counters` are the others of the facts that rise with it."""
+    for name in ("generation", *counters):
+        db.execute(
+            "INSERT INTO meta(key, value) VALUES (?, 1) ON CONFLICT(key) DO UPDATE SET value = value + 1",
+            (name,),
+        )

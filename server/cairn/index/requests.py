@@ -1,0 +1,65 @@
+"""What other processes ask of the one that writes: rows in the index, taken up within a second.
+
+The file is the only thing that the processes of one workspace share, so no second channel is needed.
+"""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+
+import apsw
+from attrs import frozen
+
+from cairn.index.database import DATABASE_NAME, UNWRITABLE, open_for_request, unwritable
+
+
+class RequestKind(enum.StrEnum):
+    """What can be asked."""
+
+    REINDEX = "reindex"
+    """Index a file, a directory or, with an empty path, everything anew."""
+    RECONCILE = "reconcile"
+    """Look for changes that nobody reported."""
+    PAUSE = "pause"
+    RESUME = "resume"
+
+
+@frozen
+class Request:
+    """One request as it waits."""
+
+    id: int
+    kind: RequestKind
+    path: str
+
+
+def leave_request(folder: Path, kind: RequestKind, path: str) -> int | None:
+    """Ask the writer of the index in `folder`; the request's id, None while there is no index.
+
+    Raises IndexUnavailableError where the folder cannot be written.
+    """
+    try:
+        db = open_for_request(folder / DATABASE_NAME)
+        if db is None:
+            return None
+        with db:
+            db.execute("INSERT INTO requests(kind, path) VALUES (?, ?)", (kind.value, path))
+            left = db.last_insert_rowid()
+        db.close()
+    except UNWRITABLE as problem:
+        raise unwritable(folder, problem) from problem
+    return left
+
+
+def waiting_requests(db: apsw.Connection) -> list[Request]:
+    """The requests that nobody took up yet, oldest first."""
+    rows = db.execute("SELECT id, kind, path FROM requests ORDER BY id")
+    return [Request(row[0], RequestKind(row[1]), row[2]) for row in rows]
+
+
+def drop_requests(db: apsw.Connection, ids: list[int]) -> None:
+    """Mark requests as done: who left them waits until they are gone."""
+    if ids:
+        with db:
+            db.executemany("DELETE FROM requests WHERE id = ?", [(number,) for number in ids])

@@ -1,0 +1,104 @@
+"""The paths of a workspace, found by how they end or by what they declare to be imported as."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+_CANDIDATES = 200
+"""A name that more paths end with is taken as ambiguous, which bounds the work."""
+
+
+_COMMON = frozenset({"common", "commonMain"})
+"""Of a file that each platform has, the declaration that they share."""
+
+
+class Places:
+    """Paths are relative to the workspace, with `/`; folders likewise, "" for the workspace itself."""
+
+    def __init__(self, imports: Mapping[str, Sequence[str]]) -> None:
+        self.paths: Collection[str] = imports.keys()
+        self.declared: dict[str, list[str]] = defaultdict(list)
+        """The files that declare a name, by `tag:name`."""
+        self.in_folder: dict[str, list[str]] = defaultdict(list)
+        """The paths directly in a folder."""
+        self._members: dict[str, dict[str, list[str]]] = {}
+        self._by_end: dict[str, list[str]] = defaultdict(list)
+        for path, specs in imports.items():
+            rest, _, name = path.rpartition("/")
+            self.in_folder[rest].append(path)
+            self._by_end[name].append(path)
+            if rest:
+                self._by_end[f"{rest.rpartition('/')[2]}/{name}"].append(path)
+            for spec in specs:
+                if spec.startswith("="):
+                    self.declared[spec[1:]].append(path)
+
+    def relative(self, folder: str, name: str, endings: Iterable[str]) -> str | None:
+        """The file that `name` is from `folder`, with the first ending that fits."""
+        joined = posixpath.normpath(posixpath.join(folder, name))
+        if joined == ".":
+            joined = ""
+        for ending in endings:
+            path = joined + ending if joined else ending.removeprefix("/")
+            if path in self.paths:
+                return path
+        return None
+
+    def absolute(
+        self, folder: str, name: str, endings: Iterable[str], is_root: Callable[[str], bool] = lambda _: True
+    ) -> str | None:
+        """The file nearest to `folder` whose path ends with `name` and an ending, below a folder that `is_root`."""
+        for ending in endings:
+            end = posixpath.normpath(name) + ending
+            candidates = self._by_end.get("/".join(end.rsplit("/", 2)[-2:]), ())
+            if len(candidates) > _CANDIDATES:
+                continue
+            fitting = [
+                path
+                for path in candidates
+                if (path == end or path.endswith("/" + end)) and is_root(path[: -len(end)].rstrip("/"))
+            ]
+            if fitting:
+                return nearest(fitting, folder)
+        return None
+
+    def member(self, namespace: str, name: str, folder: str) -> str | None:
+        """The file that declares `namespace` (`tag:name`) and is called like one of its types, the nearest one."""
+        members = self._members.get(namespace)
+        if members is None:
+            members = self._members[namespace] = defaultdict(list)
+            for path in self.declared.get(namespace, ()):
+                members[posixpath.splitext(posixpath.basename(path))[0]].append(path)
+        return nearest(members[name], folder) if name in members else None
+
+    def folder_of(self, tag: str, name: str, folder: str) -> tuple[str, str] | None:
+        """The folder whose manifest declares the longest part of `name`, and what is left of the name."""
+        part, rest = name, ""
+        while part:
+            if found := self.declared.get(f"{tag}:{part}"):
+                manifest = nearest(found, folder)
+                return (posixpath.dirname(manifest), rest) if manifest is not None else None
+            part, _, last = part.rpartition("/")
+            rest = f"{last}/{rest}" if rest else last
+        return None
+
+
+def nearest(paths: Sequence[str], folder: str) -> str | None:
+    """The path that shares most folders with `folder`, then the least deep one; None if two are alike, or none."""
+    if len(paths) < 2:
+        return paths[0] if paths else None
+    here = folder.split("/") if folder else []
+
+    def distance(path: str) -> tuple[int, int, bool]:
+        there = path.split("/")[:-1]
+        shared = next((n for n, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), None)
+        return (
+            -(min(len(here), len(there)) if shared is None else shared),
+            len(there),
+            _COMMON.isdisjoint(there),
+        )
+
+    ranked = sorted((distance(path), path) for path in paths)
+    return ranked[0][1] if ranked[0][0] != ranked[1][0] else None

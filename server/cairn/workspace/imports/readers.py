@@ -1,0 +1,297 @@
+"""Reads the imports of one file, language by language.
+
+Each reader takes a text that begins with a line end, and yields specs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+
+_NAMES = 40
+"""Names that are kept of one `from x import a, b, ...`."""
+_REFERENCES = 200
+"""Distinct types that are kept of a file that may use them without naming them in an import."""
+
+
+# No pattern looks far for its end: a text of nothing but beginnings would take
+# time in the square of its length.
+
+
+def by_line(pattern: str) -> re.Pattern[str]:
+    """`^pattern` for a text that begins with a line end.
+
+    A search for a line end is several times faster than one for `^`: 9 instead of 31 us per KB for Rust's `use`.
+    """
+    return re.compile(r"\n" + pattern)
+
+
+# Python
+
+_PY_STRINGS = {
+    '"""': re.compile(r'"""[^"]*(?:"{1,2}[^"]+)*"""'),
+    "'''": re.compile(r"'''[^']*(?:'{1,2}[^']+)*'''"),
+}
+_PY_FROM = by_line(
+    r"[ \t]*from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+c?import[ \t]*(\([^)]{0,2000}\)|(?:[^\n;#\\]|\\\r?\n)+)"
+)
+_PY_IMPORT = by_line(r"[ \t]*c?import[ \t]+([^\n;#(]+)")
+_PY_MEMBER = re.compile(r"(?:^|,|\()\s*(\w+|\*)")
+_PY_COMMENT = re.compile(r"#[^\n]*")
+
+
+def python(text: str) -> Iterator[str]:
+    """`from .http import web, URL` → `py:./http?web,`: the module itself after the last comma. The standard library is left out."""
+    for quotes, pattern in _PY_STRINGS.items():
+        if quotes in text:
+            text = pattern.sub("", text)
+    for dots, module, members in _PY_FROM.findall(text):
+        name = module.replace(".", "/")
+        if dots:
+            name = "/".join(
+                [*(["."] if len(dots) == 1 else [".."] * (len(dots) - 1)), *([name] if name else [])]
+            )
+        elif module.partition(".")[0] in sys.stdlib_module_names:
+            continue
+        # Modules are in lower case, and so is much else: which is which is seen in the file system.
+        names = _PY_MEMBER.findall(_PY_COMMENT.sub("", members).replace("\\", " "))[:_NAMES]
+        lower = [each for each in names if each[0].islower() or each[0] == "_"]
+        itself = [""] if len(lower) < len(names) else []
+        yield f"py:{name}?{','.join([*lower, *itself])}" if lower else f"py:{name}"
+    for modules in _PY_IMPORT.findall(text):
+        for module in modules.split(","):
+            dotted = module.split()[0] if module.strip() else ""
+            if dotted and dotted.partition(".")[0] not in sys.stdlib_module_names:
+                yield f"py:{dotted.replace('.', '/')}"
+
+
+# JavaScript and TypeScript
+
+_JS_IMPORT = by_line(r"[ \t]*(?:import|export)\b(?:[^'\"`;=()]{0,1500}?\bfrom)?[ \t]*[\"']([^\"'\n]+)[\"']")
+_JS_CALLS = tuple(re.compile(rf"{word}\([ \t]*[\"'`]([^\"'`\n$]+)[\"'`]") for word in ("require", "import"))
+
+
+def javascript(text: str) -> Iterator[str]:
+    """`import x from "./x.js"` → `js:./x.js`."""
+    names = _JS_IMPORT.findall(text)
+    for call in _JS_CALLS:
+        for found in call.finditer(text):
+            line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()].lstrip()
+            if not line.startswith(("//", "*", "/*")):
+                names.append(found[1])
+    for name in names:
+        if not name.startswith(("node:", "http:", "https:")):
+            yield f"js:{_relative(name.partition('?')[0])}"
+
+
+def _relative(name: str) -> str:
+    return f"{name}/" if name in (".", "..") else name
+
+
+# Go
+
+_GO_IMPORTS = by_line(r"import[ \t]*(?:\(([^()]{0,8000})\)|((?:[\w.]+[ \t]+)?\"[^\"\n]+\"))")
+_GO_PATH = by_line(r"[ \t]*(?:[\w.]+[ \t]+)?\"([^\"\n]+)\"")
+
+
+def go(text: str) -> Iterator[str]:
+    """`import "example.org/a/b"` → `go:example.org/a/b`. A single word is the standard library."""
+    for block, single in _GO_IMPORTS.findall(text):
+        for name in _GO_PATH.findall("\n" + (block or single)):
+            if "/" in name or "." in name:
+                yield f"go:{name}"
+
+
+# Languages with namespaces: a type is seen without an import by its neighbours, and after a star import
+
+_JVM_PACKAGE = by_line(r"[ \t]*package[ \t]+([\w.`]+)")
+_JVM_IMPORT = by_line(r"[ \t]*import[ \t]+(?:static[ \t]+)?([\w.`]+)(\{[^}]{0,2000}\}|\*)?")
+_CS_NAMESPACE = by_line(r"[ \t]*namespace[ \t]+([\w.]+)")
+_CS_USING = by_line(r"[ \t]*(?:global[ \t]+)?using[ \t]+(?:static[ \t]+)?([\w.]+)[ \t]*;")
+_PHP_NAMESPACE = by_line(r"[ \t]*(?:<\?php[ \t]+)?namespace[ \t]+([\w\\]+)")
+_PHP_USE = by_line(r"[ \t]*use[ \t]+(?:function[ \t]+|const[ \t]+)?\\?([\w\\]+)(\{[^}]{0,2000}\})?")
+_PHP_INCLUDE = by_line(
+    r"[^\n/#*'\"]*\b(?:require|include)(?:_once)?\b[ \t(]*"
+    r"((?:__DIR__|dirname\(__FILE__\))[ \t]*\.[ \t]*)?[\"']/?([^\"'\n]+)[\"']"
+)
+_MEMBER = re.compile(r"[\w`]+")
+_TYPE = re.compile(r"\b[A-Z]\w*")
+
+
+def jvm(text: str) -> Iterator[str]:
+    """`package a.b` → `=jvm:a/b`, `import a.c.D` → `jvm:a/c/D`, `import a.c.*` → `jvm:a/c/*`, and its types."""
+    if package := _JVM_PACKAGE.search(text):
+        yield f"=jvm:{_slashed(package[1])}"
+    for dotted, rest in _JVM_IMPORT.findall(text):
+        name = _slashed(dotted).strip("/")
+        if name.startswith(("java/", "javax/")):
+            continue
+        if rest == "*" or name.endswith("/_"):
+            yield f"jvm:{name.removesuffix('/_')}/*"
+        elif rest:  # Scala: import a.b.{C, D => E}
+            for member in rest[1:-1].split(","):
+                if first := _MEMBER.search(member):
+                    yield f"jvm:{name}/{'*' if first[0] == '_' else first[0]}"
+        else:
+            yield f"jvm:{name}"
+    yield from _types("jvm", text)
+
+
+def csharp(text: str) -> Iterator[str]:
+    """As for the JVM; `using a.b` is a star import."""
+    for dotted in _CS_NAMESPACE.findall(text)[:1]:
+        yield f"=cs:{_slashed(dotted)}"
+    for dotted in _CS_USING.findall(text):
+        if not dotted.startswith("System"):
+            yield f"cs:{_slashed(dotted)}/*"
+    yield from _types("cs", text)
+
+
+def php(text: str) -> Iterator[str]:
+    """As for the JVM, and included files."""
+    if namespace := _PHP_NAMESPACE.search(text):
+        yield f"=php:{_slashed(namespace[1])}"
+    for name, group in _PHP_USE.findall(text):
+        base = _slashed(name).strip("/")
+        if group:
+            for member in group[1:-1].split(","):
+                if member.strip():
+                    yield f"php:{base}/{_slashed(member.split()[0])}"
+        elif "/" in base:
+            yield f"php:{base}"
+    for here, path in _PHP_INCLUDE.findall(text):
+        yield f"file:{'./' if here and not path.startswith('.') else ''}{path}"
+    yield from _types("php", text)
+
+
+def _slashed(name: str) -> str:
+    return name.replace(".", "/").replace("\\", "/").replace("`", "")
+
+
+def _types(tag: str, text: str) -> Iterator[str]:
+    """`jvm:~Request,Response`: names that may be types of the same namespace or of one that a star imports."""
+    if names := list(dict.fromkeys(_TYPE.findall(text)))[:_REFERENCES]:
+        yield f"{tag}:~{','.join(names)}"
+
+
+# Rust
+
+_RS_USE = by_line(r"([ \t]*)(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:use|extern crate)[ \t]+([^;=(]{1,2000});")
+_RS_MOD = by_line(r"[ \t]*(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;")
+_RS_PATH = re.compile(r"crate((?:::\w+)+)")
+_RS_ALIAS = re.compile(r"\bas\s+\w+")
+_RS_TOKEN = re.compile(r"[\w#]+|::|[{},*]")
+_RS_STANDARD = ("std", "core", "alloc", "proc_macro")
+_CARGO_NAME = by_line(r"\[(?:package|lib)\][^\[]*?\nname[ \t]*=[ \t]*\"([\w-]+)\"")
+
+
+def rust(text: str) -> Iterator[str]:
+    """`use crate::{a::B, c}` → `rs:crate/a/B`, `rs:crate/c`; `mod x;` → `rs:self/x`."""
+    for name in _RS_MOD.findall(text):
+        yield f"rs:self/{name}"
+    for indent, tree in _RS_USE.findall(text):
+        for parts in _use_tree(tree):
+            # An indented `super` is that of an inline module: the file itself.
+            below = parts[1:] if indent and parts[0] == "super" else parts
+            if below and below[0] not in _RS_STANDARD:
+                yield f"rs:{'' if below is parts else 'self/'}{'/'.join(below)}"
+    for path in _RS_PATH.findall(text):
+        yield f"rs:crate{path.replace('::', '/')}"
+
+
+def _use_tree(tree: str) -> Iterator[list[str]]:
+    """Every path of `a::{b, c::{d, e as f}}`."""
+    outer: list[list[str]] = []
+    base: list[str] = []
+    path: list[str] = []
+    for token in _RS_TOKEN.findall(_RS_ALIAS.sub("", tree)):
+        if token == "{":
+            outer.append(base)
+            base = path
+        elif token in ",}":
+            if path is not base:
+                yield path
+            if token == "}" and outer:
+                base = outer.pop()
+                path = base
+                continue
+            path = base
+        elif token not in ("::", "*"):
+            path = [*path, token]
+    if path is not base and path:
+        yield path
+
+
+def package_json(text: str) -> Iterator[str]:
+    """`{"name": "@s/p"}` → `=js:@s/p`."""
+    try:
+        manifest = json.loads(text)
+    except (ValueError, RecursionError):  # a template, or half written: imported by nobody
+        return
+    name = manifest.get("name") if isinstance(manifest, dict) else None
+    if isinstance(name, str):
+        yield f"=js:{name}"
+
+
+def cargo(text: str) -> Iterator[str]:
+    """`name = "a-b"` → `=rs:a_b`."""
+    for name in _CARGO_NAME.findall(text):
+        yield f"=rs:{name.replace('-', '_')}"
+
+
+# C, Ruby, Elixir, Dart, shell
+
+_C_INCLUDE = by_line(r"[ \t]*#[ \t]*(?:include|import|include_next)[ \t]*([\"<])([^\">\n]+)[\">]")
+_RB_REQUIRE = by_line(
+    r"[ \t]*(require_relative|require|load|autoload[ \t(]+:\w+,)[ \t(]+"
+    r"(?:File\.expand_path\([ \t]*)?[\"']([^\"'\n#]+)[\"'](,[ \t]*__(?:FILE|dir)__)?"
+)
+_EX_MODULE = by_line(r"[ \t]*defmodule[ \t]+([A-Z][\w.]*)")
+_EX_USE = by_line(r"[ \t]*(?:alias|import|use|require)[ \t]+([A-Z][\w.]*?)(?:\.\{([^}]{0,2000})\}|(?![\w.]))")
+_DART_IMPORT = by_line(r"[ \t]*(?:import|export|part)[ \t]+[\"']([^\"'\n]+)[\"']")
+_SH_SOURCE = by_line(r"[ \t]*(?:source|\.)[ \t]+([^\n;&|]+)")
+_SH_VARIABLE = re.compile(r"^.*[$`)}][^/]*")
+
+
+def c(text: str) -> Iterator[str]:
+    """`#include "x.h"` → `c:x.h`, `#include <x.h>` → `sys:x.h`."""
+    for quote, name in _C_INCLUDE.findall(text):
+        yield f"{'sys' if quote == '<' else 'c'}:{name}"
+
+
+def ruby(text: str) -> Iterator[str]:
+    """`require "a/b"` → `rb:a/b`, `require_relative "c"` → `rb:./c`."""
+    for word, name, here in _RB_REQUIRE.findall(text):
+        if here.endswith("__FILE__"):  # the file counts as a folder here
+            name = name.removeprefix("../")
+        local = here or word == "require_relative"
+        yield f"rb:{'./' if local and not name.startswith('.') else ''}{name}"
+
+
+def elixir(text: str) -> Iterator[str]:
+    """`alias A.{B, C}` → `ex:A/B`, `ex:A/C`; `defmodule A.B` → `=ex:A/B`."""
+    for name in _EX_MODULE.findall(text):
+        yield f"=ex:{_slashed(name)}"
+    for name, group in _EX_USE.findall(text):
+        for member in group.split(",") if group else [""]:
+            yield f"ex:{_slashed(name)}{'/' if group else ''}{_slashed(member.strip())}"
+
+
+def dart(text: str) -> Iterator[str]:
+    """`import "package:a/b.dart"` → `dart:a/b.dart`, `import "c.dart"` → `file:./c.dart`."""
+    for name in _DART_IMPORT.findall(text):
+        if name.startswith("package:"):
+            yield f"dart:{name.removeprefix('package:')}"
+        elif ":" not in name:
+            yield f"file:{'' if name.startswith('.') else './'}{name}"
+
+
+def shell(text: str) -> Iterator[str]:
+    """`source ./x.sh` → `file:./x.sh`, `. "$HERE/x.sh"` → `file:x.sh`."""
+    for argument in _SH_SOURCE.findall(text):
+        path = _SH_VARIABLE.sub("", argument)
+        here = path == argument and not path.lstrip("\"'").startswith((".", "/"))
+        if words := path.replace('"', " ").replace("'", " ").split():
+            yield f"file:{'./' if here else ''}{words[0].lstrip('/')}"

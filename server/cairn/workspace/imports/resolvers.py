@@ -1,0 +1,233 @@
+"""Which files a name means, language by language.
+
+Each resolver gets the path of the importing file and a name as `readers` writes it, and returns the files it means.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Sequence
+
+from cairn.workspace.imports.places import Places
+
+Resolver = Callable[[Places, str, str], Iterable[str]]
+
+_PYTHON = (".py", "/__init__.py", ".pyi", "/__init__.pyi", ".pyx", ".pxd")
+_SCRIPTS = (
+    ".ts",
+    ".tsx",
+    ".js",
+    ".jsx",
+    ".mts",
+    ".cts",
+    ".mjs",
+    ".cjs",
+    ".d.ts",
+    ".vue",
+    ".svelte",
+    ".json",
+    ".coffee",
+)
+_JAVASCRIPT = ("", *_SCRIPTS, *(f"/index{ending}" for ending in _SCRIPTS))
+_ENTRIES = ("src/index", "index", "src/main", "lib/index", "main", "lib/main")
+_COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
+"""TypeScript imports a file by the name of what it is compiled to."""
+_STYLES = ("", ".scss", ".sass", ".css", ".less", ".styl", "/_index.scss")
+_LOAD_PATHS = frozenset({"", "lib", "app", "src", "test", "tests", "spec", "ext"})
+"""Where Ruby projects let `require` look: elsewhere a `json.rb` is not what `require "json"` means."""
+_HEADER_PATHS = frozenset({"", "include", "includes", "inc", "headers", "src", "source", "sources", "lib"})
+"""Where `<x.h>` is looked for: elsewhere a `string.h` is not what `<string.h>` means."""
+
+
+def types_in_sight(
+    places: Places, path: str, tag: str, names: Iterable[str], specs: Sequence[str]
+) -> Iterable[str]:
+    """The files of the types that a file may use by their bare names: of its own namespace and of starred ones."""
+    spaces = [spec[1:] for spec in specs if spec.startswith(f"={tag}:")]
+    spaces += [
+        spec.removesuffix("/*") for spec in specs if spec.startswith(f"{tag}:") and spec.endswith("/*")
+    ]
+    folder = posixpath.dirname(path)
+    for name in names:
+        for space in spaces:
+            if found := places.member(space, name, folder):
+                yield found
+                break
+
+
+def _namespaced(tag: str) -> Resolver:
+    """`a/b/C` is C of the namespace a/b; `a/b/C/D` is in the file of C, if D has none of its own."""
+
+    def resolve(places: Places, path: str, name: str) -> Iterable[str]:
+        space, _, last = name.rpartition("/")
+        while space:
+            if found := places.member(f"{tag}:{space}", last, posixpath.dirname(path)):
+                return (found,)
+            space, _, last = space.rpartition("/")
+        return ()
+
+    return resolve
+
+
+def _by_path(endings: tuple[str, ...], roots: frozenset[str] | None = None) -> Resolver:
+    """Relative names from the file's folder, others by how paths end, below a folder called like one of `roots`."""
+
+    def is_root(folder: str) -> bool:
+        return roots is None or posixpath.basename(folder).lower() in roots
+
+    def resolve(places: Places, path: str, name: str) -> Iterable[str]:
+        folder = posixpath.dirname(path)
+        if name.startswith("."):
+            found = places.relative(folder, name, endings)
+        else:
+            found = places.absolute(folder, name, endings, is_root)
+        return (found,) if found else ()
+
+    return resolve
+
+
+def _python(places: Places, path: str, name: str) -> Iterable[str]:
+    module, _, members = name.partition("?")
+    folder = posixpath.dirname(path)
+
+    def is_root(root: str) -> bool:
+        # What lies in a package is imported by the package's name: `json` is not `flask/json`.
+        return (f"{root}/__init__.py" if root else "__init__.py") not in places.paths
+
+    def find(dotted: str) -> str | None:
+        if dotted.startswith("."):
+            return places.relative(folder, dotted, _PYTHON)
+        return places.absolute(folder, dotted, _PYTHON, is_root)
+
+    submodules = [f"{module}/{member}" for member in members.split(",")] if members else []
+    modules: list[str | None] = [find(each) for each in submodules] or [None]
+    if None in modules:  # something that is defined in the module itself
+        modules.append(find(module))
+    return [each for each in modules if each is not None]
+
+
+def _javascript(places: Places, path: str, name: str) -> Iterable[str]:
+    folder = posixpath.dirname(path)
+    found: str | None = None
+    if name.startswith("."):
+        found = _script(places, folder, name)
+    elif declared := places.folder_of("js", name, folder):
+        package, rest = declared
+        starts = (rest, f"src/{rest}", f"lib/{rest}") if rest else _ENTRIES
+        found = next((each for start in starts if (each := _script(places, package, start))), None)
+    elif name.startswith(("@/", "~/", "#/")):  # what bundlers are told to take for the source folder
+        found = places.absolute(folder, name[2:], _JAVASCRIPT)
+    elif name.startswith(("src/", "app/")):
+        found = places.absolute(folder, name, _JAVASCRIPT)
+    return (found,) if found else ()
+
+
+def _script(places: Places, folder: str, name: str) -> str | None:
+    stem, ending = posixpath.splitext(name)
+    if compiled := _COMPILED.get(ending):
+        return places.relative(folder, stem, (ending, *compiled))
+    return places.relative(folder, name, _JAVASCRIPT)
+
+
+def _go(places: Places, path: str, name: str) -> Iterable[str]:
+    """Every file of the package but its tests: Go imports a folder."""
+    found = places.folder_of("go", name, posixpath.dirname(path))
+    if found is None:
+        return ()
+    files = places.in_folder.get("/".join(part for part in found if part), ())
+    return [file for file in files if file.endswith(".go") and not file.endswith("_test.go")]
+
+
+def _rust(places: Places, path: str, name: str) -> Iterable[str]:
+    """The deepest module on the way that is a file."""
+    first, *parts = name.split("/")
+    root, here = _crate(places, path)
+    if first == "self":
+        parts = [*here, *parts]
+    elif first == "super":
+        while parts and parts[0] == "super":
+            parts, here = parts[1:], here[:-1]
+        parts = [*here[:-1], *parts]
+    elif first != "crate":
+        if found := places.folder_of("rs", first, posixpath.dirname(path)):
+            root = f"{found[0]}/src".lstrip("/")
+        elif _module(places, root, [*here, first]):
+            parts = [*here, first, *parts]
+        else:
+            return ()
+    for length in range(len(parts), -1, -1):
+        if module := _module(places, root, parts[:length]):
+            return (module,)
+    return ()
+
+
+def _module(places: Places, root: str, parts: Sequence[str]) -> str | None:
+    if not parts:
+        return places.relative(root, ".", ("/lib.rs", "/main.rs"))
+    return places.relative(root, "/".join(parts), (".rs", "/mod.rs"))
+
+
+def _crate(places: Places, path: str) -> tuple[str, list[str]]:
+    """The folder of the crate's root module, and the names that lead from there to the module in `path`."""
+    folders = path.split("/")[:-1]
+    stem = posixpath.basename(path).removesuffix(".rs")
+    for depth in range(len(folders), -1, -1):
+        root = "/".join(folders[:depth])
+        if _module(places, root, ()):
+            below = folders[depth:]
+            return root, below if stem in ("mod", "lib", "main") else [*below, stem]
+    return "/".join(folders), []  # a test or an example: a crate of its own
+
+
+def _c(places: Places, path: str, name: str) -> Iterable[str]:
+    folder = posixpath.dirname(path)
+    found = places.relative(folder, name, ("",))
+    while found is None and name.startswith(("./", "../")):
+        name = name.partition("/")[2]
+    found = found or places.absolute(folder, name, ("",))
+    return (found,) if found else ()
+
+
+def _stylesheet(places: Places, path: str, name: str) -> Iterable[str]:
+    folder = posixpath.dirname(path)
+    above, _, last = name.rpartition("/")
+    found = places.relative(folder, name, _STYLES) or places.relative(folder, f"{above}/_{last}", _STYLES)
+    return (found,) if found else ()
+
+
+def _dart(places: Places, path: str, name: str) -> Iterable[str]:
+    package, _, rest = name.partition("/")
+    declared = places.folder_of("dart", package, posixpath.dirname(path))
+    found = places.relative(declared[0], f"lib/{rest}", ("",)) if declared else None
+    return (found,) if found else ()
+
+
+def _elixir(places: Places, path: str, name: str) -> Iterable[str]:
+    found = places.declared.get(f"ex:{name}", ())
+    return found if len(found) == 1 else ()
+
+
+RESOLVERS: dict[str, Resolver] = {
+    "c": _c,
+    "cs": _namespaced("cs"),
+    "css": _stylesheet,
+    "dart": _dart,
+    "ex": _elixir,
+    "file": _by_path(("",)),
+    "go": _go,
+    "hcl": _by_path(("/main.tf",)),
+    "hs": _by_path((".hs", ".lhs", ".hsc")),
+    "js": _javascript,
+    "jvm": _namespaced("jvm"),
+    "lua": _by_path((".lua", "/init.lua", ".luau")),
+    "nix": _by_path(("", "/default.nix")),
+    "php": _namespaced("php"),
+    "pl": _by_path((".pm", ".pl")),
+    "py": _python,
+    "rb": _by_path((".rb", ""), _LOAD_PATHS),
+    "rs": _rust,
+    "sys": _by_path(("",), _HEADER_PATHS),
+}
+
+BY_FILE = frozenset({"rs"})
+"""Tags whose names mean something else in each file; the others depend on the folder alone."""

@@ -1,0 +1,514 @@
+"""Commits are read from real repositories, made by git itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cairn.workspace import history
+from cairn.workspace.git import Git, Repository, locate
+from cairn.workspace.history import Change, Commit, FileHistory, follow, head, read_commits, watched_files
+
+LINES = "".join(f"line {number}\n" for number in range(50))
+
+
+class Project:
+    """A repository in which each commit is a second younger than the one before."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
+        self._seconds = 1_700_000_000
+        self.git("init", "--quiet", "--initial-branch=main")
+
+    def git(self, *arguments: str, data: bytes | None = None) -> str:
+        stamp = f"{self._seconds} +0000"
+        environment = os.environ | {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
+        identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false")
+        done = subprocess.run(
+            ("git", *identity, *arguments),
+            cwd=self.root,
+            input=data,
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+        return done.stdout.decode("utf-8", "replace").strip()
+
+    def commit(self, subject: str | bytes, **texts: str) -> str:
+        """Writes the files (`__` in a name is a `.`) and commits everything that changed."""
+        for name, text in texts.items():
+            self.write(name.replace("__", "."), text)
+        return self.record(subject)
+
+    def write(self, path: str, text: str) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def record(self, subject: str | bytes) -> str:
+        self._seconds += 1
+        self.git("add", "--all")
+        message = subject.encode() if isinstance(subject, str) else subject
+        self.git("commit", "--quiet", "--allow-empty", "--file=-", data=message)
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path / "project")
+
+
+def histories(root: Path, *present: str) -> dict[str, list[str]]:
+    """The subjects of each file's commits, newest first."""
+    reading = read_commits(root, ())
+    commits = list(reading)
+    assert reading.problem == ""
+    subjects = {commit.hash: commit.subject for commit in commits}
+    return {
+        path: [subjects[t.hash] for t in found.touches] for path, found in follow(commits, present).items()
+    }
+
+
+class TestReading:
+    def test_newest_first_with_subject_time_and_changes(self, project: Project) -> None:
+        first = project.commit("Add the parser", parser__py=LINES)
+        second = project.commit("Fix the parser\n\nAt length.", parser__py=LINES + "x", lexer__py="y")
+
+        reading = read_commits(project.root, ())
+
+        assert reading.hashes == (second, first)
+        assert list(reading) == [
+            Commit(second, 1_700_000_002, "Fix the parser", (Change("lexer.py"), Change("parser.py"))),
+            Commit(first, 1_700_000_001, "Add the parser", (Change("parser.py"),)),
+        ]
+        assert reading.problem == ""
+
+    def test_renames_name_the_old_path_and_deletions_are_marked(self, project: Project) -> None:
+        project.commit("Add", old__py=LINES, gone__py="z")
+        project.git("mv", "old.py", "new.py")
+        project.git("rm", "--quiet", "gone.py")
+        project.commit("Move", new__py=LINES + "x\n")
+
+        assert next(iter(read_commits(project.root, ()))).changes == (
+            Change("gone.py", deleted=True),
+            Change("new.py", before="old.py"),
+        )
+
+    def test_known_commits_are_listed_but_not_read_again(self, project: Project) -> None:
+        known = [project.commit("One", a="1"), project.commit("Two", a="2")]
+        new = project.commit("Three", a="3")
+
+        reading = read_commits(project.root, known)
+
+        assert reading.hashes == (new, known[1], known[0])
+        assert [commit.hash for commit in reading] == [new]
+
+    def test_another_branch_brings_only_its_own_commits(self, project: Project) -> None:
+        base = project.commit("Base", a="1")
+        project.git("checkout", "--quiet", "-b", "topic")
+        project.commit("Topic", a="2")
+        project.git("checkout", "--quiet", "main")
+        other = project.commit("Main", b="1")
+
+        assert read_commits(project.root, (base,)).hashes == (other, base)
+
+    def test_commits_without_changes_are_read_so_that_they_become_known(self, project: Project) -> None:
+        project.record("Empty")
+        assert [commit.changes for commit in read_commits(project.root, ())] == [()]
+
+    def test_merges_are_left_out(self, project: Project) -> None:
+        project.commit("Base", a="1")
+        project.git("checkout", "--quiet", "-b", "topic")
+        project.commit("Topic", b="1")
+        project.git("checkout", "--quiet", "main")
+        project.commit("Main", c="1")
+        project.git("merge", "--quiet", "--no-edit", "topic")
+
+        assert [commit.subject for commit in read_commits(project.root, ())] == ["Main", "Topic", "Base"]
+
+    def test_at_most_limit_commits(self, project: Project) -> None:
+        hashes = [project.commit(f"Number {n}", a=str(n)) for n in range(3)]
+        assert read_commits(project.root, (), limit=2).hashes == (hashes[2], hashes[1])
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+    def test_any_name_and_any_encoding_of_a_subject(self, project: Project) -> None:
+        project.write("tab\there\nand there.py", "1")
+        project.write("größe 日本.py", "2")
+        project.git("config", "i18n.commitEncoding", "ISO-8859-1")
+        project.record("Größe".encode("latin-1"))
+        project.git("config", "i18n.commitEncoding", "UTF-8")
+        project.write("a", "1")
+        project.record(b"broken \xff\xfe bytes")
+
+        newest, oldest = read_commits(project.root, ())
+
+        assert newest.subject.startswith("broken ")
+        assert oldest.subject == "Größe"
+        assert {change.path for change in oldest.changes} == {"tab\there\nand there.py", "größe 日本.py"}
+
+    def test_settings_of_the_user_change_nothing(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project.commit("Add", old__py=LINES, copied__py="".join(reversed(LINES)))
+        project.git("mv", "old.py", "new.py")
+        project.commit("Move", copied__py="x", copy__py="".join(reversed(LINES)))
+        expected = list(read_commits(project.root, ()))
+        for setting in (
+            *(
+                "diff.renames=false",
+                "diff.noprefix=true",
+                "color.ui=always",
+                "core.quotePath=true",
+                "log.date=relative",
+            ),
+            *(
+                "log.showSignature=true",
+                "diff.external=false",
+                "i18n.logOutputEncoding=UTF-16",
+                "core.pager=false",
+            ),
+            *("format.pretty=fuller", "notes.displayRef=*", "diff.renameLimit=1", "diff.orderFile=/nowhere"),
+        ):
+            project.git("config", *setting.split("=", 1))
+        monkeypatch.setenv("GIT_DIR", "/nowhere")
+        monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere")
+
+        reading = read_commits(project.root, ())
+
+        assert list(reading) == expected
+        assert reading.problem == ""
+
+    def test_a_subfolder_sees_only_what_is_below_it(self, project: Project) -> None:
+        project.write("elsewhere/moved.py", LINES)
+        project.record("Outside")
+        project.git("mv", "elsewhere", "app")
+        project.record("Move in")
+        project.git("mv", "app/moved.py", "app/renamed.py")
+        project.write("README", "1")
+        project.record("Rename")
+
+        commits = list(read_commits(project.root / "app", ()))
+
+        assert [(commit.subject, commit.changes) for commit in commits] == [
+            ("Rename", (Change("renamed.py", before="moved.py"),)),
+            ("Move in", (Change("moved.py"),)),
+        ]
+
+
+class TestWhatIsMissing:
+    def test_no_repository(self, tmp_path: Path) -> None:
+        reading = read_commits(tmp_path, ())
+        assert (reading.hashes, list(reading)) == ((), [])
+        assert "not in a git repository" in reading.problem
+        assert head(tmp_path) is None
+        assert watched_files(tmp_path) == []
+
+    def test_no_commit_yet(self, project: Project) -> None:
+        reading = read_commits(project.root, ())
+        assert list(reading) == []
+        assert "no commit yet" in reading.problem
+        assert head(project.root) is None
+
+    def test_no_git(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        commit = project.commit("One", a="1")
+        monkeypatch.setenv("PATH", "")
+        reading = read_commits(project.root, ())
+        assert list(reading) == []
+        assert "install it" in reading.problem
+        assert head(project.root) == commit
+
+    def test_a_repository_of_another_user(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        project.commit("One", a="1")
+        monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+        monkeypatch.setattr(
+            "cairn.workspace.git._environment", lambda: os.environ | {"LC_ALL": "C"}
+        )  # keeps the variable
+        reading = read_commits(project.root, ())
+        assert list(reading) == []
+        assert "belongs to another user" in reading.problem
+        assert "git config --global --add safe.directory" in reading.problem
+        assert project.root.name in reading.problem
+
+    def test_a_broken_repository(self, project: Project) -> None:
+        commit = project.commit("One", a="1")
+        shutil.rmtree(project.root / ".git" / "objects" / commit[:2])
+        reading = read_commits(project.root, ())
+        assert list(reading) == []
+        assert reading.problem.startswith("git: ")
+
+    @pytest.mark.parametrize("text", ["", "gitdir: /nowhere", "gitdir: \0", "\xff"])
+    def test_a_git_file_that_leads_nowhere(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / ".git").write_text(text, encoding="latin-1")
+        assert head(tmp_path) is None
+        assert read_commits(tmp_path, ()).problem
+
+    def test_a_text_that_is_missing_costs_only_the_similarity_of_its_commit(self, project: Project) -> None:
+        oldest = project.commit("Add", a__py=LINES, b__py=LINES + "b")
+        project.git("mv", "b.py", "c.py")
+        project.commit("Alike", c__py=LINES + "c")
+        blob = project.git("rev-parse", "HEAD:c.py")
+        project.git("mv", "a.py", "d.py")
+        newest = project.commit("Move", d__py=LINES + "d")
+        (project.root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+        (project.root / "c.py").unlink()  # git would take the text from here
+
+        reading = read_commits(project.root, ())
+        commits = list(reading)
+
+        assert [commit.hash for commit in commits] == list(reading.hashes)
+        assert (reading.hashes[0], reading.hashes[-1]) == (newest, oldest)
+        assert commits[1].changes == (Change("b.py", deleted=True), Change("c.py"))
+        assert reading.problem == ""
+
+    def test_a_shallow_clone_ends_before_the_commit_that_seems_to_add_everything(
+        self, project: Project, tmp_path: Path
+    ) -> None:
+        for number in range(3):
+            project.commit(f"Number {number}", a=str(number))
+        project.git(
+            "clone", "--quiet", "--depth=2", f"file://{project.root.as_posix()}", str(tmp_path / "clone")
+        )
+
+        reading = read_commits(tmp_path / "clone", ())
+
+        assert [commit.subject for commit in reading] == ["Number 2"]
+        assert len(reading.hashes) == 1
+
+    def test_a_partial_clone_fetches_nothing(self, project: Project, tmp_path: Path) -> None:
+        project.git("config", "uploadpack.allowFilter", "true")
+        project.commit("Add", a__py=LINES)
+        project.git("mv", "a.py", "b.py")
+        project.commit("Move", b__py=LINES + "b")
+        project.commit("Change", b__py="other")
+        source, clone = f"file://{project.root.as_posix()}", tmp_path / "clone"
+        project.git("clone", "--quiet", "--filter=blob:none", source, str(clone))
+        before = sorted((clone / ".git" / "objects").rglob("*"))
+
+        reading = read_commits(clone, ())
+
+        assert [commit.subject for commit in reading] == ["Change", "Move", "Add"]
+        assert reading.problem == ""
+        assert sorted((clone / ".git" / "objects").rglob("*")) == before
+
+
+class TestEndingEarly:
+    def test_stop_ends_git_and_says_so(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        """git hangs here: its input never ends."""
+        project.commit("One", a="1")
+        asked = threading.Event()
+
+        def stop() -> bool:
+            asked.set()
+            return True
+
+        _hang(monkeypatch, project)
+        reading = read_commits(project.root, (), stop=stop)
+        assert asked.is_set()
+        assert "stopped" in reading.problem
+
+    def test_what_was_read_before_the_time_was_up_stays(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project.commit("One", a="1")
+        _hang(monkeypatch, project)
+        reading = read_commits(project.root, (), seconds=0.2)
+        assert len(reading.hashes) == 1
+        assert "took too long" in reading.problem
+
+    def test_a_reader_that_wants_no_more_ends_git(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project.commit("One", a="1")
+        _hang(monkeypatch, project)
+        begun = time.monotonic()
+        with closing(Git(project.root, begun + 20, lambda: False).run(("log",))) as blocks:
+            assert next(blocks).strip().decode() == head(project.root)
+        assert time.monotonic() - begun < 10
+        assert not [thread for thread in threading.enumerate() if thread.name == "cairn-git"]
+
+
+def _hang(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+    """From now on the git that is found lists HEAD, then waits for ever."""
+    if os.name == "nt":
+        pytest.skip("the stand-in is a shell script")
+    folder = project.root.parent / "bin"
+    folder.mkdir()
+    script = folder / "git"
+    script.write_text(f"#!/bin/sh\necho {head(project.root)}\nexec sleep 600\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+
+class TestHead:
+    def test_follows_commits_checkouts_and_detached_heads(self, project: Project) -> None:
+        first = project.commit("One", a="1")
+        assert head(project.root) == first
+        second = project.commit("Two", a="2")
+        assert head(project.root) == second
+        project.git("checkout", "--quiet", first)
+        assert head(project.root) == first
+
+    def test_packed_references(self, project: Project) -> None:
+        commit = project.commit("One", a="1")
+        project.git("branch", "main-2")
+        project.git("tag", "-a", "-m", "v", "v1")
+        project.git("pack-refs", "--all")
+        assert not (project.root / ".git/refs/heads/main").exists()
+        assert head(project.root) == commit
+
+    def test_subfolder_worktree_and_submodule(self, project: Project, tmp_path: Path) -> None:
+        project.write("deep/er/file", "1")
+        first = project.record("One")
+        project.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
+        second = project.commit("Two", a="2")
+
+        assert head(project.root / "deep" / "er") == second
+        assert head(tmp_path / "tree") == first
+        assert [commit.subject for commit in read_commits(tmp_path / "tree", ())] == ["One"]
+
+        outer = Project(tmp_path / "outer")
+        outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(project.root), "lib")
+        assert head(outer.root / "lib") == second
+        assert head(outer.root) is None
+
+    def test_starts_no_process(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        commit = project.commit("One", a="1")
+        monkeypatch.setattr(subprocess, "Popen", None)
+        assert head(project.root) == commit
+
+    def test_references_in_a_table_are_asked_of_git(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        commit = project.commit("One", a="1")
+        (project.root / ".git" / "reftable").mkdir()
+        monkeypatch.setattr(Repository, "resolve", None)
+        assert head(project.root) == commit
+
+    def test_an_empty_git_folder_is_no_repository(self, project: Project) -> None:
+        commit = project.commit("One", a="1")
+        (project.root / "inner" / ".git").mkdir(parents=True)
+        assert head(project.root / "inner") == commit
+        found = locate(project.root / "inner")
+        assert found is not None
+        assert found.top == project.root.resolve()
+
+    def test_a_watched_file_changes_with_each_commit_and_checkout(
+        self, project: Project, tmp_path: Path
+    ) -> None:
+        project.commit("One", a="1")
+        project.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
+        tree = tmp_path / "tree"
+
+        def state() -> list[bytes]:
+            return [file.read_bytes() if file.exists() else b"" for file in watched_files(tree)]
+
+        states = [state()]
+        project.git("-C", str(tree), "commit", "--quiet", "--allow-empty", "-m", "Two")
+        states.append(state())
+        project.git("-C", str(tree), "checkout", "--quiet", "--detach")
+        states.append(state())
+        project.git("-C", str(tree), "reset", "--quiet", "--hard", "HEAD~1")
+        states.append(state())
+        assert len({tuple(each) for each in states}) == 4
+
+
+class TestFollowing:
+    def test_a_file_continues_under_its_old_names(self, project: Project) -> None:
+        project.commit("Add", a=LINES)
+        project.git("mv", "a", "b")
+        project.commit("First move", b=LINES + "b\n")
+        project.commit("Change", b=LINES + "b\nc\n")
+        project.git("mv", "b", "c")
+        project.record("Second move")
+
+        assert histories(project.root, "c") == {"c": ["Second move", "Change", "First move", "Add"]}
+
+    def test_a_name_taken_again_does_not_inherit(self, project: Project) -> None:
+        project.commit("Add", a=LINES)
+        project.git("mv", "a", "b")
+        project.record("Move away")
+        project.commit("Take the name again", a="something else")
+
+        assert histories(project.root, "a", "b") == {
+            "a": ["Take the name again"],
+            "b": ["Move away", "Add"],
+        }
+
+    def test_a_name_taken_again_does_not_inherit_from_a_file_that_is_gone(self, project: Project) -> None:
+        project.commit("Add", a=LINES)
+        project.git("mv", "a", "b")
+        project.record("Move away")
+        project.git("rm", "--quiet", "b")
+        project.record("Remove")
+        project.commit("Take the name again", a="something else")
+
+        assert histories(project.root, "a") == {"a": ["Take the name again"]}
+
+    def test_the_old_owner_of_a_new_name_is_another_file(self) -> None:
+        commits = [
+            Commit("3", 3, "Rename", (Change("b", before="a"),)),
+            Commit("2", 2, "Remove the first b", (Change("b", deleted=True),)),
+            Commit("1", 1, "Add both", (Change("a"), Change("b"))),
+            Commit("0", 0, "About the first b", (Change("b"),)),
+        ]
+        assert [touch.hash for touch in follow(commits, ["b"])["b"].touches] == ["3", "1"]
+
+    def test_files_that_change_places(self) -> None:
+        commits = [
+            Commit("3", 3, "Swap", (Change("a", before="b"), Change("b", before="a"))),
+            Commit("2", 2, "About today's b", (Change("a"),)),
+            Commit("1", 1, "About today's a", (Change("b"),)),
+        ]
+        found = follow(commits, ["a", "b"])
+        assert [touch.hash for touch in found["a"].touches] == ["3", "1"]
+        assert [touch.hash for touch in found["b"].touches] == ["3", "2"]
+
+    def test_the_same_rename_on_two_branches_counts_once(self) -> None:
+        commits = [
+            Commit("3", 3, "Rename", (Change("b", before="a"),)),
+            Commit("2", 2, "Rename, picked", (Change("b", before="a"),)),
+            Commit("1", 1, "Before", (Change("a"),)),
+        ]
+        assert [touch.hash for touch in follow(commits, ["b"])["b"].touches] == ["3", "1"]
+
+    def test_a_copy_does_not_inherit(self, project: Project) -> None:
+        project.commit("Add", a=LINES)
+        project.commit("Copy", b=LINES)
+        assert histories(project.root, "a", "b") == {"a": ["Add"], "b": ["Copy"]}
+
+    def test_sweeping_commits_rename_but_do_not_speak_for_a_file(self) -> None:
+        moved = tuple(Change(f"new/{n}", before=f"old/{n}") for n in range(61))
+        commits = [
+            Commit("2", 20, "Move all", moved),
+            Commit("1", 10, "One thing", (Change("old/7"), Change("x"))),
+        ]
+
+        found = follow(commits, ["new/7", "new/8"])
+
+        assert [touch.hash for touch in found["new/7"].touches] == ["1"]
+        assert (found["new/7"].count, found["new/7"].last_time, found["new/7"].touches[0].files) == (1, 10, 2)
+        assert found["new/8"] == FileHistory((), 0, 20)
+
+    def test_a_file_keeps_its_latest_touches_and_counts_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(history, "_LATEST", 2)
+        commits = [Commit(str(n), n, "", (Change("a"),)) for n in (5, 4, 3)]
+        found = follow(commits, ["a"])["a"]
+        assert ([touch.hash for touch in found.touches], found.count, found.last_time) == (["5", "4"], 3, 5)
+
+    def test_files_that_are_not_present_are_not_reported(self) -> None:
+        assert follow([Commit("1", 1, "", (Change("a"), Change("b", deleted=True)))], []) == {}
