@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 import time
@@ -12,7 +13,7 @@ import apsw
 
 from engine.daemon import Daemon, DaemonDiedError, all_files_indexed, settled
 from engine.figures import NOT_AVAILABLE, Figures, Options
-from engine.index_file import Contents, UnavailableError, copied, damaged, opened, unkeyed_vectors, vectorless
+from engine.index_file import Contents, UnavailableError, copied, damaged, opened, unmatched
 from engine.place import Place, place_for
 from engine.wording import addition, sentence, text_files, vocabulary
 
@@ -21,7 +22,7 @@ _KILLS = 200
 _SAVES = 25
 
 # Seconds within which the kill falls after the moment that the kind of kill waits for.
-_WITHIN = {"start": 1.5, "reindex": 1.5, "saves": 1.0, "vectors": 2.5, "closing": 0.12}
+_WITHIN = {"start": 1.5, "reindex": 1.5, "saves": 1.0, "vectors": 2.5, "tidying": 1.0, "closing": 0.12}
 
 
 def kill(options: Options) -> Figures:
@@ -30,8 +31,9 @@ def kill(options: Options) -> Figures:
     kinds: Counter[str] = Counter()
     with place_for(options.corpus, options.data, fresh=True) as place:
         editor = Editor(place, random.Random(options.seed))
-        for number in range(options.count or _KILLS):
-            kind = list(_WITHIN)[number % len(_WITHIN)]
+        kind_of = itertools.cycle(_WITHIN)
+        while (number := sum(kinds.values())) < (options.count or _KILLS):
+            kind = next(kind_of)
             kinds[kind] += _killed(kind, place, editor, options)
             faults += [f"kill {number} ({kind}): {fault}" for fault in _faults(place)]
         settings = options.settings(embedding=True)
@@ -47,11 +49,11 @@ def kill(options: Options) -> Figures:
     wrong = (
         len(faults) + len(differing) + sum(compared.get(name, 0) for name in ("lost", "extra", "repeated"))
     )
-    wrong += compared.get("chunks_without_vector", 0) + compared.get("vectors_without_key", 0)
+    wrong += len(compared.get("unmatched", ()))
     return {
         "kills": sum(kinds.values()),
         "by_moment": dict(kinds),
-        "faults": faults[:20],
+        "faults": [fault[:300] for fault in faults[:20]],
         "files": survived["files"]["indexed"],
         "chunks": survived["chunks"],
         "status_differs_in": differing,
@@ -107,6 +109,8 @@ def _killed(kind: str, place: Place, editor: Editor, options: Options) -> int:
         for _ in range(20):
             editor.change()
         daemon.until(lambda status: bool(status["queued"]) or settled(status), _PATIENCE, every=0.02)
+    elif kind == "tidying":  # what is done once all else is
+        daemon.until(settled, _PATIENCE, every=0.02)
     if kind == "closing":
         daemon.request("shutdown", None)
         daemon.notify("exit", None)
@@ -145,8 +149,7 @@ def _compared(survived: Place, fresh: Place) -> Figures:
                 "lost": sum(len(wanted.sets[name] - rows) for name, rows in mine.sets.items()),
                 "extra": sum(len(rows - wanted.sets[name]) for name, rows in mine.sets.items()),
                 "repeated": sum(mine.repeated.values()),
-                "chunks_without_vector": vectorless(one),
-                "vectors_without_key": unkeyed_vectors(one),
+                "unmatched": unmatched(one),
                 "vectors_of_former_texts": len(keys[0] - keys[1]),
             }
     except UnavailableError as problem:

@@ -194,3 +194,14 @@ def settled(status: dict[str, Any]) -> bool:
 def all_static(status: dict[str, Any]) -> bool:
     """Every chunk can be found by its static vector."""
     return all_files_indexed(status) and bool(status.get("staticEmbedded", 0) >= status["chunks"])
+
+
+def has_static_vectors(daemon: Daemon, patience: float) -> bool:
+    """Wait until every chunk has its static vector; False where the daemon makes none."""
+    deadline = time.perf_counter() + patience
+    while not all_static(status := daemon.status()):
+        none_come = "staticEmbedded" not in status or (settled(status) and not status["staticEmbedded"])
+        if none_come or time.perf_counter() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

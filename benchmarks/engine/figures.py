@@ -74,6 +74,7 @@ def conditions(options: Options) -> Figures:
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="minutes"),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "load": [round(value, 2) for value in os.getloadavg()] if hasattr(os, "getloadavg") else None,
+        "nice": os.nice(0) if hasattr(os, "nice") else None,
         "python": platform.python_version(),
         "cairn": __version__,
         "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},

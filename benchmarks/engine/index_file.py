@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -75,9 +75,9 @@ class IndexFile:
         """Rises by one with each text that is given a vector by the transformer."""
         return int(self.value("SELECT coalesce(max(id), 0) FROM embeddings"))
 
-    def embedded_keys(self) -> set[str]:
+    def embedded_keys(self) -> set[Any]:
         """Keys of the texts that have a vector of the transformer, whether or not a chunk has them now."""
-        return {str(row[0]) for row in self.rows("SELECT key FROM embeddings")}
+        return {row[0] for row in self.rows("SELECT key FROM embeddings")}
 
     def embedded_chunks(self, after: int, until: int) -> Iterator[tuple[Any, ...]]:
         """Texts that were embedded in that stretch: path, collection, and the columns of a chunk."""
@@ -157,7 +157,7 @@ class Contents:
 
     @classmethod
     def read(cls, index: IndexFile) -> Contents:
-        """Everything of an index; vectors are checked by `vectorless`."""
+        """Everything of an index; keyword rows and vectors are checked by `unmatched`."""
         sets, repeated, counts = {}, {}, {}
         for name, sql in _CONTENTS.items():
             rows = index.rows(sql)
@@ -170,25 +170,29 @@ class Contents:
 
 _CONTENTS = {
     "files": "SELECT path, size, content_hash, is_text, kind, collection FROM files",
-    "chunks": "SELECT f.path, c.position, c.start_line, c.end_line, c.content_hash, c.embedding_key, c.text"
+    "chunks": "SELECT f.path, c.position, c.start_line, c.end_line, c.content_hash, c.embedding_key"
     " FROM chunks c JOIN files f ON f.id = c.file_id",
     "definitions": "SELECT f.path, c.position, d.name"
     " FROM definitions d JOIN chunks c ON c.id = d.chunk_id JOIN files f ON f.id = c.file_id",
 }
 
 
-def vectorless(index: IndexFile) -> int:
-    """Chunks of the index whose text has no vector of the transformer."""
-    return int(
-        index.value(
-            "SELECT count(*) FROM chunks c WHERE NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.key = c.embedding_key)"
+def unmatched(index: IndexFile) -> dict[str, int]:
+    """Rows that have no counterpart where they need one, by what is amiss."""
+    tables = index.tables(using="vec0")
+    pairs = {
+        "chunk without keywords": ("chunks", "id", "chunks_fts_docsize", "id"),
+        "keywords without chunk": ("chunks_fts_docsize", "id", "chunks", "id"),
+        "chunk without vector": ("chunks", "embedding_key", "embeddings", "key"),
+    }
+    for table in tables:
+        stored, owner = f"{table}_rowids", "embeddings" if table.startswith("vectors_") else "chunks"
+        pairs[f"row of {owner} without its row of {table}"] = (owner, "id", stored, "rowid")
+        pairs[f"row of {table} without its row of {owner}"] = (stored, "rowid", owner, "id")
+    counted = {
+        what: int(
+            index.value(f"SELECT count(*) FROM {one} WHERE {key} NOT IN (SELECT {other_key} FROM {other})")
         )
-    )
-
-
-def unkeyed_vectors(index: IndexFile) -> int:
-    """Difference between the vectors stored and the texts that are said to have one."""
-    stored: Iterable[int] = (
-        index.value(f"SELECT count(*) FROM {table}") for table in index.tables(using="vec0")
-    )
-    return abs(sum(stored) - int(index.value("SELECT count(*) FROM embeddings")))
+        for what, (one, key, other, other_key) in pairs.items()
+    }
+    return {what: count for what, count in counted.items() if count}

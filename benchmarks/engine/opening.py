@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.daemon import Daemon, all_files_indexed, all_static, settled
+from engine.daemon import Daemon, all_files_indexed, has_static_vectors, settled
 from engine.figures import NOT_AVAILABLE, Figures, Options, medians
 from engine.place import Place, place_for
 from engine.wording import addition, text_files, vocabulary
@@ -16,6 +16,7 @@ _COLD_SECONDS = 2.0
 _STATIC_SECONDS = 20.0
 _REOPEN_SECONDS = 1.0
 _PATIENCE = 600.0
+_STATIC_PATIENCE = 120.0
 _QUESTION = "where are errors handled"
 
 
@@ -27,12 +28,13 @@ def cold(options: Options) -> Figures:
             while not daemon.search(_QUESTION, alpha=0)["results"]:
                 time.sleep(0.01)
             first = time.perf_counter()
-            status = daemon.until(all_files_indexed, _PATIENCE, every=0.02)
-            done = time.perf_counter()
+            status = daemon.until(all_files_indexed, _PATIENCE, every=0.05)
+            done, cpu = time.perf_counter(), daemon.cpu()
         return {
             "initialize_s": round(daemon.initialized - daemon.started, 3),
             "first_keyword_answer_s": round(first - daemon.started, 3),
             "all_keywords_s": round(done - daemon.started, 3),
+            "all_keywords_cpu_s": round(cpu, 3),
             "files": status["files"]["indexed"],
             "chunks": status["chunks"],
         }
@@ -48,9 +50,8 @@ def static(options: Options) -> Figures:
         with Daemon(place.tree, place.data, options.settings(embedding=True)) as daemon:
             status = daemon.until(all_files_indexed, _PATIENCE, every=0.05)
             keywords = time.perf_counter()
-            if "staticEmbedded" not in status:
+            if not has_static_vectors(daemon, _STATIC_PATIENCE):
                 return {"all_keywords_s": round(keywords - daemon.started, 3), "chunks": status["chunks"]}
-            status = daemon.until(all_static, _PATIENCE, every=0.05)
             done = time.perf_counter()
             found = daemon.search(_QUESTION, alpha=1)["results"]
         return {

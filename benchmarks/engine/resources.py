@@ -18,7 +18,7 @@ _SIZE_RATIO = 1.5
 _HOURS = 3 * 3600.0
 """100,000 texts take half an hour of a fast core."""
 _QUESTIONS = 50
-_VECTORS = re.compile(r"vec|embed|static", re.IGNORECASE)
+_VECTORS = re.compile(r"vectors|static|embeddings|sqlite_autoindex_(vectors|static|embeddings)")
 """Names of the tables that hold vectors and their keys."""
 
 
@@ -79,7 +79,7 @@ def size(options: Options) -> Figures:
             paths = index.text_paths()
         text = sum((place.tree / name).stat().st_size for name in paths)
         on_disk = sum(file.stat().st_size for file in path.parent.iterdir() if file.is_file())
-    vectors = sum(size for name, size in pages.items() if _VECTORS.search(name))
+    vectors = sum(size for name, size in pages.items() if _VECTORS.match(name))
     rest = sum(pages.values()) - vectors
     largest = sorted(pages.items(), key=lambda item: -item[1])[:12]
     return {

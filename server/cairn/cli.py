@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from cairn.engine import Engine
 
 _POLL_SECONDS = 0.05
+_LOOK_SECONDS = 1.0
+"""How often to look at what changes seldom: a pause, the end of another process."""
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -62,13 +64,37 @@ def lsp() -> None:
 @_json_option
 def index(folder: Path, force: bool, as_json: bool) -> None:
     """Bring the index of FOLDER up to date."""
-    from cairn.protocol import ReindexParams
-
+    if force:
+        _index_anew(folder, "", as_json)
+        return
     with _opened(folder) as engine:
-        if force:
-            engine.reindex(ReindexParams())
         _wait(engine, vectors=True)
         _print_status(engine, as_json)
+
+
+@cli.command()
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@_folder_option
+@_json_option
+def reindex(path: Path | None, folder: Path, as_json: bool) -> None:
+    """Index a file, what lies in a directory, or else everything anew, also what has not changed."""
+    from cairn.operations.control import path_in
+
+    _index_anew(folder, path_in(folder, path) if path else "", as_json)
+
+
+@cli.command()
+@click.argument("folder", default=".", type=click.Path(path_type=Path))
+def pause(folder: Path) -> None:
+    """Have the editor or command that indexes FOLDER make no vectors until `cairn resume`."""
+    _set_paused(folder, paused=True)
+
+
+@cli.command()
+@click.argument("folder", default=".", type=click.Path(path_type=Path))
+def resume(folder: Path) -> None:
+    """Let indexing of FOLDER go on after `cairn pause`."""
+    _set_paused(folder, paused=False)
 
 
 @cli.command()
@@ -229,10 +255,37 @@ def _opened(folder: Path, *, keep_indexed: bool = True) -> Iterator[Engine]:
         engine.stop()
 
 
-def _wait(engine: Engine, *, vectors: bool) -> None:
-    """Show progress until the index is up to date. An interrupt while vectors are made answers without them."""
+def _index_anew(folder: Path, path: str, as_json: bool) -> None:
+    """Index `path` anew; where another process indexes the folder, it does that and this one waits."""
+    from cairn.operations.control import is_being_indexed
+    from cairn.protocol import ReindexParams
+
+    other = is_being_indexed(folder)
+    with _opened(folder, keep_indexed=not other) as engine:
+        engine.reindex(ReindexParams(path or None))
+        _wait(engine, vectors=True, written_by=folder if other else None)
+        _print_status(engine, as_json)
+
+
+def _set_paused(folder: Path, *, paused: bool) -> None:
+    from cairn.operations.control import set_paused
+    from cairn.terminal import waiting
+
+    with waiting("Asking the process that indexes …"):
+        set_paused(folder, paused)
+    click.echo("paused; saved files are still taken in" if paused else "resumed")
+
+
+def _wait(engine: Engine, *, vectors: bool, written_by: Path | None = None) -> None:
+    """Show progress until the index is up to date, but for vectors where indexing is paused.
+
+    An interrupt while vectors are made goes on without them. With `written_by`, the folder is indexed by another
+    process: raises IndexUnavailableError when that ends.
+    """
+    from cairn.operations.control import is_being_indexed
     from cairn.terminal import progress_bars
 
+    look_at = 0.0
     with progress_bars() as show:
         while True:
             progress = engine.progress()
@@ -241,12 +294,21 @@ def _wait(engine: Engine, *, vectors: bool) -> None:
                 raise IndexUnavailableError(progress.problem)
             if progress.complete or (progress.scanned and not vectors):
                 return
+            if time.monotonic() >= look_at:
+                look_at = time.monotonic() + _LOOK_SECONDS
+                if written_by and not is_being_indexed(written_by):
+                    raise IndexUnavailableError("The process that was indexing ended; run this again.")
+                if progress.scanned and engine.status().paused:
+                    click.echo(
+                        "Indexing is paused, some vectors are missing; `cairn resume` goes on.", err=True
+                    )
+                    return
             try:
                 time.sleep(_POLL_SECONDS)
             except KeyboardInterrupt:
                 if not progress.scanned:
                     raise
-                click.echo("\nAnswering from what is indexed so far.", err=True)
+                click.echo("\nGoing on with what is indexed so far.", err=True)
                 return
 
 

@@ -19,7 +19,9 @@ INITIALIZE_RESULT: dict[str, Any] = {
     "capabilities": {
         "positionEncoding": "utf-16",
         "textDocumentSync": {"openClose": True, "change": 2, "save": True},
-        "executeCommandProvider": {"commands": []},
+        "executeCommandProvider": {
+            "commands": ["cairn.pause", "cairn.resume", "cairn.reindex", "cairn.refresh"]
+        },
         "workspace": {
             "workspaceFolders": {"supported": True, "changeNotifications": True},
             "fileOperations": {},

@@ -41,6 +41,7 @@ logger = logging.getLogger(__name__)
 PHASE_VECTORS, PHASE_KEYWORDS = 3, 2
 """S2's phases: with vectors, and on keywords over chunks alone."""
 
+_NOBODY_INDEXES = "The index is incomplete and nobody is indexing. Run `cairn index`."
 _NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
 
 Cancelled = Callable[[], bool]
@@ -321,7 +322,14 @@ class Engine:
         stats = [folder.reader.stats() for folder in folders]
         facts = [each.facts for each in stats]
         model, model_problem = self._installed_model()
-        problems = [*(folder.indexer.problem for folder in folders), model_problem, self._leg_problem]
+        state = self._state(folders, facts, has_model=model is not None)
+        abandoned = state == "degraded" and not all(folder.indexer.writer_is_alive() for folder in folders)
+        problems = [
+            *(folder.indexer.problem for folder in folders),
+            _NOBODY_INDEXES if abandoned else None,
+            model_problem,
+            self._leg_problem,
+        ]
         progress = self.progress()
         present = sum(
             max(f.files_total, folder.indexer.progress.files_total)
@@ -330,7 +338,7 @@ class Engine:
         unreadable = [place for folder in folders for place in folder.indexer.progress.unreadable]
         has_vectors = [f for f in facts if f.model_id]
         return protocol.StatusAnswer(
-            state=self._state(folders, facts, has_model=model is not None),
+            state=state,
             searchable=any(s.files_indexed for s in stats),
             generation=sum(f.generation for f in facts),
             phase=self._phase(folders, has_model=model is not None),
@@ -365,7 +373,7 @@ class Engine:
         if Role.STARTING in roles or not all(f.generation for f in facts):
             return "starting"
         if not all(folder.indexer.idle for folder in folders) or not all(f.complete for f in facts):
-            return "indexing"
+            return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
         wants_model = any(self._wants_vectors(folder) for folder in folders)
         return "ready" if has_model or not wants_model else "degraded"
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from cairn import progress_text
+from cairn.index.progress import Activity
 
 if TYPE_CHECKING:
     from cairn.engine import IndexingProgress
@@ -23,27 +26,46 @@ _progress_console = Console(stderr=True)
 
 @contextmanager
 def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
-    """Two bars on stderr, for files and for texts; nothing where stderr is no terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    """Two bars on stderr, for files and for vectors; nothing where stderr is no terminal."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[detail]}"),
+    )
     with Progress(
         *columns, console=_progress_console, transient=True, disable=not _progress_console.is_terminal
     ) as bars:
-        files = bars.add_task("Reading files", total=None)
-        texts = bars.add_task("Making vectors", total=None, visible=False)
+        files = bars.add_task("Reading files", total=None, detail="")
+        texts = bars.add_task("Making vectors", total=None, visible=False, detail="")
         most_queued = 0
 
         def show(progress: IndexingProgress) -> None:
             nonlocal most_queued
             most_queued = max(most_queued, progress.texts_queued)
-            bars.update(files, total=progress.files_total or None, completed=progress.files_done)
+            bars.update(
+                files,
+                total=progress.files_total or None,
+                completed=progress.files_done,
+                detail=f"{progress.chunks:,} chunks",
+            )
+            pace = ", ".join(progress_text.pace(progress.texts_per_second, progress.seconds_left))
             bars.update(
                 texts,
                 total=most_queued or None,
                 completed=most_queued - progress.texts_queued,
                 visible=progress.scanned and most_queued > 0,
+                detail="paused" if progress.activity is Activity.PAUSED else pace,
             )
 
         yield show
+
+
+@contextmanager
+def waiting(message: str) -> Iterator[None]:
+    """Show `message` on stderr, where that is a terminal, until the end."""
+    with _progress_console.status(message):
+        yield
 
 
 def print_search(answer: SearchAnswer) -> None:
@@ -92,7 +114,14 @@ def print_status(answer: StatusAnswer) -> None:
         _out.print("[bold]not indexed yet[/]  run `cairn index`")
         return
     files = f"{answer.files.indexed} of {max(answer.files.total, answer.files.indexed)} files"
-    _out.print(f"[bold]{answer.state}[/]  {files}, {answer.chunks} chunks, {answer.embedded} with vectors")
+    state = "paused" if answer.paused and answer.state == "indexing" else answer.state
+    vectors = f"{answer.static_embedded} with static vectors, {answer.embedded} with vectors"
+    _out.print(f"[bold]{state}[/]  {files}, {answer.chunks} chunks, {vectors}")
+    if answer.paused:
+        _out.print("[yellow]Indexing is paused; `cairn resume` goes on.[/]")
+    elif answer.state == "indexing":
+        left = progress_text.pace(answer.texts_per_second, answer.seconds_left)
+        _out.print(", ".join([f"now: {answer.activity}", *left]))
     _out.print(f"model: {escape(answer.model.id) if answer.model else 'none'}")
     for collection in answer.collections:
         _out.print(

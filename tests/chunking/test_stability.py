@@ -85,8 +85,8 @@ def test_a_definition_at_the_top_leaves_those_below(
 def test_most_chunks_survive_where_definitions_share_them(
     path: str, write: Callable[[str, int], str]
 ) -> None:
-    # Short and long ones: cuts after an edit may move until they meet those of before. Measured over 540 real files
-    # with an edit of one line: 0.97 of the chunks elsewhere are unchanged on average, all of them at the median.
+    # Short and long ones: cuts after an edit may move until they meet those of before. Measured over 628 real files
+    # with an edit of one line: 0.96 to 0.98 of the chunks elsewhere are unchanged on average, all at the median.
     dice = random.Random(7)
     shares = []
     for _ in range(40):

@@ -76,7 +76,7 @@ def shortened(text: str, limit: int) -> str:
 def _unmarked(raw: str) -> Iterator[str]:
     for line in _LINE_END.split(raw[:_RAW_LIMIT]):
         line = _OPENERS.sub("", line[:_LINE_LIMIT], count=1).rstrip()
-        # A look at what a pattern must find is a third of the time of asking all of them.
+        # Most lines hold nothing for these patterns, and a look at a character is cheaper than asking one.
         if line.endswith(_LAST_OF_CLOSERS):
             line = _CLOSERS.sub("", line)
         if '"' in line or "'" in line:

@@ -142,7 +142,7 @@ def _cut(section: _Part, lines: Lines) -> list[_Part]:
     parts: list[_Part] = []
     current = _Part(section.start, section.start, section.path)
     for element in section.elements:
-        limit = 900
+        limit = FENCE_LIMIT if isinstance(element, Fence) else MAXIMUM
         size = lines.size(current.start, current.end)
         if current.elements and (size >= TARGET or size + lines.size(element.start, element.end) > limit):
             introduction = _introduction(current, element, lines)

@@ -28,6 +28,7 @@ from cairn.workspace.watch import FolderWatcher
 
 logger = logging.getLogger(__name__)
 
+_LOCK_NAME = "writer.lock"
 _TAKEOVER_SECONDS = 2.0
 """How often a process that reads tries to become the writer."""
 _REQUEST_SECONDS = 1.0
@@ -133,6 +134,18 @@ class Indexer:
         """Take the index as it is; instead of `start`."""
         self.role = Role.READER
 
+    def writer_is_alive(self) -> bool:
+        """Whether some process keeps the index up to date now."""
+        if self.role is not Role.READER or not (self.data / _LOCK_NAME).exists():
+            return self.role is Role.WRITER
+        try:
+            with filelock.FileLock(self.data / _LOCK_NAME).acquire(blocking=False):
+                return False
+        except filelock.Timeout:
+            return True
+        except OSError:  # a folder that cannot be written has no writer
+            return False
+
     def start(self) -> None:
         """Begin indexing."""
         self._thread.start()
@@ -187,7 +200,7 @@ class Indexer:
             began = time.monotonic()
             try:
                 self.data.mkdir(parents=True, exist_ok=True)
-                lock = filelock.FileLock(self.data / "writer.lock", thread_local=False)
+                lock = filelock.FileLock(self.data / _LOCK_NAME, thread_local=False)
                 with lock.acquire(blocking=False):
                     self._write_until_stopped()
                 continue

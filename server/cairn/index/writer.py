@@ -145,8 +145,13 @@ class IndexWriter:
             facts = self.facts()
             set_fact(self.db, "chunks", facts.chunks - sum(gone) + len(written))
             if written:
-                set_fact(self.db, "embedded", 0)
-                set_fact(self.db, "static", 0)
+                # At most so many wait; whoever makes the vectors knows better.
+                for flag, count, known in (
+                    ("embedded", "queued", facts.queued),
+                    ("static", "static_queued", facts.static_queued),
+                ):
+                    set_fact(self.db, flag, 0)
+                    set_fact(self.db, count, known + len(written))
             raise_generation(self.db, "content", *(["paths"] if came_or_went else []))
         return written
 

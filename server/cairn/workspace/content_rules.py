@@ -22,13 +22,13 @@ _KEY_BLOCK = re.compile(
 _LONG_LINE, _MINIFIED_SHARE, _MINIFIED_BLANKS, _MINIFIED_SIZE = 500, 0.9, 0.12, 1_000
 """Minified: of at least 1,000 characters, 90 % in lines of over 500, and of those under 12 % are blanks.
 
-Looked up in 13 repositories and 30,000 library files: sources with one embedded blob have up to 75 % in long
-lines, minified files and tables of data 92 % and more; unwrapped prose has 15 % blanks and more, minified text
-up to 11 %.
+Looked up in 14,000 files of 13 repositories and 47,000 library files: sources with one embedded blob have up to 75 %
+in long lines, minified files and tables of data 92 % and more. Of the latter, up to 11 % are blanks; of prose, 14 %
+and more.
 """
 
 _HEAD_LINES, _HEAD_CHARACTERS = 60, 8_000
-"""Where a header comment ends at the latest: licences before the marker take up to 30 lines."""
+"""Where a header comment ends at the latest: room for a long licence, which often comes before the marker."""
 
 _COMMENT_LINE = re.compile(r"(?://|#|--|;|%|!|dnl\b|REM\b)")
 _BLOCKS = {"/*": "*/", "<!--": "-->", "(*": "*)", "{-": "-}"}

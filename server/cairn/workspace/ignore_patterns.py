@@ -6,7 +6,8 @@ decides. Like git, everything here works on the bytes of a path: a `?` is one by
 Latin-1 text, which regular expressions and dictionaries take fastest (`path_key`).
 
 Own code, because pathspec tries the patterns of a list one by one in Python (3.8 s for 21,000 files, where
-this takes 0.3 s) and reads brackets, backslashes and some `**` differently from git.
+this takes 0.4 s), refuses a whole file for one stray backslash, and differed from `git check-ignore` on 5 %
+of random patterns and paths, where this does not differ.
 """
 
 from __future__ import annotations

@@ -23,7 +23,9 @@ class Places:
         """The files that declare a name, by `tag:name`."""
         self.in_folder: dict[str, list[str]] = defaultdict(list)
         """The paths directly in a folder."""
-        self._members: dict[str, dict[str, list[str]]] = {}
+        self._types: dict[str, tuple[frozenset[str], dict[str, list[str]]]] = {}
+        self._crates: dict[str, str | None] = {}
+        self._manifests: dict[tuple[str, str], str | None] = {}
         self._by_end: dict[str, list[str]] = defaultdict(list)
         for path, specs in imports.items():
             rest, _, name = path.rpartition("/")
@@ -37,11 +39,11 @@ class Places:
 
     def relative(self, folder: str, name: str, endings: Iterable[str]) -> str | None:
         """The file that `name` is from `folder`, with the first ending that fits."""
-        joined = posixpath.normpath(posixpath.join(folder, name))
-        if joined == ".":
-            joined = ""
+        joined = f"{folder}/{name}" if folder else name
+        if "./" in joined or joined.endswith(".") or "//" in joined:
+            joined = posixpath.normpath(joined).removeprefix(".")
         for ending in endings:
-            path = joined + ending if joined else ending.removeprefix("/")
+            path = joined + ending if joined else ending.lstrip("/")
             if path in self.paths:
                 return path
         return None
@@ -61,44 +63,62 @@ class Places:
                 if (path == end or path.endswith("/" + end)) and is_root(path[: -len(end)].rstrip("/"))
             ]
             if fitting:
-                return nearest(fitting, folder)
+                return self.nearest(fitting, folder)
         return None
 
-    def member(self, namespace: str, name: str, folder: str) -> str | None:
-        """The file that declares `namespace` (`tag:name`) and is called like one of its types, the nearest one."""
-        members = self._members.get(namespace)
-        if members is None:
-            members = self._members[namespace] = defaultdict(list)
+    def types(self, namespace: str) -> frozenset[str]:
+        """The names of the files that declare `namespace` (`tag:name`), without their endings."""
+        if namespace not in self._types:
+            files: dict[str, list[str]] = defaultdict(list)
             for path in self.declared.get(namespace, ()):
-                members[posixpath.splitext(posixpath.basename(path))[0]].append(path)
-        return nearest(members[name], folder) if name in members else None
+                files[posixpath.splitext(posixpath.basename(path))[0]].append(path)
+            self._types[namespace] = frozenset(files), files
+        return self._types[namespace][0]
+
+    def file_of(self, namespace: str, name: str, folder: str) -> str | None:
+        """The nearest of the files that are called like a type of the namespace."""
+        if name not in self.types(namespace):
+            return None
+        return self.nearest(self._types[namespace][1][name], folder)
+
+    def crate_root(self, folder: str) -> str | None:
+        """The nearest folder at or above `folder` that holds the root module of a Rust crate."""
+        if folder not in self._crates:
+            here = f"{folder}/" if folder else ""
+            if f"{here}lib.rs" in self.paths or f"{here}main.rs" in self.paths:
+                self._crates[folder] = folder
+            else:
+                self._crates[folder] = self.crate_root(folder.rpartition("/")[0]) if folder else None
+        return self._crates[folder]
 
     def folder_of(self, tag: str, name: str, folder: str) -> tuple[str, str] | None:
         """The folder whose manifest declares the longest part of `name`, and what is left of the name."""
         part, rest = name, ""
         while part:
             if found := self.declared.get(f"{tag}:{part}"):
-                manifest = nearest(found, folder)
+                key = (f"{tag}:{part}", folder)
+                if key not in self._manifests:
+                    self._manifests[key] = self.nearest(found, folder)
+                manifest = self._manifests[key]
                 return (posixpath.dirname(manifest), rest) if manifest is not None else None
             part, _, last = part.rpartition("/")
             rest = f"{last}/{rest}" if rest else last
         return None
 
+    def nearest(self, paths: Sequence[str], folder: str) -> str | None:
+        """The path that shares most folders with `folder`, then the least deep one; None if two are alike, or none."""
+        if len(paths) < 2:
+            return paths[0] if paths else None
+        here = folder.split("/") if folder else []
 
-def nearest(paths: Sequence[str], folder: str) -> str | None:
-    """The path that shares most folders with `folder`, then the least deep one; None if two are alike, or none."""
-    if len(paths) < 2:
-        return paths[0] if paths else None
-    here = folder.split("/") if folder else []
+        def distance(path: str) -> tuple[int, int, bool]:
+            there = path.split("/")[:-1]
+            shared = 0
+            for mine, theirs in zip(here, there, strict=False):
+                if mine != theirs:
+                    break
+                shared += 1
+            return -shared, len(there), _COMMON.isdisjoint(there)
 
-    def distance(path: str) -> tuple[int, int, bool]:
-        there = path.split("/")[:-1]
-        shared = next((n for n, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), None)
-        return (
-            -(min(len(here), len(there)) if shared is None else shared),
-            len(there),
-            _COMMON.isdisjoint(there),
-        )
-
-    ranked = sorted((distance(path), path) for path in paths)
-    return ranked[0][1] if ranked[0][0] != ranked[1][0] else None
+        ranked = sorted((distance(path), path) for path in paths)
+        return ranked[0][1] if ranked[0][0] != ranked[1][0] else None

@@ -16,14 +16,13 @@ _REFERENCES = 200
 """Distinct types that are kept of a file that may use them without naming them in an import."""
 
 
-# No pattern looks far for its end: a text of nothing but beginnings would take
-# time in the square of its length.
+# No pattern looks far for its end: a text of nothing but beginnings would take time in the square of its length.
 
 
 def by_line(pattern: str) -> re.Pattern[str]:
     """`^pattern` for a text that begins with a line end.
 
-    A search for a line end is several times faster than one for `^`: 9 instead of 31 us per KB for Rust's `use`.
+    A search for a line end is several times faster than one for `^`: 9 instead of 21 us per KB for Rust's `use`.
     """
     return re.compile(r"\n" + pattern)
 

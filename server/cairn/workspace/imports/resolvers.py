@@ -48,11 +48,13 @@ def types_in_sight(
         spec.removesuffix("/*") for spec in specs if spec.startswith(f"{tag}:") and spec.endswith("/*")
     ]
     folder = posixpath.dirname(path)
-    for name in names:
-        for space in spaces:
-            if found := places.member(space, name, folder):
+    left = frozenset(names)
+    for space in spaces:
+        seen = left & places.types(space)
+        left -= seen
+        for name in seen:
+            if found := places.file_of(space, name, folder):
                 yield found
-                break
 
 
 def _namespaced(tag: str) -> Resolver:
@@ -61,7 +63,7 @@ def _namespaced(tag: str) -> Resolver:
     def resolve(places: Places, path: str, name: str) -> Iterable[str]:
         space, _, last = name.rpartition("/")
         while space:
-            if found := places.member(f"{tag}:{space}", last, posixpath.dirname(path)):
+            if found := places.file_of(f"{tag}:{space}", last, posixpath.dirname(path)):
                 return (found,)
             space, _, last = space.rpartition("/")
         return ()
@@ -162,21 +164,18 @@ def _rust(places: Places, path: str, name: str) -> Iterable[str]:
 
 
 def _module(places: Places, root: str, parts: Sequence[str]) -> str | None:
-    if not parts:
-        return places.relative(root, ".", ("/lib.rs", "/main.rs"))
-    return places.relative(root, "/".join(parts), (".rs", "/mod.rs"))
+    return places.relative(root, "/".join(parts), (".rs", "/mod.rs") if parts else ("lib.rs", "main.rs"))
 
 
 def _crate(places: Places, path: str) -> tuple[str, list[str]]:
     """The folder of the crate's root module, and the names that lead from there to the module in `path`."""
-    folders = path.split("/")[:-1]
-    stem = posixpath.basename(path).removesuffix(".rs")
-    for depth in range(len(folders), -1, -1):
-        root = "/".join(folders[:depth])
-        if _module(places, root, ()):
-            below = folders[depth:]
-            return root, below if stem in ("mod", "lib", "main") else [*below, stem]
-    return "/".join(folders), []  # a test or an example: a crate of its own
+    folder, _, file = path.rpartition("/")
+    stem = file.removesuffix(".rs")
+    root = places.crate_root(folder)
+    if root is None:
+        return folder, []  # a test or an example: a crate of its own
+    below = folder[len(root) :].strip("/").split("/") if folder != root else []
+    return root, below if stem in ("mod", "lib", "main") else [*below, stem]
 
 
 def _c(places: Places, path: str, name: str) -> Iterable[str]:

@@ -1,0 +1,178 @@
+"""Reads a folder's index as if everything on the screen were saved.
+
+Chunks of open documents that differ from the index have negative ids, so that they never meet those of the index.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import apsw
+import numpy as np
+from attrs import define, evolve, field
+from numpy.typing import NDArray
+
+from cairn.index.borrowed_bm25 import Statistics, read_statistics, register, score
+from cairn.index.meta import Facts
+from cairn.index.overlay import Overlay
+from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, IndexReader, IndexStats, StoredChunk
+
+_ALL = ChunkFilter()
+
+
+@define(eq=False)
+class OverlaidReader(IndexReader):
+    """An IndexReader for which the documents of `overlay` hide their files. Without any it costs nothing more."""
+
+    overlay: Overlay = field(kw_only=True)
+
+    def look_at_screen(self) -> None:
+        """Take in what was typed until now. Before each question, so that its answer shows what the person sees."""
+        self.overlay.flush(self)
+
+    def keywords(
+        self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
+    ) -> list[Hit]:
+        with self.overlay.shown() as (screen, hidden):
+            found = screen.occurrences(match, weights, only, cancelled) if screen else []
+        hits = super().keywords(match, weights, limit, _without(only, hidden), cancelled)
+        if not found:
+            return hits
+        # Where a word is frequent, counting takes long: after the screen is free for others again.
+        with self._query(cancelled) as db:
+            statistics = read_statistics(db, match) if db else Statistics(0, 0, ())
+        return _merged(hits, score(found, statistics), limit)
+
+    def nearest(
+        self,
+        vector: NDArray[np.float32],
+        model: str,
+        limit: int,
+        only: ChunkFilter,
+        cancelled: Callable[[], bool],
+    ) -> list[Hit]:
+        """As the index has it; of what is on the screen, chunks whose text has a vector already."""
+        with self.overlay.shown() as (screen, hidden):
+            keys = screen.embedding_keys(only) if screen else {}
+        hits = super().nearest(vector, model, limit, _without(only, hidden), cancelled)
+        return _merged(hits, self._compared(keys, vector, model), limit)
+
+    def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
+        here, there = _apart(ids)
+        found = super().similarities(there, vector, model)
+        if here:
+            with self.overlay.shown() as (screen, _):
+                keys = screen.embedding_keys_of(here) if screen else {}
+            found.update((-key, value) for key, value in self._compared(keys, vector, model).items())
+        return found
+
+    def nearest_static(
+        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
+    ) -> list[Hit]:
+        with self.overlay.shown() as (screen, hidden):
+            here = screen.nearest_static(vector, limit, only, cancelled) if screen else []
+        hits = super().nearest_static(vector, limit, _without(only, hidden), cancelled)
+        return _merged(hits, {hit.chunk_id: hit.score for hit in here}, limit)
+
+    def static_similarities(self, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:
+        here, there = _apart(ids)
+        found = super().static_similarities(there, vector)
+        if here:
+            with self.overlay.shown() as (screen, _):
+                near = screen.static_similarities(here, vector) if screen else {}
+            found.update((-key, value) for key, value in near.items())
+        return found
+
+    def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
+        with self.overlay.shown() as (screen, hidden):
+            here = screen.defining(names, limit, only) if screen else []
+        hits = super().defining(names, limit, _without(only, hidden))
+        return _merged(hits, {hit.chunk_id: hit.score for hit in here}, limit)
+
+    def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
+        here, there = _apart(ids)
+        found = super().chunks(there)
+        if here:
+            with self.overlay.shown() as (screen, _):
+                stored = screen.chunks(here) if screen else {}
+            found.update((-key, evolve(chunk, id=-key)) for key, chunk in stored.items())
+        return found
+
+    def around(self, path: str, position: int, window: int) -> list[StoredChunk]:
+        with self.overlay.shown() as (screen, hidden):
+            if screen and path in hidden:
+                return _renumbered(screen.around(path, position, window))
+        return super().around(path, position, window)
+
+    def page(self, path: str) -> list[StoredChunk]:
+        with self.overlay.shown() as (screen, hidden):
+            if screen and path in hidden:
+                return _renumbered(screen.page(path))
+        return super().page(path)
+
+    def facts(self) -> Facts:
+        """The index's, but that the generation rises with what is shown, too."""
+        facts = super().facts()
+        shown = self.overlay.generation
+        return evolve(facts, generation=facts.generation + shown) if shown else facts
+
+    def facts_with_screen(self) -> Facts:
+        """The facts by which to choose how to compare: chunks on the screen that have no vector wait for one."""
+        facts = self.facts()
+        with self.overlay.shown() as (screen, _):
+            keys = screen.embedding_keys(_ALL) if screen else {}
+        if not keys:
+            return facts
+        with self._query() as db:
+            missing = (
+                db.execute(_COUNT_MISSING, (json.dumps(list(keys.values())), facts.model_id)).get if db else 0
+            )
+        return evolve(facts, chunks=facts.chunks + len(keys), queued=facts.queued + int(missing))
+
+    def stats(self) -> IndexStats:
+        """The index's, with the collections that only documents on the screen belong to."""
+        stats = super().stats()
+        with self.overlay.shown() as (screen, _):
+            collections = screen.stats().collections if screen else ()
+        known = {collection.name for collection in stats.collections}
+        new = [collection for collection in collections if collection.name not in known]
+        return evolve(stats, collections=(*stats.collections, *new)) if new else stats
+
+    def _compared(self, keys: Mapping[int, str], vector: NDArray[np.float32], model: str) -> dict[int, float]:
+        """The similarity of chunks on the screen, given their embedding keys, by the vectors of the index."""
+        known = self.key_similarities(set(keys.values()), vector, model) if keys else {}
+        return {chunk: known[key] for chunk, key in keys.items() if key in known}
+
+    def _connection(self) -> apsw.Connection | None:
+        db = super()._connection()
+        if db is not None and getattr(self._local, "counting", None) is not db:
+            register(db)
+            self._local.counting = db
+        return db
+
+
+_COUNT_MISSING = """SELECT count(*) FROM json_each(?) k WHERE NOT EXISTS
+    (SELECT 1 FROM embeddings e WHERE e.model_id = ? AND e.key = unhex(k.value))"""
+
+
+def _without(only: ChunkFilter, hidden: tuple[str, ...]) -> ChunkFilter:
+    return evolve(only, hidden=hidden) if hidden else only
+
+
+def _apart(ids: Iterable[int]) -> tuple[list[int], list[int]]:
+    """The ids as the screen's own index has them, and those of the folder's index."""
+    every = list(ids)
+    return [-each for each in every if each < 0], [each for each in every if each > 0]
+
+
+def _renumbered(chunks: Iterable[StoredChunk]) -> list[StoredChunk]:
+    return [evolve(chunk, id=-chunk.id) for chunk in chunks]
+
+
+def _merged(hits: list[Hit], screen: Mapping[int, float], limit: int) -> list[Hit]:
+    """Both together, best first; `screen` by the ids of its own index."""
+    if not screen:
+        return hits
+    both = [*hits, *(Hit(-chunk, value) for chunk, value in screen.items())]
+    return sorted(both, key=lambda hit: (-hit.score, hit.chunk_id))[:limit]

@@ -1,0 +1,99 @@
+"""Cairn's own requests, and the commands through which any client reaches those that act."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pygls.exceptions import JsonRpcInvalidParams
+
+from cairn.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from cairn.engine import Engine
+    from cairn.lsp import CairnServer
+
+Request = Callable[["Engine", Any, Callable[[], bool]], Any]
+
+
+def _pause(engine: Engine, *_: Any) -> dict[str, bool]:
+    engine.pause()
+    return {"paused": True}
+
+
+def _resume(engine: Engine, *_: Any) -> dict[str, bool]:
+    engine.resume()
+    return {"paused": False}
+
+
+_REQUESTS: dict[str, tuple[str, Request]] = {
+    "cairn/search": ("SearchParams", lambda engine, params, cancelled: engine.search(params, cancelled)),
+    "cairn/discover": (
+        "DiscoverParams",
+        lambda engine, params, cancelled: engine.discover(params, cancelled),
+    ),
+    "cairn/status": ("NoParams", lambda engine, _, __: engine.status()),
+    "cairn/collections": ("NoParams", lambda engine, _, __: engine.collections()),
+    "cairn/fetchPage": ("FetchPageParams", lambda engine, params, _: engine.fetch_page(params)),
+    "cairn/reindex": ("ReindexParams", lambda engine, params, _: engine.reindex(params)),
+    "cairn/pause": ("NoParams", _pause),
+    "cairn/resume": ("NoParams", _resume),
+}
+"""Cairn's own methods: the class of their params in `cairn.protocol`, and what the engine does."""
+
+_COMMANDS: dict[str, tuple[str, Request]] = {
+    "cairn.pause": _REQUESTS["cairn/pause"],
+    "cairn.resume": _REQUESTS["cairn/resume"],
+    "cairn.reindex": _REQUESTS["cairn/reindex"],
+    "cairn.refresh": ("NoParams", lambda engine, _, __: engine.look_again()),
+}
+"""`workspace/executeCommand`: each takes the params of its request as its only argument, or none.
+
+`cairn.early` announces them. A client sends `cairn.refresh` when its window comes to the front.
+"""
+
+_PROGRESS_TOKENS = ("workDoneToken", "partialResultToken")
+"""LSP allows them in the params of any request."""
+
+
+def register_requests(server: CairnServer) -> None:
+    """Answer all of them on `server`."""
+    for method, (params_class, work) in _REQUESTS.items():
+        _register_request(server, method, params_class, work)
+    for name, (params_class, work) in _COMMANDS.items():
+        _register_command(server, name, params_class, work)
+
+
+def _register_request(server: CairnServer, method: str, params_class: str, work: Request) -> None:
+    @server.feature(method)
+    async def handle(params: Any) -> Any:
+        return await _answer(server, _without_tokens(params), params_class, work)
+
+
+def _register_command(server: CairnServer, name: str, params_class: str, work: Request) -> None:
+    @server.command(name)
+    async def handle(*arguments: object) -> Any:
+        if len(arguments) > 1:
+            raise JsonRpcInvalidParams(f"arguments: {name} takes one at most, got {len(arguments)}")
+        params = arguments[0] if arguments and arguments[0] is not None else {}
+        return await _answer(server, params, params_class, work)
+
+
+async def _answer(server: CairnServer, params: Any, params_class: str, work: Request) -> Any:
+    # Imported here: `initialize` is answered before anything that Cairn itself needs is loaded.
+    from cairn import protocol
+    from cairn.schema import structure, unstructure
+
+    try:
+        request = structure(params, getattr(protocol, params_class))
+    except InvalidRequestError as problem:
+        raise JsonRpcInvalidParams(str(problem)) from problem
+    return unstructure(await server.run(lambda engine, cancelled: work(engine, request, cancelled)))
+
+
+def _without_tokens(params: Any) -> Any:
+    if params is None:
+        return {}
+    if not isinstance(params, dict):
+        return params
+    return {key: value for key, value in params.items() if key not in _PROGRESS_TOKENS}
