@@ -10,6 +10,12 @@ from cairn.embedding import find_model
 from cairn.paths import data_dir
 
 
+@pytest.fixture(autouse=True)
+def no_user_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings file of whoever runs the tests changes nothing."""
+    monkeypatch.setenv("CAIRN_CONFIG_DIR", str(tmp_path / "no-settings"))
+
+
 @pytest.fixture(scope="session")
 def real_models() -> Path:
     """The folder of the models that set-up installed."""

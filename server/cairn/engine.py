@@ -15,7 +15,7 @@ import psutil
 from attrs import evolve, frozen
 
 from cairn import answers, protocol
-from cairn.config import DiscoveryConfig, Settings, overlay
+from cairn.config import DiscoveryConfig, Settings, load_user_file, overlay
 from cairn.discovery import Bullet, discover
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.render import estimate_tokens
@@ -81,7 +81,7 @@ class Engine:
     ) -> None:
         """`editor_settings` is the editor's `cairn` section; `on_change` is called, on any thread, when the
         status may have changed."""
-        self._base, self._warnings = overlay(Settings(), editor_settings or {}, "cairn")
+        self._base, self._warnings = _base_settings(editor_settings or {})
         self._on_change = on_change
         self._model = SharedModel(self._base.embedding)
         self._folders: tuple[Folder, ...] = ()
@@ -91,6 +91,15 @@ class Engine:
         self._leg_problem: str | None = None
         """Why a leg of the latest search failed, if one did."""
         self._stopped = False
+
+    def configure(self, editor_settings: Mapping[str, Any]) -> list[str]:
+        """Use another `cairn` section of the editor from now on; what in it could not be used."""
+        self._base, self._warnings = _base_settings(editor_settings)
+        for folder in self._folders:
+            folder.settings.rebase(self._base)
+            folder.indexer.rescan()
+        self._on_change()
+        return self._warnings
 
     # --- folders -----------------------------------------------------------------------------------
 
@@ -110,7 +119,7 @@ class Engine:
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
             folder = Folder(root, shown, settings, indexer, IndexReader(indexer.data))
             self._folders = (*self._folders, folder)
-            if keep_indexed:
+            if keep_indexed and settings().retrieval.enabled:
                 indexer.start()
             else:
                 indexer.only_read()
@@ -416,6 +425,13 @@ class Engine:
                 return None
 
         return choose_meaning([reader.facts() for reader in readers], embedder, self._model.static_table)
+
+
+def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Settings, list[str]]:
+    """The user's settings file with the editor's settings over it, and what could not be used."""
+    settings, problems = load_user_file(Settings())
+    settings, more = overlay(settings, editor_settings, "cairn")
+    return settings, [*problems, *more]
 
 
 def _uris(folders: Sequence[Folder]) -> answers.UriOf:

@@ -24,6 +24,10 @@ class FolderSettings:
         self._root = root
         self._read: tuple[object, Settings, list[str]] | None = None
 
+    def rebase(self, base: Settings) -> None:
+        """Lay the workspace file over `base` from now on."""
+        self._base, self._read = base, None
+
     def __call__(self) -> Settings:
         """The settings as they are now."""
         return self._current()[1]

@@ -48,7 +48,7 @@ _DEFINITION_QUESTION = re.compile(
 _CODE_TYPES = frozenset({"code", "config", "cmd", "api"})
 """In a document these types are fences, which are no evidence, or text about them, which is prose."""
 _PROSE_EXTENSIONS = frozenset({"md", "markdown", "mdx", "mkd", "rst", "txt", "adoc", "asciidoc", "org"})
-_MARKDOWN_EXTENSIONS = frozenset({"", "md", "markdown", "mdx", "mkd"})
+_MARKDOWN_EXTENSIONS = frozenset({"", "md", "markdown", "mdx", "mkd", "ipynb"})
 
 
 def compress_evidence(
@@ -184,7 +184,6 @@ def _source_ids(chunks: Iterable[ScoredChunk]) -> dict[str, str]:
 
 def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: bool) -> Bullet:
     chunk, passage = candidate.chunk, candidate.passage
-    within = chunk.metadata.line_range
     return Bullet(
         text=passage.text,
         source_id=sources[chunk.doc_id],
@@ -192,6 +191,14 @@ def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: 
         file_path=chunk.metadata.file_path,
         score=candidate.score / scale,
         category=categorize(passage.text),
-        line_range=(within[0] + passage.first, within[0] + passage.last) if cite and within else None,
+        line_range=_cited_lines(chunk, passage) if cite else None,
         folder=chunk.metadata.folder,
     )
+
+
+def _cited_lines(chunk: ScoredChunk, passage: Passage) -> tuple[int, int] | None:
+    """The lines of the file that hold the passage; all of the chunk's where they do not follow its text's lines."""
+    within = chunk.metadata.line_range
+    if within is None or within[0] + passage.last > within[1]:
+        return within  # a notebook's cell that is written on fewer lines than it has
+    return within[0] + passage.first, within[0] + passage.last

@@ -9,14 +9,12 @@ from pathlib import Path
 
 from attrs import evolve
 
-from cairn.chunking import Chunk, chunk_text
 from cairn.chunking.model import content_key
 from cairn.config import WORKSPACE_FILE, IndexSettings
+from cairn.index.contents import indexed_file, left_out
 from cairn.index.progress import Activity, Progress
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.workspace.collections import MANIFESTS, Projects, file_kind, find_projects
-from cairn.workspace.imports import import_specs
-from cairn.workspace.languages import language_of
+from cairn.workspace.collections import MANIFESTS, Projects, find_projects
 from cairn.workspace.rules import IGNORE_FILES, FileRules
 from cairn.workspace.scan import FileEntry, ScanReport, read_text, scan
 
@@ -194,19 +192,19 @@ class Intake:
         )
         if before and evolve(before, size=record.size, mtime_ns=record.mtime_ns) == record:
             return record if before != record else None
-        kind = file_kind(entry.path)
-        if text is None or not self._rules.decide_content(entry.path, text).indexed:
-            return IndexedFile(record, kind, False, ())
-        specs = import_specs(entry.path, language_of(entry.path, text), text)
-        return IndexedFile(record, kind, True, self._chunks(entry.path, text), specs)
-
-    def _chunks(self, path: str, text: str) -> tuple[Chunk, ...]:
+        if text is None:
+            return left_out(record)
+        decision = self._rules.decide_content(entry.path, text)
+        if not decision.indexed:
+            skipped = self._progress.skipped
+            skipped[decision.rule] = skipped.get(decision.rule, 0) + 1
+            return left_out(record)
         try:
-            return tuple(chunk_text(path, text))
+            return indexed_file(record, text)
         except Exception as problem:
-            logger.exception("chunking %s failed", path)
-            self._progress.unreadable.append(f"{path}: chunking failed ({problem})")
-            return ()
+            logger.exception("chunking %s failed", entry.path)
+            self._progress.unreadable.append(f"{entry.path}: chunking failed ({problem})")
+            return left_out(record)
 
 
 def _below(unreadable: Iterable[str]) -> Callable[[str], bool]:

@@ -186,7 +186,7 @@ class Overlay:
     ) -> dict[str, FileRecord]:
         """The documents that are not as the index has them, the one changed last first."""
         differing: dict[str, FileRecord] = {}
-        for path in reversed(documents):
+        for path in reversed(list(documents)):
             document = documents[path]
             content_hash, collection = known.get(path, ("", ""))
             if content_hash != document.key and self._is_named(path, rules):
