@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ def chunk(
     """A chunk that starts on line 10 of its file; `fields` are the metadata's, or `collection`."""
     collection_name = fields.pop("collection", "demo-docs")
     fields.setdefault("file_extension", path.rpartition(".")[2])
-    fields.setdefault("line_range", (10, 10 + len(content.split("\n"))))
+    fields.setdefault("line_range", (10, 10 + len(re.split(r"\r\n|\r|\n", content))))
     metadata = ChunkMetadata(path, index, **fields)
     return ScoredChunk(collection_name, f"{collection_name}/{path}#{index}", content, score, metadata)
 

@@ -178,3 +178,12 @@ def test_nothing_gives_nothing(chunks, limits):
 def test_empty_and_broken_chunks_hold_no_evidence(content):
     assert run([chunk(content)]) == []
     assert run([chunk(content, path="a.py", chunk_type="code", language="python")]) == []
+
+
+def test_a_passage_that_runs_past_its_lines_cites_all_of_them():
+    cell = (
+        "The first sentence of a notebook's cell has nine words.\nThe second one is on the next line of it.\n"
+    )
+    (given,) = [chunk(cell, path="analysis.ipynb", line_range=(4, 5))]
+    bullets = compress_evidence([given], 20, 3, CompressionConfig())
+    assert {bullet.line_range for bullet in bullets} == {(4, 5)}

@@ -32,10 +32,12 @@ class Daemon:
     def process(self) -> asyncio.subprocess.Process:
         return self.client._server
 
-    async def initialize(self, options: dict[str, Any] | None = None) -> types.InitializeResult:
+    async def initialize(
+        self, options: dict[str, Any] | None = None, capabilities: types.ClientCapabilities | None = None
+    ) -> types.InitializeResult:
         folders = [types.WorkspaceFolder(root.as_uri(), root.name) for root in self.roots]
         params = types.InitializeParams(
-            capabilities=types.ClientCapabilities(),
+            capabilities=capabilities or types.ClientCapabilities(),
             process_id=os.getpid(),
             workspace_folders=folders,
             initialization_options=options,
@@ -100,13 +102,17 @@ def daemon() -> Callable[..., AbstractAsyncContextManager[Daemon]]:
     """Start a daemon on the given folders; it is asked to exit, and must leave no process behind."""
 
     @asynccontextmanager
-    async def started(*roots: Path, options: dict[str, Any] | None = None) -> AsyncIterator[Daemon]:
+    async def started(
+        *roots: Path,
+        options: dict[str, Any] | None = None,
+        capabilities: types.ClientCapabilities | None = None,
+    ) -> AsyncIterator[Daemon]:
         client = make_test_lsp_client()
         client.feature("cairn/statusChanged")(lambda params: None)
         await client.start_io(*COMMAND)
         running = Daemon(client, roots)
         try:
-            await running.initialize(options)
+            await running.initialize(options, capabilities)
             yield running
         finally:
             children = (

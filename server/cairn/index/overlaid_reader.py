@@ -96,7 +96,12 @@ class OverlaidReader(IndexReader):
         if here:
             with self.overlay.shown() as (screen, _):
                 stored = screen.chunks(here) if screen else {}
-            found.update((-key, evolve(chunk, id=-key)) for key, chunk in stored.items())
+                before = self.overlay.replaced
+            found.update(
+                (-key, evolve(chunk, id=-key))
+                for key in here
+                if (chunk := stored.get(key) or before.get(key))
+            )
         return found
 
     def around(self, path: str, position: int, window: int) -> list[StoredChunk]:

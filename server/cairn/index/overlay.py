@@ -26,7 +26,7 @@ from cairn.index.borrowed_bm25 import register
 from cairn.index.contents import indexed_file, left_out
 from cairn.index.meta import Facts
 from cairn.index.progress import Progress
-from cairn.index.reader import IndexReader
+from cairn.index.reader import IndexReader, StoredChunk
 from cairn.index.screen_reader import ScreenReader
 from cairn.index.vectors import ModelSource, StaticIntake
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
@@ -87,6 +87,8 @@ class Overlay:
         """Rises with every change of what is shown."""
         self.warnings: tuple[str, ...] = ()
         """Which open documents are searched as they were saved, and why."""
+        self.replaced: Mapping[int, StoredChunk] = {}
+        """By id: chunks that the latest change of what is shown took away, for questions that have found them."""
         self._root = root
         self._settings = settings
         self._models = models
@@ -126,7 +128,7 @@ class Overlay:
             self._closed = True
             self._documents.clear()
         with self._taking_in, self._using:
-            self.hidden = ()
+            self.hidden, self.replaced = (), {}
             if self._writer is not None:
                 self._writer.abandon()
                 self._writer = None
@@ -221,6 +223,10 @@ class Overlay:
             if self._closed or not (wanted or gone):
                 return
             writer, static = self._opened()
+            rewritten = [file.record.path for file in fresh if file.record.path in self._shown]
+            self.replaced = {
+                chunk.id: chunk for path in (*gone, *rewritten) for chunk in self._screen.page(path)
+            }
             written = writer.write(fresh, gone) if fresh or gone else []
             static.select_table(enabled=bool(facts.has_static))
             static.added(written, settings.embedding)

@@ -201,7 +201,7 @@ class IndexReader:
                 return []
             where, values, spare = self._neighbour_filter(db, only)
             rows = db.execute(
-                f"""WITH nearest AS (
+                f"""WITH nearest AS MATERIALIZED (
                         SELECT rowid AS id, distance FROM {STATIC_TABLE}
                         WHERE embedding MATCH vec_int8(?) AND k = ? {f"AND rowid IN ({where})" if where else ""})
                     SELECT id, 1.0 - distance FROM nearest WHERE {passes if spare else "true"} ORDER BY distance, id""",

@@ -1,0 +1,279 @@
+"""What an editor or a terminal can see of indexing, and how it is steered: progress, pause, index anew."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+from pytest_lsp import LanguageClient
+
+from .conftest import PATIENCE_SECONDS, Daemon, plain
+
+Start = Callable[..., AbstractAsyncContextManager[Daemon]]
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("model_data_dir")]
+
+SHOWS_PROGRESS = types.ClientCapabilities(window=types.WindowClientCapabilities(work_done_progress=True))
+NO_MODEL = {"embedding": {"enabled": False}}
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """Some hundred real files, whose vectors take far longer than any test lasts."""
+    installed = Path(sysconfig.get_paths()["purelib"])
+    root = tmp_path / "library"
+    for package in ("pygls", "rich", "click", "lsprotocol"):
+        shutil.copytree(
+            installed / package, root / package, ignore=shutil.ignore_patterns("__pycache__", "*.so")
+        )
+    return root
+
+
+async def until(holds: Callable[[], Any]) -> None:
+    """Wait until `holds()` is true."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come true"
+        await asyncio.sleep(0.02)
+
+
+async def command(cairn: Daemon, name: str, *arguments: Any) -> Any:
+    params = types.ExecuteCommandParams(name, list(arguments) or None)
+    return plain(
+        await asyncio.wait_for(cairn.client.workspace_execute_command_async(params), PATIENCE_SECONDS)
+    )
+
+
+async def run_cairn(*arguments: str) -> str:
+    """Run `cairn` while a daemon is served; its stdout. It must succeed."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "cairn", *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, problems = await asyncio.wait_for(process.communicate(), 2 * PATIENCE_SECONDS)
+    assert process.returncode == 0, problems.decode()
+    return out.decode()
+
+
+def reports_of(client: LanguageClient) -> list[Any]:
+    """All progress that was reported; pytest-lsp warns of what is reported without having been announced."""
+    return [report for reports in client.progress_reports.values() for report in reports]
+
+
+def has_ended(client: LanguageClient) -> bool:
+    return any(isinstance(report, types.WorkDoneProgressEnd) for report in reports_of(client))
+
+
+# --- progress -----------------------------------------------------------------------------------------
+
+
+async def test_long_indexing_is_shown_from_begin_to_end(daemon: Start, library: Path) -> None:
+    async with daemon(library, capabilities=SHOWS_PROGRESS) as cairn:
+        await until(
+            lambda: any("chunks left" in (report.message or "") for report in reports_of(cairn.client))
+        )
+        await cairn.request("cairn/pause")
+        await until(lambda: has_ended(cairn.client))
+    begin, *reports, end = reports_of(cairn.client)
+    assert (type(begin), type(end)) == (types.WorkDoneProgressBegin, types.WorkDoneProgressEnd)
+    assert (begin.title, begin.cancellable) == ("Cairn", False)
+    assert all(isinstance(report, types.WorkDoneProgressReport) for report in reports)
+    percentages = [report.percentage for report in (begin, *reports)]
+    assert percentages == sorted(percentages)
+    assert 0 <= percentages[0] <= percentages[-1] < 100
+    assert "paused" in end.message
+
+
+async def test_progress_ends_when_all_is_indexed_and_begins_anew(daemon: Start, library: Path) -> None:
+    async with daemon(library, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
+        for stretch in (1, 2):
+            await until(lambda: has_ended(cairn.client))
+            (reports,) = cairn.client.progress_reports.values()
+            assert reports[0].message.endswith("chunks")
+            assert "chunks" in reports[-1].message
+            cairn.client.progress_reports.clear()
+            if stretch == 1:
+                await cairn.request("cairn/reindex")
+
+
+async def test_what_is_done_at_once_is_not_shown(daemon: Start, workspace: Path) -> None:
+    async with daemon(workspace, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
+        await cairn.found("moor_ship", "src/harbour/berths.py")
+        (workspace / "crew.py").write_text("def embark_pilot(vessel):\n    return vessel\n")
+        cairn.saved(workspace / "crew.py")
+        await cairn.found("embark_pilot", "crew.py")
+        await cairn.client.wait_for_notification("cairn/statusChanged")
+    assert cairn.client.progress_reports == {}
+
+
+async def test_a_client_without_progress_gets_none(daemon: Start, library: Path) -> None:
+    async with daemon(library, options=NO_MODEL) as cairn:
+        await cairn.until(lambda status: status["files"]["indexed"] == status["files"]["total"] > 0)
+    assert cairn.client.progress_reports == {}
+
+
+@pytest.mark.parametrize("refuses", [True, False], ids=["refusing", "silent"])
+async def test_a_client_that_does_not_take_the_progress_disturbs_nothing(
+    daemon: Start, library: Path, refuses: bool
+) -> None:
+    asked = asyncio.Event()
+
+    async def create(_: Any) -> None:
+        asked.set()
+        if refuses:
+            raise JsonRpcInvalidParams("no progress here")
+        await asyncio.sleep(PATIENCE_SECONDS)
+
+    async with daemon(library, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
+        cairn.client.protocol.fm._features.pop(types.WINDOW_WORK_DONE_PROGRESS_CREATE)
+        cairn.client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)(create)
+        await asyncio.wait_for(asked.wait(), PATIENCE_SECONDS)
+        await cairn.found("WorkDoneProgressBegin", "lsprotocol/types.py")
+    assert cairn.process.returncode == 0
+    assert cairn.client.progress_reports == {}
+
+
+# --- pause and resume ---------------------------------------------------------------------------------
+
+
+async def test_pause_stops_vectors_while_saves_are_still_found(daemon: Start, library: Path) -> None:
+    async with daemon(library) as cairn:
+        await cairn.until(lambda status: status["activity"] == "embedding" and status["embedded"] > 0)
+        assert await cairn.request("cairn/pause") == {"paused": True}
+        paused = await cairn.until(lambda status: status["paused"] and status["activity"] == "paused")
+        assert paused["queued"] > 0
+        (library / "crew.py").write_text("def embark_pilot(vessel):\n    return vessel\n")
+        cairn.saved(library / "crew.py")
+        answer = await cairn.found("embark_pilot", "crew.py")
+        assert answer["index"]["complete"] is False
+        status = await cairn.request("cairn/status")
+        assert status["queued"] >= paused["queued"]
+        assert await cairn.request("cairn/resume") == {"paused": False}
+        await cairn.until(lambda status: not status["paused"] and status["queued"] < paused["queued"])
+
+
+async def test_resume_completes_what_a_pause_left(daemon: Start, workspace: Path) -> None:
+    async with daemon(workspace) as cairn:
+        await cairn.ready()
+        await command(cairn, "cairn.pause")
+        await cairn.until(lambda status: status["paused"])
+        (workspace / "crew.md").write_text("# Crew\n\nA pilot embarks before the ship enters.\n")
+        cairn.saved(workspace / "crew.md")
+        await cairn.until(lambda status: status["queued"] == 1)
+        await command(cairn, "cairn.resume")
+        status = await cairn.ready()
+        assert (status["paused"], status["queued"]) == (False, 0)
+
+
+# --- index anew and refresh ---------------------------------------------------------------------------
+
+
+@contextmanager
+def unnoticed_change(path: Path, text: str) -> Iterator[None]:
+    """Change a file so that size and time stay the same: only indexing it anew can find that."""
+    status = path.stat()
+    assert len(text.encode()) == status.st_size
+    path.write_text(text)
+    import os
+
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    yield
+
+
+UNWATCHED = {"index": {"watch": False}}
+
+
+@pytest.fixture
+def settled(workspace: Path) -> Path:
+    """The workspace with files that are older than the file system's clock ticks."""
+    import os
+
+    for path in workspace.rglob("*.py"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    return workspace
+
+
+@pytest.mark.parametrize("wanted", ["src/harbour/tides.py", "src/harbour", None])
+async def test_a_file_a_folder_or_all_are_indexed_anew_on_request(
+    daemon: Start, settled: Path, wanted: str | None
+) -> None:
+    tides = settled / "src" / "harbour" / "tides.py"
+    async with daemon(settled, options={**UNWATCHED, **NO_MODEL}) as cairn:
+        await cairn.found("high_water", "src/harbour/tides.py")
+        with unnoticed_change(tides, tides.read_text().replace("high_water", "deep_water")):
+            cairn.saved(tides)
+            params = {"path": wanted} if wanted else {}
+            assert await cairn.request("cairn/reindex", params) == {"scheduled": True}
+            await cairn.found("deep_water", "src/harbour/tides.py")
+
+
+async def test_the_commands_reindex_and_refresh(daemon: Start, settled: Path) -> None:
+    tides = settled / "src" / "harbour" / "tides.py"
+    async with daemon(settled, options={**UNWATCHED, **NO_MODEL}) as cairn:
+        await cairn.found("high_water", "src/harbour/tides.py")
+        with unnoticed_change(tides, tides.read_text().replace("high_water", "deep_water")):
+            argument = {"path": "src", "folder": settled.as_uri()}
+            assert await command(cairn, "cairn.reindex", argument) == {"scheduled": True}
+            await cairn.found("deep_water", "src/harbour/tides.py")
+        assert await command(cairn, "cairn.reindex") == {"scheduled": True}
+        assert await command(cairn, "cairn.refresh") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "field"),
+    [
+        ("cairn.reindex", [{"path": 7}], "path"),
+        ("cairn.reindex", [{"path": "../secrets.md"}], "path"),
+        ("cairn.reindex", [{"path": "no/such.py"}], "path"),
+        ("cairn.reindex", [{"file": "README.md"}], "file"),
+        ("cairn.reindex", ["README.md"], "expected an object"),
+        ("cairn.reindex", [{}, {}], "arguments"),
+        ("cairn.pause", [{"folder": "x"}], "folder"),
+        ("cairn.nonsense", [], "cairn.nonsense"),
+    ],
+)
+async def test_bad_arguments_of_commands_are_refused_by_name(
+    daemon: Start, workspace: Path, name: str, arguments: list[Any], field: str
+) -> None:
+    async with daemon(workspace, options=NO_MODEL) as cairn:
+        await cairn.found("moor_ship", "src/harbour/berths.py")
+        with pytest.raises(JsonRpcInvalidParams, match=field):
+            await command(cairn, name, *arguments)
+
+
+# --- from a terminal, while a daemon holds the index ----------------------------------------------------
+
+
+async def test_a_terminal_pauses_and_resumes_the_daemon(daemon: Start, library: Path) -> None:
+    async with daemon(library) as cairn:
+        await cairn.until(lambda status: status["activity"] == "embedding")
+        assert "paused" in await run_cairn("pause", str(library))
+        paused = await cairn.request("cairn/status")
+        assert (paused["paused"], paused["queued"] > 0) == (True, True)
+        assert "Indexing is paused" in await run_cairn("status", str(library))
+        assert "paused" in await run_cairn("pause", str(library))  # once more changes nothing
+        assert "resumed" in await run_cairn("resume", str(library))
+        await cairn.until(lambda status: not status["paused"] and status["queued"] < paused["queued"])
+
+
+async def test_a_terminal_has_the_daemon_index_anew_and_waits_for_it(daemon: Start, settled: Path) -> None:
+    tides = settled / "src" / "harbour" / "tides.py"
+    async with daemon(settled, options=UNWATCHED) as cairn:
+        await cairn.ready()
+        with unnoticed_change(tides, tides.read_text().replace("high_water", "deep_water")):
+            status = json.loads(await run_cairn("reindex", str(tides), "-C", str(settled), "--json"))
+        assert status["state"] == "ready"
+        first = (await cairn.search("deep_water"))["results"][0]  # no waiting: the terminal did that
+        assert first["path"] == "src/harbour/tides.py"
