@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import sys
 import threading
 import time
 from collections import Counter
@@ -35,12 +36,14 @@ def kill(options: Options) -> Figures:
         while (number := sum(kinds.values())) < (options.count or _KILLS):
             kind = next(kind_of)
             kinds[kind] += _killed(kind, place, editor, options)
+            if number % 20 == 0:
+                print(f"{number} kills, {len(faults)} faults", file=sys.stderr)
             faults += [f"kill {number} ({kind}): {fault}" for fault in _faults(place)]
         settings = options.settings(embedding=True)
         with Daemon(place.tree, place.data, settings) as daemon:
             survived = daemon.until(settled, _PATIENCE, every=0.2)
         faults += [f"at the end: {fault}" for fault in _faults(place)]
-        fresh = place.other_data("data-fresh")
+        fresh = place.other_data("fresh")
         with Daemon(place.tree, fresh, settings) as daemon:
             expected = daemon.until(settled, _PATIENCE, every=0.2)
         names = ("chunks", "embedded", "staticEmbedded", "files", "queued")

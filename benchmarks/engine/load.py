@@ -16,7 +16,7 @@ import psutil
 from engine.daemon import Daemon, settled
 from engine.figures import Figures, Options, milliseconds, percentile
 from engine.place import Place, place_for
-from engine.wording import questions, text_files
+from engine.wording import questions, text_files, vocabulary
 
 _TIMES_IDLE = 2.0
 _BLOCKED_SECONDS = 0.050
@@ -37,7 +37,7 @@ def latency(options: Options) -> Figures:
     with place_for(options.corpus, options.data) as place:
         with Daemon(place.tree, place.data, settings) as daemon:
             daemon.until(settled, _PATIENCE, every=1.0)
-        copy = place.other_data("data-idle", copied=True)
+        copy = place.other_data("idle", copied=True)
         count = options.count or 200
         asked = questions(place.tree, 2 * count + 20, random.Random(options.seed))
         idle_settings = options.settings(embedding=True, watch=False)
@@ -113,7 +113,10 @@ def readers(options: Options) -> Figures:
         Daemon(place.tree, place.data, settings) as reader,
     ):
         writer.until(settled, _PATIENCE, every=0.5)
-        asked = questions(place.tree, options.count or 300, random.Random(options.seed))
+        # Single words, so that the search itself is short beside what is looked for.
+        chance = random.Random(options.seed)
+        words = [word for word in vocabulary(place.tree, chance) if len(word) > 8]
+        asked = chance.sample(words, min(options.count or 300, len(words)))
         _times(reader, asked[:20])
         before = _timed_anew(place, writer, reader, asked)
         with _burning():
@@ -124,12 +127,14 @@ def readers(options: Options) -> Figures:
     usual = [(one + other) / 2 for one, other in zip(before, after, strict=True)]
     longer = [value - mean for value, mean in zip(writing, usual, strict=True)]
     beside = [value - mean for value, mean in zip(control, usual, strict=True)]
+    # Where the control is no better, the machine is too busy to tell.
+    can_tell = max(longer) < _BLOCKED_SECONDS or max(beside) < _BLOCKED_SECONDS
     return {
         "usual_ms": milliseconds(usual),
         "while_writing_ms": milliseconds(writing),
         "longer_by_ms": milliseconds(longer),
         "longer_by_ms_beside_a_burner": milliseconds(beside),
-        "met": max(longer) < _BLOCKED_SECONDS,
+        "met": max(longer) < _BLOCKED_SECONDS if can_tell else None,
     }
 
 
@@ -138,7 +143,7 @@ def _times(reader: Daemon, asked: list[str], before_each: Callable[[], object] =
     for question in asked:
         before_each()
         began = time.perf_counter()
-        reader.search(question, alpha=0)
+        reader.search(question, alpha=0, limit=1, context=0)
         taken.append(time.perf_counter() - began)
     return taken
 

@@ -51,6 +51,8 @@ class Place:
         for path, original in self._originals.items():
             if original is None:
                 path.unlink(missing_ok=True)
+                if path.parent.is_dir() and not any(path.parent.iterdir()):
+                    path.parent.rmdir()  # it was made for the file
             else:
                 path.write_bytes(original[0])
                 os.utime(path, ns=(original[1], original[1]))
@@ -63,7 +65,7 @@ class Place:
 
     def other_data(self, name: str, copied: bool = False) -> Path:
         """A further data folder beside the first, empty or a copy of it; it goes with the place."""
-        folder = self.data.with_name(name)
+        folder = self.data.with_name(f"{self.data.name}-{name}")
         shutil.rmtree(folder, ignore_errors=True)
         if copied:
             shutil.copytree(self.data, folder, symlinks=True)
@@ -84,7 +86,7 @@ def place_for(corpus: Path, kept: Path | None, fresh: bool = False) -> Iterator[
         if not place.tree.exists():
             unfinished = home / "unfinished"
             shutil.rmtree(unfinished, ignore_errors=True)
-            shutil.copytree(corpus, unfinished, symlinks=True)
+            shutil.copytree(corpus, unfinished, symlinks=True, ignore=shutil.ignore_patterns(".git"))
             place.tree.parent.mkdir(parents=True, exist_ok=True)
             unfinished.rename(place.tree)
         if fresh or not place.data.exists():
@@ -94,6 +96,8 @@ def place_for(corpus: Path, kept: Path | None, fresh: bool = False) -> Iterator[
             yield place
         finally:
             place.restore()
+            for folder in place.data.parent.glob(f"{place.data.name}-*"):
+                shutil.rmtree(folder)
 
 
 def make_data_folder(folder: Path) -> None:

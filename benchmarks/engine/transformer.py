@@ -56,15 +56,15 @@ def transformer(options: Options) -> Figures:
         daemon.kill()
     by_time = [mine.texts / mine.seconds / (bare.texts / bare.seconds) for mine, bare in pairs]
     by_cpu = [mine.texts / mine.cpu / (bare.texts / bare.cpu) for mine, bare in pairs]
-    ratio = statistics.median(by_time)
+    ratio, cpu_ratio = statistics.median(by_time), statistics.median(by_cpu)
     return {
         "ratio": round(ratio, 3),
-        "ratio_by_cpu_time": round(statistics.median(by_cpu), 3),
+        "ratio_by_cpu_time": round(cpu_ratio, 3),
         "texts_per_s": round(statistics.median(mine.texts / mine.seconds for mine, _ in pairs), 1),
         "bare_texts_per_s": round(statistics.median(bare.texts / bare.seconds for _, bare in pairs), 1),
         "texts": sum(mine.texts for mine, _ in pairs),
         "turns": [round(value, 3) for value in by_time],
-        "met": ratio >= _SHARE,
+        "met": min(ratio, cpu_ratio) >= _SHARE,
     }
 
 
@@ -105,7 +105,8 @@ class BareLoop:
 
     def turn(self, chunks: list[tuple[object, ...]]) -> Turn:
         """Embed these chunks' texts (path, collection and the columns of a chunk, each)."""
-        from cairn.chunking import ChunkType, composite_text
+        from cairn.chunking.composite import composite_text
+        from cairn.chunking.model import ChunkType
         from cairn.config import EmbeddingSettings
         from cairn.index.rows import chunk_from_row
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from cairn import protocol
-from cairn.discovery.model import AnswerPlan, Bullet, DiscoveryMetrics, ScoredChunk
 from cairn.index.reader import IndexReader, StoredChunk
 from cairn.retrieval.query import Query
 from cairn.retrieval.search import Ranked
 from cairn.retrieval.verdict import Verdict, matched_terms
 from cairn.workspace.languages import language_of
+
+if TYPE_CHECKING:
+    from cairn.discovery.model import AnswerPlan, Bullet, DiscoveryMetrics, ScoredChunk
 
 UriOf = Callable[[int, str], tuple[str, str]]
 """From a folder's number and a path in it to the URIs of the folder and the file."""

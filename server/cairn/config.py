@@ -127,6 +127,18 @@ class SectionType(enum.StrEnum):
     OTHER = "other"
 
 
+class BulletCategory(enum.StrEnum):
+    """What a sentence tells about its subject."""
+
+    DEFINITION = "definition"
+    FEATURE = "feature"
+    ARCHITECTURE = "architecture"
+    PERFORMANCE = "performance"
+    INTEGRATION = "integration"
+    USE_CASE = "useCase"
+    OTHER = "other"
+
+
 @frozen
 class FilterConfig:
     """Stage 1: which collections take part."""

@@ -12,17 +12,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import psutil
-from attrs import evolve, frozen
+from attrs import frozen
 
 from cairn import answers, protocol
-from cairn.config import DiscoveryConfig, Settings, load_user_file, overlay
-from cairn.discovery import Bullet, discover
-from cairn.discovery.indexed_searcher import IndexedSearcher
-from cairn.discovery.render import estimate_tokens
+from cairn.config import Settings, load_user_file, overlay
 from cairn.embedding import Embedder
 from cairn.embedding.shared import SharedModel
-from cairn.errors import InvalidRequestError, ModelError, QueryCancelledError
-from cairn.folders import Folder, FolderSettings, collection_refs, index_state
+from cairn.errors import InvalidRequestError, ModelError
+from cairn.folders import Folder, FolderSettings, index_state, uris
 from cairn.index.gate import QueryGate
 from cairn.index.indexer import Indexer, Role
 from cairn.index.meta import Facts
@@ -30,8 +27,8 @@ from cairn.index.progress import Activity
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.index.requests import RequestKind
 from cairn.operations.latency import LatencyWindow
-from cairn.retrieval.meaning import Meaning, ModelMeaning, choose_meaning
-from cairn.retrieval.query import Query, QueryType, understand
+from cairn.retrieval.meaning import Meaning, choose_meaning
+from cairn.retrieval.query import understand
 from cairn.retrieval.search import retrieve
 from cairn.retrieval.verdict import judge
 from cairn.workspace.collections import TAGS, FileKind
@@ -231,7 +228,7 @@ class Engine:
         )
         self._leg_problem = next(iter(retrieved.problems), None)
         results = answers.search_results(
-            retrieved.ranked, query, readers, _uris(folders), params.context, params.explain
+            retrieved.ranked, query, readers, uris(folders), params.context, params.explain
         )
         verdict = judge(query, [ranked.stored for ranked in retrieved.ranked], settings.verdict)
         elapsed = (time.perf_counter() - started) * 1000
@@ -248,53 +245,13 @@ class Engine:
         self, params: protocol.DiscoverParams, cancelled: Cancelled = _never
     ) -> protocol.DiscoverAnswer:
         """`cairn/discover`: all nine stages. Raises QueryCancelledError soon after `cancelled()` turns true."""
-        with self._gate.query():
-            return self._discover(params, cancelled)
+        # Imported here: opening a workspace in which nothing changed needs none of it.
+        from cairn.discovering import discover_evidence
 
-    def _discover(self, params: protocol.DiscoverParams, cancelled: Cancelled) -> protocol.DiscoverAnswer:
         folders = self._folders
-        readers = [folder.reader for folder in folders]
-        settings = self._settings(folders)
-        meaning = self._meaning(readers)
-        embedder = meaning.embedder if isinstance(meaning, ModelMeaning) else None
-        query = understand(params.query)
-        searcher = IndexedSearcher(
-            [folder.uri for folder in folders], readers, meaning, settings.search, cancelled
-        )
-
-        def check_cancelled() -> None:
-            if cancelled():
-                raise QueryCancelledError("The request was cancelled.")
-
-        response = discover(
-            searcher,
-            collection_refs(folders, embedder.dimension if embedder else 0),
-            query.text if query.terms else "",  # variations of nothing would find something
-            _discovery_config(settings.discovery, params),
-            count_tokens=embedder.count_tokens if embedder else estimate_tokens,
-            include=params.include or None,
-            exclude=params.exclude,
-            promote_readmes=_wants_overview(query),
-            check_cancelled=check_cancelled,
-        )
-        ranked = answers.in_order(response.chunks, searcher.found)
-        best_of_files = {(r.folder, r.stored.path): r.stored for r in reversed(ranked)}
-        by_uri = {folder.uri: folder for folder in folders}
-
-        def shown(bullet: Bullet) -> protocol.Bullet:
-            return answers.bullet(bullet, by_uri[bullet.folder].uri_of(bullet.file_path))
-
-        return protocol.DiscoverAnswer(
-            answer_prompt=response.answer_prompt,
-            plan=answers.plan(response.plan, shown),
-            bullets=tuple(map(shown, response.bullets)),
-            chunks=answers.search_results(ranked, query, readers, _uris(folders), context=0, explain=False),
-            verdict=answers.verdict(
-                judge(query, list(best_of_files.values())[::-1], settings.search.verdict)
-            ),
-            metrics=answers.discover_metrics(response.metrics),
-            index=index_state(folders),
-        )
+        with self._gate.query():
+            meaning = self._meaning([folder.reader for folder in folders])
+            return discover_evidence(folders, meaning, self._settings(folders), params, cancelled)
 
     # --- what there is -----------------------------------------------------------------------------
 
@@ -434,10 +391,6 @@ def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Settings, list[s
     return settings, [*problems, *more]
 
 
-def _uris(folders: Sequence[Folder]) -> answers.UriOf:
-    return lambda number, path: (folders[number].uri, folders[number].uri_of(path))
-
-
 def _chunk_filter(wanted: protocol.SearchFilter) -> ChunkFilter:
     return ChunkFilter(
         types=tuple(kind.value for kind in wanted.type),
@@ -445,24 +398,3 @@ def _chunk_filter(wanted: protocol.SearchFilter) -> ChunkFilter:
         paths=wanted.path,
         collections=wanted.collection,
     )
-
-
-def _discovery_config(config: DiscoveryConfig, params: protocol.DiscoverParams) -> DiscoveryConfig:
-    """The settings with the request's own laid over them. Raises InvalidRequestError for a bad field."""
-    config, problems = overlay(config, params.config, "config")
-    if problems:
-        field, _, problem = problems[0].partition(": ")
-        raise InvalidRequestError(field, problem)
-    if params.max_bullets is not None:
-        config = evolve(config, max_bullets=params.max_bullets)
-    if params.format is not None:
-        config = evolve(config, render=evolve(config.render, format_style=params.format))
-    return config
-
-
-def _wants_overview(query: Query) -> bool:
-    """Whether the question is about one thing as a whole ("what is flask"), which a README answers first.
-
-    "How does digest authentication work" is an explanation too, but of a part.
-    """
-    return query.type is QueryType.EXPLANATION and len(query.terms) == 1

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from attrs import frozen
 
 from cairn import protocol
 from cairn.config import WORKSPACE_FILE, Settings, load_workspace_file
-from cairn.discovery import CollectionRef
 from cairn.index.indexer import Indexer
 from cairn.index.reader import IndexReader
-from cairn.workspace.collections import TAGS, FileKind
 
 
 class FolderSettings:
@@ -66,26 +63,14 @@ class Folder:
         return (self.shown / path).as_uri()
 
 
+def uris(folders: Sequence[Folder]) -> Callable[[int, str], tuple[str, str]]:
+    """From a folder's number and a path in it to the URIs of the folder and the file."""
+    return lambda number, path: (folders[number].uri, folders[number].uri_of(path))
+
+
 def index_state(folders: Sequence[Folder]) -> protocol.IndexState:
     """How complete the indexes are, taken together."""
     return protocol.IndexState(
         generation=sum(folder.reader.generation() for folder in folders),
         complete=bool(folders) and all(folder.reader.complete() for folder in folders),
     )
-
-
-def collection_refs(folders: Sequence[Folder], dimension: int) -> list[CollectionRef]:
-    """The collections of all folders; one that several folders have counts once."""
-    refs: dict[str, CollectionRef] = {}
-    for folder in folders:
-        for stats in folder.reader.stats().collections:
-            known = refs.get(stats.name)
-            refs[stats.name] = CollectionRef(
-                name=stats.name,
-                dimension=dimension,
-                vector_count=stats.chunks + (known.vector_count if known else 0),
-                created_at=datetime.datetime.fromisoformat(stats.created_at),
-                updated_at=datetime.datetime.fromisoformat(stats.updated_at),
-                tags=TAGS[FileKind(stats.kind)],
-            )
-    return list(refs.values())

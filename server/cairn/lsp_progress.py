@@ -71,7 +71,9 @@ async def _show_until_done(client: ClientProgress, token: str, ask: Ask) -> None
     progress, bar = await ask(), _Bar()
     if is_at_work(progress):  # a slow client may have answered after the end
         shown = (describe(progress), bar.percentage(progress))
-        begin = types.WorkDoneProgressBegin("Cairn", cancellable=False, message=shown[0], percentage=shown[1])
+        begin = types.WorkDoneProgressBegin(
+            title="Cairn", cancellable=False, message=shown[0], percentage=shown[1]
+        )
         client.begin(token, begin)
         while True:
             await asyncio.sleep(_REPORT_SECONDS)
@@ -82,7 +84,7 @@ async def _show_until_done(client: ClientProgress, token: str, ask: Ask) -> None
             if now != shown:
                 shown = now
                 client.report(token, types.WorkDoneProgressReport(message=now[0], percentage=now[1]))
-        client.end(token, types.WorkDoneProgressEnd(progress.problem or describe(progress)))
+        client.end(token, types.WorkDoneProgressEnd(message=progress.problem or describe(progress)))
     client.tokens.pop(token, None)
 
 

@@ -72,7 +72,7 @@ def _register_request(server: CairnServer, method: str, params_class: str, work:
 
 def _register_command(server: CairnServer, name: str, params_class: str, work: Request) -> None:
     @server.command(name)
-    async def handle(*arguments: object) -> Any:
+    async def handle(*arguments: Any) -> Any:
         if len(arguments) > 1:
             raise JsonRpcInvalidParams(f"arguments: {name} takes one at most, got {len(arguments)}")
         params = arguments[0] if arguments and arguments[0] is not None else {}

@@ -11,8 +11,7 @@ from typing import Any
 from attrs import field, frozen
 
 from cairn.chunking.model import ChunkType
-from cairn.config import FormatStyle, SectionType
-from cairn.discovery.model import BulletCategory
+from cairn.config import BulletCategory, FormatStyle, SectionType
 from cairn.errors import InvalidRequestError
 
 MAX_LIMIT = 200

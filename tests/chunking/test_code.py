@@ -2,7 +2,8 @@
 
 import pytest
 
-from cairn.chunking import Chunk, ChunkType, chunk_text
+from cairn.chunking.chunker import chunk_text
+from cairn.chunking.model import Chunk, ChunkType
 from cairn.chunking.packing import MAXIMUM, MINIMUM
 
 # path, text, names defined in order, then of the chunk: title, symbol's kind, signature, comment.

@@ -1,4 +1,5 @@
-from cairn.chunking import chunk_text, composite_text
+from cairn.chunking.chunker import chunk_text
+from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk, ChunkType
 
 _SOURCE = '''"""Berths of the port."""

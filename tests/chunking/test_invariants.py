@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.chunking import Chunk, chunk_text, composite_text
+from cairn.chunking.chunker import chunk_text
+from cairn.chunking.composite import composite_text
+from cairn.chunking.model import Chunk
 
 # One file name for each way of chunking and for the grammars with the most tables.
 _PATHS = (

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.chunking import Chunk, ChunkType, chunk_text, composite_text
+from cairn.chunking.chunker import chunk_text
+from cairn.chunking.composite import composite_text
 from cairn.chunking.json_places import items, members, read_json
+from cairn.chunking.model import Chunk, ChunkType
 
 _PATH = "docs/tides.ipynb"
 _IMAGE = "iVBORw0KGgoAAAANSUhEUg" * 40

@@ -1,6 +1,6 @@
 """Configuration and languages without a grammar: cut by lines."""
 
-from cairn.chunking import chunk_text
+from cairn.chunking.chunker import chunk_text
 from cairn.chunking.packing import MAXIMUM
 
 

@@ -68,6 +68,36 @@ def test_a_second_run_touches_only_what_changed(workspace: Path) -> None:
 
 
 @pytest.mark.usefixtures("bare_data_dir")
+@pytest.mark.parametrize("wanted", [["src/harbour/tides.py"], ["src"], []])
+def test_reindex_takes_in_what_looks_unchanged(workspace: Path, wanted: list[str]) -> None:
+    tides = workspace / "src" / "harbour" / "tides.py"
+    os.utime(tides, (1_700_000_000, 1_700_000_000))
+    cairn("index", str(workspace))
+    tides.write_text(tides.read_text().replace("high_water", "deep_water"))
+    os.utime(tides, (1_700_000_000, 1_700_000_000))
+    assert cairn_json("search", "deep_water", "-C", str(workspace))["results"][0]["path"] != str(tides)
+    cairn("reindex", *wanted, cwd=workspace)
+    (first, *_) = cairn_json("search", "deep_water", "-C", str(workspace))["results"]
+    assert (first["path"], first["symbol"]) == ("src/harbour/tides.py", "deep_water")
+
+
+@pytest.mark.usefixtures("model_data_dir")
+def test_status_of_an_index_that_nobody_completes_says_so(workspace: Path) -> None:
+    for part in range(300):
+        words = " ".join(f"word{part * 40 + n}" for n in range(40))
+        (workspace / f"note{part}.md").write_text(f"# Note {part}\n\n{words}\n")
+    cairn("search", "moor_ship", "-C", str(workspace), "--no-wait")  # ends before the vectors are made
+    status = cairn_json("status", str(workspace))
+    assert status["queued"] > 0
+    assert status["state"] == "degraded"
+    assert "nobody is indexing" in status["lastError"]
+    shown = cairn("status", str(workspace))
+    assert "nobody is indexing" in shown
+    assert "[bold]indexing" not in shown
+    assert not shown.startswith("indexing")
+
+
+@pytest.mark.usefixtures("bare_data_dir")
 def test_status_of_a_folder_that_was_never_indexed(workspace: Path) -> None:
     status = cairn_json("status", str(workspace))
     assert (status["state"], status["chunks"], status["searchable"]) == ("starting", 0, False)
@@ -88,6 +118,12 @@ def test_status_of_a_folder_that_was_never_indexed(workspace: Path) -> None:
         (("search", "x", "--type", "novel"), 1, "filter.type: expected one of prose"),
         (("search", "x", "--alpha", "7"), 1, "alpha: expected 0 to 1"),
         (("search",), 2, "Missing argument"),
+        (("reindex", "no/such.py"), 1, "path: there is no"),
+        (("reindex", "../elsewhere"), 1, "is not in the folder"),
+        (("reindex", "-C", "no/such/folder"), 1, "not a directory"),
+        (("pause",), 1, "nobody is indexing"),
+        (("resume",), 1, "nobody is indexing"),
+        (("pause", "no/such/folder"), 1, "not a directory"),
         (("model", "install", "no/such/folder"), 1, "no/such/folder"),
         (("nonsense",), 2, "No such command"),
     ],

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -128,21 +129,24 @@ async def test_a_client_without_progress_gets_none(daemon: Start, library: Path)
 async def test_a_client_that_does_not_take_the_progress_disturbs_nothing(
     daemon: Start, library: Path, refuses: bool
 ) -> None:
-    asked = asyncio.Event()
+    asked = []
 
-    async def create(_: Any) -> None:
-        asked.set()
+    async def create(params: Any) -> None:
+        asked.append(params.token)
         if refuses:
             raise JsonRpcInvalidParams("no progress here")
         await asyncio.sleep(PATIENCE_SECONDS)
 
     async with daemon(library, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
-        cairn.client.protocol.fm._features.pop(types.WINDOW_WORK_DONE_PROGRESS_CREATE)
+        del cairn.client.protocol.fm.features[types.WINDOW_WORK_DONE_PROGRESS_CREATE]
         cairn.client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)(create)
-        await asyncio.wait_for(asked.wait(), PATIENCE_SECONDS)
-        await cairn.found("WorkDoneProgressBegin", "lsprotocol/types.py")
+        await until(lambda: asked)
+        await cairn.request("cairn/reindex")
+        await cairn.until(lambda status: status["state"] == "degraded")  # it is through, without a model
+        assert (await cairn.search("ServerCapabilitiesBuilder"))["results"]
     assert cairn.process.returncode == 0
     assert cairn.client.progress_reports == {}
+    assert len(asked) == 1
 
 
 # --- pause and resume ---------------------------------------------------------------------------------
@@ -180,53 +184,44 @@ async def test_resume_completes_what_a_pause_left(daemon: Start, workspace: Path
 # --- index anew and refresh ---------------------------------------------------------------------------
 
 
-@contextmanager
-def unnoticed_change(path: Path, text: str) -> Iterator[None]:
-    """Change a file so that size and time stay the same: only indexing it anew can find that."""
-    status = path.stat()
-    assert len(text.encode()) == status.st_size
-    path.write_text(text)
-    import os
-
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    yield
-
-
 UNWATCHED = {"index": {"watch": False}}
 
 
 @pytest.fixture
-def settled(workspace: Path) -> Path:
-    """The workspace with files that are older than the file system's clock ticks."""
-    import os
+def tides(workspace: Path) -> Path:
+    """A file that is older than a tick of the file system's clock, so that its time is trusted."""
+    path = workspace / "src" / "harbour" / "tides.py"
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return path
 
-    for path in workspace.rglob("*.py"):
-        os.utime(path, (1_700_000_000, 1_700_000_000))
-    return workspace
+
+def rename_unnoticed(path: Path) -> None:
+    """Rename a function and leave the file's size and time as they were: only indexing it anew finds that."""
+    status = path.stat()
+    path.write_text(path.read_text().replace("high_water", "deep_water"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert path.stat().st_size == status.st_size
 
 
 @pytest.mark.parametrize("wanted", ["src/harbour/tides.py", "src/harbour", None])
 async def test_a_file_a_folder_or_all_are_indexed_anew_on_request(
-    daemon: Start, settled: Path, wanted: str | None
+    daemon: Start, workspace: Path, tides: Path, wanted: str | None
 ) -> None:
-    tides = settled / "src" / "harbour" / "tides.py"
-    async with daemon(settled, options={**UNWATCHED, **NO_MODEL}) as cairn:
+    async with daemon(workspace, options={**UNWATCHED, **NO_MODEL}) as cairn:
         await cairn.found("high_water", "src/harbour/tides.py")
-        with unnoticed_change(tides, tides.read_text().replace("high_water", "deep_water")):
-            cairn.saved(tides)
-            params = {"path": wanted} if wanted else {}
-            assert await cairn.request("cairn/reindex", params) == {"scheduled": True}
-            await cairn.found("deep_water", "src/harbour/tides.py")
+        rename_unnoticed(tides)
+        params = {"path": wanted} if wanted else {}
+        assert await cairn.request("cairn/reindex", params) == {"scheduled": True}
+        await cairn.found("deep_water", "src/harbour/tides.py")
 
 
-async def test_the_commands_reindex_and_refresh(daemon: Start, settled: Path) -> None:
-    tides = settled / "src" / "harbour" / "tides.py"
-    async with daemon(settled, options={**UNWATCHED, **NO_MODEL}) as cairn:
+async def test_the_commands_reindex_and_refresh(daemon: Start, workspace: Path, tides: Path) -> None:
+    async with daemon(workspace, options={**UNWATCHED, **NO_MODEL}) as cairn:
         await cairn.found("high_water", "src/harbour/tides.py")
-        with unnoticed_change(tides, tides.read_text().replace("high_water", "deep_water")):
-            argument = {"path": "src", "folder": settled.as_uri()}
-            assert await command(cairn, "cairn.reindex", argument) == {"scheduled": True}
-            await cairn.found("deep_water", "src/harbour/tides.py")
+        rename_unnoticed(tides)
+        argument = {"path": "src", "folder": workspace.as_uri()}
+        assert await command(cairn, "cairn.reindex", argument) == {"scheduled": True}
+        await cairn.found("deep_water", "src/harbour/tides.py")
         assert await command(cairn, "cairn.reindex") == {"scheduled": True}
         assert await command(cairn, "cairn.refresh") is None
 
@@ -253,6 +248,97 @@ async def test_bad_arguments_of_commands_are_refused_by_name(
             await command(cairn, name, *arguments)
 
 
+# --- what the editor tells ------------------------------------------------------------------------------
+
+RECORDING = """
+import sys, time
+import attrs
+import cairn.engine
+
+class Recording(cairn.engine.Engine):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.told = []
+        time.sleep(0.5)  # the editor tells before there is an engine
+
+    def document_opened(self, path): self.told.append(f"opened {path.name}")
+    def document_changed(self, path, text): self.told.append(f"changed {path.name}: {text}")
+    def document_closed(self, path): self.told.append(f"closed {path.name}")
+    def changed(self, path): self.told.append(f"saved {path.name}")
+    def configure(self, settings):
+        self.told.append(f"configured {dict(settings)}")
+        return [f"cairn.{key}: unknown setting" for key in settings if key != "index"]
+    def status(self): return attrs.evolve(super().status(), warnings=tuple(self.told))
+
+cairn.engine.Engine = Recording
+sys.argv = ["cairn", "lsp"]
+cairn.cli.main()
+"""
+"""A daemon whose status lists, as warnings, what was handed to its engine."""
+
+
+@pytest.fixture
+def recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = f"import cairn.cli{RECORDING}"
+    monkeypatch.setattr("tests.e2e.conftest.COMMAND", (sys.executable, "-c", script))
+
+
+@pytest.mark.usefixtures("recording")
+async def test_documents_are_handed_on_in_order_and_before_the_next_request(
+    daemon: Start, workspace: Path
+) -> None:
+    readme = workspace / "README.md"
+    for_memory = [types.TextDocumentItem("untitled:Untitled-1", "markdown", 1, "not a file")]
+    async with daemon(workspace, options=NO_MODEL) as cairn:
+        client = cairn.client
+        for document in (types.TextDocumentItem(readme.as_uri(), "markdown", 1, "a\nc"), *for_memory):
+            client.text_document_did_open(types.DidOpenTextDocumentParams(document))
+        for version, text in ((2, "b"), (3, "é")):
+            start = types.Position(1, 0)
+            change = types.TextDocumentContentChangePartial(range=types.Range(start, start), text=text)
+            identifier = types.VersionedTextDocumentIdentifier(version, readme.as_uri())
+            client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, [change]))
+        cairn.saved(readme)
+        closed = types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(readme.as_uri()))
+        client.text_document_did_close(closed)
+        assert (await cairn.request("cairn/status"))["warnings"] == [
+            "opened README.md",
+            "changed README.md: a\nc",
+            "changed README.md: a\nbc",
+            "changed README.md: a\nébc",
+            "saved README.md",
+            "closed README.md",
+        ]
+
+
+PULLS = types.ClientCapabilities(workspace=types.WorkspaceClientCapabilities(configuration=True))
+
+
+@pytest.mark.usefixtures("recording")
+@pytest.mark.parametrize("capabilities", [PULLS, None], ids=["pulled", "pushed"])
+async def test_changed_settings_reach_the_engine_and_bad_ones_the_log(
+    daemon: Start, workspace: Path, capabilities: types.ClientCapabilities | None
+) -> None:
+    settings = {"index": {"watch": False}, "nonsense": 1}
+    async with daemon(workspace, options=NO_MODEL, capabilities=capabilities) as cairn:
+        cairn.client.set_configuration({"cairn": settings} if capabilities else {})
+        told = types.DidChangeConfigurationParams({"other": {}} if capabilities else {"cairn": settings})
+        cairn.client.workspace_did_change_configuration(told)
+        await cairn.until(lambda status: status["warnings"] == [f"configured {settings}"])
+        await until(lambda: cairn.client.log_messages)
+        (logged,) = cairn.client.log_messages
+        assert logged.type == types.MessageType.Warning
+        assert "cairn.nonsense: unknown setting" in logged.message
+
+
+@pytest.mark.usefixtures("recording")
+@pytest.mark.parametrize("settings", [None, {}, {"other": {"x": 1}}, [1], {"cairn": None}])
+async def test_settings_of_others_change_nothing(daemon: Start, workspace: Path, settings: Any) -> None:
+    async with daemon(workspace, options=NO_MODEL) as cairn:
+        cairn.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings))
+        assert (await cairn.request("cairn/status"))["warnings"] == []
+
+
 # --- from a terminal, while a daemon holds the index ----------------------------------------------------
 
 
@@ -268,12 +354,13 @@ async def test_a_terminal_pauses_and_resumes_the_daemon(daemon: Start, library: 
         await cairn.until(lambda status: not status["paused"] and status["queued"] < paused["queued"])
 
 
-async def test_a_terminal_has_the_daemon_index_anew_and_waits_for_it(daemon: Start, settled: Path) -> None:
-    tides = settled / "src" / "harbour" / "tides.py"
-    async with daemon(settled, options=UNWATCHED) as cairn:
+async def test_a_terminal_has_the_daemon_index_anew_and_waits_for_it(
+    daemon: Start, workspace: Path, tides: Path
+) -> None:
+    async with daemon(workspace, options=UNWATCHED) as cairn:
         await cairn.ready()
-        with unnoticed_change(tides, tides.read_text().replace("high_water", "deep_water")):
-            status = json.loads(await run_cairn("reindex", str(tides), "-C", str(settled), "--json"))
+        rename_unnoticed(tides)
+        status = json.loads(await run_cairn("reindex", str(tides), "-C", str(workspace), "--json"))
         assert status["state"] == "ready"
         first = (await cairn.search("deep_water"))["results"][0]  # no waiting: the terminal did that
         assert first["path"] == "src/harbour/tides.py"

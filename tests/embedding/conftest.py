@@ -1,13 +1,32 @@
-"""The installed default model, for the tests that only read it; empty data folders for the others."""
+"""The installed default model, for the tests that only read it; empty data folders and a toy for the others."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from cairn.config import EmbeddingSettings
-from cairn.embedding import Embedder, InstalledModel, find_model, load_embedder
+from cairn.embedding import (
+    Embedder,
+    InstalledModel,
+    StaticTable,
+    find_model,
+    find_static,
+    load_embedder,
+)
+
+WORDS = ["<pad>", "?", "red", "green", "blue", "ask:"]
+VECTORS = np.array([[9, 9, 9], [0, 0, 5], [3, 0, 0], [0, 4, 0], [1, 1, 1], [0, 0, 2]], np.float32)
+
+FolderMaker = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +50,45 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "data"
     monkeypatch.setenv("CAIRN_DATA_DIR", str(folder))
     return folder
+
+
+@pytest.fixture(scope="session")
+def static_table(default_model: InstalledModel) -> StaticTable:
+    """The default model's static table."""
+    table = find_static(default_model)
+    if table is None:
+        pytest.fail("The default model has no static table. Run `cairn model install` before the tests.")
+    return table
+
+
+@pytest.fixture
+def make_folder(tmp_path: Path) -> FolderMaker:
+    """Makes a model folder: each word has a vector in `VECTORS`; there are no special tokens."""
+
+    def make(name: str = "colours", description: str = "", pooled: bool = False, scale: float = 1) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        nodes = [helper.make_node("Gather", ["table", "input_ids"], ["tokens"])]
+        table = [numpy_helper.from_array(VECTORS * np.float32(scale), "table")]
+        shape: list[str | int] = ["batch", "sequence", 3]
+        if pooled:
+            nodes.append(helper.make_node("ReduceMean", ["tokens", "axis"], ["sentence"], keepdims=0))
+            table.append(numpy_helper.from_array(np.array([1]), "axis"))
+            shape = ["batch", 3]
+        graph = helper.make_graph(
+            nodes,
+            "colours",
+            [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "sequence"])],
+            [helper.make_tensor_value_info("sentence" if pooled else "tokens", TensorProto.FLOAT, shape)],
+            table,
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+        onnx.save(model, folder / "model.onnx")
+        tokenizer = Tokenizer(WordLevel({word: number for number, word in enumerate(WORDS)}, "?"))
+        tokenizer.pre_tokenizer = WhitespaceSplit()
+        tokenizer.save(str(folder / "tokenizer.json"))
+        if description:
+            (folder / "cairn-model.toml").write_text(description, encoding="utf-8")
+        return folder
+
+    return make

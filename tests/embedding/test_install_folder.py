@@ -6,55 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from cairn.config import EmbeddingSettings
-from cairn.embedding import find_model, install_folder, load_embedder
-from cairn.embedding.model_files import models_dir
+from cairn.embedding import find_model, find_static, install, install_folder, load_embedder
+from cairn.embedding.model_files import InstalledModel, models_dir
 from cairn.errors import ModelError
 
-WORDS = ["<pad>", "?", "red", "green", "blue", "ask:"]
-VECTORS = np.array([[9, 9, 9], [0, 0, 5], [3, 0, 0], [0, 4, 0], [1, 1, 1], [0, 0, 2]], np.float32)
-
 FolderMaker = Callable[..., Path]
-
-
-@pytest.fixture
-def make_folder(tmp_path: Path) -> FolderMaker:
-    """Makes a model folder: each word has a vector in `VECTORS`; there are no special tokens."""
-
-    def make(name: str = "colours", description: str = "", pooled: bool = False, scale: float = 1) -> Path:
-        folder = tmp_path / name
-        folder.mkdir()
-        nodes = [helper.make_node("Gather", ["table", "input_ids"], ["tokens"])]
-        table = [numpy_helper.from_array(VECTORS * np.float32(scale), "table")]
-        shape: list[str | int] = ["batch", "sequence", 3]
-        if pooled:
-            nodes.append(helper.make_node("ReduceMean", ["tokens", "axis"], ["sentence"], keepdims=0))
-            table.append(numpy_helper.from_array(np.array([1]), "axis"))
-            shape = ["batch", 3]
-        graph = helper.make_graph(
-            nodes,
-            "colours",
-            [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "sequence"])],
-            [helper.make_tensor_value_info("sentence" if pooled else "tokens", TensorProto.FLOAT, shape)],
-            table,
-        )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
-        onnx.save(model, folder / "model.onnx")
-        tokenizer = Tokenizer(WordLevel({word: number for number, word in enumerate(WORDS)}, "?"))
-        tokenizer.pre_tokenizer = WhitespaceSplit()
-        tokenizer.save(str(folder / "tokenizer.json"))
-        if description:
-            (folder / "cairn-model.toml").write_text(description, encoding="utf-8")
-        return folder
-
-    return make
 
 
 def quiet(line: str) -> None:
@@ -151,3 +110,23 @@ def test_missing_and_damaged_files_are_refused(data_dir: Path, make_folder: Fold
     with pytest.raises(ModelError, match=f"has no {name}"):
         install_folder(folder, quiet)
     assert find_model() is None
+
+
+def test_an_installed_model_has_its_static_table(data_dir: Path, make_folder: FolderMaker) -> None:
+    table = find_static(install_folder(make_folder(), quiet))
+    assert table is not None
+    assert table.dimension == 3
+
+
+def test_a_model_that_cannot_be_distilled_is_installed_all_the_same(
+    data_dir: Path, make_folder: FolderMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(model: InstalledModel, report: Callable[[str], None]) -> None:
+        raise ModelError("no single tokens, please")
+
+    monkeypatch.setattr(install, "distil", fail)
+    lines: list[str] = []
+    model = install_folder(make_folder(), lines.append)
+    assert find_model() == model
+    assert find_static(model) is None
+    assert any("without a static table: no single tokens" in line for line in lines)

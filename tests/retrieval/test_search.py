@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cairn.chunking import chunk_text
+from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
 from cairn.config import SearchSettings
 from cairn.index.database import DATABASE_NAME

@@ -1,9 +1,5 @@
-"""Text as chunks: code by syntax, documents by headings, everything else by lines."""
+"""Text as chunks: code by syntax, documents by headings, everything else by lines.
 
-from __future__ import annotations
-
-from cairn.chunking.chunker import chunk_text
-from cairn.chunking.composite import composite_text
-from cairn.chunking.model import Chunk, ChunkType
-
-__all__ = ["Chunk", "ChunkType", "chunk_text", "composite_text"]
+`chunker.chunk_text` makes them, `composite.composite_text` says what of one is embedded, `model.Chunk` is one.
+Nothing is imported here: whoever only reads an index needs no parser.
+"""

@@ -7,6 +7,7 @@ search, through the `Searcher` they are given; the rest computes on what it is h
 from cairn.config import (
     AnswerPlanConfig,
     BroadDiscoveryConfig,
+    BulletCategory,
     CompressionConfig,
     DiscoveryConfig,
     ExpansionConfig,
@@ -26,7 +27,6 @@ from cairn.discovery.focus import semantic_focus
 from cairn.discovery.model import (
     AnswerPlan,
     Bullet,
-    BulletCategory,
     ChunkMetadata,
     CollectionRef,
     DiscoveryMetrics,

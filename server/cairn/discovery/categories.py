@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from cairn.discovery.model import BulletCategory
+from cairn.config import BulletCategory
 
 _DEFINITION_SUBJECT_WORDS = 8
 """A definition names its subject first; "is a" after more words belongs to a subordinate clause."""

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
-from cairn.config import CompressionConfig
+from cairn.config import BulletCategory, CompressionConfig
 from cairn.discovery.categories import categorize
 from cairn.discovery.code_evidence import code_passages
-from cairn.discovery.model import Bullet, BulletCategory, ScoredChunk
+from cairn.discovery.model import Bullet, ScoredChunk
 from cairn.discovery.passages import Passage, prose_passages
 from cairn.discovery.similarity import distinct, word_masks
 from cairn.discovery.terms import QueryTerms

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
 from attrs import field, frozen
 
-from cairn.config import SectionType
+from cairn.config import BulletCategory, SectionType
 
 
 @frozen
@@ -58,18 +57,6 @@ class ScoredChunk:
     content: str
     score: float
     metadata: ChunkMetadata
-
-
-class BulletCategory(enum.StrEnum):
-    """What a sentence tells about its subject."""
-
-    DEFINITION = "definition"
-    FEATURE = "feature"
-    ARCHITECTURE = "architecture"
-    PERFORMANCE = "performance"
-    INTEGRATION = "integration"
-    USE_CASE = "useCase"
-    OTHER = "other"
 
 
 @frozen

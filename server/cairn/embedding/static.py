@@ -137,7 +137,7 @@ def _read(path: Path, model: InstalledModel) -> StaticTable:
     tokenizer = load_tokenizer(model)
     if entries.shape != (tokenizer.vocabulary_size(),):
         raise ValueError("it was made with another tokenizer")
-    return StaticTable(f"{model.name}+static{RECIPE}@{digest}", entries, tokenizer)
+    return StaticTable(f"{model.id}+static{RECIPE}.{digest}", entries, tokenizer)
 
 
 def _prefix(model: InstalledModel) -> str:

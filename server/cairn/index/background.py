@@ -83,10 +83,11 @@ class Background:
             self.select_models(settings)
         self._progress.activity = Activity.STATIC
         if self._static.step(settings.embedding):
+            on_step()
             return True
         self._progress.activity = Activity.HISTORY
         if settings.index.history and self._history.update(interrupted):
-            self._on_problem("history", None)
+            self._on_problem("history", self._history.problem or None)
             return True
         content = self._writer.facts().content
         if self._counted is None or (self._counted[1] != content and now - self._counted[0] > _GRAPH_EVERY):

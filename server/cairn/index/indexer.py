@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import enum
 import logging
 import threading
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import apsw
 import filelock
 from attrs import define, field
 
@@ -75,6 +77,15 @@ class _Work:
     def __bool__(self) -> bool:
         return bool(self.rescan or self.paths or self.forced or self.opened or self.head_moved)
 
+    def add(self, other: _Work) -> None:
+        """Do this as well."""
+        self.rescan |= other.rescan
+        self.force |= other.force
+        self.paths |= other.paths
+        self.forced |= other.forced
+        self.opened |= other.opened
+        self.head_moved |= other.head_moved
+
 
 class Indexer:
     """Keeps the index of one folder up to date in the background.
@@ -122,13 +133,14 @@ class Indexer:
         """Whether everything this process knows of is taken in (vectors apart)."""
         if self.role is Role.READER:
             return not self._reader.has_requests()
-        return not (self._work or self._taking_in)
+        with self._wake:
+            return not (self._work or self._taking_in)
 
     @property
     def problem(self) -> str | None:
         """The gravest problem there is now."""
         order = ("index", "watch", "model", "history")
-        return next((self.problems[topic] for topic in order if topic in self.problems), None)
+        return next(filter(None, map(self.problems.get, order)), None)
 
     def only_read(self) -> None:
         """Take the index as it is; instead of `start`."""
@@ -174,8 +186,8 @@ class Indexer:
             self._wake.notify_all()
 
     def look_again(self) -> None:
-        """Look for changes that nobody reported, unless that was done just now."""
-        if time.monotonic() - self._looked_at > _FOCUS_SECONDS:
+        """Look for changes that nobody reported, unless that was done just now or indexing is paused."""
+        if not self._paused and time.monotonic() - self._looked_at > _FOCUS_SECONDS:
             self.rescan()
 
     def rescan(self) -> None:
@@ -195,7 +207,8 @@ class Indexer:
     # --- the thread --------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        wait, longest = _RETRY_SECONDS
+        first, longest = _RETRY_SECONDS
+        wait = first
         while not self._stop.is_set():
             began = time.monotonic()
             try:
@@ -214,8 +227,10 @@ class Indexer:
             except Exception as problem:
                 logger.exception("indexing %s failed", self.root)
                 self._fail(f"Indexing {self.root.name} failed ({problem}). It is tried again in a moment.")
-            wait = min(longest, wait * 2) if time.monotonic() - began < longest else _RETRY_SECONDS[0]
+            if time.monotonic() - began > longest:  # it went well for a while
+                wait = first
             self._stop.wait(wait)
+            wait = min(longest, wait * 2)
         self._become(Role.STOPPED)
 
     def _read_until_free(self) -> None:
@@ -270,6 +285,7 @@ class Indexer:
     def _watch(self) -> FolderWatcher | None:
         """A running watcher: started before the scan, so that nothing falls between the two."""
         self._watching = self._settings().index.watch
+        self._note("watch", None)
         if not self._watching:
             return None
         watcher = FolderWatcher(self.root, self.changed, self._head_moved, self._not_watched)
@@ -289,33 +305,44 @@ class Indexer:
     def _step(self, writer: IndexWriter, intake: Intake, background: Background) -> None:
         """Do what is most urgent, or sleep until there is something to do."""
         self._let_settle()
+        if _was_removed(writer):
+            raise IndexUnavailableError(
+                f"The index in {self.data} was removed while it was in use. It is made anew in a moment."
+            )
         requests = waiting_requests(writer.db)
         with self._wake:
             for request in requests:
                 self._apply(request.kind, request.path)
             work, self._work = self._work, _Work()
-            self._taking_in = bool(work)
-        writer.note(paused=self._paused)
+            self._taking_in, paused = bool(work), self._paused
         settings = self._settings()
-        if work.forced:
-            intake.update(work.forced, force=True)
+        try:
+            writer.note(paused=paused)
+            self._take_in(work, settings, intake, background)
+            if not self._stop.is_set():  # then it may be half done: it is left to the next who writes
+                drop_requests(writer.db, [request.id for request in requests])
+        except BaseException:
+            with self._wake:
+                self._work.add(work)
+            raise
+        if not work and (paused or not background.step(settings, self._interrupted, self._between_steps)):
+            self.progress.activity = Activity.PAUSED if paused else Activity.IDLE
+            self._on_change()
+            self._sleep(writer, intake, background, paused)
+        self._taking_in = False
+        self._on_change()
+
+    def _take_in(self, work: _Work, settings: Settings, intake: Intake, background: Background) -> None:
         if work.rescan or needs_rescan(work.paths):
             background.select_models(settings)
             intake.reconcile(settings.index, work.force)
             self._looked_at = time.monotonic()
         elif work.paths:
             intake.update(work.paths)
+        if work.forced:  # after the scan, which brings the rules up to date
+            intake.update(work.forced, force=True)
         if work.opened:
             background.put_first(work.opened)
-        drop_requests(writer.db, [request.id for request in requests])
-        if not work and (
-            self._paused or not background.step(settings, self._interrupted, self._between_steps)
-        ):
-            self.progress.activity = Activity.PAUSED if self._paused else Activity.IDLE
-            self._on_change()
-            self._sleep(writer, intake, background)
-        self._taking_in = False
-        self._on_change()
 
     def _let_settle(self) -> None:
         """A checkout or a rebase writes many files for a while: they are taken in once it pauses."""
@@ -329,15 +356,17 @@ class Indexer:
         self._gate.step_aside()
         self._on_change()
 
-    def _sleep(self, writer: IndexWriter, intake: Intake, background: Background) -> None:
-        """Wait for work, for a request of another process, or until something is due."""
-        look = self._looked_at + self._look_every(intake.scan_seconds)
-        step = background.next_look()
-        due = look if step is None or self._paused else min(look, time.monotonic() + step)
-        while not self._wait(min(_REQUEST_SECONDS, max(0.0, due - time.monotonic()))):
-            if time.monotonic() >= look and not self._paused:
+    def _sleep(self, writer: IndexWriter, intake: Intake, background: Background, paused: bool) -> None:
+        """Wait for work, for `paused` to change, for a request of another process, or until something is due."""
+        look = due = float("inf")
+        if not paused:
+            look = self._looked_at + self._look_every(intake.scan_seconds)
+            step = background.next_look()
+            due = look if step is None else min(look, time.monotonic() + step)
+        while not self._wait(min(_REQUEST_SECONDS, max(0.0, due - time.monotonic())), paused):
+            if time.monotonic() >= look:
                 self.rescan()
-            if time.monotonic() >= due or waiting_requests(writer.db):
+            if time.monotonic() >= due or waiting_requests(writer.db) or _was_removed(writer):
                 return
 
     def _look_every(self, scan_seconds: float) -> float:
@@ -370,10 +399,9 @@ class Indexer:
             self._work.rescan = True
             self._work.force |= kind is RequestKind.REINDEX
 
-    def _wait(self, seconds: float) -> bool:
-        """Sleep until there is work or the end; False when the time passed first."""
+    def _wait(self, seconds: float, paused: bool) -> bool:
+        """Sleep until there is work, `paused` is no longer so, or the end; False when the time passed first."""
         with self._wake:
-            paused = self._paused
             return self._wake.wait_for(
                 lambda: self._stop.is_set() or bool(self._work) or self._paused != paused, seconds
             )
@@ -397,3 +425,10 @@ class Indexer:
         else:
             self.problems.pop(topic, None)
         self._on_change()
+
+
+def _was_removed(writer: IndexWriter) -> bool:
+    """Whether the file that the writer has open is no longer the one at its path: nobody would see what it writes."""
+    moved = ctypes.c_int(0)
+    known = writer.db.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(moved))
+    return known and bool(moved.value)

@@ -5,25 +5,20 @@ Runs while there is nothing else to do, in pieces, so that a save never waits fo
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Iterator
 
 import apsw
 
 from cairn.config import IndexSettings
-from cairn.index.meta import raise_generation
-from cairn.index.schema import (
-    STATIC_TABLE,
-    create_static_table,
-    create_vectors_table,
-    vectors_table,
-)
+from cairn.index.schema import STATIC_TABLE, vectors_table
 
 _DAY = 24 * 3600
 _HOLES = 0.3
-"""Share of deleted rows from which a table of vectors is written anew: sqlite-vec never uses their room again."""
+"""Share of deleted rows from which a table of vectors is packed: sqlite-vec never uses their room again."""
 _FEWEST_HOLES = 1_000
+_BLOCK = 1_024
+"""Rows of a block of sqlite-vec's. It fills the holes of the latest one only, and drops one that has no rows left."""
 _ROWS_AT_ONCE = 500
 _PAGES_AT_ONCE = 1_000
 """Pages given back in one transaction: 4 MB."""
@@ -36,7 +31,7 @@ Interrupted = Callable[[], bool]
 
 
 class _InterruptedError(Exception):
-    """Rolls a long transaction back, because something came that cannot wait."""
+    """Something came that cannot wait."""
 
 
 class Maintenance:
@@ -51,10 +46,9 @@ class Maintenance:
             self._mark_unreferenced()
             for _ in self._collect(settings):
                 _check(interrupted)
-            for table, create in self._vector_tables():
-                if self._has_holes(table):
-                    self._write_anew(table, create, interrupted)
-                _check(interrupted)
+            for table in self._vector_tables():
+                while self._has_holes(table) and self._empty_a_block(table):
+                    _check(interrupted)
             while self._merge_keywords():
                 _check(interrupted)
             while self._give_back():
@@ -100,38 +94,35 @@ class Maintenance:
                         self._db.execute("DELETE FROM embeddings WHERE id = ?", (embedding,))
                 yield
 
-    def _vector_tables(self) -> list[tuple[str, str]]:
-        """Every table of vectors with the SQL that creates it."""
-        models = [(int(str(m)), int(str(d))) for m, d in self._db.execute("SELECT id, dimension FROM models")]
-        tables = [
-            (vectors_table(model), create_vectors_table(model, dimension)) for model, dimension in models
-        ]
-        static = self._db.execute("SELECT value FROM meta WHERE key = 'static_dimension'").get
-        return [*tables, (STATIC_TABLE, create_static_table(int(static)))] if static else tables
+    def _vector_tables(self) -> list[str]:
+        tables = [vectors_table(int(str(row[0]))) for row in self._db.execute("SELECT id FROM models")]
+        has_static = self._db.execute("SELECT value FROM meta WHERE key = 'has_static'").get
+        return [*tables, STATIC_TABLE] if has_static else tables
+
+    # sqlite-vec's own tables: `_chunks` has its blocks with the room of each, `_rowids` the block of each row.
 
     def _has_holes(self, table: str) -> bool:
-        # sqlite-vec's own tables: a chunk has room for 1,024 rows, used or not.
         rows = int(self._db.execute(f"SELECT count(*) FROM {table}_rowids").get or 0)
         room = int(self._db.execute(f"SELECT coalesce(sum(size), 0) FROM {table}_chunks").get or 0)
-        return room - rows > max(_HOLES * room, _FEWEST_HOLES + 1_024)
+        return room - rows > max(_HOLES * room, _FEWEST_HOLES + _BLOCK)
 
-    def _write_anew(self, table: str, create: str, interrupted: Interrupted) -> None:
-        """Write a table of vectors without its holes, in one transaction: readers see the old one until its end."""
+    def _empty_a_block(self, table: str) -> bool:
+        """Move the rows of the block that has the fewest into the latest one; false if there is none to move."""
         value = "vec_int8(?)" if table == STATIC_TABLE else "?"
         with self._db:
-            self._db.execute("CREATE TEMP TABLE kept(id INTEGER PRIMARY KEY, embedding BLOB)")
-            self._copy(f"SELECT rowid, embedding FROM {table}", "INSERT INTO kept VALUES (?, ?)", interrupted)
-            self._db.execute(f"DROP TABLE {table}; {create}")
-            insert = f"INSERT INTO {table}(rowid, embedding) VALUES (?, {value})"
-            self._copy("SELECT id, embedding FROM kept", insert, interrupted)
-            self._db.execute("DROP TABLE kept")
-            raise_generation(self._db)
-
-    def _copy(self, select: str, insert: str, interrupted: Interrupted) -> None:
-        rows = self._db.execute(select)
-        while part := list(itertools.islice(rows, _ROWS_AT_ONCE)):
-            self._db.executemany(insert, part)
-            _check(interrupted)
+            block = self._db.execute(
+                f"""SELECT chunk_id FROM {table}_rowids
+                    WHERE chunk_id < (SELECT max(chunk_id) FROM {table}_chunks)
+                    GROUP BY chunk_id ORDER BY count(*) LIMIT 1"""
+            ).get
+            rows = self._db.execute(
+                f"""SELECT v.rowid, v.embedding FROM {table}_rowids moved CROSS JOIN {table} v ON v.rowid = moved.rowid
+                    WHERE moved.chunk_id = ?""",
+                (block,),
+            ).fetchall()
+            self._db.executemany(f"DELETE FROM {table} WHERE rowid = ?", [(row[0],) for row in rows])
+            self._db.executemany(f"INSERT INTO {table}(rowid, embedding) VALUES (?, {value})", rows)
+        return bool(rows)
 
     def _merge_keywords(self) -> bool:
         """Merge some of the keyword index, which makes room of what was deleted; false once there is nothing left."""
@@ -141,11 +132,11 @@ class Maintenance:
         return self._db.total_changes() - before >= _NOTHING_MERGED
 
     def _give_back(self) -> bool:
-        """Give some free pages back to the file system; false once there are none."""
-        if int(self._db.pragma("freelist_count")) == 0:
-            return False
-        self._db.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
-        return True
+        """Give some free pages back to the file system; false once none can be given back."""
+        free = int(self._db.pragma("freelist_count"))
+        if free:
+            self._db.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
+        return int(self._db.pragma("freelist_count")) < free
 
 
 def _check(interrupted: Interrupted) -> None:

@@ -5,12 +5,14 @@ The file is the only thing that the processes of one workspace share, so no seco
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from pathlib import Path
 
 import apsw
 from attrs import frozen
 
+from cairn.errors import IndexUnavailableError
 from cairn.index.database import DATABASE_NAME, UNWRITABLE, open_for_request, unwritable
 
 
@@ -23,6 +25,11 @@ class RequestKind(enum.StrEnum):
     """Look for changes that nobody reported."""
     PAUSE = "pause"
     RESUME = "resume"
+
+    @classmethod
+    def _missing_(cls, value: object) -> RequestKind:
+        """What only a newer Cairn knows to ask for; whoever asked waits until it is done."""
+        return cls.RECONCILE
 
 
 @frozen
@@ -37,19 +44,21 @@ class Request:
 def leave_request(folder: Path, kind: RequestKind, path: str) -> int | None:
     """Ask the writer of the index in `folder`; the request's id, None while there is no index.
 
-    Raises IndexUnavailableError where the folder cannot be written.
+    Raises IndexUnavailableError where the folder cannot be written, or the index is busy for seconds or damaged.
     """
     try:
         db = open_for_request(folder / DATABASE_NAME)
         if db is None:
             return None
-        with db:
+        with contextlib.closing(db), db:
             db.execute("INSERT INTO requests(kind, path) VALUES (?, ?)", (kind.value, path))
-            left = db.last_insert_rowid()
-        db.close()
+            return db.last_insert_rowid()
     except UNWRITABLE as problem:
         raise unwritable(folder, problem) from problem
-    return left
+    except apsw.Error as problem:
+        raise IndexUnavailableError(
+            f"The index in {folder} takes no requests now ({problem}). Try again in a moment."
+        ) from problem
 
 
 def waiting_requests(db: apsw.Connection) -> list[Request]:

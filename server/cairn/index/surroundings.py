@@ -34,7 +34,7 @@ class History:
         self._followed: list[str | int | None] | None = None
         """The commit and the `paths` fact that the table was last made for."""
         self.problem = ""
-        """Why some history is missing, "" if none is."""
+        """Why some history is missing, "" if none is or there is no repository."""
 
     def update(self, stopped: Callable[[], bool]) -> bool:
         """Follow HEAD, if it moved or files came or went; false if neither did."""
@@ -44,9 +44,10 @@ class History:
             self._followed = json.loads(str(known)) if known else None
         if self._followed == [at, paths_version]:
             return False
-        commits = self._read(stopped) if at else []
+        reading = self._read(stopped) if at else None
         if stopped():
             return True
+        commits, self.problem = reading or ([], "")
         present = [str(row[0]) for row in self._db.execute("SELECT path FROM files WHERE is_text")]
         ids = {commit.hash: number for number, commit in commits}
         self._write(follow((commit for _, commit in commits), present), ids)
@@ -57,8 +58,8 @@ class History:
             )
         return True
 
-    def _read(self, stopped: Callable[[], bool]) -> list[tuple[int, Commit]]:
-        """Store the commits that are new; all that HEAD reaches with their ids, newest first."""
+    def _read(self, stopped: Callable[[], bool]) -> tuple[list[tuple[int, Commit]], str]:
+        """Store the commits that are new; all that HEAD reaches with their ids, newest first, and what went wrong."""
         known = {commit.hash: (number, commit) for number, commit in _stored(self._db)}
         reading = read_commits(self._root, known, stop=stopped)
         commits = iter(reading)
@@ -70,8 +71,7 @@ class History:
             number += len(block)
         with self._db:
             self._db.execute("DELETE FROM commits WHERE first + ? < ?", (_KEPT_COMMITS, number))
-        self.problem = reading.problem
-        return [known[commit_hash] for commit_hash in reading.hashes if commit_hash in known]
+        return [known[each] for each in reading.hashes if each in known], reading.problem
 
     def _write(self, histories: Mapping[str, FileHistory], ids: Mapping[str, int]) -> None:
         rows = {
@@ -86,15 +86,17 @@ class History:
             str(path): (touches, count, last)
             for path, touches, count, last in self._db.execute("SELECT * FROM file_history")
         }
-        with self._db:
-            self._db.executemany(
-                "DELETE FROM file_history WHERE path = ?", [(path,) for path in known.keys() - rows.keys()]
-            )
-            self._db.executemany(
-                "INSERT OR REPLACE INTO file_history VALUES (?, ?, ?, ?)",
-                [(path, *row) for path, row in rows.items() if known.get(path) != row],
-            )
-            raise_generation(self._db)
+        if rows != known:
+            with self._db:
+                self._db.executemany(
+                    "DELETE FROM file_history WHERE path = ?",
+                    [(path,) for path in known.keys() - rows.keys()],
+                )
+                self._db.executemany(
+                    "INSERT OR REPLACE INTO file_history VALUES (?, ?, ?, ?)",
+                    [(path, *row) for path, row in rows.items() if known.get(path) != row],
+                )
+                raise_generation(self._db)
 
 
 @frozen

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from cairn.chunking import composite_text
+from cairn.chunking.composite import composite_text
 from cairn.chunking.model import ChunkType
 from cairn.index.meta import raise_generation, set_fact
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row
@@ -67,24 +67,27 @@ class VectorStore:
     def waiting(self, model_id: int) -> list[Waiting]:
         """Every chunk whose text has no vector of the model."""
         rows = self._db.execute(
-            """SELECT c.id, f.path, f.kind, f.mtime_ns FROM chunks c JOIN files f ON f.id = c.file_id
-               WHERE NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.model_id = ? AND e.key = c.embedding_key)""",
-            (model_id,),
+            f"""SELECT c.id, f.path, f.kind, f.mtime_ns FROM chunks c JOIN files f ON f.id = c.file_id
+                WHERE {_lacks_vector(model_id)}"""
         )
         return [Waiting(int(row[0]), str(row[1]), str(row[2]), int(row[3])) for row in rows]
 
+    def waiting_among(self, ids: Iterable[int], model_id: int) -> list[int]:
+        """Those of the chunks whose text has no vector of the model, in their order."""
+        rows = self._db.execute(
+            f"""SELECT c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
+                WHERE {_lacks_vector(model_id)} ORDER BY wanted.key""",
+            (json.dumps(list(ids)),),
+        )
+        return [int(row[0]) for row in rows]
+
     def texts(self, ids: Iterable[int], model_id: int | None = None) -> list[ChunkText]:
         """What is embedded for these chunks, in their order; with a model, only where it has no vector of it."""
-        missing = (
-            f"AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.model_id = {int(model_id)}"
-            " AND e.key = c.embedding_key)"
-            if model_id is not None
-            else ""
-        )
+        missing = _lacks_vector(model_id) if model_id is not None else "true"
         rows = self._db.execute(
             f"""SELECT {", ".join(f"c.{name}" for name in CHUNK_COLUMNS)}, c.id, c.embedding_key, f.path, f.collection
                 FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id
-                WHERE true {missing} ORDER BY wanted.key""",
+                WHERE {missing} ORDER BY wanted.key""",
             (json.dumps(list(ids)),),
         )
         texts = []
@@ -117,6 +120,8 @@ class VectorStore:
     def _set_model(self, model_id: int) -> None:
         set_fact(self._db, "model_id", model_id)
         set_fact(self._db, "embedded", 0)
+        lacking = f"SELECT count(*) FROM chunks c WHERE {_lacks_vector(model_id)}"
+        set_fact(self._db, "queued", int(self._db.execute(lacking).get or 0) if model_id else 0)
         raise_generation(self._db)
 
     # --- the static table ---------------------------------------------------------------------------
@@ -127,6 +132,7 @@ class VectorStore:
             return
         with self._db:
             self._drop_static()
+            chunks = int(self._db.execute("SELECT count(*) FROM chunks").get or 0)
             self._db.execute(create_static_table(dimension))
             self._db.execute(
                 f"CREATE TRIGGER static_deleted AFTER DELETE ON chunks BEGIN"
@@ -134,7 +140,12 @@ class VectorStore:
             )
             self._db.executemany(
                 "INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)",
-                [("static_table", table), ("static_dimension", dimension), ("has_static", 1)],
+                [
+                    ("static_table", table),
+                    ("static_dimension", dimension),
+                    ("has_static", 1),
+                    ("static_queued", chunks),
+                ],
             )
             raise_generation(self._db)
 
@@ -167,5 +178,13 @@ class VectorStore:
 
     def _drop_static(self) -> None:
         self._db.execute(f"DROP TRIGGER IF EXISTS static_deleted; DROP TABLE IF EXISTS {STATIC_TABLE}")
-        set_fact(self._db, "static", 0)
-        set_fact(self._db, "has_static", 0)
+        for fact in ("static", "static_queued", "has_static"):
+            set_fact(self._db, fact, 0)
+
+
+def _lacks_vector(model_id: int) -> str:
+    """A condition on a row `c` of `chunks`."""
+    return (
+        f"NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.model_id = {int(model_id)}"
+        " AND e.key = c.embedding_key)"
+    )

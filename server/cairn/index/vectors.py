@@ -48,24 +48,29 @@ class _Queue:
 
     find: Callable[[], list[Waiting]]
     open_paths: Callable[[], Container[str]]
-    _ids: list[int] | None = field(default=None, init=False)
-    """Last first, so that taking and putting back cost nothing."""
+    _ids: dict[int, None] | None = field(default=None, init=False)
+    """Each once, last first, so that taking and putting back cost nothing."""
 
     def __len__(self) -> int:
         return len(self._ids or ())
 
+    @property
+    def is_made(self) -> bool:
+        """Whether all that waits is in it."""
+        return self._ids is not None
+
     def take(self) -> list[int]:
         """Remove the next page; empty once none waits."""
         if not self._ids:
-            self._ids = by_importance(self.find(), self.open_paths())[::-1]
-        page = self._ids[: -_PAGE - 1 : -1]
-        del self._ids[-len(page) or len(self._ids) :]
-        return page
+            self._ids = dict.fromkeys(reversed(by_importance(self.find(), self.open_paths())))
+        return [self._ids.popitem()[0] for _ in range(min(_PAGE, len(self._ids)))]
 
     def put_first(self, ids: Iterable[int]) -> None:
-        """Let these come next; ones that need no vector by then are passed over."""
+        """Let these, which wait, come next."""
         if self._ids is not None:
-            self._ids.extend(reversed(list(ids)))
+            for each in reversed(list(ids)):
+                self._ids.pop(each, None)
+                self._ids[each] = None
 
     def forget(self) -> None:
         """Look anew what waits."""
@@ -89,6 +94,7 @@ class VectorIntake:
         self._models = models
         self._progress = progress
         self._on_problem = on_problem
+        self._model: InstalledModel | None = None
         self._model_id = 0
         self._queue = _Queue(lambda: self._store.waiting(self._model_id), open_paths)
         self._siblings: Siblings | None = None
@@ -106,14 +112,17 @@ class VectorIntake:
             self._on_problem(None)
         except ModelError as problem:
             self._on_problem(str(problem))
+        self._close_siblings()  # they were asked for the vectors of another model
+        self._model = model
         self._model_id = self._store.use_model(model.id, model.dimension) if model else 0
         self._queue.forget()
         if model is None:
             self._store.use_no_model()
 
     def put_first(self, ids: Iterable[int]) -> None:
-        """These chunks are new, or somebody looks at them: they come next."""
-        self._queue.put_first(ids)
+        """These chunks are new, or somebody looks at them: those without a vector come next."""
+        if self.has_model and self._queue.is_made:
+            self._queue.put_first(self._store.waiting_among(ids, self._model_id))
 
     def step(
         self, settings: EmbeddingSettings, interrupted: Callable[[], bool], on_step: Callable[[], None]
@@ -127,7 +136,7 @@ class VectorIntake:
             return False
         texts = self._store.texts(page, self._model_id)
         waiting = {text.chunk_id for text in texts}
-        missing = self._from_siblings({text.key: text for text in texts}, waiting)
+        missing = self._from_siblings(texts, waiting)
         try:
             embedder = self._models.embedder() if missing else None
         except ModelError:
@@ -150,27 +159,30 @@ class VectorIntake:
         self._writer.checkpoint()
         return True
 
-    def _from_siblings(self, wanted: dict[bytes, ChunkText], waiting: set[int]) -> list[ChunkText]:
-        """Take over vectors that other indexes have; the texts that are left, and `waiting` without the others."""
-        if not wanted:
+    def _from_siblings(self, texts: list[ChunkText], waiting: set[int]) -> list[ChunkText]:
+        """Take over vectors that other indexes have; each text that is left, once, and `waiting` without the others."""
+        wanted = {text.key: text for text in texts}
+        if not wanted or self._model is None:
             return []
         if self._siblings is None:
-            model = self._models.installed()
-            self._siblings = Siblings(self._writer.folder, model.id if model else "")
+            self._siblings = Siblings(self._writer.folder, self._model.id)
         found = self._siblings.look_up(wanted)
         if found:
             vectors = np.stack([np.frombuffer(vector, np.float32) for vector in found.values()])
-            waiting.difference_update(text.chunk_id for key, text in wanted.items() if key in found)
+            waiting.difference_update(text.chunk_id for text in texts if text.key in found)
             self._store.store(self._model_id, list(found), vectors, len(self._queue) + len(waiting))
         return [text for key, text in wanted.items() if key not in found]
 
     def _finish(self) -> None:
         self._progress.queued = 0
         self._writer.note(embedded=1, queued=0)
+        self._close_siblings()
+        remove_previous(self._writer.folder)
+
+    def _close_siblings(self) -> None:
         if self._siblings is not None:
             self._siblings.close()
             self._siblings = None
-        remove_previous(self._writer.folder)
 
 
 def _steps(texts: list[ChunkText], settings: EmbeddingSettings) -> list[tuple[list[ChunkText], int]]:
@@ -237,4 +249,6 @@ class StaticIntake:
             rows = [row for row, text in enumerate(texts) if text.is_code == is_code]
             if rows:
                 vectors[rows] = table.embed_int8([texts[row].text for row in rows], tokens)
-        self._store.store_static([text.chunk_id for text in texts], vectors, len(self._queue))
+        queue = self._queue
+        queued = len(queue) if queue.is_made else max(0, self._writer.facts().static_queued - len(texts))
+        self._store.store_static([text.chunk_id for text in texts], vectors, queued)

@@ -10,8 +10,8 @@ from pathlib import Path
 import apsw
 from attrs import field, frozen
 
-from cairn.chunking import Chunk, composite_text
-from cairn.chunking.model import content_key
+from cairn.chunking.composite import composite_text
+from cairn.chunking.model import Chunk, content_key
 from cairn.index.database import create, open_writer
 from cairn.index.meta import Facts, raise_generation, read_facts, set_fact
 from cairn.index.rows import CHUNK_COLUMNS, chunk_to_row, key_blob, key_text

@@ -118,6 +118,8 @@ def choose_meaning(
 ) -> Meaning | None:
     """What these indexes are best compared by now, None where they have no vectors. Loads only what it chooses."""
     chunks = sum(f.chunks for f in facts)
+    if not chunks:
+        return None
     waiting = sum(f.queued if f.model_id else f.chunks for f in facts)
     table = static() if waiting and any(f.has_static for f in facts) else None
     if waiting <= _FEW * chunks or (table is None and waiting < chunks):

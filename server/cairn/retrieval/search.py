@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from cairn.chunking import Chunk, ChunkType
+from cairn.chunking.model import Chunk, ChunkType
 from cairn.config import SearchSettings
 from cairn.index.reader import ChunkFilter, IndexReader, StoredChunk
 from cairn.retrieval.legs import ChunkScores, Legs

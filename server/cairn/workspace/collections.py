@@ -7,7 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -76,13 +76,21 @@ class Projects:
     """The projects of a workspace folder: directory (relative, "" for the root) → name."""
 
     names: dict[str, str] = field(factory=dict)
+    _nearest: dict[str, str] = field(factory=dict, init=False, eq=False, repr=False)
 
     def collection(self, path: str) -> str:
         """`<project>-<kind>` for the file at `path`."""
-        directory = str(PurePosixPath(path).parent)
-        while directory not in self.names and directory not in ("", "."):
-            directory = str(PurePosixPath(directory).parent)
-        return f"{self.names.get('' if directory == '.' else directory, 'workspace')}-{file_kind(path)}"
+        return f"{self._project(path.rpartition('/')[0])}-{file_kind(path)}"
+
+    def _project(self, directory: str) -> str:
+        """The name of the nearest project around the directory; kept, since a scan asks for every file."""
+        name = self._nearest.get(directory)
+        if name is None:
+            known = self.names.get(directory)
+            if known is None:
+                known = self._project(directory.rpartition("/")[0]) if directory else "workspace"
+            name = self._nearest[directory] = known
+        return name
 
 
 def find_projects(root: Path, paths: Iterable[str]) -> Projects:

@@ -1,0 +1,106 @@
+"""Answers `cairn/discover`: the nine stages over the open folders' indexes."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+
+from attrs import evolve
+
+from cairn import answers, protocol
+from cairn.config import DiscoveryConfig, Settings, overlay
+from cairn.discovery import Bullet, CollectionRef, discover
+from cairn.discovery.indexed_searcher import IndexedSearcher
+from cairn.discovery.render import estimate_tokens
+from cairn.errors import InvalidRequestError, QueryCancelledError
+from cairn.folders import Folder, index_state, uris
+from cairn.retrieval.meaning import Meaning, ModelMeaning
+from cairn.retrieval.query import Query, QueryType, understand
+from cairn.retrieval.verdict import judge
+from cairn.workspace.collections import TAGS, FileKind
+
+
+def discover_evidence(
+    folders: Sequence[Folder],
+    meaning: Meaning | None,
+    settings: Settings,
+    params: protocol.DiscoverParams,
+    cancelled: Callable[[], bool],
+) -> protocol.DiscoverAnswer:
+    """The evidence, the plan and the prompt. Raises QueryCancelledError soon after `cancelled()` turns true."""
+    readers = [folder.reader for folder in folders]
+    embedder = meaning.embedder if isinstance(meaning, ModelMeaning) else None
+    query = understand(params.query)
+    searcher = IndexedSearcher(
+        [folder.uri for folder in folders], readers, meaning, settings.search, cancelled
+    )
+
+    def check_cancelled() -> None:
+        if cancelled():
+            raise QueryCancelledError("The request was cancelled.")
+
+    response = discover(
+        searcher,
+        _collection_refs(folders, embedder.dimension if embedder else 0),
+        query.text if query.terms else "",  # variations of nothing would find something
+        _discovery_config(settings.discovery, params),
+        count_tokens=embedder.count_tokens if embedder else estimate_tokens,
+        include=params.include or None,
+        exclude=params.exclude,
+        promote_readmes=_wants_overview(query),
+        check_cancelled=check_cancelled,
+    )
+    ranked = answers.in_order(response.chunks, searcher.found)
+    best_of_files = {(r.folder, r.stored.path): r.stored for r in reversed(ranked)}
+    by_uri = {folder.uri: folder for folder in folders}
+
+    def shown(bullet: Bullet) -> protocol.Bullet:
+        return answers.bullet(bullet, by_uri[bullet.folder].uri_of(bullet.file_path))
+
+    return protocol.DiscoverAnswer(
+        answer_prompt=response.answer_prompt,
+        plan=answers.plan(response.plan, shown),
+        bullets=tuple(map(shown, response.bullets)),
+        chunks=answers.search_results(ranked, query, readers, uris(folders), context=0, explain=False),
+        verdict=answers.verdict(judge(query, list(best_of_files.values())[::-1], settings.search.verdict)),
+        metrics=answers.discover_metrics(response.metrics),
+        index=index_state(folders),
+    )
+
+
+def _collection_refs(folders: Sequence[Folder], dimension: int) -> list[CollectionRef]:
+    """The collections of all folders; one that several folders have counts once."""
+    refs: dict[str, CollectionRef] = {}
+    for folder in folders:
+        for stats in folder.reader.stats().collections:
+            known = refs.get(stats.name)
+            refs[stats.name] = CollectionRef(
+                name=stats.name,
+                dimension=dimension,
+                vector_count=stats.chunks + (known.vector_count if known else 0),
+                created_at=datetime.datetime.fromisoformat(stats.created_at),
+                updated_at=datetime.datetime.fromisoformat(stats.updated_at),
+                tags=TAGS[FileKind(stats.kind)],
+            )
+    return list(refs.values())
+
+
+def _discovery_config(config: DiscoveryConfig, params: protocol.DiscoverParams) -> DiscoveryConfig:
+    """The settings with the request's own laid over them. Raises InvalidRequestError for a bad field."""
+    config, problems = overlay(config, params.config, "config")
+    if problems:
+        field, _, problem = problems[0].partition(": ")
+        raise InvalidRequestError(field, problem)
+    if params.max_bullets is not None:
+        config = evolve(config, max_bullets=params.max_bullets)
+    if params.format is not None:
+        config = evolve(config, render=evolve(config.render, format_style=params.format))
+    return config
+
+
+def _wants_overview(query: Query) -> bool:
+    """Whether the question is about one thing as a whole ("what is flask"), which a README answers first.
+
+    "How does digest authentication work" is an explanation too, but of a part.
+    """
+    return query.type is QueryType.EXPLANATION and len(query.terms) == 1
