@@ -65,7 +65,12 @@ def _saves(daemon: Daemon, place: Place, options: Options, announced: bool, alph
         path = chance.choice(files)
         token = f"saved{chance.randrange(10**9)}"
         about = sentence(words, chance)
-        place.append(path, addition(path, token, about))
+        if alpha:
+            # A file of its own: of a long one, what is embedded is not all that is in it.
+            path = path.with_name(f"{token}.md")
+            place.write(path, f"# {token}\n\n{about.capitalize()}.\n".encode())
+        else:
+            place.append(path, addition(path, token, about))
         began = time.perf_counter()
         if announced:
             daemon.saved(path)

@@ -1,4 +1,5 @@
--- Start Cairn for the current folder, and :Cairn QUESTION to search into the quickfix list.
+-- Start Cairn for the current folder, and :Cairn QUESTION to search into the quickfix list. :CairnPause,
+-- :CairnResume and :CairnReindex [PATH] steer indexing.
 local client_id = vim.lsp.start_client({
   name = "cairn",
   cmd = { "cairn", "lsp" },
@@ -25,3 +26,22 @@ vim.api.nvim_create_user_command("Cairn", function(command)
     vim.cmd("copen")
   end)
 end, { nargs = "+" })
+
+local function execute(command, argument)
+  vim.lsp.get_client_by_id(client_id).request("workspace/executeCommand", {
+    command = command,
+    arguments = argument and { argument } or {},
+  }, function(problem)
+    if problem then vim.notify(problem.message, vim.log.levels.ERROR) end
+  end)
+end
+
+vim.api.nvim_create_user_command("CairnPause", function() execute("cairn.pause") end, {})
+vim.api.nvim_create_user_command("CairnResume", function() execute("cairn.resume") end, {})
+vim.api.nvim_create_user_command("CairnReindex", function(command)
+  execute("cairn.reindex", command.args ~= "" and { path = command.args } or nil)
+end, { nargs = "?", complete = "file" })
+
+vim.api.nvim_create_autocmd("FocusGained", {
+  callback = function() execute("cairn.refresh") end,
+})

@@ -19,12 +19,14 @@ from cairn.config import Settings, load_user_file, overlay
 from cairn.embedding import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, ModelError
-from cairn.folders import Folder, FolderSettings, index_state, uris
+from cairn.folders import Folder, FolderSettings, index_state, on_screen, uris
 from cairn.index.gate import QueryGate
 from cairn.index.indexer import Indexer, Role
 from cairn.index.meta import Facts
+from cairn.index.overlaid_reader import OverlaidReader
+from cairn.index.overlay import Overlay
 from cairn.index.progress import Activity
-from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.index.reader import ChunkFilter
 from cairn.index.requests import RequestKind
 from cairn.operations.latency import LatencyWindow
 from cairn.retrieval.meaning import Meaning, choose_meaning
@@ -114,7 +116,8 @@ class Engine:
             settings = FolderSettings(self._base, root)
             indexer = Indexer(root, settings, self._model, self._on_change, self._gate)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
-            folder = Folder(root, shown, settings, indexer, IndexReader(indexer.data))
+            reader = OverlaidReader(indexer.data, overlay=Overlay(root, settings, self._model))
+            folder = Folder(root, shown, settings, indexer, reader)
             self._folders = (*self._folders, folder)
             if keep_indexed and settings().retrieval.enabled:
                 indexer.start()
@@ -149,7 +152,7 @@ class Engine:
             gone = [folder for folder in self._folders if folder.root == root]
             self._folders = tuple(folder for folder in self._folders if folder.root != root)
         for folder in gone:
-            folder.indexer.stop()
+            folder.close()
         self._on_change()
 
     def stop(self) -> None:
@@ -157,7 +160,7 @@ class Engine:
         with self._changing_folders:
             self._stopped = True
             folders, self._folders = self._folders, ()
-        stopping = [threading.Thread(target=folder.indexer.stop) for folder in folders]
+        stopping = [threading.Thread(target=folder.close) for folder in folders]
         for thread in stopping:
             thread.start()
         for thread in stopping:
@@ -165,10 +168,35 @@ class Engine:
 
     def changed(self, path: Path) -> None:
         """Take in that a file or directory was made, changed or removed; elsewhere it is ignored."""
+        for folder, inside in self._places(path):
+            folder.indexer.changed([inside])
+
+    def document_opened(self, path: Path) -> None:
+        """An editor shows the file now; what was missed of it is taken in, and its vectors come first."""
+        for folder, inside in self._places(path):
+            folder.open_paths.add(inside)
+            folder.indexer.opened(folder.open_paths)
+
+    def document_changed(self, path: Path, text: str) -> None:
+        """This is the text on the screen: what is searched from now on, saved or not."""
+        for folder, inside in self._places(path):
+            folder.reader.overlay.changed(inside, text)
+
+    def document_closed(self, path: Path) -> None:
+        """The file counts as it is on disk again."""
+        for folder, inside in self._places(path):
+            folder.reader.overlay.closed(inside)
+            folder.open_paths.discard(inside)
+            folder.indexer.opened(folder.open_paths)
+
+    def _places(self, path: Path) -> list[tuple[Folder, str]]:
+        """The folders that hold the path, each with the path in it."""
         real = path.parent.resolve() / path.name  # the editor may have opened the folder through a link
-        for folder in self._folders:
-            if real.is_relative_to(folder.root) and real != folder.root:
-                folder.indexer.changed([real.relative_to(folder.root).as_posix()])
+        return [
+            (folder, real.relative_to(folder.root).as_posix())
+            for folder in self._folders
+            if real.is_relative_to(folder.root) and real != folder.root
+        ]
 
     def reindex(self, params: protocol.ReindexParams) -> protocol.ReindexAnswer:
         """`cairn/reindex`: index every file anew, or a file, or what lies in a directory."""
@@ -214,7 +242,7 @@ class Engine:
     def _search(self, params: protocol.SearchParams, cancelled: Cancelled) -> protocol.SearchAnswer:
         started = time.perf_counter()
         folders = self._folders
-        readers = [folder.reader for folder in folders]
+        readers = on_screen(folders)
         query = understand(params.query, params.alpha)
         settings = self._settings(folders).search
         retrieved = retrieve(
@@ -250,15 +278,15 @@ class Engine:
 
         folders = self._folders
         with self._gate.query():
-            meaning = self._meaning([folder.reader for folder in folders])
+            meaning = self._meaning(on_screen(folders))
             return discover_evidence(folders, meaning, self._settings(folders), params, cancelled)
 
     # --- what there is -----------------------------------------------------------------------------
 
     def fetch_page(self, params: protocol.FetchPageParams) -> protocol.PageAnswer:
         """`cairn/fetchPage`: a whole indexed file, stitched from its chunks."""
-        for folder in self._folders:
-            page = folder.reader.page(params.path) if params.folder in ("", folder.uri) else []
+        for folder, reader in zip(folders := self._folders, on_screen(folders), strict=True):
+            page = reader.page(params.path) if params.folder in ("", folder.uri) else []
             if page:
                 return answers.page(page)
         raise InvalidRequestError(
@@ -320,6 +348,7 @@ class Engine:
             warnings=(
                 *self._warnings,
                 *(warning for folder in folders for warning in folder.settings.warnings()),
+                *(warning for folder in folders for warning in folder.reader.overlay.warnings),
                 *(f"not read: {place}" for place in unreadable),
             ),
             skipped=dict(sum((Counter(folder.indexer.progress.skipped) for folder in folders), Counter())),
@@ -371,7 +400,7 @@ class Engine:
             )
         return protocol.ModelInfo(model.name, model.dimension, model.id), None
 
-    def _meaning(self, readers: Sequence[IndexReader]) -> Meaning | None:
+    def _meaning(self, readers: Sequence[OverlaidReader]) -> Meaning | None:
         """How to compare by meaning now; nobody waits for a model before there are vectors to compare with."""
 
         def embedder() -> Embedder | None:
@@ -381,7 +410,9 @@ class Engine:
                 logger.warning("%s", problem)
                 return None
 
-        return choose_meaning([reader.facts() for reader in readers], embedder, self._model.static_table)
+        return choose_meaning(
+            [reader.facts_with_screen() for reader in readers], embedder, self._model.static_table
+        )
 
 
 def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Settings, list[str]]:

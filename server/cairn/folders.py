@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cairn import protocol
 from cairn.config import WORKSPACE_FILE, Settings, load_workspace_file
 from cairn.index.indexer import Indexer
-from cairn.index.reader import IndexReader
+from cairn.index.overlaid_reader import OverlaidReader
 
 
 class FolderSettings:
@@ -53,14 +53,30 @@ class Folder:
     """The path it was opened by: what the editor knows its files by."""
     settings: FolderSettings
     indexer: Indexer
-    reader: IndexReader
+    reader: OverlaidReader
+
+    open_paths: set[str] = field(factory=set)
+    """Files that an editor shows."""
 
     @property
     def uri(self) -> str:
         return self.shown.as_uri()
 
+    def close(self) -> None:
+        """Stop indexing the folder, and forget what is on the screen."""
+        self.indexer.stop()
+        self.reader.overlay.close()
+
     def uri_of(self, path: str) -> str:
         return (self.shown / path).as_uri()
+
+
+def on_screen(folders: Sequence[Folder]) -> list[OverlaidReader]:
+    """The folders' readers, having looked at what is on the screen now: before each question."""
+    readers = [folder.reader for folder in folders]
+    for reader in readers:
+        reader.look_at_screen()
+    return readers
 
 
 def uris(folders: Sequence[Folder]) -> Callable[[int, str], tuple[str, str]]:

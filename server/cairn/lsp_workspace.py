@@ -24,9 +24,7 @@ def register_workspace(server: CairnServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         document = params.text_document
-        _in_order(server, [document.uri], lambda engine, path: engine.document_opened(path))
-        # An editor restores unsaved text by opening the document with it.
-        _in_order(server, [document.uri], lambda engine, path: engine.document_changed(path, document.text))
+        _show(server, document.uri, document.text)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: types.DidChangeTextDocumentParams) -> None:
@@ -54,6 +52,9 @@ def register_workspace(server: CairnServer) -> None:
         _in_order(server, removed, lambda engine, path: engine.remove_folder(path))
         added = [folder.uri for folder in params.event.added]
         _in_order(server, added, lambda engine, path: engine.add_folder(path))
+        # Documents of the new folders may have been open before.
+        for document in list(server.workspace.text_documents.values()) if added else ():
+            _show(server, document.uri, document.source)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
@@ -92,6 +93,12 @@ def open_folders(server: CairnServer) -> list[Path]:
 def paths(uris: list[str]) -> list[Path]:
     """The local files among `uris`; documents of other schemes have no file to index."""
     return [Path(path) for uri in uris if uri.startswith("file:") and (path := to_fs_path(uri))]
+
+
+def _show(server: CairnServer, uri: str, text: str) -> None:
+    """The document is on the screen; an editor restores unsaved text by opening the document with it."""
+    _in_order(server, [uri], lambda engine, path: engine.document_opened(path))
+    _in_order(server, [uri], lambda engine, path: engine.document_changed(path, text))
 
 
 def _in_order(server: CairnServer, uris: list[str], work: Callable[[Engine, Path], None]) -> None:

@@ -127,6 +127,17 @@ def test_stop_is_asked_between_batches(default_model: InstalledModel) -> None:
     assert next(answers, "asked three times") == "asked three times"
 
 
+def test_long_texts_are_embedded_two_by_two(embedder: Embedder) -> None:
+    asked: list[None] = []
+
+    def never() -> bool:
+        asked.append(None)
+        return False
+
+    embedder.embed(["word " * 500] * 6, 128, stop=never)
+    assert len(asked) == 3
+
+
 def test_prefixes_are_put_before_texts_and_queries(default_model: InstalledModel, embedder: Embedder) -> None:
     prefixed = load_embedder(
         attrs.evolve(default_model, query_prefix="query: ", text_prefix="passage: "), EmbeddingSettings()

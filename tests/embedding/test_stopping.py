@@ -13,6 +13,12 @@ LONG_CALL = ["word " * 300] * 64
 """64 calls of 256 tokens: seconds of work."""
 
 
+def run_one(switch: StopSwitch, embedder: Embedder) -> None:
+    """A model call whose caller looked at the switch a moment too early."""
+    with switch.running() as options:
+        embedder.embed_ids([[101, 2003, 102]], options)
+
+
 def test_a_switch_ends_the_batch_in_progress(embedder: Embedder) -> None:
     switch = StopSwitch()
     rows = [[101, *[2003] * 254, 102]] * 16  # one model call of more than a quarter second
@@ -45,6 +51,8 @@ def test_a_switch_that_is_on_lets_nothing_start_until_it_is_cleared(embedder: Em
     switch.set()
     with pytest.raises(EmbeddingStoppedError):
         embedder.embed(["tea"], 16, stop=switch)
+    with pytest.raises(EmbeddingStoppedError):
+        run_one(switch, embedder)
     switch.clear()
     assert embedder.embed(["tea"], 16, stop=switch).shape == (1, embedder.dimension)
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
+import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import apsw
 import sqlite_vec
@@ -19,8 +23,8 @@ DATABASE_NAME = "index.db"
 PREVIOUS_NAME = "previous.db"
 """An index of another version, kept until its vectors are taken over."""
 
-DAMAGE = (apsw.NotADBError, apsw.CorruptError)
-"""What SQLite raises for a file that is no database, or one that contradicts itself."""
+DAMAGE = (apsw.NotADBError, apsw.CorruptError, zlib.error)
+"""What is raised for a file that is no database, one that contradicts itself, and texts that cannot be unpacked."""
 UNWRITABLE = (
     apsw.FullError,
     apsw.IOError,
@@ -34,14 +38,19 @@ UNWRITABLE = (
 _BUSY_MS = 5_000
 _READER_MMAP_BYTES = 1 << 30
 """Mapped reads halve the time of a vector scan (docs/design.md)."""
+_CHECK_EVERY = 10_000
+"""SQLite instructions between two looks whether a check is to end."""
 
 
 def open_reader(path: Path) -> apsw.Connection | None:
-    """A read-only connection, or None while there is no index of this version. One connection a thread."""
-    if not path.exists():
+    """A read-only connection, or None while there is no index of this version. One connection a thread.
+
+    It serves until `file_identity` changes.
+    """
+    if file_identity(path) is None:
         return None
     try:
-        connection = _connect(path, apsw.SQLITE_OPEN_READONLY)
+        connection = _connect_to_read(path)
         connection.pragma("mmap_size", _READER_MMAP_BYTES)
         version = connection.pragma("user_version")
     except (apsw.CantOpenError, apsw.NotADBError, apsw.CorruptError, apsw.BusyError):
@@ -52,6 +61,17 @@ def open_reader(path: Path) -> apsw.Connection | None:
     return connection
 
 
+def file_identity(path: Path) -> tuple[int, bool] | None:
+    """What differs once another file has this path, or its folder can be written where it could not; None without a file.
+
+    Two system calls, about 3 µs.
+    """
+    try:
+        return path.stat().st_ino, os.access(path.parent, os.W_OK)
+    except OSError:
+        return None
+
+
 def open_writer(folder: Path, check: bool) -> tuple[apsw.Connection, str | None]:
     """The writing connection to the index in `folder`, which exists; only the lock's holder may call it.
 
@@ -60,9 +80,13 @@ def open_writer(folder: Path, check: bool) -> tuple[apsw.Connection, str | None]
     """
     try:
         connection, remark = _open_or_rebuild(folder / DATABASE_NAME, check)
-        connection.transaction_mode = "IMMEDIATE"
-        with connection:
-            set_fact(connection, "writing", 1)
+        try:
+            connection.transaction_mode = "IMMEDIATE"
+            with connection:
+                set_fact(connection, "writing", 1)
+        except BaseException:
+            connection.close(True)
+            raise
     except UNWRITABLE as problem:
         raise unwritable(folder, problem) from problem
     return connection, remark
@@ -122,7 +146,7 @@ def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | No
         connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         if connection.pragma("user_version") == SCHEMA_VERSION:
             if check and read_facts(connection).writing:  # its last writer did not close it
-                _check(connection)
+                check_soundness(connection)
             return connection, None
         is_empty = connection.execute("SELECT count(*) FROM sqlite_master").get == 0
         connection.close()
@@ -138,27 +162,73 @@ def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | No
             connection.close(True)
         remark = f"The index was damaged ({problem}); it was set aside as {set_aside(path.parent)} and is being rebuilt."
         logger.warning(remark)
+    except BaseException:
+        if connection is not None:
+            connection.close(True)
+        raise
     return create(path, vfs=None), remark
 
 
 def create(path: Path | str, vfs: str | None) -> apsw.Connection:
     """A new index; `vfs` names SQLite's file system, None for the real one."""
     connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, vfs)
-    connection.pragma("auto_vacuum", "INCREMENTAL")  # so that space can be given back a few pages at a time
-    if vfs is None:
-        connection.pragma("journal_mode", "wal")
-    with connection:
-        connection.execute(SCHEMA)
-        connection.pragma("user_version", SCHEMA_VERSION)
+    try:
+        connection.pragma("auto_vacuum", "INCREMENTAL")  # so that space can be given back a few pages at a time
+        if vfs is None:
+            connection.pragma("journal_mode", "wal")
+        with connection:
+            connection.execute(SCHEMA)
+            connection.pragma("user_version", SCHEMA_VERSION)
+    except BaseException:
+        connection.close(True)
+        raise
     return connection
 
 
-def _check(connection: apsw.Connection) -> None:
-    """Raise CorruptError if the database contradicts itself."""
-    verdict = connection.execute("PRAGMA quick_check(1)").get
-    if verdict != "ok":
-        raise apsw.CorruptError(str(verdict))
-    connection.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('integrity-check')")
+def check_soundness(connection: apsw.Connection, interrupted: Callable[[], bool] = lambda: False) -> bool:
+    """Raise one of DAMAGE if the database contradicts itself; false if `interrupted()` ended the check before.
+
+    1.6 s for each 100 MB of an index without vectors, measured on two busy cores.
+    """
+    connection.set_progress_handler(interrupted, _CHECK_EVERY)
+    try:
+        verdict = connection.execute("PRAGMA quick_check(1)").get
+        if verdict != "ok":
+            raise apsw.CorruptError(str(verdict))
+        connection.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('integrity-check')")
+        for wrong, sql in _CONTRADICTIONS.items():
+            if connection.execute(sql).get:
+                raise apsw.CorruptError(wrong)
+        for (packed,) in connection.execute("SELECT text FROM chunks UNION ALL SELECT packed FROM commits"):
+            zlib.decompress(cast(bytes, packed))
+    except apsw.InterruptError:
+        return False
+    finally:
+        connection.set_progress_handler(None)
+    return True
+
+
+_CONTRADICTIONS = {
+    "chunks without keywords": "SELECT EXISTS (SELECT id FROM chunks EXCEPT SELECT id FROM chunks_fts_docsize)",
+    "keywords without chunks": "SELECT EXISTS (SELECT id FROM chunks_fts_docsize EXCEPT SELECT id FROM chunks)",
+    "chunks that are not counted": "SELECT count(*) <> (SELECT value FROM meta WHERE key = 'chunks') FROM chunks",
+}
+"""What no transaction leaves behind, and SQLite knows nothing of."""
+
+
+def _connect_to_read(path: Path) -> apsw.Connection:
+    try:
+        connection = _connect(path, apsw.SQLITE_OPEN_READONLY)
+        connection.pragma("user_version")  # the first look at the file
+    except apsw.CantOpenError:
+        log, shared = (Path(f"{path}{suffix}") for suffix in ("-wal", "-shm"))
+        if os.access(path.parent, os.W_OK) or shared.exists() or (log.exists() and log.stat().st_size):
+            raise
+        # SQLite makes the files beside the database anew where there are none. In a folder that cannot be
+        # written it cannot, and need not: nobody writes there, and nothing waits in a log.
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return _connect(f"{path.absolute().as_uri()}?immutable=1", flags)
+    return connection
 
 
 def _connect(path: Path | str, flags: int, vfs: str | None = None) -> apsw.Connection:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import logging
 from pathlib import Path
 
 import apsw
@@ -14,6 +15,8 @@ from attrs import frozen
 
 from cairn.errors import IndexUnavailableError
 from cairn.index.database import DATABASE_NAME, UNWRITABLE, open_for_request, unwritable
+
+logger = logging.getLogger(__name__)
 
 
 class RequestKind(enum.StrEnum):
@@ -23,6 +26,9 @@ class RequestKind(enum.StrEnum):
     """Index a file, a directory or, with an empty path, everything anew."""
     RECONCILE = "reconcile"
     """Look for changes that nobody reported."""
+    """With a path: take in what it is now, as after a save."""
+    CHECK = "check"
+    """Something in the index could not be read: look whether it is sound."""
     PAUSE = "pause"
     RESUME = "resume"
 
@@ -59,6 +65,14 @@ def leave_request(folder: Path, kind: RequestKind, path: str) -> int | None:
         raise IndexUnavailableError(
             f"The index in {folder} takes no requests now ({problem}). Try again in a moment."
         ) from problem
+
+
+def ask_for_check(folder: Path) -> None:
+    """Have the index in `folder` checked, and rebuilt if it is damaged, by whoever writes it next."""
+    try:
+        leave_request(folder, RequestKind.CHECK, "")
+    except IndexUnavailableError as problem:  # then its writer meets the damage, too
+        logger.warning("%s", problem)
 
 
 def waiting_requests(db: apsw.Connection) -> list[Request]:

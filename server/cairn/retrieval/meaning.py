@@ -118,13 +118,13 @@ def choose_meaning(
 ) -> Meaning | None:
     """What these indexes are best compared by now, None where they have no vectors. Loads only what it chooses."""
     chunks = sum(f.chunks for f in facts)
-    if not chunks:
-        return None
     waiting = sum(f.queued if f.model_id else f.chunks for f in facts)
-    table = static() if waiting and any(f.has_static for f in facts) else None
-    if waiting <= _FEW * chunks or (table is None and waiting < chunks):
+    waiting_static = sum(f.static_queued if f.has_static else f.chunks for f in facts)
+    table = static() if waiting and waiting_static < chunks else None
+    # While static vectors are being made, too, those that most chunks have find the most.
+    if waiting < chunks and (waiting <= _FEW * chunks or table is None or waiting < waiting_static):
         model = embedder()
         if model is not None:
             return ModelMeaning(model, table)
-        table = table or (static() if any(f.has_static for f in facts) else None)
+        table = table or (static() if waiting_static < chunks else None)
     return StaticMeaning(table) if table is not None else None

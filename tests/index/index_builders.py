@@ -1,0 +1,167 @@
+"""Files, vectors and models made up for tests of the index."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import cast
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from cairn.chunking.chunker import chunk_text
+from cairn.chunking.model import content_key
+from cairn.embedding import Embedder, InstalledModel
+from cairn.embedding.static import StaticTable, entry_type
+from cairn.embedding.tokenization import TextTokenizer
+from cairn.errors import ModelError
+from cairn.index.schema import STATIC_TABLE
+from cairn.index.vector_store import VectorStore
+from cairn.index.writer import FileRecord, IndexedFile
+from cairn.workspace.collections import file_kind
+
+DIMENSION = 4
+
+
+def indexed(path: str, text: str, mtime_ns: int = 0) -> IndexedFile:
+    """The file as an intake would hand it to the writer."""
+    record = FileRecord(path, len(text), mtime_ns, content_key(text), f"project-{file_kind(path)}")
+    return IndexedFile(record, file_kind(path), True, tuple(chunk_text(path, text)))
+
+
+def functions(path: str, count: int, word: str = "ship") -> IndexedFile:
+    """A source file of `count` chunks."""
+    body = "".join(f"    {word}_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
+    return indexed(path, "\n\n".join(f"def {word}_{number}():\n{body}" for number in range(count)))
+
+
+def twins(path: str) -> IndexedFile:
+    """A source file of two chunks of which the same is embedded."""
+    body = "".join(f"    rope_{line} = anchor_{line}\n" for line in range(40))
+    return indexed(path, f"def moor(ship):\n{body}\n\n" * 2)
+
+
+def made_up(text: str, dimension: int = DIMENSION) -> NDArray[np.float32]:
+    """A unit vector that depends on the text alone."""
+    seed = int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8])
+    vector = np.random.default_rng(seed).normal(size=dimension).astype(np.float32)
+    return vector / np.float32(np.linalg.norm(vector))
+
+
+def small_table(table_id: str = "small", dimension: int = 8) -> StaticTable:
+    """A static table of a few words."""
+    words = ["[UNK]", "ship", "rope", "anchor", "tide"]
+    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    entries = np.zeros(len(words), entry_type(dimension))
+    entries["scale"] = 1 / 127
+    entries["vector"][np.arange(len(words)), np.arange(len(words))] = 127
+    return StaticTable(table_id, entries, TextTokenizer(tokenizer))
+
+
+class MadeUpModels:
+    """Gives `made_up` vectors, counts what it is asked for, and fails where it is told to."""
+
+    def __init__(self, name: str | None = "m", table: StaticTable | None = None) -> None:
+        self.name = name
+        self.table = table
+        self.broken = False
+        self.embedded: list[str] = []
+        """Every text that the model was run on."""
+
+    def installed(self) -> InstalledModel | None:
+        if self.broken:
+            raise ModelError("The model is broken. Install it again.")
+        return InstalledModel(self.name, Path(), DIMENSION, sha256="0" * 64) if self.name else None
+
+    def embedder(self) -> Embedder | None:
+        return cast(Embedder, self) if self.installed() else None
+
+    def static_table(self) -> StaticTable | None:
+        return self.table
+
+    def embed(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
+        self.embedded += texts
+        return np.stack([made_up(f"{self.name} {text}") for text in texts])
+
+
+def embed_rest(store: VectorStore, model_id: int) -> int:
+    """Give every text that waits a made-up vector; how many did."""
+    texts = store.texts([waiting.chunk_id for waiting in store.waiting(model_id)])
+    if texts:
+        store.store(
+            model_id, [text.key for text in texts], np.stack([made_up(t.text) for t in texts]), queued=0
+        )
+    return len(texts)
+
+
+def numbers(db: apsw.Connection, sql: str) -> list[int]:
+    """The first column."""
+    return [int(str(row[0])) for row in db.execute(sql)]
+
+
+def broken_promises(db: apsw.Connection, facts_chunks: int) -> list[str]:
+    """What the tables of an index contradict each other in."""
+    chunks = set(numbers(db, "SELECT id FROM chunks"))
+    has_static = db.execute("SELECT value FROM meta WHERE key = 'has_static'").get
+    promises = {
+        "the fact counts the chunks": len(chunks) == facts_chunks,
+        "files count their chunks": db.execute("SELECT coalesce(sum(chunks), 0) FROM files").get
+        == len(chunks),
+        "each chunk has its keywords": set(numbers(db, "SELECT id FROM chunks_fts_docsize")) == chunks,
+        "definitions are of chunks": set(numbers(db, "SELECT chunk_id FROM definitions")) <= chunks,
+        "static vectors are of chunks": not has_static
+        or set(numbers(db, f"SELECT rowid FROM {STATIC_TABLE}")) <= chunks,
+        "the keyword index is sound": _is_sound(db),
+    }
+    for model in numbers(db, "SELECT id FROM models"):
+        keys = set(numbers(db, f"SELECT id FROM embeddings WHERE model_id = {model}"))
+        promises[f"vectors of model {model} have keys"] = keys == set(
+            numbers(db, f"SELECT rowid FROM vectors_{model}")
+        )
+    return [promise for promise, holds in promises.items() if not holds]
+
+
+def _is_sound(db: apsw.Connection) -> bool:
+    try:
+        db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('integrity-check')")
+    except apsw.CorruptError:
+        return False
+    return True
+
+
+class Repository:
+    """A folder with a git repository in which each commit is a second younger than the one before."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
+        self._seconds = 1_700_000_000
+        self.git("init", "--quiet", "--initial-branch=main")
+
+    def git(self, *arguments: str) -> None:
+        stamp = f"{self._seconds} +0000"
+        identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false")
+        subprocess.run(
+            ("git", *identity, *arguments),
+            cwd=self.root,
+            env=os.environ | {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp},
+            capture_output=True,
+            check=True,
+        )
+
+    def commit(self, subject: str, texts: dict[str, str] | None = None, gone: Iterable[str] = ()) -> None:
+        """Write and remove files, and commit everything that changed."""
+        for path, text in (texts or {}).items():
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text(text, encoding="utf-8")
+        for path in gone:
+            (self.root / path).unlink()
+        self._seconds += 1
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "-m", subject)
