@@ -66,9 +66,10 @@ def _saves(daemon: Daemon, place: Place, options: Options, announced: bool, alph
         token = f"saved{chance.randrange(10**9)}"
         about = sentence(words, chance)
         if alpha:
-            # A file of its own: of a long one, what is embedded is not all that is in it.
-            path = path.with_name(f"{token}.md")
-            place.write(path, f"# {token}\n\n{about.capitalize()}.\n".encode())
+            # A file of its own, since of a long one not all is embedded, and named for what it is about, since
+            # names count whatever leg found a file.
+            path = path.with_name("_".join(about.split()[:4]) + ".py")
+            place.write(path, addition(path, token, about).lstrip().encode())
         else:
             place.append(path, addition(path, token, about))
         began = time.perf_counter()

@@ -130,11 +130,12 @@ class Engine:
         folders = self._folders
         here = [folder.indexer.progress for folder in folders]
         facts = [folder.reader.facts() for folder in folders]
-        busy = [p for p in here if p.activity not in (Activity.IDLE, Activity.PAUSED)]
+        doing = [_activity(folder, f) for folder, f in zip(folders, facts, strict=True)]
+        busy = [activity for activity in doing if activity not in (Activity.IDLE, Activity.PAUSED)]
         left = [seconds for p in here if (seconds := p.seconds_left) is not None]
         return IndexingProgress(
-            activity=busy[0].activity if busy else here[0].activity if here else Activity.IDLE,
-            files_total=sum(p.files_total for p in here),
+            activity=next(iter(busy or doing), Activity.IDLE),
+            files_total=sum(p.files_total or f.files_total for p, f in zip(here, facts, strict=True)),
             files_done=sum(p.files_done for p in here),
             chunks=sum(f.chunks for f in facts),
             texts_queued=sum(f.queued for f in facts),
@@ -317,10 +318,13 @@ class Engine:
         facts = [each.facts for each in stats]
         model, model_problem = self._installed_model()
         state = self._state(folders, facts, has_model=model is not None)
-        abandoned = state == "degraded" and not all(folder.indexer.writer_is_alive() for folder in folders)
+        abandoned = any(
+            not f.complete and not folder.indexer.writer_is_alive()
+            for f, folder in zip(facts, folders, strict=True)
+        )
         problems = [
             *(folder.indexer.problem for folder in folders),
-            _NOBODY_INDEXES if abandoned else None,
+            _NOBODY_INDEXES if state == "degraded" and abandoned else None,
             model_problem,
             self._leg_problem,
         ]
@@ -369,13 +373,7 @@ class Engine:
             return "starting"
         if not all(folder.indexer.idle for folder in folders) or not all(f.complete for f in facts):
             return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
-        wants_model = any(self._wants_vectors(folder) for folder in folders)
-        return "ready" if has_model or not wants_model else "degraded"
-
-    @staticmethod
-    def _wants_vectors(folder: Folder) -> bool:
-        settings = folder.settings()
-        return settings.embedding.enabled and settings.retrieval.phase >= PHASE_VECTORS
+        return "ready" if has_model and all(f.model_id for f in facts) else "degraded"
 
     def _phase(self, folders: Sequence[Folder], has_model: bool) -> int:
         wanted = self._settings(folders).retrieval.phase
@@ -413,6 +411,15 @@ class Engine:
         return choose_meaning(
             [reader.facts_with_screen() for reader in readers], embedder, self._model.static_table
         )
+
+
+def _activity(folder: Folder, facts: Facts) -> Activity:
+    """What is done for the folder, by whichever process does it."""
+    if folder.indexer.role is not Role.READER:
+        return folder.indexer.progress.activity
+    if facts.paused or facts.complete:
+        return Activity.PAUSED if facts.paused else Activity.IDLE
+    return Activity.EMBEDDING if facts.scanned else Activity.READING
 
 
 def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Settings, list[str]]:

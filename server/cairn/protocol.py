@@ -256,7 +256,8 @@ class Latency:
 @frozen
 class StatusAnswer:
     state: str
-    """`starting`, `indexing`, `ready`, `degraded` or `disabled`."""
+    """`starting`, `indexing`, `ready` (every present file is indexed and embedded by the model), `degraded` (nothing
+    more to do, but no vectors; or the index cannot be written) or `disabled`."""
     searchable: bool
     generation: int
     phase: int

@@ -87,10 +87,10 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_open_files_come_first_then_entry_points_then_the_rest(desk: Desk, one_by_one: None) -> None:
     desk.open_paths = {"src/open.py"}
-    paths = ("tests/test_a.py", "src/rest.py", "src/main.py", "src/open.py")
+    paths = ("tests/ships.py", "src/rest.py", "src/main.py", "src/open.py")
     desk.write(*(indexed(path, "def moor():\n    pass\n") for path in paths))
     desk.finish()
-    assert desk.embedded() == ["src/open", "src/main", "src/rest", "tests/test_a"]
+    assert desk.embedded() == ["src/open", "src/main", "src/rest", "tests/ships"]
 
 
 def test_new_chunks_and_files_somebody_looks_at_overtake_the_queue(desk: Desk, one_by_one: None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 
 from cairn.config import Settings
+from cairn.index.database import check_soundness
 from cairn.index.maintenance import Maintenance
 from cairn.index.progress import Activity, Progress
 from cairn.index.surroundings import History, update_in_degrees
@@ -53,6 +54,8 @@ class Background:
         self._tidied: tuple[float, int] | None = None
         """When, and at which state of the files."""
         self._counted: tuple[float, int] | None = None
+        self._is_sound = False
+        """The index was checked in this process."""
         self._look_for_model_at = 0.0
         self._selected: Settings | None = None
 
@@ -87,7 +90,7 @@ class Background:
             return True
         self._progress.activity = Activity.HISTORY
         if settings.index.history and self._history.update(interrupted):
-            self._on_problem("history", self._history.problem or None)
+            self._on_problem("history", None if interrupted() else self._history.problem or None)
             return True
         content = self._writer.facts().content
         if self._counted is None or (self._counted[1] != content and now - self._counted[0] > _GRAPH_EVERY):
@@ -120,7 +123,9 @@ class Background:
         if (self._tidied is not None and self._tidied[1] == content) or now < self._tidy_at():
             return False
         self._progress.activity = Activity.TIDYING
-        if self._maintenance.run(settings.index, interrupted):
+        if not self._is_sound:  # damage where nobody reads is found once a session
+            self._is_sound = check_soundness(self._writer.db, interrupted)
+        elif self._maintenance.run(settings.index, interrupted):
             self._tidied = (time.monotonic(), content)
             self._writer.checkpoint()
         self._progress.activity = Activity.IDLE

@@ -173,7 +173,8 @@ def create(path: Path | str, vfs: str | None) -> apsw.Connection:
     """A new index; `vfs` names SQLite's file system, None for the real one."""
     connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, vfs)
     try:
-        connection.pragma("auto_vacuum", "INCREMENTAL")  # so that space can be given back a few pages at a time
+        # Incremental, so that space can be given back a few pages at a time.
+        connection.pragma("auto_vacuum", "INCREMENTAL")
         if vfs is None:
             connection.pragma("journal_mode", "wal")
         with connection:

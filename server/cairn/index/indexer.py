@@ -17,7 +17,7 @@ from attrs import define, field
 from cairn.config import Settings
 from cairn.errors import IndexUnavailableError
 from cairn.index.background import Background
-from cairn.index.database import DAMAGE, UNWRITABLE, set_aside, unwritable
+from cairn.index.database import DAMAGE, UNWRITABLE, check_soundness, set_aside, unwritable
 from cairn.index.gate import QueryGate
 from cairn.index.intake import Intake, needs_rescan
 from cairn.index.progress import Activity, Progress
@@ -46,6 +46,8 @@ _POLL_SECONDS, _POLL_SHARE = 5.0, 50
 _BURST, _PAUSE, _LONGEST_BURST = 50, 0.3, 3.0
 """More changed files than this at once are a burst; it is over when nothing came for a pause, in seconds, longer
 than the watcher's own, or goes on too long."""
+_FLOOD = 1_000
+"""More than this, and every file is looked at: some changes may have been dropped on their way."""
 _FOCUS_SECONDS = 10.0
 """An editor that comes to the front makes for a look at most this often."""
 
@@ -73,9 +75,11 @@ class _Work:
     """Paths that somebody looks at now."""
     head_moved: bool = False
     """There was a commit or a checkout."""
+    check: bool = False
+    """Look whether the index is sound."""
 
     def __bool__(self) -> bool:
-        return bool(self.rescan or self.paths or self.forced or self.opened or self.head_moved)
+        return bool(self.rescan or self.paths or self.forced or self.opened or self.head_moved or self.check)
 
     def add(self, other: _Work) -> None:
         """Do this as well."""
@@ -85,6 +89,7 @@ class _Work:
         self.forced |= other.forced
         self.opened |= other.opened
         self.head_moved |= other.head_moved
+        self.check |= other.check
 
 
 class Indexer:
@@ -119,7 +124,13 @@ class Indexer:
         self._taking_in = False
         """Set from the moment work is taken until it is in the index."""
         self._paused = False
+        self._asked = False
+        """Another process asked for something while vectors are being made."""
+        self._watcher: FolderWatcher | None = None
         self._watching = False
+        self._remark: str | None = None
+        """What became of a former index."""
+        self._damaged_at = float("-inf")
         self._looked_at = 0.0
         """When every file was last looked at."""
         self._sound = False
@@ -132,7 +143,7 @@ class Indexer:
     def idle(self) -> bool:
         """Whether everything this process knows of is taken in (vectors apart)."""
         if self.role is Role.READER:
-            return not self._reader.has_requests()
+            return not (self._work or self._reader.has_requests())
         with self._wake:
             return not (self._work or self._taking_in)
 
@@ -145,6 +156,7 @@ class Indexer:
     def only_read(self) -> None:
         """Take the index as it is; instead of `start`."""
         self.role = Role.READER
+        self._work = _Work()
 
     def writer_is_alive(self) -> bool:
         """Whether some process keeps the index up to date now."""
@@ -212,13 +224,7 @@ class Indexer:
         while not self._stop.is_set():
             began = time.monotonic()
             try:
-                self.data.mkdir(parents=True, exist_ok=True)
-                lock = filelock.FileLock(self.data / _LOCK_NAME, thread_local=False)
-                with lock.acquire(blocking=False):
-                    self._write_until_stopped()
-                continue
-            except filelock.Timeout:
-                self._read_until_free()
+                self._write_or_read()
                 continue
             except IndexUnavailableError as problem:
                 self._fail(str(problem))
@@ -233,28 +239,66 @@ class Indexer:
             wait = min(longest, wait * 2)
         self._become(Role.STOPPED)
 
+    def _write_or_read(self) -> None:
+        self.data.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(self.data / _LOCK_NAME, thread_local=False)
+        try:
+            held = lock.acquire(blocking=False)
+        except filelock.Timeout:
+            self._read_until_free()
+            return
+        with held:
+            self._write_until_stopped()
+
     def _read_until_free(self) -> None:
-        """Tell of what the writing process changes, until it is time to try for the lock again."""
-        self._become(Role.READER)
+        """Tell of what the writing process changes, and it of what this one is told, until it is time to try again."""
+        if self.role is not Role.READER:
+            with self._wake:
+                self._work.rescan = self._work.force  # the other one scans by itself
+            self._become(Role.READER)
+        until = time.monotonic() + _TAKEOVER_SECONDS
         generation = self._reader.generation()
-        self._stop.wait(_TAKEOVER_SECONDS)
+        while not self._stop.is_set() and (left := until - time.monotonic()) > 0:
+            if self._wait(left, self._paused) and not self._hand_on():
+                self._stop.wait(left)
         if self._reader.generation() != generation:
             self._on_change()
+
+    def _hand_on(self) -> bool:
+        """Leave what there is to do to the process that writes; false while there is no index to leave it in."""
+        with self._wake:
+            work, self._work = self._work, _Work()
+        asked = {RequestKind.REINDEX: work.forced, RequestKind.RECONCILE: work.paths}
+        if work.rescan or len(work.paths) > _BURST:
+            self._looked_at = time.monotonic()
+            asked[RequestKind.REINDEX if work.force else RequestKind.RECONCILE] = {""}
+        done = False
+        try:
+            done = all(
+                leave_request(self.data, kind, *paths) is not None for kind, paths in asked.items() if paths
+            )
+        finally:
+            if not done:
+                with self._wake:
+                    self._work.add(work)
+        return done
 
     def _write_until_stopped(self) -> None:
         try:
             self._write()
         except DAMAGE as problem:
-            aside = set_aside(self.data)
-            raise IndexUnavailableError(
-                f"The index was damaged ({problem}); it was set aside as {aside} and is being rebuilt."
-            ) from problem
+            self._remark = f"The index was damaged ({problem}); it was set aside as {set_aside(self.data)} and is being rebuilt."
+            logger.warning(self._remark)
+            before, self._damaged_at = self._damaged_at, time.monotonic()
+            if self._damaged_at - before < _RETRY_SECONDS[1]:  # again: the disk may be the cause
+                raise IndexUnavailableError(self._remark) from problem
 
     def _write(self) -> None:
         self.progress.activity = Activity.CHECKING
         writer = IndexWriter(self.data, check=not self._sound)
         self._sound = True
-        self._note("index", writer.remark)
+        self._remark = writer.remark or self._remark
+        self._note("index", self._remark)
         background = Background(
             self.root, writer, self._models, self.progress, lambda: self._open_paths, self._note
         )
@@ -263,11 +307,11 @@ class Indexer:
             writer,
             self.progress,
             self._stop.is_set,
-            on_batch=lambda: self._take_urgent(intake),
+            on_batch=lambda: self._take_urgent(writer, intake),
             on_written=lambda ids: background.added(ids, self._settings()),
             step_aside=self._gate.step_aside,
         )
-        watcher = self._watch()
+        self._watch()
         try:
             background.select_models(self._settings())
             self._become(Role.WRITER)
@@ -279,18 +323,21 @@ class Indexer:
             writer.abandon()
             raise
         finally:
-            if watcher:
-                watcher.stop()
+            if self._watcher is not None:
+                self._watcher.stop()
 
-    def _watch(self) -> FolderWatcher | None:
-        """A running watcher: started before the scan, so that nothing falls between the two."""
+    def _watch(self) -> None:
+        """Begin to watch, anew if need be. A scan follows once changes are reported, so that nothing falls between."""
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
         self._watching = self._settings().index.watch
         self._note("watch", None)
-        if not self._watching:
-            return None
-        watcher = FolderWatcher(self.root, self.changed, self._head_moved, self._not_watched)
-        watcher.start()
-        return watcher
+        if self._watching:
+            self._watcher = FolderWatcher(
+                self.root, self.changed, self._head_moved, self._not_watched, self.rescan
+            )
+            self._watcher.start()
 
     def _head_moved(self) -> None:
         with self._wake:
@@ -315,25 +362,32 @@ class Indexer:
                 self._apply(request.kind, request.path)
             work, self._work = self._work, _Work()
             self._taking_in, paused = bool(work), self._paused
+        self._asked = False
         settings = self._settings()
         try:
             writer.note(paused=paused)
-            self._take_in(work, settings, intake, background)
+            self._take_in(work, settings, writer, intake, background)
             if not self._stop.is_set():  # then it may be half done: it is left to the next who writes
                 drop_requests(writer.db, [request.id for request in requests])
         except BaseException:
             with self._wake:
                 self._work.add(work)
             raise
-        if not work and (paused or not background.step(settings, self._interrupted, self._between_steps)):
+        if not work and (
+            paused or not background.step(settings, self._interrupted, lambda: self._between_steps(writer))
+        ):
             self.progress.activity = Activity.PAUSED if paused else Activity.IDLE
             self._on_change()
             self._sleep(writer, intake, background, paused)
         self._taking_in = False
         self._on_change()
 
-    def _take_in(self, work: _Work, settings: Settings, intake: Intake, background: Background) -> None:
-        if work.rescan or needs_rescan(work.paths):
+    def _take_in(
+        self, work: _Work, settings: Settings, writer: IndexWriter, intake: Intake, background: Background
+    ) -> None:
+        if work.check:
+            check_soundness(writer.db)
+        if work.rescan or needs_rescan(work.paths) or len(work.paths) > _FLOOD:
             background.select_models(settings)
             intake.reconcile(settings.index, work.force)
             self._looked_at = time.monotonic()
@@ -352,7 +406,8 @@ class Indexer:
             seen = len(self._work.paths)
             self._stop.wait(_PAUSE)
 
-    def _between_steps(self) -> None:
+    def _between_steps(self, writer: IndexWriter) -> None:
+        self._asked = bool(waiting_requests(writer.db))
         self._gate.step_aside()
         self._on_change()
 
@@ -364,6 +419,8 @@ class Indexer:
             step = background.next_look()
             due = look if step is None else min(look, time.monotonic() + step)
         while not self._wait(min(_REQUEST_SECONDS, max(0.0, due - time.monotonic())), paused):
+            if self._watcher is not None and self._watcher.is_lost:
+                self._watch()
             if time.monotonic() >= look:
                 self.rescan()
             if time.monotonic() >= due or waiting_requests(writer.db) or _was_removed(writer):
@@ -377,14 +434,21 @@ class Indexer:
             return max(_LOOK_AGAIN_SECONDS, _LOOK_AGAIN_SHARE * scan_seconds)
         return max(_POLL_SECONDS, _POLL_SHARE * scan_seconds)
 
-    def _take_urgent(self, intake: Intake) -> None:
+    def _take_urgent(self, writer: IndexWriter, intake: Intake) -> None:
         """Between two batches of a scan: files that were saved meanwhile come first."""
+        saves = [
+            request
+            for request in waiting_requests(writer.db)
+            if request.kind is RequestKind.RECONCILE and request.path
+        ]
         with self._wake:
-            if self._work.rescan or needs_rescan(self._work.paths):
+            paths = self._work.paths.union(request.path for request in saves)
+            if needs_rescan(paths):
                 return  # the scan that follows this one takes them in
-            paths, self._work.paths = self._work.paths, set()
+            self._work.paths = set()
         if paths:
             intake.update(paths)
+        drop_requests(writer.db, [request.id for request in saves])
         self._on_change()
 
     def _apply(self, kind: RequestKind, path: str) -> None:
@@ -393,8 +457,10 @@ class Indexer:
             self._paused = True
         elif kind is RequestKind.RESUME:
             self._paused = False
+        elif kind is RequestKind.CHECK:
+            self._work.check = True
         elif path:
-            self._work.forced.add(path)
+            (self._work.forced if kind is RequestKind.REINDEX else self._work.paths).add(path)
         else:
             self._work.rescan = True
             self._work.force |= kind is RequestKind.REINDEX
@@ -407,7 +473,7 @@ class Indexer:
             )
 
     def _interrupted(self) -> bool:
-        return self._stop.is_set() or bool(self._work) or self._paused
+        return self._stop.is_set() or bool(self._work) or self._paused or self._asked
 
     def _become(self, role: Role) -> None:
         if role is not self.role:

@@ -25,8 +25,7 @@ class RequestKind(enum.StrEnum):
     REINDEX = "reindex"
     """Index a file, a directory or, with an empty path, everything anew."""
     RECONCILE = "reconcile"
-    """Look for changes that nobody reported."""
-    """With a path: take in what it is now, as after a save."""
+    """Look for changes that nobody reported; with a path, take in what that is now, as after a save."""
     CHECK = "check"
     """Something in the index could not be read: look whether it is sound."""
     PAUSE = "pause"
@@ -47,8 +46,8 @@ class Request:
     path: str
 
 
-def leave_request(folder: Path, kind: RequestKind, path: str) -> int | None:
-    """Ask the writer of the index in `folder`; the request's id, None while there is no index.
+def leave_request(folder: Path, kind: RequestKind, *paths: str) -> int | None:
+    """Ask the writer of the index in `folder`, once for each path; the latest request's id, None while there is no index.
 
     Raises IndexUnavailableError where the folder cannot be written, or the index is busy for seconds or damaged.
     """
@@ -56,9 +55,11 @@ def leave_request(folder: Path, kind: RequestKind, path: str) -> int | None:
         db = open_for_request(folder / DATABASE_NAME)
         if db is None:
             return None
-        with contextlib.closing(db), db:
-            db.execute("INSERT INTO requests(kind, path) VALUES (?, ?)", (kind.value, path))
-            return db.last_insert_rowid()
+        with contextlib.closing(db):
+            with db:
+                rows = [(kind.value, path) for path in paths]
+                db.executemany("INSERT INTO requests(kind, path) VALUES (?, ?)", rows)
+            return int(db.last_insert_rowid())
     except UNWRITABLE as problem:
         raise unwritable(folder, problem) from problem
     except apsw.Error as problem:
