@@ -1,4 +1,4 @@
-"""The installed default model, for the tests that only read it; empty data folders and a toy for the others."""
+"""The installed default model, for tests that only read it; empty data folders and a toy for the others."""
 
 from __future__ import annotations
 

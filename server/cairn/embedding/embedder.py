@@ -23,7 +23,7 @@ from cairn.errors import ModelError
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession, RunOptions
 
-# Most tokens in one model call, padding included. 4 texts of 64 tokens take 50 ms of one core, so that whoever
+# Most tokens in one model call, padding included. 4 texts of 64 tokens take 50 ms of one core, so that who
 # waits for it soon has it, and larger calls cost memory for nothing: the process grows by 10 MB with calls of
 # at most 256 tokens, by 160 with calls of 16 x 256. Texts of 64 tokens a second, one core: 78 alone, 86 by
 # fours, 87 by eights, 84 by sixteens.

@@ -48,9 +48,9 @@ def install_default(report: Callable[[str], None]) -> InstalledModel:
 
 
 def ensure_static(model: InstalledModel, report: Callable[[str], None]) -> StaticTable | None:
-    """The static table of the installed `model`, made now where it is absent: by an older version, or damaged.
+    """The static table of the installed `model`, made now where it is absent or damaged.
 
-    None, and a line for `report`, if that cannot be done; the model is of use without. About 20 s on two cores.
+    None, and a line for `report`, if that cannot be done; the model is of use without. About 15 s on two free cores.
     """
     table = find_static(model)
     if table is not None:

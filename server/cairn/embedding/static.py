@@ -41,7 +41,7 @@ class StaticTable:
     def __init__(self, table_id: str, entries: NDArray[np.void], tokenizer: TextTokenizer) -> None:
         """`entries` has one `entry_type` for each token id of `tokenizer`."""
         self.id = table_id
-        """Changes with the model, the recipe and the numbers; vectors with different ids are never compared."""
+        """Changes with the model, the recipe and the numbers; vectors of two ids are never compared."""
         self._entries = entries
         self._tokenizer = tokenizer
 
@@ -66,7 +66,7 @@ class StaticTable:
         return vectors
 
     def embed_int8(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.int8]:
-        """int8[n, dimension]: `embed` × 127, rounded; the product of two rows is 16,129 times their cosine."""
+        """int8[n, dimension]: `embed` × 127, rounded; the product of two rows is about 16,129 × cosine."""
         rounded: NDArray[np.int8] = np.rint(self.embed(texts, max_tokens) * _INT8_SCALE).astype(np.int8)
         return rounded
 
@@ -76,7 +76,7 @@ class StaticTable:
         return vector
 
     def _add_up(self, rows: Sequence[Sequence[int]], sums: NDArray[np.float32]) -> None:
-        """Write into float32[n, dimension] `sums` the sum of each row's token vectors; zeros for an empty row."""
+        """Write each row's sum of token vectors into `sums`, float32[n, dimension] of zeros."""
         lengths = np.array([len(row) for row in rows])
         filled = np.flatnonzero(lengths)
         if not filled.size:
@@ -89,7 +89,7 @@ class StaticTable:
 
 
 def find_static(model: InstalledModel) -> StaticTable | None:
-    """The table of `model` (about 60 ms, 15 MB with the tokenizer); None where there is none, or it is damaged.
+    """The table of `model` (60 ms, 14 MB with the tokenizer); None where there is none, or it is damaged.
 
     Damage is logged; installing the model again mends it.
     """

@@ -1,4 +1,4 @@
-"""Text to token ids, cut to a number of tokens: one loaded tokenizer for all that reads the same model's files."""
+"""Text to token ids, cut to a number of tokens: one loaded tokenizer for all users of a model."""
 
 from __future__ import annotations
 

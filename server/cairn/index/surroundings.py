@@ -7,7 +7,7 @@ import itertools
 import json
 import struct
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -21,7 +21,7 @@ from cairn.workspace.imports import in_degrees
 _BLOCK = 200
 """Commits compressed together."""
 _KEPT_COMMITS = 40_000
-"""Of all branches seen, so that a switch back reads nothing anew; the oldest blocks go first."""
+"""Of all branches seen, so that a switch back reads nothing anew; the oldest blocks that HEAD does not reach go."""
 _TOUCH = struct.Struct("<IB")
 
 
@@ -69,9 +69,13 @@ class History:
                 self._db.execute("INSERT INTO commits(first, packed) VALUES (?, ?)", (number, _packed(block)))
             known.update({commit.hash: (number + place, commit) for place, commit in enumerate(block)})
             number += len(block)
+        reached = [known[each] for each in reading.hashes if each in known]
+        starts = _block_starts(self._db)
+        old = {start for start in starts if start + _KEPT_COMMITS < number}
+        old -= _blocks_of((each for each, _ in reached), starts)
         with self._db:
-            self._db.execute("DELETE FROM commits WHERE first + ? < ?", (_KEPT_COMMITS, number))
-        return [known[each] for each in reading.hashes if each in known], reading.problem
+            self._db.executemany("DELETE FROM commits WHERE first = ?", [(start,) for start in old])
+        return reached, reading.problem
 
     def _write(self, histories: Mapping[str, FileHistory], ids: Mapping[str, int]) -> None:
         rows = {
@@ -145,15 +149,22 @@ def update_in_degrees(db: apsw.Connection) -> None:
 
 def _stored(db: apsw.Connection, wanted: Collection[int] | None = None) -> Iterator[tuple[int, Commit]]:
     """The stored commits with their ids; with `wanted`, those of the blocks that hold one of these ids."""
-    starts = [int(str(row[0])) for row in db.execute("SELECT first FROM commits ORDER BY first")]
+    starts = _block_starts(db)
     if wanted is not None:
-        starts = sorted(
-            {starts[bisect.bisect_right(starts, n) - 1] for n in wanted if starts and n >= starts[0]}
-        )
+        starts = sorted(_blocks_of(wanted, starts))
     for start in starts:
         block = db.execute("SELECT packed FROM commits WHERE first = ?", (start,)).get
         if block is not None:  # collected since
             yield from enumerate(_unpacked(cast(bytes, block)), start)
+
+
+def _block_starts(db: apsw.Connection) -> list[int]:
+    return [int(str(row[0])) for row in db.execute("SELECT first FROM commits ORDER BY first")]
+
+
+def _blocks_of(ids: Iterable[int], starts: Sequence[int]) -> set[int]:
+    """The starts of the blocks that hold these ids, or would, were they not collected."""
+    return {starts[bisect.bisect_right(starts, n) - 1] for n in ids if starts and n >= starts[0]}
 
 
 def _packed(commits: Iterable[Commit]) -> bytes:
