@@ -66,9 +66,9 @@ def _saves(daemon: Daemon, place: Place, options: Options, announced: bool, alph
         token = f"saved{chance.randrange(10**9)}"
         about = sentence(words, chance)
         if alpha:
-            # A file of its own, since of a long one not all is embedded, and named for what it is about, since
-            # names count whatever leg found a file.
-            path = path.with_name("_".join(about.split()[:4]) + ".py")
+            # A file of its own, since of a long one not all is embedded, and in a folder of source files, since
+            # documents and tests are held back whatever their vectors say.
+            path = place.tree / "made" / f"{'_'.join(about.split()[:4])}.py"
             place.write(path, addition(path, token, about).lstrip().encode())
         else:
             place.append(path, addition(path, token, about))

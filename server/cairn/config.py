@@ -65,11 +65,11 @@ class EmbeddingSettings:
     threads: int = 1
     """Threads of one model call. Two collapse under load on small machines (docs/design.md)."""
     batch_size: int = 16
-    """Texts per model call while indexing; larger batches did not help."""
+    """Texts per model call at most; calls of more than 256 tokens in all did not help."""
     code_tokens: int = 64
-    """Tokens of a code chunk's skeleton that are embedded."""
+    """Tokens of a code chunk's skeleton that are embedded. 32 to 128 rank alike (docs/ranking.md)."""
     text_tokens: int = 128
-    """Tokens of a prose chunk that are embedded."""
+    """Tokens of a prose chunk that are embedded. 64 to 256 rank alike, 256 takes twice the time."""
 
 
 # --- search --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from cairn.config import EmbeddingSettings
-from cairn.embedding import Embedder, EmbeddingStoppedError, InstalledModel, load_embedder
+from cairn.embedding import Embedder, InstalledModel, load_embedder
 from cairn.errors import ModelError
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "data/embedding/reference.json").read_text("utf-8"))[
@@ -119,23 +121,17 @@ def test_queries_from_other_threads_do_not_disturb_a_running_batch(embedder: Emb
     assert max(differences) < 1e-5
 
 
-def test_stop_is_asked_between_batches(default_model: InstalledModel) -> None:
-    small_batches = load_embedder(default_model, EmbeddingSettings(batch_size=2))
-    answers = iter([False, False, True])
-    with pytest.raises(EmbeddingStoppedError):
-        small_batches.embed(["text"] * 20, 16, stop=lambda: next(answers))
-    assert next(answers, "asked three times") == "asked three times"
+def test_long_texts_are_embedded_two_by_two(embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    embed_ids = embedder.embed_ids
 
+    def counted(rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        sizes.append(len(rows))
+        return embed_ids(rows)
 
-def test_long_texts_are_embedded_two_by_two(embedder: Embedder) -> None:
-    asked: list[None] = []
-
-    def never() -> bool:
-        asked.append(None)
-        return False
-
-    embedder.embed(["word " * 500] * 6, 128, stop=never)
-    assert len(asked) == 3
+    monkeypatch.setattr(embedder, "embed_ids", counted)
+    embedder.embed(["word " * 500] * 6, 128)
+    assert sizes == [2, 2, 2]
 
 
 def test_prefixes_are_put_before_texts_and_queries(default_model: InstalledModel, embedder: Embedder) -> None:

@@ -139,7 +139,9 @@ def test_unused_vectors_may_take_the_room_they_were_given(
     index.writer.db.execute("UPDATE models SET dimension = ?", (dimension,))
     assert index.tidy(IndexSettings(keep_vectors_mb=1))
     assert index.vectors() == megabyte // 50
-    days = dict(index.writer.db.execute("SELECT unreferenced, count(*) FROM embeddings GROUP BY 1").fetchall())
+    days = dict(
+        index.writer.db.execute("SELECT unreferenced, count(*) FROM embeddings GROUP BY 1").fetchall()
+    )
     assert days == {TODAY: megabyte // 50 - 3, TODAY + 1: 3}
     index.writer.db.execute("UPDATE models SET dimension = ?", (DIMENSION,))
 
@@ -256,7 +258,9 @@ def test_a_table_with_few_holes_is_left_alone(index: Index) -> None:
     index.many(1_100)
     index.write("b.py", 5)
     places = f"SELECT chunk_id * 10000 + chunk_offset FROM vectors_{index.model}_rowids ORDER BY rowid"
-    kept = [place for number, place in enumerate(numbers(index.writer.db, places)) if not 40 <= number < 1_140]
+    kept = [
+        place for number, place in enumerate(numbers(index.writer.db, places)) if not 40 <= number < 1_140
+    ]
     assert index.tidy(IndexSettings(keep_vectors_mb=0))
     assert numbers(index.writer.db, places) == kept
     assert room(index) == 2 * 1_024

@@ -117,5 +117,7 @@ def test_of_very_many_the_latest_are_asked(place: Place, monkeypatch: pytest.Mon
 def test_vectors_are_float32_of_the_models_dimension(place: Place) -> None:
     known = place.index("first")
     for key, vector in look_up(place, known).items():
-        np.testing.assert_array_equal(np.frombuffer(vector, np.float32), np.frombuffer(known[key], np.float32))
+        np.testing.assert_array_equal(
+            np.frombuffer(vector, np.float32), np.frombuffer(known[key], np.float32)
+        )
         assert np.frombuffer(vector, np.float32).shape == (DIMENSION,)

@@ -69,7 +69,7 @@ class Life(RuleBasedStateMachine):
 
     def _make_intakes(self) -> None:
         self.vectors = VectorIntake(self.writer, self.models, Progress(), lambda: (), lambda problem: None)
-        self.vectors.select_model(enabled=True)
+        self.vectors.select_model(EmbeddingSettings())
         self.static = StaticIntake(self.writer, self.models, Progress(), lambda: ())
         self.static.select_table(enabled=True)
 
@@ -132,7 +132,7 @@ class Life(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["m", "other", None]))
     def choose_model(self, name: str | None) -> None:
         self.models.name = name
-        self._do(lambda: self.vectors.select_model(enabled=True))
+        self._do(lambda: self.vectors.select_model(EmbeddingSettings()))
 
     @rule(table=st.sampled_from([("small", 8), ("large", 16), None]))
     def choose_table(self, table: tuple[str, int] | None) -> None:

@@ -38,7 +38,7 @@ class Desk:
         self.vectors = VectorIntake(
             self.writer, self.models, self.progress, lambda: self.open_paths, self.problems.append
         )
-        self.vectors.select_model(enabled=True)
+        self.vectors.select_model(EmbeddingSettings())
         self.static = StaticIntake(self.writer, self.models, self.progress, lambda: self.open_paths)
         self.static.select_table(enabled=True)
 
@@ -203,7 +203,7 @@ def test_after_another_model_was_chosen_siblings_are_asked_for_its_vectors(
     desk.step(after(0))
     desk.write(functions("src/a.py", 5))
     desk.models.name = "another"
-    desk.vectors.select_model(enabled=True)
+    desk.vectors.select_model(EmbeddingSettings())
     desk.finish()
     assert len(desk.models.embedded) == 7
 
@@ -236,7 +236,7 @@ def test_a_model_that_breaks_is_named_and_its_vectors_are_not_compared(desk: Des
     assert desk.problems[-1] == "The model is broken. Install it again."
     assert desk.writer.facts().model_id == 0
     desk.models.broken = False
-    desk.vectors.select_model(enabled=True)
+    desk.vectors.select_model(EmbeddingSettings())
     assert desk.problems[-1] is None
     desk.finish()
     assert len(desk.models.embedded) == len(set(desk.models.embedded)) == 40 > done
@@ -254,7 +254,7 @@ def test_a_model_that_is_gone_leaves_keywords_alone(desk: Desk) -> None:
 
 
 def test_switched_off_nothing_is_embedded(desk: Desk) -> None:
-    desk.vectors.select_model(enabled=False)
+    desk.vectors.select_model(None)
     desk.write(functions("src/a.py", 4))
     assert not desk.step()
     assert desk.models.embedded == []
@@ -262,7 +262,9 @@ def test_switched_off_nothing_is_embedded(desk: Desk) -> None:
 
 def test_a_save_gets_its_static_vectors_with_it(tmp_path: Path) -> None:
     desk = Desk(tmp_path, MadeUpModels(table=small_table()))
-    ids = desk.write(indexed("a.md", "# Ship\n\nA ship has a rope.\n"), indexed("b.md", "# Tide\n\nThe tide.\n"))
+    ids = desk.write(
+        indexed("a.md", "# Ship\n\nA ship has a rope.\n"), indexed("b.md", "# Tide\n\nThe tide.\n")
+    )
     assert desk.writer.facts().static_queued == 0
     asked = small_table().embed_int8(["tide"], 8)[0]
     hits = IndexReader(tmp_path).nearest_static(asked, 2, ALL, lambda: False)
@@ -321,7 +323,7 @@ def test_the_installed_model_and_its_table_find_what_a_question_means(
     while static.step(SETTINGS):
         pass
     vectors = VectorIntake(writer, models, Progress(), lambda: (), lambda problem: None)
-    vectors.select_model(enabled=True)
+    vectors.select_model(EmbeddingSettings())
     while vectors.step(SETTINGS, lambda: False, lambda: None):
         pass
     facts, reader = writer.facts(), IndexReader(folder)

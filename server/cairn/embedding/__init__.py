@@ -8,15 +8,12 @@ from cairn.embedding.embedder import Embedder, load_embedder
 from cairn.embedding.install import ensure_static, install_default, install_folder
 from cairn.embedding.model_files import InstalledModel, Pooling, find_model
 from cairn.embedding.static import StaticTable, find_static
-from cairn.embedding.stopping import EmbeddingStoppedError, StopSwitch
 
 __all__ = [
     "Embedder",
-    "EmbeddingStoppedError",
     "InstalledModel",
     "Pooling",
     "StaticTable",
-    "StopSwitch",
     "ensure_static",
     "find_model",
     "find_static",

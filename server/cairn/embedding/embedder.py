@@ -6,8 +6,7 @@ model pays nothing for them.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +15,11 @@ from numpy.typing import NDArray
 
 from cairn.config import EmbeddingSettings
 from cairn.embedding.model_files import GRAPH_FILE, InstalledModel, Pooling, remedy
-from cairn.embedding.stopping import StopSwitch, stopped
 from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
 from cairn.errors import ModelError
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession, RunOptions
+    from onnxruntime import InferenceSession
 
 # Most tokens in one model call, padding included. 4 texts of 64 tokens take 50 ms of one core, so that who
 # waits for it soon has it, and larger calls cost memory for nothing: the process grows by 10 MB with calls of
@@ -53,17 +51,14 @@ class Embedder:
         """Numbers per vector."""
         return self.model.dimension
 
-    def embed(
-        self, texts: Sequence[str], max_tokens: int, stop: Callable[[], bool] | None = None
-    ) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
         """C-contiguous float32[n, dimension] of unit-length rows, in the order of `texts`.
 
         Of each text, the first `max_tokens` tokens count (special tokens included; never more than the
-        model's limit). Raises EmbeddingStoppedError if `stop`, asked before each batch, returns true; a
-        StopSwitch ends the batch in progress as well.
+        model's limit).
         """
         prefix = self.model.text_prefix
-        return self._embed_rows([self._token_ids(prefix + text, max_tokens) for text in texts], stop)
+        return self._embed_rows([self._token_ids(prefix + text, max_tokens) for text in texts])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """float32[dimension] of unit length: `text` as a question, with the model's query prefix."""
@@ -79,9 +74,7 @@ class Embedder:
         """Tokens of the whole text in this model's vocabulary, without special tokens."""
         return self._tokenizer.count(text)
 
-    def embed_ids(
-        self, rows: Sequence[Sequence[int]], options: RunOptions | None = None
-    ) -> NDArray[np.float32]:
+    def embed_ids(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """float32[n, dimension] of unit length for n texts that are token ids already, in one model call.
 
         The ids are complete: special tokens included, at least one, none beyond the model's limit.
@@ -93,7 +86,7 @@ class Embedder:
             mask[position, : len(row)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         wanted = {name: array for name, array in given.items() if name in self._inputs}
-        (output,) = self._session.run([self._output], wanted, options)
+        (output,) = self._session.run([self._output], wanted)
         vectors = _pool(np.asarray(output, np.float32), mask, self._pooling)
         if self.model.normalize:
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -105,19 +98,13 @@ class Embedder:
         # Without special tokens, nothing is left of an empty text, and a graph cannot run on nothing.
         return ids or [self._tokenizer.pad_id]
 
-    def _embed_rows(
-        self, rows: list[list[int]], stop: Callable[[], bool] | None = None
-    ) -> NDArray[np.float32]:
+    def _embed_rows(self, rows: list[list[int]]) -> NDArray[np.float32]:
         if not rows:
             return np.empty((0, self.dimension), np.float32)
         # By length, so that a batch is padded only to texts of about its own size.
         by_length = sorted(range(len(rows)), key=lambda position: len(rows[position]))
-        parts: list[NDArray[np.float32]] = []
-        for batch in self._batches(by_length, rows):
-            if stop is not None and stop():
-                raise stopped()
-            with stop.running() if isinstance(stop, StopSwitch) else contextlib.nullcontext() as options:
-                parts.append(self.embed_ids([rows[position] for position in batch], options))
+        batches = self._batches(by_length, rows)
+        parts = [self.embed_ids([rows[position] for position in batch]) for batch in batches]
         vectors: NDArray[np.float32] = np.concatenate(parts)[np.argsort(by_length)]
         return vectors
 

@@ -65,7 +65,7 @@ class Background:
             return
         self._selected = settings
         enabled = settings.embedding.enabled and settings.retrieval.phase >= PHASE_WITH_VECTORS
-        self._vectors.select_model(enabled)
+        self._vectors.select_model(settings.embedding if enabled else None)
         self._static.select_table(enabled)
         self._look_for_model_at = time.monotonic() + _MODEL_SECONDS
 

@@ -13,7 +13,6 @@ import apsw
 import numpy as np
 from attrs import define, evolve, field, frozen
 from numpy.typing import NDArray
-from pathspec import GitIgnoreSpec
 
 from cairn.chunking.model import Chunk
 from cairn.errors import IndexUnavailableError, QueryCancelledError
@@ -21,6 +20,7 @@ from cairn.index.database import DATABASE_NAME, open_reader
 from cairn.index.meta import Facts, read_facts
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row, key_text
 from cairn.index.schema import STATIC_TABLE, vectors_table
+from cairn.workspace.ignore_patterns import Selection
 
 MAX_NEIGHBOURS = 200
 """sqlite-vec's cost grows with the square of k; beyond this it is no longer a search (docs/design.md)."""
@@ -350,10 +350,10 @@ class IndexReader:
         return f"SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE {where}", values
 
     def _files_matching(self, globs: tuple[str, ...]) -> list[int]:
-        spec = GitIgnoreSpec.from_lines(globs)
+        wanted = Selection(globs)
         with self._query() as db:
             rows = db.execute("SELECT id, path FROM files") if db else ()
-            return [int(row[0]) for row in rows if spec.match_file(str(row[1]))]
+            return [int(row[0]) for row in rows if wanted.names(str(row[1]))]
 
     def _connection(self) -> apsw.Connection | None:
         """The calling thread's connection, a new one where another process replaced the file."""
@@ -414,7 +414,12 @@ def _blob(vector: NDArray[np.float32]) -> bytes:
 
 
 def _model_id(db: apsw.Connection, model: str) -> int | None:
-    found = db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
+    # A model's vectors are kept apart by how much of a text was embedded; those in use now come first.
+    found = db.execute(
+        "SELECT id FROM models WHERE model = ?1 OR substr(model, 1, length(?1) + 1) = ?1 || ':'"
+        " ORDER BY id = (SELECT value FROM meta WHERE key = 'model_id') DESC LIMIT 1",
+        (model,),
+    ).get
     return None if found is None else int(found)
 
 

@@ -23,8 +23,8 @@ from cairn.index.writer import IndexWriter
 _PAGE = 512
 """Chunks taken from the queue at once; texts of like length are embedded together, since padding costs as much
 as text."""
-_TEXTS_A_STEP = 32
-"""Texts embedded between two looks at what else there is to do: about half a second of one core."""
+_TEXTS_A_STEP = 8
+"""Texts embedded between two looks at what else there is to do: about a tenth of a second of one core."""
 _STATIC_AT_ONCE = 400
 """Chunks of a save that get their static vectors with it; a burst's wait their turn."""
 
@@ -94,7 +94,7 @@ class VectorIntake:
         self._models = models
         self._progress = progress
         self._on_problem = on_problem
-        self._model: InstalledModel | None = None
+        self._name = ""
         self._model_id = 0
         self._queue = _Queue(lambda: self._store.waiting(self._model_id), open_paths)
         self._siblings: Siblings | None = None
@@ -104,20 +104,23 @@ class VectorIntake:
         """Whether there is a model to embed with."""
         return self._model_id != 0
 
-    def select_model(self, enabled: bool) -> None:
-        """Use the installed model from now on, or none."""
+    def select_model(self, settings: EmbeddingSettings | None) -> None:
+        """Use the installed model from now on, with None no model."""
         model = None
         try:
-            model = self._models.installed() if enabled else None
+            model = self._models.installed() if settings else None
             self._on_problem(None)
         except ModelError as problem:
             self._on_problem(str(problem))
         self._close_siblings()  # they were asked for the vectors of another model
-        self._model = model
-        self._model_id = self._store.use_model(model.id, model.dimension) if model else 0
         self._queue.forget()
-        if model is None:
+        if model is None or settings is None:
+            self._name, self._model_id = "", 0
             self._store.use_no_model()
+        else:
+            # The same text has another vector where more or less of it is embedded.
+            self._name = f"{model.id}:{settings.code_tokens}/{settings.text_tokens}"
+            self._model_id = self._store.use_model(self._name, model.dimension)
 
     def put_first(self, ids: Iterable[int]) -> None:
         """These chunks are new, or somebody looks at them: those without a vector come next."""
@@ -142,7 +145,7 @@ class VectorIntake:
         except ModelError:
             embedder = None
         if missing and embedder is None:
-            self.select_model(enabled=True)  # says why, and goes on without
+            self.select_model(settings)  # says why, and goes on without
             return False
         for step, max_tokens in _steps(missing, settings):
             if interrupted() or embedder is None:
@@ -162,10 +165,10 @@ class VectorIntake:
     def _from_siblings(self, texts: list[ChunkText], waiting: set[int]) -> list[ChunkText]:
         """Take over vectors that other indexes have; each text that is left, once, and `waiting` without the others."""
         wanted = {text.key: text for text in texts}
-        if not wanted or self._model is None:
+        if not wanted:
             return []
         if self._siblings is None:
-            self._siblings = Siblings(self._writer.folder, self._model.id)
+            self._siblings = Siblings(self._writer.folder, self._name)
         found = self._siblings.look_up(wanted)
         if found:
             vectors = np.stack([np.frombuffer(vector, np.float32) for vector in found.values()])

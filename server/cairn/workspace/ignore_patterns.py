@@ -114,6 +114,31 @@ class PatternList:
         self.patterns.append(Pattern(number, text.encode("latin-1").decode("utf-8", "replace"), negated))
 
 
+class Selection:
+    """Which files a list of patterns names; a pattern that matches a directory names all below it."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = PatternList.of_settings(patterns)
+        self._directories: dict[str, Pattern | None] = {"": None}
+        """By directory: the last pattern that matches it or a directory above."""
+
+    def __bool__(self) -> bool:
+        return bool(self._patterns)
+
+    def names(self, path: str) -> bool:
+        """Whether the last pattern that matches the file at `path` or a directory above it names it."""
+        pattern = self._last(path, directory=False)
+        return pattern is not None and not pattern.negated
+
+    def _last(self, path: str, directory: bool) -> Pattern | None:
+        parent, _, name = path.rpartition("/")
+        if parent not in self._directories:
+            self._directories[parent] = self._last(parent, directory=True)
+        above = self._directories[parent]
+        own = self._patterns.match(path_key(path), path_key(name), directory)
+        return max((p for p in (above, own) if p is not None), key=lambda p: p.line, default=None)
+
+
 class _Table:
     """Finds the last of some patterns that matches."""
 

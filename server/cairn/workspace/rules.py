@@ -17,7 +17,7 @@ from cairn.workspace.builtin_rules import decide_directory_name, decide_file_nam
 from cairn.workspace.content_rules import decide_content
 from cairn.workspace.decision import INDEXED, Decision
 from cairn.workspace.ignore_files import IGNORE_FILES, IgnoreFiles
-from cairn.workspace.ignore_patterns import Pattern, PatternList, path_key
+from cairn.workspace.ignore_patterns import PatternList, Selection, path_key
 
 __all__ = ["IGNORE_FILES", "Decision", "FileRules"]
 
@@ -28,10 +28,8 @@ class FileRules:
     def __init__(self, root: Path, settings: IndexSettings) -> None:
         self._root = root
         self._settings = settings
-        self._include = PatternList.of_settings(settings.include)
+        self._include = Selection(settings.include)
         self._exclude = PatternList.of_settings(settings.exclude)
-        self._included: dict[str, Pattern | None] = {"": None}
-        """By directory: the last pattern of `include` that matches it or a directory above."""
         self._ignore_files = IgnoreFiles(root)
 
     def decide(self, path: str) -> Decision:
@@ -72,7 +70,7 @@ class FileRules:
         decision = self._decide_place(path, directory=False)
         if not decision.indexed:
             return decision
-        if self._include and not self._includes(path):
+        if self._include and not self._include.names(path):
             return Decision(False, "settings: index.include does not name it")
         if status.st_size > self._settings.max_file_bytes:
             sizes = f"{status.st_size} > {self._settings.max_file_bytes}"
@@ -99,16 +97,3 @@ class FileRules:
         if match.ignored:
             return Decision(False, f"ignored by {match.source}", where)
         return Decision(True, f"taken back in by {match.source}", where)
-
-    def _includes(self, path: str) -> bool:
-        """Whether the last pattern of `index.include` that matches the file or a directory above it names it."""
-        pattern = self._last_include(path, directory=False)
-        return pattern is not None and not pattern.negated
-
-    def _last_include(self, path: str, directory: bool) -> Pattern | None:
-        parent, _, name = path.rpartition("/")
-        if parent not in self._included:
-            self._included[parent] = self._last_include(parent, directory=True)
-        above = self._included[parent]
-        own = self._include.match(path_key(path), path_key(name), directory)
-        return max((p for p in (above, own) if p is not None), key=lambda p: p.line, default=None)
