@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -18,10 +17,9 @@ def gate() -> QueryGate:
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Background work steps aside for as long as it takes."""
     monkeypatch.setattr(gate_module, "_LONGEST_WAIT", 60.0)
-    yield
 
 
 class Worker:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cairn.chunking.chunker import chunk_text
@@ -193,6 +198,84 @@ def test_every_change_raises_the_generation(writer: IndexWriter, reader: IndexRe
         change()
         seen.append(reader.generation())
     assert seen == sorted(set(seen))
+
+
+def test_which_counter_rises_with_which_change(writer: IndexWriter, reader: IndexReader) -> None:
+    def risen(change: Callable[[], object]) -> set[str]:
+        before = reader.facts()
+        change()
+        after = reader.facts()
+        return {name for name in ("content", "paths") if getattr(after, name) > getattr(before, name)}
+
+    edited = indexed("docs/guide.md", "# Routing anew\n")
+    assert risen(lambda: writer.write([GUIDE], ())) == {"content", "paths"}
+    assert risen(lambda: writer.write([edited], ())) == {"content"}
+    assert risen(lambda: writer.write([edited, SOURCE], ())) == {"content", "paths"}
+    assert risen(lambda: embed_all(writer)) == set()
+    assert risen(lambda: writer.touch([edited.record])) == set()
+    assert risen(lambda: writer.note(scanned=1)) == set()
+    assert risen(lambda: writer.write((), ["docs/guide.md"])) == {"content", "paths"}
+
+
+def test_noting_what_is_so_already_changes_nothing(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.note(scanned=1, files_total=3)
+    before = reader.facts()
+    writer.note(scanned=1, files_total=3)
+    assert reader.facts() == before
+
+
+def test_a_batch_that_fails_is_not_kept_in_part(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([GUIDE], ())
+    before = reader.facts()
+    with pytest.raises(apsw.ConstraintError):
+        writer.write([SOURCE, evolve(SOURCE, record=evolve(SOURCE.record, path=None))], ["docs/guide.md"])  # type: ignore[arg-type]
+    assert not writer.db.in_transaction
+    assert reader.facts() == before
+    assert set(writer.files()) == {"docs/guide.md"}
+
+
+def test_ids_of_chunks_are_never_used_again(writer: IndexWriter) -> None:
+    seen: set[int] = set()
+    for _ in range(5):
+        ids = set(writer.write([SOURCE, GUIDE], ()))
+        assert not ids & seen
+        seen |= ids
+        writer.write((), ["src/server.py", "docs/guide.md"])
+
+
+@settings(max_examples=30, deadline=None)
+@given(text=st.text(st.characters(codec=None), max_size=200), name=st.sampled_from(["a.md", "b.py", "c.txt"]))
+def test_any_text_comes_back_as_it_was(text: str, name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        writer = IndexWriter(Path(folder))
+        file = indexed(name, text)
+        writer.write([file], ())
+        page = IndexReader(Path(folder)).page(name)
+        assert tuple(stored.chunk for stored in page) == file.chunks
+        writer.close()
+
+
+def test_files_below_a_folder_are_its_own_only(writer: IndexWriter) -> None:
+    paths = ["doc", "doc.md", "doc/a.md", "doc/deep/b.md", "doc0/c.md", "docs/d.md", "Doc/e.md"]
+    writer.write([indexed(path, "# A\n") for path in paths], ())
+    assert sorted(writer.files_below("doc")) == ["doc", "doc/a.md", "doc/deep/b.md"]
+    assert writer.files_below("doc/deep/b.md") == ["doc/deep/b.md"]
+    assert writer.files_below("missing") == []
+
+
+def test_chunks_of_files_come_in_file_order(writer: IndexWriter) -> None:
+    guide, source = writer.write([GUIDE, SOURCE], ())
+    assert writer.chunk_ids(["src/server.py", "missing.py"]) == [source]
+    assert writer.chunk_ids(["src/server.py", "docs/guide.md"]) == [guide, source]
+
+
+def test_an_index_in_memory_is_read_by_its_name(tmp_path: Path) -> None:
+    writer = IndexWriter.in_memory("port")
+    writer.write([GUIDE], ())
+    other = apsw.Connection("/port", vfs="memdb", flags=apsw.SQLITE_OPEN_READWRITE)
+    assert other.execute("SELECT path FROM files").get == "docs/guide.md"
+    other.close()
+    writer.abandon()
 
 
 def test_readers_on_several_threads_see_whole_transactions(writer: IndexWriter, reader: IndexReader) -> None:

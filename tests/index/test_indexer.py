@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sys
 import threading
@@ -374,7 +375,8 @@ def test_after_a_failure_it_says_so_tries_again_and_does_what_was_asked(
     indexer.changed([folder.write("crane.md", "# Crane\n")])
     until(lambda: indexer.idle and indexer.role is Role.WRITER)
     assert any(problem.startswith("failed") and message in problem for problem in problems)
-    assert indexer.problem is None
+    remark = message if isinstance(failure, apsw.CorruptError) else "None"
+    assert remark in str(indexer.problem)
     assert paths(indexer) == {"ships.md", "tides.md", "crane.md"}
     assert chunk_ids(indexer, "ships.md") != before
 
@@ -393,9 +395,8 @@ def test_what_goes_on_failing_is_tried_less_and_less_often(
     indexer = folder.indexer()
     indexer.start()
     until(lambda: len(tries) == 4)
-    waits = [later - earlier for earlier, later in zip(tries, tries[1:], strict=False)]
+    waits = [later - earlier for earlier, later in itertools.pairwise(tries)]
     assert [wait >= least for wait, least in zip(waits, (0.1, 0.2, 0.4), strict=True)] == [True] * 3
-    assert waits[0] < 0.3 < waits[2]
     assert indexer.role is Role.FAILED
 
 
@@ -435,7 +436,7 @@ def test_it_stops_while_it_embeds_and_goes_on_from_there(folder: Folder) -> None
 
     def slowly(texts: list[str], max_tokens: int) -> object:
         steps.set()
-        time.sleep(0.1)
+        time.sleep(0.02)
         return embed(texts, max_tokens)
 
     folder.models.embed = slowly  # type: ignore[assignment,method-assign]
@@ -525,6 +526,23 @@ def test_a_model_that_is_installed_later_is_found(folder: Folder, monkeypatch: p
     assert not IndexReader(indexer.data).facts().model_id
     folder.models.name = "m"
     until(lambda: IndexReader(indexer.data).facts().embedded)
+
+
+def test_settings_that_change_count_from_the_next_step_on(folder: Folder) -> None:
+    """What is embedded under one name is embedded alike."""
+    settings = EMBEDDING
+    indexer = Indexer(folder.root, lambda: settings, folder.models)
+    folder.started.append(indexer)
+    indexer.start()
+    reader = IndexReader(indexer.data)
+    until(reader.complete)
+    settings = evolve(EMBEDDING, embedding=EmbeddingSettings(text_tokens=16))
+    indexer.changed([folder.write("crane.md", "# Crane\n")])
+    until(lambda: reader.facts().model_id == 2 and reader.complete())
+    assert len(folder.models.embedded) == 5
+    settings = BARE
+    indexer.changed([folder.write("crane.md", "# Crane\n\nA crane lifts.\n")])
+    until(lambda: not reader.facts().model_id)
 
 
 def test_background_work_steps_aside_for_questions_and_is_done_in_the_end(folder: Folder) -> None:

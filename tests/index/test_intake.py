@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from cairn.config import IndexSettings
+from cairn.index import intake as intake_module
 from cairn.index.intake import Intake, needs_rescan
 from cairn.index.progress import Progress
 from cairn.index.reader import IndexReader
-from cairn.index.writer import IndexWriter
+from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
 
 NOBODY = 65_534
 
@@ -159,3 +160,135 @@ def test_what_cannot_be_read_is_named_and_keeps_what_was_known(
     finally:
         (folder.root / "closed").chmod(0o700)
     assert folder.reader.page("closed/known.md")
+
+
+# --- what others are told ----------------------------------------------------------------------------
+
+
+def test_new_chunks_are_reported_once_and_files_are_read_between_two_questions(folder: Folder) -> None:
+    reported: list[int] = []
+    asides: list[None] = []
+    intake = Intake(
+        folder.root,
+        folder.writer,
+        folder.progress,
+        lambda: False,
+        lambda: None,
+        on_written=reported.extend,
+        step_aside=lambda: asides.append(None),
+    )
+    for number in range(5):
+        folder.write(f"{number}.md", f"# {number}\n")
+    intake.reconcile(IndexSettings())
+    assert len(asides) == 5
+    assert sorted(reported) == sorted(i for number in range(5) for i in folder.chunk_ids(f"{number}.md"))
+    assert folder.progress.chunks_done == len(reported)
+    reported.clear()
+    intake.reconcile(IndexSettings())
+    assert reported == []
+    folder.write("3.md", "# Three\n")
+    intake.update(["3.md"])
+    assert reported == folder.chunk_ids("3.md")
+
+
+def test_asked_to_everything_is_written_anew(folder: Folder) -> None:
+    for name in ("a", "b"):
+        folder.write(f"{name}.md", f"# {name}\n")
+    folder.reconcile()
+    before = {name: folder.chunk_ids(f"{name}.md") for name in ("a", "b")}
+    folder.intake.update(["a.md"], force=True)
+    assert folder.chunk_ids("a.md") != before["a"]
+    assert folder.chunk_ids("b.md") == before["b"]
+    folder.intake.reconcile(IndexSettings(), force=True)
+    assert folder.chunk_ids("b.md") != before["b"]
+
+
+def test_the_progress_ends_with_every_file_done(folder: Folder) -> None:
+    for number in range(4):
+        folder.write(f"{number}.md", f"# {number}\n")
+    folder.reconcile()
+    progress = folder.progress
+    assert (progress.scanning, progress.files_done, progress.files_total) == (False, 4, 4)
+    facts = folder.writer.facts()
+    assert (facts.scanned, facts.files_total) == (1, 4)
+    (folder.root / "0.md").unlink()
+    folder.write("new.md", "# New\n")
+    folder.write("newer.md", "# Newer\n")
+    folder.update("0.md", "new.md", "newer.md")
+    assert (progress.files_done, progress.files_total, folder.writer.facts().files_total) == (5, 5, 5)
+
+
+def test_a_scan_cut_short_is_not_called_complete(folder: Folder) -> None:
+    for number in range(4):
+        folder.write(f"{number}.md", f"# {number}\n")
+    progress, read = Progress(), list[None]()
+    stopping = Intake(
+        folder.root,
+        folder.writer,
+        progress,
+        lambda: len(read) == 2,
+        lambda: None,
+        step_aside=lambda: read.append(None),
+    )
+    stopping.reconcile(IndexSettings())
+    assert len(folder.paths()) == 2
+    assert (folder.writer.facts().scanned, progress.scanning) == (0, True)
+    folder.reconcile()
+    assert (len(folder.paths()), folder.writer.facts().scanned) == (4, 1)
+
+
+def test_a_file_that_goes_between_the_look_and_the_reading_is_left_to_its_own_report(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write("a.md", "# A\n")
+    folder.write("b.md", "# B\n")
+    intake = Intake(
+        folder.root,
+        folder.writer,
+        folder.progress,
+        lambda: False,
+        lambda: None,
+        step_aside=lambda: (folder.root / "b.md").unlink(missing_ok=True),
+    )
+    intake.reconcile(IndexSettings())
+    assert folder.paths() == {"a.md"}
+    assert folder.progress.unreadable == []
+
+
+def test_a_changed_manifest_renames_collections(folder: Folder) -> None:
+    folder.write("package.json", '{"name": "port"}')
+    folder.write("src/a.js", "export const a = 1;\n")
+    folder.reconcile()
+    before = folder.writer.files()["src/a.js"].collection
+    folder.write("package.json", '{"name": "harbour"}')
+    folder.reconcile()
+    after = folder.writer.files()["src/a.js"].collection
+    assert before != after
+    assert "harbour" in after
+
+
+def test_a_text_that_no_chunker_can_bear_is_named_and_the_others_are_indexed(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write("good.md", "# Good\n")
+    folder.write("bad.md", "# Bad\n")
+    real = intake_module.indexed_file
+
+    def fails_on_bad(record: FileRecord, text: str) -> IndexedFile:
+        if record.path == "bad.md":
+            raise RecursionError("too deep")
+        return real(record, text)
+
+    monkeypatch.setattr(intake_module, "indexed_file", fails_on_bad)
+    assert folder.reconcile() == {"bad.md", "good.md"}
+    assert folder.progress.unreadable == ["bad.md: chunking failed (too deep)"]
+    assert folder.reader.page("bad.md") == []
+    assert folder.reader.page("good.md")
+
+
+def test_only_settings_of_the_latest_scan_decide_about_single_changes(folder: Folder) -> None:
+    folder.write("a.md", "# A\n")
+    folder.intake.reconcile(IndexSettings(exclude=("private/",)))
+    folder.write("private/b.md", "# B\n")
+    folder.write("c.md", "# C\n")
+    assert folder.update("private/b.md", "private", "c.md") == {"a.md", "c.md"}

@@ -239,14 +239,14 @@ def test_a_piece_that_fails_is_taken_back(index: Index, monkeypatch: pytest.Monk
     with_holes(index, monkeypatch)
     answers = index.answers()
 
-    class Full(Exception):
+    class FullError(Exception):
         pass
 
     def fail(*_: object) -> bool:
-        raise Full
+        raise FullError
 
     index.writer.db.set_update_hook(fail)
-    with pytest.raises(Full):
+    with pytest.raises(FullError):
         index.tidy(IndexSettings(keep_vectors_mb=0))
     index.writer.db.set_update_hook(None)
     assert not index.writer.db.in_transaction

@@ -76,7 +76,7 @@ def test_what_cannot_take_a_request_says_what_to_do(tmp_path: Path, content: byt
         (tmp_path / DATABASE_NAME).mkdir()
     else:
         (tmp_path / DATABASE_NAME).write_bytes(content)
-    with pytest.raises(IndexUnavailableError, match="CAIRN_DATA_DIR|Try again"):
+    with pytest.raises(IndexUnavailableError, match=r"CAIRN_DATA_DIR|Try again"):
         leave_request(tmp_path, RequestKind.PAUSE, "")
 
 

@@ -116,6 +116,20 @@ def test_an_interrupted_page_comes_back_and_no_text_is_embedded_twice(desk: Desk
     assert desk.waiting() == 0
 
 
+def test_an_interrupted_page_keeps_its_place_and_is_counted(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors_module, "_PAGE", 20)
+    monkeypatch.setattr(vectors_module, "_TEXTS_A_STEP", 8)
+    first, second = functions("src/a.py", 20), functions("src/b.py", 20, word="tide")
+    desk.write(first, second)
+    desk.step(after(1))
+    assert (set(desk.embedded()), desk.writer.facts().queued) == ({"src/a"}, desk.waiting())
+    desk.step()
+    assert desk.embedded().count("src/a") == 20
+    assert desk.writer.facts().queued == desk.waiting() == 12
+
+
 def test_what_is_removed_while_it_waits_is_not_embedded(desk: Desk) -> None:
     desk.write(functions("src/a.py", 40), functions("src/b.py", 40, word="tide"))
     desk.step(after(0))
@@ -144,7 +158,10 @@ def test_once_all_is_done_nothing_is_asked_of_the_model(desk: Desk) -> None:
     assert len(desk.models.embedded) == 3
 
 
-def test_looking_at_files_that_are_done_lets_nothing_wait(desk: Desk) -> None:
+def test_looking_at_files_that_are_done_lets_nothing_wait(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors_module, "_PAGE", 20)
     desk.write(functions("src/a.py", 40))
     desk.finish()
     desk.vectors.put_first(desk.writer.chunk_ids(["src/a.py"]))

@@ -82,7 +82,7 @@ class Background:
     def step(self, settings: Settings, interrupted: Callable[[], bool], on_step: Callable[[], None]) -> bool:
         """Do some of what is missing; false once nothing is, for now."""
         now = time.monotonic()
-        if not self._vectors.has_model and now >= self._look_for_model_at:
+        if settings != self._selected or (not self._vectors.has_model and now >= self._look_for_model_at):
             self.select_models(settings)
         self._progress.activity = Activity.STATIC
         if self._static.step(settings.embedding):

@@ -36,8 +36,9 @@ UNWRITABLE = (
 """What a full disk, a read-only folder or missing permissions raise; they may go away."""
 
 _BUSY_MS = 5_000
-_READER_MMAP_BYTES = 1 << 30
-"""Mapped reads halve the time of a vector scan (docs/design.md)."""
+_MAPPED_BYTES = 64 << 20
+"""Small indexes are mapped, which halves the time of a vector scan (docs/design.md). Of large ones the mappings, one
+for each thread's connection, would count several times in the process's memory."""
 _CHECK_EVERY = 10_000
 """SQLite instructions between two looks whether a check is to end."""
 
@@ -51,9 +52,9 @@ def open_reader(path: Path) -> apsw.Connection | None:
         return None
     try:
         connection = _connect_to_read(path)
-        connection.pragma("mmap_size", _READER_MMAP_BYTES)
+        connection.pragma("mmap_size", _MAPPED_BYTES if path.stat().st_size < _MAPPED_BYTES else 0)
         version = connection.pragma("user_version")
-    except (apsw.CantOpenError, apsw.NotADBError, apsw.CorruptError, apsw.BusyError):
+    except (*DAMAGE, apsw.CantOpenError, apsw.BusyError, apsw.ReadOnlyError, apsw.IOError, OSError):
         return None  # being created or replaced by its writer
     if version != SCHEMA_VERSION:
         connection.close()
@@ -218,18 +219,13 @@ _CONTRADICTIONS = {
 
 
 def _connect_to_read(path: Path) -> apsw.Connection:
-    try:
-        connection = _connect(path, apsw.SQLITE_OPEN_READONLY)
-        connection.pragma("user_version")  # the first look at the file
-    except apsw.CantOpenError:
-        log, shared = (Path(f"{path}{suffix}") for suffix in ("-wal", "-shm"))
-        if os.access(path.parent, os.W_OK) or shared.exists() or (log.exists() and log.stat().st_size):
-            raise
-        # SQLite makes the files beside the database anew where there are none. In a folder that cannot be
-        # written it cannot, and need not: nobody writes there, and nothing waits in a log.
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        return _connect(f"{path.absolute().as_uri()}?immutable=1", flags)
-    return connection
+    log = Path(f"{path}-wal")
+    if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
+        return _connect(path, apsw.SQLITE_OPEN_READONLY)
+    # Nobody writes there, and nothing waits in a log. A usual connection would fail, for it makes the files beside
+    # the database anew; or it would share the one that is there, and then this process could not write later.
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return _connect(f"{path.absolute().as_uri()}?immutable=1", flags)
 
 
 def _connect(path: Path | str, flags: int, vfs: str | None = None) -> apsw.Connection:

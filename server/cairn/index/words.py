@@ -12,7 +12,7 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _COMPOUND = re.compile(r"_|\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=10_000)
 def split_words(name: str) -> tuple[str, ...]:
     """The names in a path or title, whole and split: `src/httpServer.py` → src, httpServer, http, server, py."""
     words: list[str] = []
@@ -24,7 +24,7 @@ def split_words(name: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=20_000)
 def _parts(identifier: str) -> str:
     return " ".join(identifier_words(identifier)) if _COMPOUND.search(identifier) else ""
 

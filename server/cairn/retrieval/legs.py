@@ -62,7 +62,7 @@ class Legs:
         """The nearest chunks to the question, and the similarity of all that other legs found."""
         limit = self.settings.candidates
         self._run("similarity", lambda index, _: asked.nearest(index, limit, self.only, self.cancelled))
-        if isinstance(asked, ModelVector) and asked.static is not None:
+        if isinstance(asked, ModelVector) and asked.some_wait:
             # Found, but not compared: the two kinds of similarity have nothing in common.
             self._run("static", lambda index, _: asked.without_vector(index, self.only, self.cancelled))
 

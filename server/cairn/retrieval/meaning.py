@@ -46,17 +46,19 @@ class ModelMeaning:
     """Compares by the model's vectors."""
 
     embedder: Embedder
-    also_static: StaticTable | None = None
-    """Finds what has no vector of the model yet; it is not compared by it."""
+    static: StaticTable | None = None
+    """Finds chunks, which are then compared by the model's vectors."""
+    some_wait: bool = False
+    """There are chunks without a vector of the model."""
 
     def vectors(self, queries: Sequence[str]) -> list[ModelVector]:
-        """A vector for each query, all in one model call."""
-        static = (
-            StaticMeaning(self.also_static).vectors(queries) if self.also_static else [None] * len(queries)
-        )
+        """A vector for each query."""
+        static = StaticMeaning(self.static).vectors(queries) if self.static else [None] * len(queries)
         rows = self.embedder.embed_queries(queries)
         model = self.embedder.model.id
-        return [ModelVector(row, model, other) for row, other in zip(rows, static, strict=True)]
+        return [
+            ModelVector(row, model, other, self.some_wait) for row, other in zip(rows, static, strict=True)
+        ]
 
 
 @frozen
@@ -73,6 +75,9 @@ class StaticMeaning:
 _QUERY_TOKENS = 256
 _FOUND_BY_STATIC = 50
 """Of chunks without a vector there are few, and a leg's cost grows with the square of what it finds."""
+_SCANNED = 10_000
+"""Chunks whose vectors of the model are all compared. Beyond, static vectors, a twelfth of the size, find those that
+are compared: at 107,000 chunks that takes 45 ms of CPU; NDCG@10 was 0.879 so, and 0.881 comparing all."""
 
 
 @frozen
@@ -82,11 +87,16 @@ class ModelVector:
     vector: NDArray[np.float32]
     model: str
     static: StaticVector | None = None
+    some_wait: bool = False
 
     def nearest(
         self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
     ) -> list[Hit]:
-        return index.nearest(self.vector, self.model, limit, only, cancelled)
+        if self.static is None or index.facts().chunks <= _SCANNED:
+            return index.nearest(self.vector, self.model, limit, only, cancelled)
+        found = [hit.chunk_id for hit in self.static.nearest(index, limit, only, cancelled)]
+        compared = self.similarities(index, found)
+        return sorted((Hit(*each) for each in compared.items()), key=lambda hit: (-hit.score, hit.chunk_id))
 
     def similarities(self, index: IndexReader, ids: Sequence[int]) -> dict[int, float]:
         return index.similarities(ids, self.vector, self.model)
@@ -94,8 +104,10 @@ class ModelVector:
     def without_vector(
         self, index: IndexReader, only: ChunkFilter, cancelled: Callable[[], bool]
     ) -> list[Hit]:
-        """Chunks that static vectors find; those that have a vector of the model are compared by it."""
-        return self.static.nearest(index, _FOUND_BY_STATIC, only, cancelled) if self.static else []
+        """Chunks that static vectors find where some have no other; those that have are compared by it."""
+        if self.static is None or not self.some_wait:
+            return []
+        return self.static.nearest(index, _FOUND_BY_STATIC, only, cancelled)
 
 
 @frozen
@@ -120,11 +132,10 @@ def choose_meaning(
     chunks = sum(f.chunks for f in facts)
     waiting = sum(f.queued if f.model_id else f.chunks for f in facts)
     waiting_static = sum(f.static_queued if f.has_static else f.chunks for f in facts)
-    table = static() if waiting and waiting_static < chunks else None
+    table = static() if waiting_static < chunks else None
     # While static vectors are being made, too, those that most chunks have find the most.
     if waiting < chunks and (waiting <= _FEW * chunks or table is None or waiting < waiting_static):
         model = embedder()
         if model is not None:
-            return ModelMeaning(model, table)
-        table = table or (static() if waiting_static < chunks else None)
+            return ModelMeaning(model, table, some_wait=waiting > 0)
     return StaticMeaning(table) if table is not None else None

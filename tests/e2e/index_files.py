@@ -1,0 +1,107 @@
+"""Looks into index files from outside Cairn: what they hold, and whether it is sound."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import sqlite_vec
+
+_CONTENTS = {
+    "files": "SELECT path, size, content_hash, is_text, kind, collection FROM files",
+    "chunks": "SELECT f.path, c.position, c.start_line, c.end_line, c.content_hash, c.embedding_key"
+    " FROM chunks c JOIN files f ON f.id = c.file_id",
+    "definitions": "SELECT f.path, c.position, d.name"
+    " FROM definitions d JOIN chunks c ON c.id = d.chunk_id JOIN files f ON f.id = c.file_id",
+    "keywords": "SELECT term, doc, cnt FROM words",
+    "counted": "SELECT value FROM meta WHERE key = 'chunks'",
+}
+
+
+def index_path(data: Path) -> Path:
+    """The one index in a data folder."""
+    (path,) = data.glob("workspaces/*/index.db")
+    return path
+
+
+@contextmanager
+def opened(path: Path, *, write: bool = False) -> Iterator[apsw.Connection]:
+    """A connection to the index at `path`."""
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE if write else apsw.SQLITE_OPEN_READONLY)
+    db.set_busy_timeout(10_000)
+    db.enable_load_extension(True)
+    db.load_extension(sqlite_vec.loadable_path())
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def contents(data: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """What an index holds, alike for like trees whatever way led there."""
+    with opened(index_path(data)) as db:
+        return {name: sorted(db.execute(sql)) for name, sql in _CONTENTS.items()}
+
+
+def texts_embedded(data: Path) -> tuple[int, int]:
+    """How many texts have a vector, and the latest id that one was given: it rises with every one."""
+    with opened(index_path(data)) as db:
+        (row,) = db.execute("SELECT count(*), coalesce(max(id), 0) FROM embeddings")
+        return row
+
+
+def is_word(data: Path, word: str) -> bool:
+    """Whether any indexed text has this word, in lower case."""
+    with opened(index_path(data)) as db:
+        return bool(db.execute("SELECT count(*) FROM words WHERE term = ?", (word,)).get)
+
+
+def faults(data: Path) -> list[str]:
+    """What SQLite's, FTS5's and the foreign keys' own checks find in a copy of the index as it lies there."""
+    path = index_path(data)
+    with tempfile.TemporaryDirectory() as folder:
+        for file in (path, Path(f"{path}-wal")):
+            if file.exists():
+                shutil.copyfile(file, Path(folder) / file.name)
+        with opened(Path(folder) / path.name, write=True) as db:
+            found = [str(row[0]) for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+            found += [f"foreign key: {row}" for row in db.execute("PRAGMA foreign_key_check")]
+            try:
+                db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('integrity-check')")
+            except apsw.CorruptError as problem:
+                found.append(str(problem))
+            lacking = "SELECT id FROM chunks EXCEPT SELECT id FROM chunks_fts_docsize"
+            return found + [f"chunk {row[0]} has no keywords" for row in db.execute(lacking)]
+
+
+def run_cairn(
+    *arguments: str, data: Path | None = None, code: int = 0, prefix: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run `cairn` in the data folder `data`; it must end with `code`, and never with a traceback."""
+    environment = {**os.environ, **({"CAIRN_DATA_DIR": str(data)} if data else {})}
+    done = subprocess.run(
+        [*prefix, sys.executable, "-m", "cairn", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def fresh_contents(workspace: Path, data: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """What an index holds that is made from nothing, in the empty data folder `data`."""
+    data.mkdir()
+    run_cairn("index", str(workspace), data=data)
+    return contents(data)

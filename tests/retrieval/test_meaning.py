@@ -1,0 +1,206 @@
+"""What questions are compared by follows from what the indexes have, and nothing else is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+
+from cairn.chunking.chunker import chunk_text
+from cairn.chunking.model import content_key
+from cairn.config import EmbeddingSettings
+from cairn.embedding import Embedder, StaticTable
+from cairn.embedding.shared import SharedModel
+from cairn.index.meta import Facts
+from cairn.index.progress import Progress
+from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.index.vectors import StaticIntake, VectorIntake
+from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.retrieval import meaning as meaning_module
+from cairn.retrieval.meaning import Meaning, ModelMeaning, ModelVector, StaticMeaning, choose_meaning
+
+MODEL = cast(Embedder, object())
+TABLE = cast(StaticTable, object())
+
+
+class Shelf:
+    """What could be loaded, and what was."""
+
+    def __init__(self, model: Embedder | None = MODEL, table: StaticTable | None = TABLE) -> None:
+        self.model, self.table = model, table
+        self.loaded: list[str] = []
+
+    def choose(self, *facts: Facts) -> str:
+        chosen = choose_meaning(facts, self._embedder, self._static)
+        if isinstance(chosen, ModelMeaning):
+            assert chosen.embedder is MODEL
+            return "model"
+        return "static" if isinstance(chosen, StaticMeaning) else "nothing"
+
+    def _embedder(self) -> Embedder | None:
+        self.loaded.append("model")
+        return self.model
+
+    def _static(self) -> StaticTable | None:
+        self.loaded.append("static")
+        return self.table
+
+
+def facts(queued: int, static_queued: int | None = 0, chunks: int = 100, model: int = 1) -> Facts:
+    """`static_queued` is None where there is no static table."""
+    return Facts(
+        chunks=chunks,
+        queued=queued,
+        model_id=model,
+        static_queued=static_queued or 0,
+        has_static=int(static_queued is not None),
+    )
+
+
+NOTHING = Facts()
+
+
+@pytest.mark.parametrize(
+    ("indexes", "chosen"),
+    [
+        ([], "nothing"),
+        ([NOTHING], "nothing"),
+        ([facts(0)], "model"),
+        ([facts(0, None)], "model"),
+        ([facts(5)], "model"),
+        ([facts(6)], "static"),
+        ([facts(100)], "static"),
+        ([facts(5, None)], "model"),
+        ([facts(6, None)], "model"),
+        ([facts(99, None)], "model"),
+        ([facts(100, None)], "nothing"),
+        ([facts(100, 100)], "nothing"),
+        ([facts(100, 40)], "static"),
+        ([facts(30, 60)], "model"),
+        ([facts(60, 30)], "static"),
+        ([facts(30, 100)], "model"),
+        ([facts(0, model=0)], "static"),
+        ([facts(0, None, model=0)], "nothing"),
+        ([facts(0), facts(100, chunks=1_000)], "static"),
+        ([facts(0, chunks=10_000), facts(100)], "model"),
+        ([facts(0), NOTHING], "model"),
+    ],
+)
+def test_the_kind_that_most_chunks_have_is_chosen_and_nothing_is_loaded_in_vain(
+    indexes: Sequence[Facts], chosen: str
+) -> None:
+    shelf = Shelf()
+    assert shelf.choose(*indexes) == chosen
+    assert ("model" in shelf.loaded) == (chosen == "model")
+    if chosen == "nothing" or not any(each.has_static for each in indexes):
+        assert "static" not in shelf.loaded
+
+
+@pytest.mark.parametrize(
+    ("indexes", "chosen"),
+    [([facts(0)], "static"), ([facts(5)], "static"), ([facts(0, None)], "nothing"), ([facts(50)], "static")],
+)
+def test_without_the_model_static_vectors_are_compared(indexes: Sequence[Facts], chosen: str) -> None:
+    assert Shelf(model=None).choose(*indexes) == chosen
+
+
+@pytest.mark.parametrize(
+    ("indexes", "chosen"), [([facts(0)], "model"), ([facts(50)], "model"), ([facts(100)], "nothing")]
+)
+def test_without_the_static_table_the_model_is_compared(indexes: Sequence[Facts], chosen: str) -> None:
+    assert Shelf(table=None).choose(*indexes) == chosen
+
+
+# --- with the real model -----------------------------------------------------------------------------
+
+SETTINGS = EmbeddingSettings()
+ALL = ChunkFilter()
+TEXTS = {
+    "tides.md": "# Tides\n\nThe sea rises and falls twice a day.\n",
+    "cranes.md": "# Cranes\n\nA crane lifts containers from a ship.\n",
+    "pay.md": "# Wages\n\nEvery worker is paid on the last day of the month.\n",
+}
+
+
+def never() -> bool:
+    return False
+
+
+@pytest.fixture
+def models(model_data_dir: Path) -> SharedModel:
+    return SharedModel(SETTINGS)
+
+
+@pytest.fixture
+def writer(tmp_path: Path, models: SharedModel) -> Iterator[IndexWriter]:
+    """Every text has its static vector; that about cranes has none of the model."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    writer = IndexWriter(folder)
+    vectors = VectorIntake(writer, models, Progress(), lambda: (), lambda problem: None)
+    static = StaticIntake(writer, models, Progress(), lambda: ())
+    vectors.select_model(SETTINGS)
+    static.select_table(enabled=True)
+    for late in (False, True):
+        files = [
+            IndexedFile(
+                FileRecord(path, len(text), 0, content_key(text), "port-docs"),
+                "docs",
+                True,
+                tuple(chunk_text(path, text)),
+            )
+            for path, text in TEXTS.items()
+            if (path == "cranes.md") == late
+        ]
+        static.added(writer.write(files, ()), SETTINGS)
+        while not late and vectors.step(SETTINGS, never, lambda: None):
+            pass
+    yield writer
+    writer.close()
+
+
+def path_of(reader: IndexReader, chunk_id: int) -> str:
+    return reader.chunks([chunk_id])[chunk_id].path
+
+
+def test_what_has_no_vector_of_the_model_is_found_by_its_static_one_and_not_compared_with_the_others(
+    writer: IndexWriter, models: SharedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meaning_module, "_FEW", 0.5)
+    reader = IndexReader(writer.folder)
+    meaning = choose_meaning([reader.facts()], models.embedder, models.static_table)
+    assert isinstance(meaning, ModelMeaning)
+    (vector,) = meaning.vectors(["lifting containers with a crane"])
+    assert isinstance(vector, ModelVector)
+    assert {path_of(reader, hit.chunk_id) for hit in vector.nearest(reader, 5, ALL, never)} == {
+        "tides.md",
+        "pay.md",
+    }
+    found = vector.without_vector(reader, ALL, never)
+    assert path_of(reader, found[0].chunk_id) == "cranes.md"
+    similar = vector.similarities(reader, [hit.chunk_id for hit in found])
+    assert {path_of(reader, chunk_id) for chunk_id in similar} == {"tides.md", "pay.md"}
+    (alone,) = ModelMeaning(meaning.embedder).vectors(["lifting containers with a crane"])
+    assert alone.without_vector(reader, ALL, never) == []
+
+
+def test_each_kind_finds_what_is_meant_and_agrees_with_its_own_similarities(
+    writer: IndexWriter, models: SharedModel
+) -> None:
+    reader = IndexReader(writer.folder)
+    embedder, table = models.embedder(), models.static_table()
+    assert embedder is not None
+    assert table is not None
+    questions = ["when is the ocean high", "salary payment"]
+    kinds: list[Meaning] = [ModelMeaning(embedder), StaticMeaning(table)]
+    for meaning in kinds:
+        vectors = meaning.vectors(questions)
+        for vector, path in zip(vectors, ("tides.md", "pay.md"), strict=True):
+            hits = vector.nearest(reader, 3, ALL, never)
+            assert path_of(reader, hits[0].chunk_id) == path
+            compared = vector.similarities(reader, [hit.chunk_id for hit in hits])
+            assert compared == pytest.approx({hit.chunk_id: hit.score for hit in hits}, abs=1e-5)
+            assert np.all(np.diff([hit.score for hit in hits]) <= 0)
