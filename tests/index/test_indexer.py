@@ -172,6 +172,43 @@ def test_idle_is_never_said_while_something_reported_is_not_taken_in(folder: Fol
     assert len(paths(indexer)) == 102
 
 
+class Releases(threading.Condition):
+    """Calls `look` whenever the lock was let go: that is when others may look."""
+
+    def __init__(self, look: Callable[[], object]) -> None:
+        super().__init__()
+        self._look = look
+        self._is_looking = threading.local()
+
+    def __exit__(self, *problem: object) -> None:
+        super().__exit__(*problem)  # type: ignore[arg-type]
+        if not getattr(self._is_looking, "now", False):
+            self._is_looking.now = True
+            self._look()
+            self._is_looking.now = False
+
+
+def test_between_taking_work_and_doing_it_it_is_not_idle(folder: Folder) -> None:
+    indexer = folder.indexer()
+    reader, reported, too_early = IndexReader(indexer.data), set[str](), list[str]()
+
+    def look() -> None:
+        if indexer.idle:
+            too_early.extend(reported - reader.contents(reported).keys())
+
+    indexer._wake = Releases(look)
+    indexer.start()
+    until(lambda: indexer.role is Role.WRITER and indexer.idle)
+    for number in range(5):
+        path = folder.write(f"{number}.md", f"# {number}\n")
+        with indexer._wake:
+            indexer.changed([path])
+            reported.add(path)
+        until(lambda: indexer.idle)
+    assert too_early == []
+    assert len(reader.contents(reported)) == 5
+
+
 # --- requests --------------------------------------------------------------------------------------
 
 

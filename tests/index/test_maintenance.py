@@ -280,6 +280,18 @@ def test_the_file_gets_smaller_when_much_is_removed(index: Index) -> None:
     assert {stored.path for stored in index.reader.chunks(h.chunk_id for h in hits).values()} == {"f3.md"}
 
 
+def test_what_was_removed_leaves_the_keyword_index(index: Index) -> None:
+    for number in range(60):
+        index.writer.write([functions(f"f{number}.py", 3, word=f"word{number}")], ())
+    index.remove(*(f"f{number}.py" for number in range(55)))
+    (before,) = numbers(index.writer.db, "SELECT sum(length(block)) FROM chunks_fts_data")
+    assert index.tidy()
+    (after,) = numbers(index.writer.db, "SELECT sum(length(block)) FROM chunks_fts_data")
+    assert after < before * 0.6
+    hits = index.reader.keywords('"word57_1"', ColumnWeights(), 5, ALL, lambda: False)
+    assert {stored.path for stored in index.reader.chunks(h.chunk_id for h in hits).values()} == {"f57.py"}
+
+
 def made_words(seed: str) -> str:
     """Words that hardly compress."""
     rng = np.random.default_rng(len(seed))

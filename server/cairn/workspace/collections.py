@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from attrs import field, frozen
 
+from cairn.workspace.git import locate
 from cairn.workspace.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES, detect_language
 
 
@@ -94,8 +95,9 @@ class Projects:
 
 
 def find_projects(root: Path, paths: Iterable[str]) -> Projects:
-    """The projects whose manifests are among `paths`. The root is always a project, named by its folder."""
-    names = {"": root.name or "workspace"}
+    """The projects whose manifests are among `paths`. The root is always a project, named by its folder; a linked
+    worktree by its repository's folder, so that the texts of both are alike, which hold the name."""
+    names = {"": _repository_name(root) or root.name or "workspace"}
     rank: dict[str, int] = {}
     for path in paths:
         directory, _, name = path.rpartition("/")
@@ -106,6 +108,17 @@ def find_projects(root: Path, paths: Iterable[str]) -> Projects:
                 names[directory] = re.sub(r"[^A-Za-z0-9._-]+", "-", project).strip("-")
                 rank[directory] = MANIFESTS.index(name)
     return Projects(names)
+
+
+def _repository_name(root: Path) -> str:
+    """The name of the folder whose repository `root` is a linked worktree of, "" where it is none."""
+    repository = locate(root)
+    if repository is None or repository.top != root.resolve():
+        return ""
+    own, common = repository.own.resolve(), repository.common.resolve()
+    if own == common:
+        return ""
+    return common.parent.name if common.name == ".git" else common.name.removesuffix(".git")
 
 
 def _manifest_name(path: Path) -> str:
