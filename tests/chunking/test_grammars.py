@@ -1,5 +1,8 @@
 """Every bundled grammar is used for files that are found, or it is said why not."""
 
+import gc
+import tracemalloc
+
 import semble_grammars
 
 from cairn.chunking.chunker import is_parsed
@@ -23,3 +26,19 @@ def test_the_grammars_that_are_used_load_and_parse() -> None:
     assert [
         language for language in sorted(_BUNDLED - UNUSED.keys()) if parse(language, b"a\n") is None
     ] == []
+
+
+def test_parsing_again_and_again_keeps_nothing_of_the_text() -> None:
+    source = b"def answer():\n    return 42\n" * 2_000
+
+    def parse_often(times: int) -> int:
+        tracemalloc.start()
+        for _ in range(times):
+            parse("python", source)
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return kept
+
+    parse_often(1)
+    assert parse_often(20) < len(source)

@@ -155,10 +155,10 @@ class Life(RuleBasedStateMachine):
     def nothing_waits_unseen(self) -> None:
         facts, store = self.writer.facts(), VectorStore(self.writer.db)
         waiting = store.waiting(facts.model_id) if facts.model_id else []
-        assert facts.queued >= len(waiting)
+        assert facts.chunks >= facts.queued >= len(waiting)
         assert not (facts.embedded and waiting)
         without = store.without_static() if facts.has_static else []
-        assert facts.static_queued >= len(without)
+        assert facts.chunks >= facts.static_queued >= len(without)
         assert not (facts.static and without)
 
 

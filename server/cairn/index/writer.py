@@ -143,15 +143,14 @@ class IndexWriter:
                 gone.append(replaced or 0)
                 written += self._insert(file, now)
             facts = self.facts()
-            set_fact(self.db, "chunks", facts.chunks - sum(gone) + len(written))
+            chunks = facts.chunks - sum(gone) + len(written)
+            set_fact(self.db, "chunks", chunks)
+            # At most so many wait; whoever makes the vectors knows better.
+            set_fact(self.db, "queued", min(chunks, facts.queued + len(written)))
+            set_fact(self.db, "static_queued", min(chunks, facts.static_queued + len(written)))
             if written:
-                # At most so many wait; whoever makes the vectors knows better.
-                for flag, count, known in (
-                    ("embedded", "queued", facts.queued),
-                    ("static", "static_queued", facts.static_queued),
-                ):
-                    set_fact(self.db, flag, 0)
-                    set_fact(self.db, count, known + len(written))
+                set_fact(self.db, "embedded", 0)
+                set_fact(self.db, "static", 0)
             raise_generation(self.db, "content", *(["paths"] if came_or_went else []))
         return written
 
