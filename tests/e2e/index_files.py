@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 import sqlite_vec
+
+from cairn.index.schema import vectors_table
 
 _CONTENTS = {
     "files": "SELECT path, size, content_hash, is_text, kind, collection FROM files",
@@ -56,6 +59,25 @@ def texts_embedded(data: Path) -> tuple[int, int]:
     with opened(index_path(data)) as db:
         (row,) = db.execute("SELECT count(*), coalesce(max(id), 0) FROM embeddings")
         return row
+
+
+def mark_vectors(data: Path) -> None:
+    """Replace every vector by one that no model makes: whoever takes it over can be told from who makes it anew."""
+    with opened(index_path(data), write=True) as db:
+        for model, dimension in list(db.execute("SELECT id, dimension FROM models")):
+            mark = np.eye(1, int(dimension), dtype=np.float32).tobytes()
+            db.execute(f"UPDATE {vectors_table(int(model))} SET embedding = ?", (mark,))
+
+
+def marked_vectors(path: Path) -> tuple[int, int]:
+    """How many vectors of the index at `path` bear the mark, and how many there are."""
+    marked, vectors = 0, 0
+    with opened(path) as db:
+        for model, dimension in list(db.execute("SELECT id, dimension FROM models")):
+            mark = np.eye(1, int(dimension), dtype=np.float32).tobytes()
+            found = [row[0] for row in db.execute(f"SELECT embedding FROM {vectors_table(int(model))}")]
+            marked, vectors = marked + found.count(mark), vectors + len(found)
+    return marked, vectors
 
 
 def is_word(data: Path, word: str) -> bool:

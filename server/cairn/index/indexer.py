@@ -20,6 +20,7 @@ from cairn.index.background import Background
 from cairn.index.database import DAMAGE, UNWRITABLE, check_soundness, set_aside, unwritable
 from cairn.index.gate import QueryGate
 from cairn.index.intake import Intake, needs_rescan
+from cairn.index.lock import is_held, writer_lock
 from cairn.index.progress import Activity, Progress
 from cairn.index.reader import IndexReader
 from cairn.index.requests import RequestKind, drop_requests, leave_request, waiting_requests
@@ -30,7 +31,6 @@ from cairn.workspace.watch import FolderWatcher
 
 logger = logging.getLogger(__name__)
 
-_LOCK_NAME = "writer.lock"
 _TAKEOVER_SECONDS = 2.0
 """How often a process that reads tries to become the writer."""
 _REQUEST_SECONDS = 1.0
@@ -160,15 +160,7 @@ class Indexer:
 
     def writer_is_alive(self) -> bool:
         """Whether some process keeps the index up to date now."""
-        if self.role is not Role.READER or not (self.data / _LOCK_NAME).exists():
-            return self.role is Role.WRITER
-        try:
-            with filelock.FileLock(self.data / _LOCK_NAME).acquire(blocking=False):
-                return False
-        except filelock.Timeout:
-            return True
-        except OSError:  # a folder that cannot be written has no writer
-            return False
+        return is_held(self.data) if self.role is Role.READER else self.role is Role.WRITER
 
     def start(self) -> None:
         """Begin indexing."""
@@ -241,7 +233,7 @@ class Indexer:
 
     def _write_or_read(self) -> None:
         self.data.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(self.data / _LOCK_NAME, thread_local=False)
+        lock = writer_lock(self.data)
         try:
             held = lock.acquire(blocking=False)
         except filelock.Timeout:

@@ -82,7 +82,7 @@ class Intake:
         hidden = _below(report.unreadable)
         removed = [path for path in known if path not in present and not hidden(path)]
         progress.files_total = len(entries)
-        progress.files_done, progress.chunks_done = len(entries) - len(changed), 0
+        progress.files_done = len(entries) - len(changed)
         progress.skipped, progress.unreadable = dict(report.skipped), report.unreadable
         progress.scanning = progress.scanning or bool(changed)
         writer.note(scanned=not changed, files_total=len(entries))
@@ -150,7 +150,6 @@ class Intake:
         def flush() -> None:
             if batch:
                 written = self._writer.write(batch, ())
-                self._progress.chunks_done += len(written)
                 self._on_written(written)
             if same:
                 self._writer.touch(same)

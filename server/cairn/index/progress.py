@@ -35,8 +35,6 @@ class Progress:
     """The index is not known to hold every present file."""
     files_total: int = 0
     files_done: int = 0
-    chunks_done: int = 0
-    """Chunks written since the scan began."""
     queued: int = 0
     """Chunks without a vector of the model."""
     texts_per_second: float = 0.0

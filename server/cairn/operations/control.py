@@ -10,9 +10,8 @@ import os
 import time
 from pathlib import Path
 
-import filelock
-
 from cairn.errors import IndexUnavailableError, InvalidRequestError
+from cairn.index.lock import is_held
 from cairn.index.reader import IndexReader
 from cairn.index.requests import RequestKind, leave_request
 from cairn.paths import workspace_dir
@@ -24,16 +23,7 @@ _ALIVE_SECONDS = 1.0
 
 def is_being_indexed(folder: Path) -> bool:
     """Whether some process keeps the index of `folder` up to date now."""
-    lock = workspace_dir(folder) / "writer.lock"
-    if not lock.exists():
-        return False
-    try:
-        with filelock.FileLock(lock).acquire(blocking=False):
-            return False
-    except filelock.Timeout:
-        return True
-    except OSError:  # a data folder that cannot be written has no writer
-        return False
+    return is_held(workspace_dir(folder))
 
 
 def set_paused(folder: Path, paused: bool) -> None:
