@@ -142,7 +142,7 @@ async def test_a_client_that_does_not_take_the_progress_disturbs_nothing(
         cairn.client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)(create)
         await until(lambda: asked)
         await cairn.request("cairn/reindex")
-        await cairn.ready()
+        await cairn.until(lambda status: status["state"] == "degraded")
         assert (await cairn.search("ServerCapabilitiesBuilder"))["results"]
         late.set()  # a token that comes after the end is not used
         await cairn.request("cairn/status")

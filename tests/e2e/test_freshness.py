@@ -165,6 +165,18 @@ async def test_a_folder_put_in_the_place_of_the_workspace_is_followed(daemon: St
         await cairn.found("dispatch_tugboat", "tugs.py")
 
 
+@without_model
+async def test_a_package_that_is_opened_where_packages_are_installed_is_watched(
+    daemon: Start, workspace: Path, tmp_path: Path
+) -> None:
+    package = tmp_path / "node_modules" / "harbour"
+    shutil.copytree(workspace, package)
+    async with daemon(package, options=NO_MODEL) as cairn:
+        await cairn.until(is_settled)
+        write_function(package / "crew.py", "embark_pilot")
+        await cairn.found("embark_pilot", "crew.py")
+
+
 # --- what nobody reports --------------------------------------------------------------------------------
 
 

@@ -65,7 +65,7 @@ def open_reader(path: Path) -> apsw.Connection | None:
 def file_identity(path: Path) -> tuple[int, bool] | None:
     """What differs once another file has this path, or its folder can be written where it could not; None without a file.
 
-    Two system calls, about 3 µs.
+    Two system calls, 9 µs.
     """
     try:
         return path.stat().st_ino, os.access(path.parent, os.W_OK)
@@ -190,7 +190,7 @@ def create(path: Path | str, vfs: str | None) -> apsw.Connection:
 def check_soundness(connection: apsw.Connection, interrupted: Callable[[], bool] = lambda: False) -> bool:
     """Raise one of DAMAGE if the database contradicts itself; false if `interrupted()` ended the check before.
 
-    1.6 s for each 100 MB of an index without vectors, measured on two busy cores.
+    0.15 s for the 7.5 MB of an index without vectors (aiohttp).
     """
     connection.set_progress_handler(interrupted, _CHECK_EVERY)
     try:
