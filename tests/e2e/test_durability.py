@@ -355,19 +355,19 @@ async def test_kills_at_any_moment_leave_a_sound_index_and_lose_nothing(
     daemon: Start, workspace: Path, bare_data_dir: Path, tmp_path: Path
 ) -> None:
     chance = random.Random(7)
-    write_notes(workspace, 40)
+    write_notes(workspace, 25)
     notes = sorted(workspace.glob("note*.md"))
     alive = 0
     for turn in range(12):
         async with daemon(workspace, options=NO_MODEL) as cairn:
             if turn % 3 == 0:
                 await cairn.request("cairn/reindex")
-            await asyncio.sleep(chance.uniform(0, 0.4))  # any moment will do
+            await asyncio.sleep(chance.uniform(0, 0.3))  # any moment will do
             for _ in range(chance.randint(0, 6)):
                 note = chance.choice(notes)
                 note.write_text(f"# Turn {turn}\n\n{note.read_text()[: chance.randint(0, 9_000)]}")
                 cairn.saved(note)
-            await asyncio.sleep(chance.uniform(0, 0.4))
+            await asyncio.sleep(chance.uniform(0, 0.3))
             alive += cairn.process.returncode is None
             cairn.process.send_signal(signal.SIGKILL)
             await cairn.process.wait()

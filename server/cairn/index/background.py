@@ -53,11 +53,13 @@ class Background:
         self._busy_at = time.monotonic()
         self._tidied: tuple[float, int] | None = None
         """When, and at which state of the files."""
-        self._counted: tuple[float, int] | None = None
+        self._counted_at = float("-inf")
         self._is_sound = False
         """The index was checked in this process."""
         self._look_for_model_at = 0.0
         self._selected: Settings | None = None
+        self._static_enabled: bool | None = None
+        """Set while the static table is still to be selected: loading it would hold up the first files."""
 
     def select_models(self, settings: Settings) -> None:
         """Use what is installed, as the settings allow."""
@@ -66,7 +68,7 @@ class Background:
         self._selected = settings
         enabled = settings.embedding.enabled and settings.retrieval.phase >= PHASE_WITH_VECTORS
         self._vectors.select_model(settings.embedding if enabled else None)
-        self._static.select_table(enabled)
+        self._static_enabled = enabled
         self._look_for_model_at = time.monotonic() + _MODEL_SECONDS
 
     def added(self, ids: list[int], settings: Settings) -> None:
@@ -84,6 +86,9 @@ class Background:
         now = time.monotonic()
         if settings != self._selected or (not self._vectors.has_model and now >= self._look_for_model_at):
             self.select_models(settings)
+        if self._static_enabled is not None:
+            self._static.select_table(self._static_enabled)
+            self._static_enabled = None
         self._progress.activity = Activity.STATIC
         if self._static.step(settings.embedding):
             on_step()
@@ -92,10 +97,12 @@ class Background:
         if settings.index.history and self._history.update(interrupted):
             self._on_problem("history", None if interrupted() else self._history.problem or None)
             return True
-        content = self._writer.facts().content
-        if self._counted is None or (self._counted[1] != content and now - self._counted[0] > _GRAPH_EVERY):
+        facts = self._writer.facts()
+        content = facts.content
+        if facts.counted != content and now - self._counted_at > _GRAPH_EVERY:
             update_in_degrees(self._writer.db)
-            self._counted = (now, content)
+            self._writer.note(counted=content)
+            self._counted_at = now
             return True
         self._progress.activity = Activity.EMBEDDING
         if self._vectors.step(settings.embedding, interrupted, on_step):
@@ -108,9 +115,10 @@ class Background:
         """Seconds after which a further `step` may find something to do; None if only a change can bring it."""
         now = time.monotonic()
         due = [] if self._vectors.has_model else [self._look_for_model_at]
-        content = self._writer.facts().content
-        if self._counted is not None and self._counted[1] != content:
-            due.append(self._counted[0] + _GRAPH_EVERY)
+        facts = self._writer.facts()
+        content = facts.content
+        if facts.counted != content:
+            due.append(self._counted_at + _GRAPH_EVERY)
         if self._tidied is None or self._tidied[1] != content:
             due.append(self._tidy_at())
         return max(0.0, min(due) - now) if due else None

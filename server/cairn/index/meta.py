@@ -15,6 +15,8 @@ class Facts:
     """Rises with every change."""
     content: int = 0
     """Rises with every change of files and chunks, not with that of vectors."""
+    counted: int = 0
+    """The `content` for which imports were counted."""
     paths: int = 0
     """Rises when files come or go."""
     scanned: int = 0

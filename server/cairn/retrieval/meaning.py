@@ -75,9 +75,6 @@ class StaticMeaning:
 _QUERY_TOKENS = 256
 _FOUND_BY_STATIC = 50
 """Of chunks without a vector there are few, and a leg's cost grows with the square of what it finds."""
-_SCANNED = 10_000
-"""Chunks whose vectors of the model are all compared. Beyond, static vectors, a twelfth of the size, find those that
-are compared: at 107,000 chunks that takes 45 ms of CPU; NDCG@10 was 0.879 so, and 0.881 comparing all."""
 
 
 @frozen
@@ -92,8 +89,10 @@ class ModelVector:
     def nearest(
         self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
     ) -> list[Hit]:
-        if self.static is None or index.facts().chunks <= _SCANNED:
+        if self.static is None:
             return index.nearest(self.vector, self.model, limit, only, cancelled)
+        # Static vectors find, the model's compare: a twelfth of the numbers, and none of texts that are gone, which
+        # could take all places. NDCG@10 was 0.879 so, and 0.881 comparing all (docs/ranking.md).
         found = [hit.chunk_id for hit in self.static.nearest(index, limit, only, cancelled)]
         compared = self.similarities(index, found)
         return sorted((Hit(*each) for each in compared.items()), key=lambda hit: (-hit.score, hit.chunk_id))
