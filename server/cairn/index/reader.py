@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from cairn.chunking.model import Chunk
 from cairn.errors import IndexUnavailableError, QueryCancelledError
-from cairn.index.database import DATABASE_NAME, open_reader
+from cairn.index.database import DAMAGE, DATABASE_NAME, file_identity, open_reader
 from cairn.index.meta import Facts, read_facts
+from cairn.index.requests import ask_for_check
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row, key_text
 from cairn.index.schema import STATIC_TABLE, vectors_table
 from cairn.workspace.ignore_patterns import Selection
@@ -356,19 +357,16 @@ class IndexReader:
             return [int(row[0]) for row in rows if wanted.names(str(row[1]))]
 
     def _connection(self) -> apsw.Connection | None:
-        """The calling thread's connection, a new one where another process replaced the file."""
+        """The calling thread's connection, a new one where another process replaced the file or may write it now."""
         local = self._local
         if self._open is not None:
             if getattr(local, "db", None) is None:
                 local.db = self._open()
             return cast("apsw.Connection | None", local.db)
         path = self.folder / DATABASE_NAME
-        try:
-            inode = path.stat().st_ino
-        except OSError:
-            inode = None
-        if getattr(local, "db", None) is None or local.inode != inode:
-            local.db, local.inode = open_reader(path), inode
+        identity = file_identity(path)
+        if getattr(local, "db", None) is None or local.identity != identity:
+            local.db, local.identity = open_reader(path), identity
         return cast("apsw.Connection | None", local.db)
 
     @contextmanager
@@ -381,9 +379,15 @@ class IndexReader:
             yield db
         except apsw.InterruptError:
             raise QueryCancelledError("The request was cancelled.") from None
+        except DAMAGE as problem:
+            if self._open is None:
+                ask_for_check(self.folder)
+            raise IndexUnavailableError(
+                f"The index in {self.folder} is damaged ({problem}). It is made anew once Cairn indexes the folder."
+            ) from problem
         except apsw.Error as problem:
             raise IndexUnavailableError(
-                f"The index in {self.folder} cannot be read ({problem}). Restart Cairn; it repairs or rebuilds."
+                f"The index in {self.folder} cannot be read ({problem}). Try again; if it stays so, restart Cairn."
             ) from problem
         finally:
             if db is not None and cancelled is not None:
