@@ -129,7 +129,7 @@ def search(
     data = {"query": _not_empty(query), "limit": limit, "alpha": alpha, "explain": explain, "filter": only}
     params = schema.structure(data, protocol.SearchParams)
     with _opened(folder) as engine:
-        _wait(engine, vectors=not no_wait)
+        _wait_to_ask(engine, vectors=not no_wait)
         answer = engine.search(params)
         if as_json:
             _print_json(answer)
@@ -164,7 +164,7 @@ def discover(
     data = {"query": _not_empty(query), "maxBullets": max_bullets, "format": style, "include": include}
     params = schema.structure({**data, "exclude": exclude or None}, protocol.DiscoverParams)
     with _opened(folder) as engine:
-        _wait(engine, vectors=not no_wait)
+        _wait_to_ask(engine, vectors=not no_wait)
         answer = engine.discover(params)
         if as_json:
             _print_json(answer)
@@ -274,6 +274,16 @@ def _set_paused(folder: Path, *, paused: bool) -> None:
     with waiting("Asking the process that indexes …"):
         set_paused(folder, paused)
     click.echo("paused; saved files are still taken in" if paused else "resumed")
+
+
+def _wait_to_ask(engine: Engine, *, vectors: bool) -> None:
+    """As `_wait`; where the index cannot be brought up to date, an answer from what it holds is better than none."""
+    try:
+        _wait(engine, vectors=vectors)
+    except IndexUnavailableError as problem:
+        if not engine.status().searchable:
+            raise
+        click.echo(f"cairn: {problem}\nAnswering from what was indexed before.", err=True)
 
 
 def _wait(engine: Engine, *, vectors: bool, written_by: Path | None = None) -> None:

@@ -154,6 +154,9 @@ async def test_an_index_on_a_disk_that_cannot_be_written_is_searched(
         status = await cairn.until(lambda status: status["state"] == "degraded" and status["lastError"])
         assert "Read-only file system" in status["lastError"]
         assert "CAIRN_DATA_DIR" in status["lastError"]
+    asked = run_cairn("search", "moor_ship", "-C", str(workspace), "--no-wait", code=0, prefix=mount.prefix)
+    assert "src/harbour/berths.py" in asked.stdout
+    assert "Answering from what was indexed before" in asked.stderr
 
 
 @linux_only
