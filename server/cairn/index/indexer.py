@@ -12,7 +12,6 @@ from pathlib import Path
 
 import apsw
 import filelock
-from attrs import define, field
 
 from cairn.config import Settings
 from cairn.errors import IndexUnavailableError
@@ -25,6 +24,7 @@ from cairn.index.progress import Activity, Progress
 from cairn.index.reader import IndexReader
 from cairn.index.requests import RequestKind, drop_requests, leave_request, waiting_requests
 from cairn.index.vectors import ModelSource
+from cairn.index.work import Work
 from cairn.index.writer import IndexWriter
 from cairn.paths import workspace_dir
 from cairn.workspace.watch import FolderWatcher
@@ -63,35 +63,6 @@ class Role(enum.StrEnum):
     STOPPED = "stopped"
 
 
-@define
-class _Work:
-    rescan: bool = False
-    force: bool = False
-    """Index every file anew, also what has not changed."""
-    paths: set[str] = field(factory=set)
-    forced: set[str] = field(factory=set)
-    """Paths to index anew, changed or not."""
-    opened: set[str] = field(factory=set)
-    """Paths that somebody looks at now."""
-    head_moved: bool = False
-    """There was a commit or a checkout."""
-    check: bool = False
-    """Look whether the index is sound."""
-
-    def __bool__(self) -> bool:
-        return bool(self.rescan or self.paths or self.forced or self.opened or self.head_moved or self.check)
-
-    def add(self, other: _Work) -> None:
-        """Do this as well."""
-        self.rescan |= other.rescan
-        self.force |= other.force
-        self.paths |= other.paths
-        self.forced |= other.forced
-        self.opened |= other.opened
-        self.head_moved |= other.head_moved
-        self.check |= other.check
-
-
 class Indexer:
     """Keeps the index of one folder up to date in the background.
 
@@ -120,7 +91,7 @@ class Indexer:
         self._gate = gate or QueryGate()
         self._reader = IndexReader(self.data)
         self._open_paths: frozenset[str] = frozenset()
-        self._work = _Work(rescan=True)
+        self._work = Work(rescan=True)
         self._taking_in = False
         """Set from the moment work is taken until it is in the index."""
         self._paused = False
@@ -156,7 +127,7 @@ class Indexer:
     def only_read(self) -> None:
         """Take the index as it is; instead of `start`."""
         self.role = Role.READER
-        self._work = _Work()
+        self._work = Work()
 
     def writer_is_alive(self) -> bool:
         """Whether some process keeps the index up to date now."""
@@ -259,7 +230,7 @@ class Indexer:
     def _hand_on(self) -> bool:
         """Leave what there is to do to the process that writes; false while there is no index to leave it in."""
         with self._wake:
-            work, self._work = self._work, _Work()
+            work, self._work = self._work, Work()
         asked = {RequestKind.REINDEX: work.forced, RequestKind.RECONCILE: work.paths}
         if work.rescan or len(work.paths) > _BURST:
             self._looked_at = time.monotonic()
@@ -352,7 +323,7 @@ class Indexer:
         with self._wake:
             for request in requests:
                 self._apply(request.kind, request.path)
-            work, self._work = self._work, _Work()
+            work, self._work = self._work, Work()
             self._taking_in, paused = bool(work), self._paused
         self._asked = False
         settings = self._settings()
@@ -375,7 +346,7 @@ class Indexer:
         self._on_change()
 
     def _take_in(
-        self, work: _Work, settings: Settings, writer: IndexWriter, intake: Intake, background: Background
+        self, work: Work, settings: Settings, writer: IndexWriter, intake: Intake, background: Background
     ) -> None:
         if work.check:
             check_soundness(writer.db)

@@ -1,0 +1,36 @@
+"""What an indexing thread was asked to do and has not done yet."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+
+@define
+class Work:
+    """Falsy when there is nothing to do."""
+
+    rescan: bool = False
+    force: bool = False
+    """Index every file anew, also what has not changed."""
+    paths: set[str] = field(factory=set)
+    forced: set[str] = field(factory=set)
+    """Paths to index anew, changed or not."""
+    opened: set[str] = field(factory=set)
+    """Paths that somebody looks at now."""
+    head_moved: bool = False
+    """There was a commit or a checkout."""
+    check: bool = False
+    """Look whether the index is sound."""
+
+    def __bool__(self) -> bool:
+        return bool(self.rescan or self.paths or self.forced or self.opened or self.head_moved or self.check)
+
+    def add(self, other: Work) -> None:
+        """Do this as well."""
+        self.rescan |= other.rescan
+        self.force |= other.force
+        self.paths |= other.paths
+        self.forced |= other.forced
+        self.opened |= other.opened
+        self.head_moved |= other.head_moved
+        self.check |= other.check
