@@ -14,6 +14,7 @@ from cairn.config import WORKSPACE_FILE, IndexSettings
 from cairn.index.contents import indexed_file, left_out
 from cairn.index.progress import Activity, Progress
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.memory import give_back_memory
 from cairn.workspace.collections import MANIFESTS, Projects, find_projects
 from cairn.workspace.rules import IGNORE_FILES, FileRules
 from cairn.workspace.scan import FileEntry, ScanReport, read_text, scan
@@ -95,6 +96,7 @@ class Intake:
             progress.scanning = False
             if changed or removed:
                 writer.checkpoint()
+                give_back_memory()
 
     def update(self, paths: Iterable[str], force: bool = False) -> None:
         """Take in single changes. A path may be a file or a directory, present or gone."""

@@ -19,6 +19,7 @@ from cairn.index.progress import Progress
 from cairn.index.siblings import Siblings
 from cairn.index.vector_store import ChunkText, VectorStore, Waiting
 from cairn.index.writer import IndexWriter
+from cairn.memory import give_back_memory
 
 _PAGE = 512
 """Chunks taken from the queue at once; texts of like length are embedded together, since padding costs as much
@@ -181,6 +182,7 @@ class VectorIntake:
         self._writer.note(embedded=1, queued=0)
         self._close_siblings()
         remove_previous(self._writer.folder)
+        give_back_memory()
 
     def _close_siblings(self) -> None:
         if self._siblings is not None:
