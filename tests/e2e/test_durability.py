@@ -121,7 +121,7 @@ async def test_a_full_disk_is_named_searched_on_and_recovered_from(
 ) -> None:
     async with daemon(workspace, options=NO_MODEL) as cairn:
         await cairn.until(is_settled)
-        write_notes(workspace, 80)
+        write_notes(workspace, 400)
         full = await cairn.until(lambda status: status["state"] == "degraded" and status["lastError"])
         assert "full" in full["lastError"]
         assert "Free space there, or set CAIRN_DATA_DIR" in full["lastError"]

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 
 _LONGEST_WAIT = 0.25
 """Seconds to step aside at once; questions without end must not stop indexing."""
-_TURN = 0.1
-"""Seconds of work that follow such a wait in any case."""
+_TURN = 0.5
+"""Share of the time waited that is worked afterwards in any case: one question right after another, as somebody types,
+would else let indexing take one file for each."""
 
 
 class QueryGate:
@@ -38,6 +39,8 @@ class QueryGate:
         """Wait while questions are answered; called between two pieces of background work."""
         if not self._running or time.monotonic() < self._owed_until:
             return
+        began = time.monotonic()
         with self._changed:
-            if not self._changed.wait_for(lambda: not self._running, _LONGEST_WAIT):
-                self._owed_until = time.monotonic() + _TURN
+            self._changed.wait_for(lambda: not self._running, _LONGEST_WAIT)
+        now = time.monotonic()
+        self._owed_until = now + _TURN * (now - began)
