@@ -130,7 +130,7 @@ async def test_a_full_disk_is_named_searched_on_and_recovered_from(
         mount.remount("size=100m")
         recovered = await cairn.until(is_settled)  # by itself
         assert recovered["lastError"] is None
-        assert recovered["files"]["total"] == 86
+        assert recovered["files"]["total"] == 406
     kept = mount.copy(tmp_path / "kept")
     assert faults(kept) == []
     assert contents(kept) == fresh_contents(workspace, tmp_path / "fresh")
