@@ -41,9 +41,11 @@ _LOOK_AGAIN_SECONDS = 300.0
 """Changes that no watcher reported are found by looking at every file this often…"""
 _LOOK_AGAIN_SHARE = 1_000
 """…or so seldom that it takes a thousandth of a core: 20,000 files take 0.3 s."""
+_AFTER_WATCHED_SECONDS = 3.0
+"""A large tree takes a second to watch; what changed meanwhile is found this long after, when answers are there."""
 _POLL_SECONDS, _POLL_SHARE = 5.0, 50
 """The same where nothing is watched."""
-_BURST, _PAUSE, _LONGEST_BURST = 50, 0.3, 3.0
+_BURST, _PAUSE, _LONGEST_BURST = 50, 0.25, 3.0
 """More changed files than this at once are a burst; it is over when nothing came for a pause, in seconds, longer
 than the watcher's own, or goes on too long."""
 _FLOOD = 1_000
@@ -104,6 +106,8 @@ class Indexer:
         self._damaged_at = float("-inf")
         self._looked_at = 0.0
         """When every file was last looked at."""
+        self._look_soon = float("inf")
+        """When to look again because the watcher came late."""
         self._sound = False
         """This process has had the index open before, so it need not be checked again."""
         self._wake = threading.Condition()
@@ -298,9 +302,13 @@ class Indexer:
         self._note("watch", None)
         if self._watching:
             self._watcher = FolderWatcher(
-                self.root, self.changed, self._head_moved, self._not_watched, self.rescan
+                self.root, self.changed, self._head_moved, self._not_watched, self._watched
             )
             self._watcher.start()
+
+    def _watched(self) -> None:
+        """Changes are reported from now on; those since the scan began are found once it is through."""
+        self._look_soon = time.monotonic() + _AFTER_WATCHED_SECONDS
 
     def _head_moved(self) -> None:
         with self._wake:
@@ -314,6 +322,8 @@ class Indexer:
 
     def _step(self, writer: IndexWriter, intake: Intake, background: Background) -> None:
         """Do what is most urgent, or sleep until there is something to do."""
+        if not self._paused and time.monotonic() >= self._look_due(intake):
+            self.rescan()
         self._let_settle()
         if _was_removed(writer):
             raise IndexUnavailableError(
@@ -352,6 +362,8 @@ class Indexer:
             check_soundness(writer.db)
         if work.rescan or needs_rescan(work.paths) or len(work.paths) > _FLOOD:
             background.select_models(settings)
+            if time.monotonic() >= self._look_soon:
+                self._look_soon = float("inf")
             intake.reconcile(settings.index, work.force)
             self._looked_at = time.monotonic()
         elif work.paths:
@@ -376,26 +388,29 @@ class Indexer:
 
     def _sleep(self, writer: IndexWriter, intake: Intake, background: Background, paused: bool) -> None:
         """Wait for work, for `paused` to change, for a request of another process, or until something is due."""
-        look = due = float("inf")
+        due = float("inf")
         if not paused:
-            look = self._looked_at + self._look_every(intake.scan_seconds)
-            step = background.next_look()
+            look, step = self._look_due(intake), background.next_look()
             due = look if step is None else min(look, time.monotonic() + step)
         while not self._wait(min(_REQUEST_SECONDS, max(0.0, due - time.monotonic())), paused):
             if self._watcher is not None and self._watcher.is_lost:
                 self._watch()
-            if time.monotonic() >= look:
-                self.rescan()
-            if time.monotonic() >= due or waiting_requests(writer.db) or _was_removed(writer):
+            if (
+                time.monotonic() >= min(due, self._look_soon)
+                or waiting_requests(writer.db)
+                or _was_removed(writer)
+            ):
                 return
 
-    def _look_every(self, scan_seconds: float) -> float:
-        """Seconds between two looks at every file, in search of changes that nobody reported."""
+    def _look_due(self, intake: Intake) -> float:
+        """When to look at every file again, in search of changes that nobody reported."""
         if not self._settings().index.watch:
             return float("inf")  # one answer is wanted, or the user said so
         if self._watching:
-            return max(_LOOK_AGAIN_SECONDS, _LOOK_AGAIN_SHARE * scan_seconds)
-        return max(_POLL_SECONDS, _POLL_SHARE * scan_seconds)
+            every = max(_LOOK_AGAIN_SECONDS, _LOOK_AGAIN_SHARE * intake.scan_seconds)
+        else:
+            every = max(_POLL_SECONDS, _POLL_SHARE * intake.scan_seconds)
+        return min(self._looked_at + every, self._look_soon)
 
     def _take_urgent(self, writer: IndexWriter, intake: Intake) -> None:
         """Between two batches of a scan: files that were saved meanwhile come first."""

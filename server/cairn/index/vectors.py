@@ -26,7 +26,7 @@ _PAGE = 512
 as text."""
 _TEXTS_A_STEP = 4
 """Texts embedded between two looks at what else there is to do, a question included: 50 ms of one core."""
-_STATIC_AT_ONCE = 400
+_STATIC_AT_ONCE = 64
 """Chunks of a save that get their static vectors with it; a burst's wait their turn."""
 
 
