@@ -41,6 +41,16 @@ def library(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.fixture
+def large_library(library: Path) -> Path:
+    """As many files as take a fast machine several seconds to read."""
+    for number in range(5):
+        shutil.copytree(library / "rich", library / f"rich{number}")
+        shutil.copytree(library / "lsprotocol", library / f"lsprotocol{number}")
+        shutil.copytree(library / "pygls", library / f"pygls{number}")
+    return library
+
+
 async def until(holds: Callable[[], Any]) -> None:
     """Wait until `holds()` is true."""
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -97,8 +107,8 @@ async def test_long_indexing_is_shown_from_begin_to_end(daemon: Start, library: 
     assert "paused" in end.message
 
 
-async def test_progress_ends_when_all_is_indexed_and_begins_anew(daemon: Start, library: Path) -> None:
-    async with daemon(library, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
+async def test_progress_ends_when_all_is_indexed_and_begins_anew(daemon: Start, large_library: Path) -> None:
+    async with daemon(large_library, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
         for stretch in (1, 2):
             await until(lambda: has_ended(cairn.client))
             (reports,) = cairn.client.progress_reports.values()
@@ -127,7 +137,7 @@ async def test_a_client_without_progress_gets_none(daemon: Start, library: Path)
 
 @pytest.mark.parametrize("refuses", [True, False], ids=["refusing", "slow"])
 async def test_a_client_that_does_not_take_the_progress_disturbs_nothing(
-    daemon: Start, library: Path, refuses: bool
+    daemon: Start, large_library: Path, refuses: bool
 ) -> None:
     asked, late = [], asyncio.Event()
 
@@ -137,7 +147,7 @@ async def test_a_client_that_does_not_take_the_progress_disturbs_nothing(
             raise JsonRpcInvalidParams("no progress here")
         await late.wait()
 
-    async with daemon(library, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
+    async with daemon(large_library, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
         del cairn.client.protocol.fm.features[types.WINDOW_WORK_DONE_PROGRESS_CREATE]
         cairn.client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)(create)
         await until(lambda: asked)
