@@ -365,7 +365,7 @@ class Engine:
 
     def _state(self, folders: Sequence[Folder], facts: Sequence[Facts], has_model: bool) -> str:
         roles = {folder.indexer.role for folder in folders}
-        if not folders:
+        if not any(folder.settings().retrieval.enabled for folder in folders):
             return "disabled"
         if roles & _NOT_WRITING:
             return "degraded"

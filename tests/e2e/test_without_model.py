@@ -45,3 +45,12 @@ async def test_keywords_alone_answer_and_the_status_names_the_remedy(
         assert (await cairn.request("cairn/discover", {"query": "how are ships assigned to berths"}))[
             "bullets"
         ]
+
+
+async def test_switched_off_it_says_so_and_indexes_nothing(
+    daemon: Callable[..., AbstractAsyncContextManager[Daemon]], workspace: Path
+) -> None:
+    async with daemon(workspace, options={"retrieval": {"enabled": False}}) as cairn:
+        status = await cairn.request("cairn/status")
+        assert (status["state"], status["searchable"]) == ("disabled", False)
+        assert (await cairn.search("moor_ship"))["results"] == []
