@@ -193,8 +193,9 @@ def test_between_taking_work_and_doing_it_it_is_not_idle(folder: Folder) -> None
     reader, reported, too_early = IndexReader(indexer.data), set[str](), list[str]()
 
     def look() -> None:
+        before = set(reported)  # more may be reported while this looks
         if indexer.idle:
-            too_early.extend(reported - reader.contents(reported).keys())
+            too_early.extend(before - reader.contents(before).keys())
 
     indexer._wake = Releases(look)
     indexer.start()
