@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.embedding import find_model
+from cairn.embedding.model_files import find_model
 from cairn.paths import data_dir
 
 

@@ -15,8 +15,7 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from cairn.embedding import find_model
-from cairn.embedding.model_files import GRAPH_FILE, TOKENIZER_FILE
+from cairn.embedding.model_files import GRAPH_FILE, TOKENIZER_FILE, find_model
 
 _BATCH = 16
 

@@ -53,7 +53,11 @@ def lsp() -> None:
     sys.stdout = sys.stderr  # a stray print would break the protocol
     answered = answer_initialize(sys.stdin.buffer, stdout)
 
-    from cairn.lsp import serve_stdio
+    from cairn.kept_bytecode import kept_bytecode
+    from cairn.memory import made_to_last
+
+    with made_to_last(), kept_bytecode("server"):
+        from cairn.lsp import serve_stdio
 
     sys.exit(serve_stdio(answered, stdout))
 
@@ -215,7 +219,7 @@ def model() -> None:
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 def install(folder: Path | None) -> None:
     """Install the default model, or the one in FOLDER (model.onnx and tokenizer.json)."""
-    from cairn.embedding import install_default, install_folder
+    from cairn.embedding.install import install_default, install_folder
 
     def report(line: str) -> None:
         click.echo(line, err=True)

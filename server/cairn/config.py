@@ -20,7 +20,6 @@ from typing import Any, TypeVar, cast
 import attrs
 import platformdirs
 from attrs import evolve, field, frozen
-from rapidfuzz import process
 
 from cairn.schema import camel_case, structure_value
 
@@ -335,6 +334,8 @@ def snake_case(key: str) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
+    from rapidfuzz import process  # seldom needed
+
     match = process.extractOne(name, known, score_cutoff=60)
     return f"; did you mean {camel_case(match[0])}?" if match else ""
 

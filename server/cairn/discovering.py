@@ -12,23 +12,26 @@ from cairn.config import DiscoveryConfig, Settings, overlay
 from cairn.discovery import Bullet, CollectionRef, discover
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.render import estimate_tokens
+from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, QueryCancelledError
-from cairn.folders import Folder, index_state, uris
-from cairn.retrieval.meaning import Meaning, ModelMeaning
+from cairn.folders import Folder, index_state, on_screen, uris
+from cairn.retrieval.meaning import ModelMeaning
 from cairn.retrieval.query import Query, QueryType, understand
 from cairn.retrieval.verdict import judge
+from cairn.searching import meaning_of
 from cairn.workspace.collections import TAGS, FileKind
 
 
 def discover_evidence(
     folders: Sequence[Folder],
-    meaning: Meaning | None,
+    model: SharedModel,
     settings: Settings,
     params: protocol.DiscoverParams,
     cancelled: Callable[[], bool],
 ) -> protocol.DiscoverAnswer:
     """The evidence, the plan and the prompt. Raises QueryCancelledError soon after `cancelled()` turns true."""
-    readers = [folder.reader for folder in folders]
+    readers = on_screen(folders)
+    meaning = meaning_of(readers, model)
     embedder = meaning.embedder if isinstance(meaning, ModelMeaning) else None
     query = understand(params.query)
     searcher = IndexedSearcher(

@@ -5,34 +5,26 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import psutil
 from attrs import frozen
 
-from cairn import answers, protocol
+from cairn import protocol
 from cairn.config import Settings, load_user_file, overlay
-from cairn.embedding import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, ModelError
-from cairn.folders import Folder, FolderSettings, index_state, on_screen, uris
+from cairn.folders import Folder, FolderSettings, on_screen
 from cairn.index.gate import QueryGate
 from cairn.index.indexer import Indexer, Role
 from cairn.index.meta import Facts
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.overlay import Overlay
 from cairn.index.progress import Activity
-from cairn.index.reader import ChunkFilter
 from cairn.index.requests import RequestKind
 from cairn.operations.latency import LatencyWindow
-from cairn.retrieval.meaning import Meaning, choose_meaning
-from cairn.retrieval.query import understand
-from cairn.retrieval.search import retrieve
-from cairn.retrieval.verdict import judge
 from cairn.workspace.collections import TAGS, FileKind
 
 logger = logging.getLogger(__name__)
@@ -235,57 +227,37 @@ class Engine:
 
     # --- questions ---------------------------------------------------------------------------------
 
+    # The modules that answer are imported with the first question: opening a workspace in which nothing changed
+    # needs none of them.
+
     def search(self, params: protocol.SearchParams, cancelled: Cancelled = _never) -> protocol.SearchAnswer:
         """`cairn/search`. Raises QueryCancelledError soon after `cancelled()` turns true."""
-        with self._gate.query():
-            return self._search(params, cancelled)
+        from cairn.searching import search_folders
 
-    def _search(self, params: protocol.SearchParams, cancelled: Cancelled) -> protocol.SearchAnswer:
-        started = time.perf_counter()
         folders = self._folders
-        readers = on_screen(folders)
-        query = understand(params.query, params.alpha)
-        settings = self._settings(folders).search
-        retrieved = retrieve(
-            readers,
-            query,
-            self._meaning(readers),
-            settings,
-            limit=params.limit,
-            only=_chunk_filter(params.filter),
-            cancelled=cancelled,
-        )
-        self._leg_problem = next(iter(retrieved.problems), None)
-        results = answers.search_results(
-            retrieved.ranked, query, readers, uris(folders), params.context, params.explain
-        )
-        verdict = judge(query, [ranked.stored for ranked in retrieved.ranked], settings.verdict)
-        elapsed = (time.perf_counter() - started) * 1000
-        self._latency.add(elapsed)
-        return protocol.SearchAnswer(
-            results=results,
-            verdict=answers.verdict(verdict),
-            query=answers.query_info(query),
-            index=index_state(folders),
-            timings={**retrieved.timings, "total": round(elapsed, 3)},
-        )
+        with self._gate.query():
+            answer, self._leg_problem = search_folders(
+                folders, self._model, self._settings(folders).search, params, cancelled
+            )
+        self._latency.add(answer.timings["total"])
+        return answer
 
     def discover(
         self, params: protocol.DiscoverParams, cancelled: Cancelled = _never
     ) -> protocol.DiscoverAnswer:
         """`cairn/discover`: all nine stages. Raises QueryCancelledError soon after `cancelled()` turns true."""
-        # Imported here: opening a workspace in which nothing changed needs none of it.
         from cairn.discovering import discover_evidence
 
         folders = self._folders
         with self._gate.query():
-            meaning = self._meaning(on_screen(folders))
-            return discover_evidence(folders, meaning, self._settings(folders), params, cancelled)
+            return discover_evidence(folders, self._model, self._settings(folders), params, cancelled)
 
     # --- what there is -----------------------------------------------------------------------------
 
     def fetch_page(self, params: protocol.FetchPageParams) -> protocol.PageAnswer:
         """`cairn/fetchPage`: a whole indexed file, stitched from its chunks."""
+        from cairn import answers
+
         for folder, reader in zip(folders := self._folders, on_screen(folders), strict=True):
             page = reader.page(params.path) if params.folder in ("", folder.uri) else []
             if page:
@@ -313,6 +285,8 @@ class Engine:
 
     def status(self) -> protocol.StatusAnswer:
         """`cairn/status`."""
+        import psutil  # which takes 30 ms, with the first answer that needs it
+
         folders = self._folders
         stats = [folder.reader.stats() for folder in folders]
         facts = [each.facts for each in stats]
@@ -398,20 +372,6 @@ class Engine:
             )
         return protocol.ModelInfo(model.name, model.dimension, model.id), None
 
-    def _meaning(self, readers: Sequence[OverlaidReader]) -> Meaning | None:
-        """How to compare by meaning now; nobody waits for a model before there are vectors to compare with."""
-
-        def embedder() -> Embedder | None:
-            try:
-                return self._model.embedder()
-            except ModelError as problem:  # `status` says so; the rest goes on
-                logger.warning("%s", problem)
-                return None
-
-        return choose_meaning(
-            [reader.facts_with_screen() for reader in readers], embedder, self._model.static_table
-        )
-
 
 def _activity(folder: Folder, facts: Facts) -> Activity:
     """What is done for the folder, by whichever process does it."""
@@ -427,12 +387,3 @@ def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Settings, list[s
     settings, problems = load_user_file(Settings())
     settings, more = overlay(settings, editor_settings, "cairn")
     return settings, [*problems, *more]
-
-
-def _chunk_filter(wanted: protocol.SearchFilter) -> ChunkFilter:
-    return ChunkFilter(
-        types=tuple(kind.value for kind in wanted.type),
-        languages=wanted.language,
-        paths=wanted.path,
-        collections=wanted.collection,
-    )

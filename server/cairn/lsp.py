@@ -25,10 +25,12 @@ from pygls.lsp.server import LanguageServer
 from cairn import __version__
 from cairn.early import Answered
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
+from cairn.kept_bytecode import kept_bytecode
 from cairn.lsp_progress import show_progress
 from cairn.lsp_requests import register_requests
 from cairn.lsp_wire import WireProtocol, raw_params_converter
 from cairn.lsp_workspace import open_folders, register_with_client, register_workspace
+from cairn.memory import made_to_last
 
 if TYPE_CHECKING:
     from cairn.engine import Engine, IndexingProgress
@@ -76,7 +78,8 @@ class CairnServer(LanguageServer):
         self._loop = asyncio.get_running_loop()
 
         def make() -> Engine:
-            from cairn.engine import Engine
+            with made_to_last(), kept_bytecode("engine"):
+                from cairn.engine import Engine
 
             engine = Engine(self.editor_settings, lambda: self._soon(self._status_changed))
             for root in roots:
@@ -213,7 +216,8 @@ def build_server() -> CairnServer:
 
 
 async def _exit_with_parent(server: CairnServer, process_id: int) -> None:
-    import psutil
+    await asyncio.sleep(_PARENT_SECONDS)
+    import psutil  # once the workspace is open
 
     while psutil.pid_exists(process_id):
         with contextlib.suppress(psutil.Error):

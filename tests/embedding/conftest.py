@@ -14,14 +14,9 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from cairn.config import EmbeddingSettings
-from cairn.embedding import (
-    Embedder,
-    InstalledModel,
-    StaticTable,
-    find_model,
-    find_static,
-    load_embedder,
-)
+from cairn.embedding.embedder import Embedder, load_embedder
+from cairn.embedding.model_files import InstalledModel, find_model
+from cairn.embedding.static import StaticTable, find_static
 
 WORDS = ["<pad>", "?", "red", "green", "blue", "ask:"]
 VECTORS = np.array([[9, 9, 9], [0, 0, 5], [3, 0, 0], [0, 4, 0], [1, 1, 1], [0, 0, 2]], np.float32)

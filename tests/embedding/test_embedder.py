@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cairn.config import EmbeddingSettings
-from cairn.embedding import Embedder, InstalledModel, load_embedder
+from cairn.embedding.embedder import Embedder, load_embedder
+from cairn.embedding.model_files import InstalledModel
 from cairn.errors import ModelError
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "data/embedding/reference.json").read_text("utf-8"))[
@@ -169,7 +170,8 @@ def test_embedding_starts_no_threads(default_model: InstalledModel) -> None:
     threads = run_python(
         "import psutil, onnxruntime, tokenizers\n"
         "from cairn.config import EmbeddingSettings\n"
-        "from cairn.embedding import find_model, load_embedder\n"
+        "from cairn.embedding.embedder import load_embedder\n"
+        "from cairn.embedding.model_files import find_model\n"
         "before = psutil.Process().num_threads()\n"
         "embedder = load_embedder(find_model(), EmbeddingSettings())\n"
         "embedder.embed(['some text'] * 40, 32)\n"
@@ -185,7 +187,9 @@ def test_an_installed_model_needs_no_network(default_model: InstalledModel) -> N
         "def refuse(*args, **kwargs): raise AssertionError('network')\n"
         "socket.socket = socket.create_connection = socket.getaddrinfo = refuse\n"
         "from cairn.config import EmbeddingSettings\n"
-        "from cairn.embedding import find_model, install_default, load_embedder\n"
+        "from cairn.embedding.embedder import load_embedder\n"
+        "from cairn.embedding.install import install_default\n"
+        "from cairn.embedding.model_files import find_model\n"
         "assert install_default(print).id == find_model().id\n"
         "print(load_embedder(find_model(), EmbeddingSettings()).embed(['tea'], 16).shape)\n"
     )

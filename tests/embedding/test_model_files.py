@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.embedding import find_model
-from cairn.embedding.model_files import InstalledModel, activate, models_dir, write_description
+from cairn.embedding.model_files import InstalledModel, activate, find_model, models_dir, write_description
 from cairn.errors import ModelError
 
 

@@ -15,14 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cairn.config import EmbeddingSettings
-from cairn.embedding import (
-    InstalledModel,
-    StaticTable,
-    ensure_static,
-    find_static,
-    install_folder,
-    load_embedder,
-)
+from cairn.embedding.embedder import load_embedder
+from cairn.embedding.install import ensure_static, install_folder
+from cairn.embedding.model_files import InstalledModel
+from cairn.embedding.static import StaticTable, find_static
 
 FolderMaker = Callable[..., Path]
 
@@ -126,7 +122,8 @@ def test_threads_do_not_disturb_each_other(static_table: StaticTable) -> None:
 def test_it_needs_neither_onnxruntime_nor_threads(static_table: StaticTable) -> None:
     code = (
         "import sys, psutil, tokenizers\n"
-        "from cairn.embedding import find_model, find_static\n"
+        "from cairn.embedding.model_files import find_model\n"
+        "from cairn.embedding.static import find_static\n"
         "before = psutil.Process().num_threads()\n"
         "find_static(find_model()).embed(['some text'] * 300, 32)\n"
         "print(psutil.Process().num_threads() - before, 'onnxruntime' in sys.modules)\n"

@@ -16,7 +16,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
-from cairn.embedding import Embedder, InstalledModel
+from cairn.embedding.embedder import Embedder
+from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.tokenization import TextTokenizer
 from cairn.errors import ModelError

@@ -12,8 +12,9 @@ import pytest
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
 from cairn.config import EmbeddingSettings
-from cairn.embedding import Embedder, StaticTable
+from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
+from cairn.embedding.static import StaticTable
 from cairn.index.meta import Facts
 from cairn.index.progress import Progress
 from cairn.index.reader import ChunkFilter, IndexReader

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 from cairn.config import EmbeddingSettings
-from cairn.embedding.embedder import Embedder, load_embedder
 from cairn.embedding.model_files import InstalledModel, find_model
-from cairn.embedding.static import StaticTable, find_static
 from cairn.errors import ModelError
+
+if TYPE_CHECKING:
+    from cairn.embedding.embedder import Embedder
+    from cairn.embedding.static import StaticTable
 
 
 class SharedModel:
@@ -36,6 +39,8 @@ class SharedModel:
 
     def embedder(self) -> Embedder | None:
         """The loaded model; the first call takes about 0.2 s. Raises ModelError if it is damaged."""
+        from cairn.embedding.embedder import load_embedder  # with numpy: when there is something to embed
+
         with self._loading:
             if self._embedder is None:
                 model = self.installed()
@@ -53,10 +58,14 @@ class SharedModel:
             model = self.installed()
         except ModelError:  # `installed` says why to whoever asks for the model
             return None
+        if model is None:
+            return None
+        from cairn.embedding.static import find_static
+
         with self._loading:
-            if model is not None and (self._static is None or self._static[0] != model.id):
+            if self._static is None or self._static[0] != model.id:
                 self._static = (model.id, find_static(model))
-            return self._static[1] if model is not None and self._static is not None else None
+            return self._static[1]
 
 
 def _version(model: InstalledModel) -> tuple[str, int]:

@@ -275,10 +275,10 @@ class Indexer:
             self.progress,
             self._stop.is_set,
             on_batch=lambda: self._take_urgent(writer, intake),
+            on_compared=self._watch_at_last,
             on_written=lambda ids: background.added(ids, self._settings()),
             step_aside=self._gate.step_aside,
         )
-        self._watch()
         try:
             background.select_models(self._settings())
             self._become(Role.WRITER)
@@ -292,6 +292,12 @@ class Indexer:
         finally:
             if self._watcher is not None:
                 self._watcher.stop()
+                self._watcher = None
+
+    def _watch_at_last(self) -> None:
+        """Begin to watch once the folder was compared: setting up thousands of watches would hold that up."""
+        if self._watcher is None:
+            self._watch()
 
     def _watch(self) -> None:
         """Begin to watch, anew if need be. A scan follows once changes are reported, so that nothing falls between."""

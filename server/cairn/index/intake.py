@@ -48,16 +48,18 @@ class Intake:
         progress: Progress,
         stopped: Callable[[], bool],
         on_batch: Callable[[], None],
+        on_compared: Callable[[], None] = lambda: None,
         on_written: Callable[[list[int]], None] = lambda ids: None,
         step_aside: Callable[[], None] = lambda: None,
     ) -> None:
-        """`on_batch` is called after each batch of a reconcile: the place to take in what is urgent; `on_written`
-        with the ids of new chunks; `step_aside` between two files."""
+        """`on_compared` is called in a reconcile when it is known what differs; `on_batch` after each batch of it: the
+        place to take in what is urgent; `on_written` with the ids of new chunks; `step_aside` between two files."""
         self._root = root
         self._writer = writer
         self._progress = progress
         self._stopped = stopped
         self._on_batch = on_batch
+        self._on_compared = on_compared
         self._on_written = on_written
         self._step_aside = step_aside
         self._rules = FileRules(root, IndexSettings())
@@ -87,6 +89,7 @@ class Intake:
         progress.skipped, progress.unreadable = dict(report.skipped), report.unreadable
         progress.scanning = progress.scanning or bool(changed)
         writer.note(scanned=not changed, files_total=len(entries))
+        self._on_compared()
         if removed:
             writer.write((), removed)
         progress.activity = Activity.READING
@@ -136,7 +139,7 @@ class Intake:
         return (
             record is not None
             and (record.size, record.mtime_ns) == (entry.size, entry.mtime_ns)
-            and record.collection == self._projects.collection(entry.path)
+            and self._projects.names_still(record.collection, entry.path)
         )
 
     def _take_in(

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import apsw
-import numpy as np
 from attrs import define, evolve, field
-from numpy.typing import NDArray
 
 from cairn.index.borrowed_bm25 import Statistics, read_statistics, register, score
 from cairn.index.meta import Facts
 from cairn.index.overlay import Overlay
 from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, IndexReader, IndexStats, StoredChunk
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _ALL = ChunkFilter()
 

@@ -7,12 +7,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import apsw
-import numpy as np
 from attrs import define, evolve, field, frozen
-from numpy.typing import NDArray
 
 from cairn.chunking.model import Chunk
 from cairn.errors import IndexUnavailableError, QueryCancelledError
@@ -22,6 +20,10 @@ from cairn.index.requests import ask_for_check
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row, key_text
 from cairn.index.schema import STATIC_TABLE, vectors_table
 from cairn.workspace.ignore_patterns import Selection
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_NEIGHBOURS = 200
 """sqlite-vec's cost grows with the square of k; beyond this it is no longer a search (docs/design.md)."""
@@ -414,7 +416,7 @@ def _stored(row: Sequence[object]) -> StoredChunk:
 
 def _blob(vector: NDArray[np.float32]) -> bytes:
     """As sqlite-vec reads it: contiguous float32."""
-    return np.ascontiguousarray(vector, dtype=np.float32).tobytes()
+    return vector.astype("float32", copy=False).tobytes()
 
 
 def _model_id(db: apsw.Connection, model: str) -> int | None:

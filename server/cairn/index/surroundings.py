@@ -16,7 +16,6 @@ from attrs import frozen
 
 from cairn.index.meta import raise_generation, read_facts
 from cairn.workspace.history import Change, Commit, FileHistory, follow, head, read_commits
-from cairn.workspace.imports import in_degrees
 
 _BLOCK = 200
 """Commits compressed together."""
@@ -131,6 +130,8 @@ def file_touches(db: apsw.Connection, paths: Iterable[str]) -> dict[str, list[To
 
 def update_in_degrees(db: apsw.Connection) -> None:
     """Count anew how many files import each file."""
+    from cairn.workspace.imports import in_degrees  # a folder in which nothing changed is not counted
+
     rows = db.execute("SELECT path, imports FROM files WHERE is_text")
     counted = in_degrees({str(path): json.loads(str(imports)) for path, imports in rows})
     now = {path: count for path, count in counted.items() if count}

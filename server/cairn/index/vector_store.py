@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import apsw
-import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import ChunkType
 from cairn.index.meta import raise_generation, set_fact
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.index.schema import STATIC_TABLE, create_static_table, create_vectors_table, vectors_table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @frozen
@@ -99,7 +102,7 @@ class VectorStore:
 
     def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:
         """Keep `vectors`, float32[n, dimension], for the texts `keys` (n of them); `queued` chunks still wait."""
-        rows = np.ascontiguousarray(vectors, dtype=np.float32)
+        rows = vectors.astype("float32", copy=False)
         with self._db:
             for key, vector in zip(keys, rows, strict=True):
                 # A text that another folder's index gave meanwhile is there already.
@@ -167,7 +170,7 @@ class VectorStore:
 
     def store_static(self, ids: Sequence[int], vectors: NDArray[np.int8], queued: int) -> None:
         """Keep `vectors`, int8[n, dimension], for the chunks `ids` (n of them); `queued` chunks still wait."""
-        rows = np.ascontiguousarray(vectors, dtype=np.int8)
+        rows = vectors.astype("int8", copy=False)
         with self._db:
             self._db.executemany(
                 f"INSERT INTO {STATIC_TABLE}(rowid, embedding) VALUES (?, vec_int8(?))",

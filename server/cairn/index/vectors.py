@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
 from attrs import define, field
 
 from cairn.config import EmbeddingSettings
-from cairn.embedding import Embedder, InstalledModel
-from cairn.embedding.static import StaticTable
 from cairn.errors import ModelError
 from cairn.index.database import remove_previous
 from cairn.index.importance import by_importance
@@ -20,6 +17,12 @@ from cairn.index.siblings import Siblings
 from cairn.index.vector_store import ChunkText, VectorStore, Waiting
 from cairn.index.writer import IndexWriter
 from cairn.memory import give_back_memory
+
+# numpy and what needs it are imported where vectors are made: an index that lacks none opens without.
+if TYPE_CHECKING:
+    from cairn.embedding.embedder import Embedder
+    from cairn.embedding.model_files import InstalledModel
+    from cairn.embedding.static import StaticTable
 
 _PAGE = 512
 """Chunks taken from the queue at once; texts of like length are embedded together, since padding costs as much
@@ -172,6 +175,8 @@ class VectorIntake:
             self._siblings = Siblings(self._writer.folder, self._name)
         found = self._siblings.look_up(wanted)
         if found:
+            import numpy as np
+
             vectors = np.stack([np.frombuffer(vector, np.float32) for vector in found.values()])
             waiting.difference_update(text.chunk_id for text in texts if text.key in found)
             self._store.store(self._model_id, list(found), vectors, len(self._queue) + len(waiting))
@@ -249,6 +254,8 @@ class StaticIntake:
         texts = self._store.texts(ids)
         if table is None or not texts:
             return
+        import numpy as np
+
         vectors = np.empty((len(texts), table.dimension), np.int8)
         for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
             rows = [row for row, text in enumerate(texts) if text.is_code == is_code]

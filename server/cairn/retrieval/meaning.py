@@ -12,7 +12,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from cairn.embedding import Embedder
+from cairn.embedding.embedder import Embedder
 from cairn.embedding.static import StaticTable
 from cairn.index.meta import Facts
 from cairn.index.reader import ChunkFilter, Hit, IndexReader

@@ -83,6 +83,10 @@ class Projects:
         """`<project>-<kind>` for the file at `path`."""
         return f"{self._project(path.rpartition('/')[0])}-{file_kind(path)}"
 
+    def names_still(self, collection: str, path: str) -> bool:
+        """Whether `collection`, which was this file's once, still is: projects come and go, its kind stays."""
+        return collection.rpartition("-")[0] == self._project(path.rpartition("/")[0])
+
     def _project(self, directory: str) -> str:
         """The name of the nearest project around the directory; kept, since a scan asks for every file."""
         name = self._nearest.get(directory)

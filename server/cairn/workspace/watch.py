@@ -8,15 +8,20 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-
-import watchfiles
+from typing import TYPE_CHECKING
 
 from cairn.workspace.history import watched_files
+
+if TYPE_CHECKING:
+    import watchfiles
 
 logger = logging.getLogger(__name__)
 
 _DEBOUNCE_MS = 200
 """A burst is reported once, when it pauses or after this long; below what a person notices after a save."""
+_START_SECONDS = 0.3
+"""Setting up the watches of 5,000 directories keeps all other threads waiting for 0.15 s, so those who asked for
+something when the folder was opened are answered first."""
 _SELDOM_MS = 60_000
 """How often the native watcher wakes up when nothing happens."""
 
@@ -84,6 +89,8 @@ class FolderWatcher:
         self._thread.join(timeout=5)
 
     def _run(self) -> None:
+        if self._stop.wait(_START_SECONDS):
+            return
         try:
             self._watch(in_part=False)
         except (OSError, RuntimeError) as problem:  # watchfiles raises both for watcher limits
@@ -98,6 +105,8 @@ class FolderWatcher:
                 self._watch(in_part=True)
 
     def _watch(self, in_part: bool) -> None:
+        import watchfiles  # here, on the watcher's own thread: what is indexed can be asked for before it
+
         # Of a worktree or a subfolder, the repository's own files lie elsewhere.
         outside = {head.parent for head in self._heads if not head.is_relative_to(self._root)}
         logs = [folder for folder in outside if folder.name == "logs" and folder.is_dir()]
