@@ -180,12 +180,12 @@ def test_what_has_no_vector_of_the_model_is_found_by_its_static_one_and_not_comp
         "tides.md",
         "pay.md",
     }
-    found = vector.without_vector(reader, ALL, never)
+    found = vector.without_vector(reader)
     assert path_of(reader, found[0].chunk_id) == "cranes.md"
     similar = vector.similarities(reader, [hit.chunk_id for hit in found])
     assert {path_of(reader, chunk_id) for chunk_id in similar} == {"tides.md", "pay.md"}
     (alone,) = ModelMeaning(meaning.embedder).vectors(["lifting containers with a crane"])
-    assert alone.without_vector(reader, ALL, never) == []
+    assert alone.without_vector(reader) == []
 
 
 def test_each_kind_finds_what_is_meant_and_agrees_with_its_own_similarities(

@@ -64,7 +64,7 @@ class Legs:
         self._run("similarity", lambda index, _: asked.nearest(index, limit, self.only, self.cancelled))
         if isinstance(asked, ModelVector) and asked.some_wait:
             # Found, but not compared: the two kinds of similarity have nothing in common.
-            self._run("static", lambda index, _: asked.without_vector(index, self.only, self.cancelled))
+            self._run("static", lambda index, _: asked.without_vector(index))
 
         def compare(index: IndexReader, pool: ChunkScores) -> Iterable[Hit]:
             unknown = [chunk for chunk, scores in pool.items() if "similarity" not in scores]
