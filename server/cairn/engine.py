@@ -235,6 +235,7 @@ class Engine:
         from cairn.searching import search_folders
 
         folders = self._folders
+        self._wait_for_saves(folders)
         with self._gate.query():
             answer, self._leg_problem = search_folders(
                 folders, self._model, self._settings(folders).search, params, cancelled
@@ -249,8 +250,14 @@ class Engine:
         from cairn.discovering import discover_evidence
 
         folders = self._folders
+        self._wait_for_saves(folders)
         with self._gate.query():
             return discover_evidence(folders, self._model, self._settings(folders), params, cancelled)
+
+    def _wait_for_saves(self, folders: Sequence[Folder]) -> None:
+        """Whoever asks after a save asks about what was saved."""
+        for folder in folders:
+            folder.indexer.wait_for_saves()
 
     # --- what there is -----------------------------------------------------------------------------
 

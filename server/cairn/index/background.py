@@ -9,6 +9,7 @@ from pathlib import Path
 from cairn.config import Settings
 from cairn.index.database import check_soundness
 from cairn.index.maintenance import Maintenance
+from cairn.index.meta import Facts
 from cairn.index.progress import Activity, Progress
 from cairn.index.surroundings import History, update_in_degrees
 from cairn.index.vectors import ModelSource, StaticIntake, VectorIntake
@@ -17,6 +18,9 @@ from cairn.index.writer import IndexWriter
 _TIDY_AFTER = 60.0
 """Seconds of quiet before tidying: whoever saves, saves again."""
 _TIDY_EVERY = 3600.0
+_CHECK_DAYS = 7
+"""A file that nobody reads in full may be damaged unseen; looking takes 1.5 s for 77,000 chunks."""
+_DAY = 24 * 3600
 _GRAPH_EVERY = 60.0
 """Seconds between two counts of imports, which read every file's: about a second for 20,000 files."""
 _MODEL_SECONDS = 30.0
@@ -51,11 +55,8 @@ class Background:
         self._history = History(writer.db, root)
         self._maintenance = Maintenance(writer.db)
         self._busy_at = time.monotonic()
-        self._tidied: tuple[float, int] | None = None
-        """When, and at which state of the files."""
+        self._tidied_at = float("-inf")
         self._counted_at = float("-inf")
-        self._is_sound = False
-        """The index was checked in this process."""
         self._look_for_model_at = 0.0
         self._selected: Settings | None = None
         self._static_enabled: bool | None = None
@@ -109,32 +110,43 @@ class Background:
             self._busy_at = time.monotonic()
             return True
         self._progress.activity = Activity.IDLE
-        return self._tidy(settings, interrupted, now, content)
+        return self._tidy(settings, interrupted, now, facts)
 
     def next_look(self) -> float | None:
         """Seconds after which a further `step` may find something to do; None if only a change can bring it."""
         now = time.monotonic()
         due = [] if self._vectors.has_model else [self._look_for_model_at]
         facts = self._writer.facts()
-        content = facts.content
-        if facts.counted != content:
+        if facts.counted != facts.content:
             due.append(self._counted_at + _GRAPH_EVERY)
-        if self._tidied is None or self._tidied[1] != content:
+        if not _is_tidy(facts):
             due.append(self._tidy_at())
         return max(0.0, min(due) - now) if due else None
 
     def _tidy_at(self) -> float:
-        quiet = self._busy_at + _TIDY_AFTER
-        return quiet if self._tidied is None else max(quiet, self._tidied[0] + _TIDY_EVERY)
+        return max(self._busy_at + _TIDY_AFTER, self._tidied_at + _TIDY_EVERY)
 
-    def _tidy(self, settings: Settings, interrupted: Callable[[], bool], now: float, content: int) -> bool:
-        if (self._tidied is not None and self._tidied[1] == content) or now < self._tidy_at():
+    def _tidy(self, settings: Settings, interrupted: Callable[[], bool], now: float, facts: Facts) -> bool:
+        if _is_tidy(facts) or now < self._tidy_at():
             return False
         self._progress.activity = Activity.TIDYING
-        if not self._is_sound:  # damage where nobody reads is found once a session
-            self._is_sound = check_soundness(self._writer.db, interrupted)
+        if not facts.checked_on:
+            self._writer.note(checked_on=_today())  # it was made by this process, or one that ended well
+        elif _today() - facts.checked_on >= _CHECK_DAYS:
+            if check_soundness(self._writer.db, interrupted):
+                self._writer.note(checked_on=_today())
         elif self._maintenance.run(settings.index, interrupted):
-            self._tidied = (time.monotonic(), content)
+            self._tidied_at = time.monotonic()
+            self._writer.note(tidied=facts.content, tidied_on=_today())
             self._writer.checkpoint()
         self._progress.activity = Activity.IDLE
         return True
+
+
+def _is_tidy(facts: Facts) -> bool:
+    """Whether nothing was written since the index was tidied; vectors grow too old by the day."""
+    return (facts.tidied, facts.tidied_on) == (facts.content, _today())
+
+
+def _today() -> int:
+    return int(time.time() // _DAY)

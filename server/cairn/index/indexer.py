@@ -24,7 +24,7 @@ from cairn.index.progress import Activity, Progress
 from cairn.index.reader import IndexReader
 from cairn.index.requests import RequestKind, drop_requests, leave_request, waiting_requests
 from cairn.index.vectors import ModelSource
-from cairn.index.work import Work
+from cairn.index.work import BURST, Work
 from cairn.index.writer import IndexWriter
 from cairn.paths import workspace_dir
 from cairn.workspace.watch import FolderWatcher
@@ -45,9 +45,11 @@ _AFTER_WATCHED_SECONDS = 3.0
 """A large tree takes a second to watch; what changed meanwhile is found this long after, when answers are there."""
 _POLL_SECONDS, _POLL_SHARE = 5.0, 50
 """The same where nothing is watched."""
-_BURST, _PAUSE, _LONGEST_BURST = 50, 0.25, 3.0
-"""More changed files than this at once are a burst; it is over when nothing came for a pause, in seconds, longer
+_PAUSE, _LONGEST_BURST = 0.25, 3.0
+"""A burst of changes is over when nothing came for a pause, in seconds, longer
 than the watcher's own, or goes on too long."""
+_SAVES_SECONDS = 0.15
+"""A question waits so long at most for files that were saved before it was asked; they take some 20 ms."""
 _FLOOD = 1_000
 """More than this, and every file is looked at: some changes may have been dropped on their way."""
 _FOCUS_SECONDS = 10.0
@@ -94,8 +96,8 @@ class Indexer:
         self._reader = IndexReader(self.data)
         self._open_paths: frozenset[str] = frozenset()
         self._work = Work(rescan=True)
-        self._taking_in = False
-        """Set from the moment work is taken until it is in the index."""
+        self._doing = Work()
+        """What was taken and is not in the index yet."""
         self._paused = False
         self._asked = False
         """Another process asked for something while vectors are being made."""
@@ -120,7 +122,7 @@ class Indexer:
         if self.role is Role.READER:
             return not (self._work or self._reader.has_requests())
         with self._wake:
-            return not (self._work or self._taking_in)
+            return not (self._work or self._doing)
 
     @property
     def problem(self) -> str | None:
@@ -163,6 +165,14 @@ class Indexer:
             self._work.paths.update(new)
             self._work.opened.update(new)
             self._wake.notify_all()
+
+    def wait_for_saves(self) -> None:
+        """Let a few files that were just reported be taken in first, if that is a matter of milliseconds."""
+        with self._wake:
+            self._wake.wait_for(lambda: not self._takes_in_saves(), _SAVES_SECONDS)
+
+    def _takes_in_saves(self) -> bool:
+        return self.role is Role.WRITER and (self._work.is_few_files or self._doing.is_few_files)
 
     def look_again(self) -> None:
         """Look for changes that nobody reported, unless that was done just now or indexing is paused."""
@@ -236,7 +246,7 @@ class Indexer:
         with self._wake:
             work, self._work = self._work, Work()
         asked = {RequestKind.REINDEX: work.forced, RequestKind.RECONCILE: work.paths}
-        if work.rescan or len(work.paths) > _BURST:
+        if work.rescan or len(work.paths) > BURST:
             self._looked_at = time.monotonic()
             asked[RequestKind.REINDEX if work.force else RequestKind.RECONCILE] = {""}
         done = False
@@ -340,7 +350,7 @@ class Indexer:
             for request in requests:
                 self._apply(request.kind, request.path)
             work, self._work = self._work, Work()
-            self._taking_in, paused = bool(work), self._paused
+            self._doing, paused = work, self._paused
         self._asked = False
         settings = self._settings()
         try:
@@ -358,7 +368,9 @@ class Indexer:
             self.progress.activity = Activity.PAUSED if paused else Activity.IDLE
             self._on_change()
             self._sleep(writer, intake, background, paused)
-        self._taking_in = False
+        with self._wake:
+            self._doing = Work()
+            self._wake.notify_all()
         self._on_change()
 
     def _take_in(
@@ -383,7 +395,7 @@ class Indexer:
         """A checkout or a rebase writes many files for a while: they are taken in once it pauses."""
         longest = time.monotonic() + _LONGEST_BURST
         seen = 0
-        while len(self._work.paths) > max(seen, _BURST) and time.monotonic() < longest:
+        while len(self._work.paths) > max(seen, BURST) and time.monotonic() < longest:
             seen = len(self._work.paths)
             self._stop.wait(_PAUSE)
 

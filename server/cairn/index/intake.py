@@ -13,6 +13,7 @@ from cairn.chunking.model import content_key
 from cairn.config import WORKSPACE_FILE, IndexSettings
 from cairn.index.contents import indexed_file, left_out
 from cairn.index.progress import Activity, Progress
+from cairn.index.work import BURST
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.memory import give_back_memory
 from cairn.workspace.collections import MANIFESTS, Projects, find_projects
@@ -53,7 +54,8 @@ class Intake:
         step_aside: Callable[[], None] = lambda: None,
     ) -> None:
         """`on_compared` is called in a reconcile when it is known what differs; `on_batch` after each batch of it: the
-        place to take in what is urgent; `on_written` with the ids of new chunks; `step_aside` between two files."""
+        place to take in what is urgent; `on_written` with the ids of new chunks; `step_aside` between two files, but for the
+        few that somebody saved."""
         self._root = root
         self._writer = writer
         self._progress = progress
@@ -93,7 +95,7 @@ class Intake:
         if removed:
             writer.write((), removed)
         progress.activity = Activity.READING
-        self._take_in(changed, {} if force else known, self._on_batch)
+        self._take_in(changed, {} if force else known, self._on_batch, self._step_aside)
         if not self._stopped():
             writer.note(scanned=1, files_total=len(entries))
             progress.scanning = False
@@ -114,7 +116,8 @@ class Intake:
             self._writer.write((), sorted(gone))
         known = self._writer.records(entries)
         current = {} if force else known
-        self._take_in([e for e in entries.values() if not self._is_current(e, current.get(e.path))], current)
+        changed = [e for e in entries.values() if not self._is_current(e, current.get(e.path))]
+        self._take_in(changed, current, step_aside=None if len(changed) <= BURST else self._step_aside)
         if not self._progress.scanning:
             total = self._writer.count_files()
             self._writer.note(scanned=1, files_total=total)
@@ -146,7 +149,8 @@ class Intake:
         self,
         entries: Iterable[FileEntry],
         known: Mapping[str, FileRecord],
-        on_batch: Callable[[], None] = lambda: None,
+        on_batch: Callable[[], None] | None = None,
+        step_aside: Callable[[], None] | None = None,
     ) -> None:
         batch: list[IndexedFile] = []
         same: list[FileRecord] = []
@@ -164,7 +168,8 @@ class Intake:
         for entry in entries:
             if self._stopped():
                 break
-            self._step_aside()
+            if step_aside is not None:
+                step_aside()
             file = self._read(entry, known.get(entry.path))
             self._progress.files_done += 1
             if isinstance(file, IndexedFile):
@@ -174,7 +179,8 @@ class Intake:
             late = time.monotonic() - started > _BATCH_SECONDS
             if late or sum(len(file.chunks) for file in batch) >= _BATCH_CHUNKS:
                 flush()
-                on_batch()
+                if on_batch is not None:
+                    on_batch()
                 started = time.monotonic()
         flush()
 

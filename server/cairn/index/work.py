@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from attrs import define, field
 
+BURST = 50
+"""More changed files than this at once are no longer what somebody saved just now."""
+
 
 @define
 class Work:
@@ -24,6 +27,11 @@ class Work:
 
     def __bool__(self) -> bool:
         return bool(self.rescan or self.paths or self.forced or self.opened or self.head_moved or self.check)
+
+    @property
+    def is_few_files(self) -> bool:
+        """Whether it is nothing but a few changed files."""
+        return 0 < len(self.paths) <= BURST and not self.rescan and not self.forced
 
     def add(self, other: Work) -> None:
         """Do this as well."""

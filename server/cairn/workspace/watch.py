@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import platform
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cairn.workspace.history import watched_files
-
-if TYPE_CHECKING:
-    import watchfiles
 
 logger = logging.getLogger(__name__)
 
@@ -22,8 +20,13 @@ _DEBOUNCE_MS = 200
 _START_SECONDS = 0.3
 """Setting up the watches of 5,000 directories keeps all other threads waiting for 0.15 s, so those who asked for
 something when the folder was opened are answered first."""
-_SELDOM_MS = 60_000
-"""How often the native watcher wakes up when nothing happens."""
+_STEP_MS, _IDLE_STEP_MS = 20, 50
+"""The native watcher looks this often whether there are changes, and reports them when none came for as long. Each look
+takes 50 µs, so 20 ms would be 0.25 % of a core: that is for folders in which somebody works."""
+_AT_WORK_SECONDS = 30.0
+"""…which is so for this long after a change."""
+_POLLED_MS = 300
+"""How often it looks at every file where the system reports no changes."""
 
 _NOT_REPORTED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__"})
 """Directories in which much is written and nothing is indexed."""
@@ -105,37 +108,52 @@ class FolderWatcher:
                 self._watch(in_part=True)
 
     def _watch(self, in_part: bool) -> None:
-        import watchfiles  # here, on the watcher's own thread: what is indexed can be asked for before it
+        # Here, on the watcher's own thread: what is indexed can be asked for before it. Not watchfiles's `watch`, which
+        # looks for changes as often whether there have been any or not.
+        from watchfiles._rust_notify import RustNotify
 
         # Of a worktree or a subfolder, the repository's own files lie elsewhere.
         outside = {head.parent for head in self._heads if not head.is_relative_to(self._root)}
         logs = [folder for folder in outside if folder.name == "logs" and folder.is_dir()]
-        for changes in watchfiles.watch(
-            self._root,
-            *logs,
-            watch_filter=self._is_of_interest,
-            debounce=_DEBOUNCE_MS,
-            stop_event=self._stop,
-            rust_timeout=_SELDOM_MS,
-            yield_on_timeout=False,
-            raise_interrupt=False,
-            # Ignores every error, limits too, and what would have been watched after it.
-            ignore_permission_denied=in_part,
-        ):
-            paths = {Path(path) for _, path in changes}
-            if paths & self._heads:
-                self._on_head()
-            paths -= self._heads
-            relative = {p.relative_to(self._root).as_posix() for p in paths if p.is_relative_to(self._root)}
-            if relative - {"."}:
-                self._on_changes(relative - {"."})
+        paths = [str(path) for path in (self._root, *logs)]
+        # Ignoring errors of permission ignores every error, limits too, and what would have been watched after it.
+        with RustNotify(paths, False, _must_poll(), _POLLED_MS, True, in_part) as watcher:
+            at_work_until = float("-inf")
+            while True:
+                at_work = time.monotonic() < at_work_until
+                step, patience = (_STEP_MS, _AT_WORK_SECONDS) if at_work else (_IDLE_STEP_MS, 0)
+                found = watcher.watch(_DEBOUNCE_MS, step, int(patience * 1000), self._stop)
+                if isinstance(found, set):
+                    if self._report({path for _, path in found}):
+                        at_work_until = time.monotonic() + _AT_WORK_SECONDS
+                elif found != "timeout":
+                    return
 
-    def _is_of_interest(self, _: watchfiles.Change, path: str) -> bool:
+    def _report(self, changed: set[str]) -> bool:
+        """Pass on what is of interest; false where nothing is."""
+        paths = {Path(path) for path in changed if self._is_of_interest(path)}
+        if paths & self._heads:
+            self._on_head()
+        relative = {
+            path.relative_to(self._root).as_posix()
+            for path in paths - self._heads
+            if path.is_relative_to(self._root)
+        } - {"."}
+        if relative:
+            self._on_changes(relative)
+        return bool(paths)
+
+    def _is_of_interest(self, path: str) -> bool:
         if Path(path) in self._heads:
             return True
         # Below the folder: a package that is opened within `node_modules` is watched like any other.
         below = path[len(self._prefix) :] if path.startswith(self._prefix) else path
         return _NOT_REPORTED.isdisjoint(Path(below).parts)
+
+
+def _must_poll() -> bool:
+    """As watchfiles decides it: under WSL the system does not report what Windows programs change."""
+    return "microsoft-standard" in platform.uname().release
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
