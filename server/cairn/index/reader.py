@@ -18,7 +18,7 @@ from cairn.index.database import DAMAGE, DATABASE_NAME, file_identity, open_read
 from cairn.index.meta import Facts, read_facts
 from cairn.index.requests import ask_for_check
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row, key_text
-from cairn.index.schema import STATIC_TABLE, vectors_table
+from cairn.index.schema import STATIC_TABLE, static_cosine, vectors_table
 from cairn.workspace.ignore_patterns import Selection
 
 if TYPE_CHECKING:
@@ -207,7 +207,8 @@ class IndexReader:
                 f"""WITH nearest AS MATERIALIZED (
                         SELECT rowid AS id, distance FROM {STATIC_TABLE}
                         WHERE embedding MATCH vec_int8(?) AND k = ? {f"AND rowid IN ({where})" if where else ""})
-                    SELECT id, 1.0 - distance FROM nearest WHERE {passes if spare else "true"} ORDER BY distance, id""",
+                    SELECT id, {static_cosine("distance")} FROM nearest WHERE {passes if spare else "true"}
+                    ORDER BY distance, id""",
                 (vector.tobytes(), min(limit, MAX_NEIGHBOURS) + spare, *values, *(passing if spare else ())),
             )
             hits = [Hit(int(row[0]), float(row[1])) for row in rows]
@@ -219,8 +220,10 @@ class IndexReader:
             if db is None or not _has_static(db):
                 return {}
             rows = db.execute(
-                f"""SELECT v.rowid, 1.0 - vec_distance_cosine(v.embedding, vec_int8(?))
-                    FROM json_each(?) i CROSS JOIN {STATIC_TABLE} v ON v.rowid = i.value""",
+                f"""WITH compared AS (
+                        SELECT v.rowid AS id, vec_distance_L2(v.embedding, vec_int8(?)) AS distance
+                        FROM json_each(?) i CROSS JOIN {STATIC_TABLE} v ON v.rowid = i.value)
+                    SELECT id, {static_cosine("distance")} FROM compared""",
                 (vector.tobytes(), json.dumps(list(ids))),
             )
             return {int(row[0]): float(row[1]) for row in rows}

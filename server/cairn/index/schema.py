@@ -133,5 +133,18 @@ def create_vectors_table(model_id: int, dimension: int) -> str:
 
 
 def create_static_table(dimension: int) -> str:
-    """SQL that creates the table of static vectors; int8 loses nothing that shows in their ranking."""
-    return f"CREATE VIRTUAL TABLE {STATIC_TABLE} USING vec0(embedding int8[{int(dimension)}] distance_metric=cosine)"
+    """SQL that creates the table of static vectors; int8 loses nothing that shows in their ranking.
+
+    Compared by Euclidean distance, sqlite-vec's default: of vectors of one length it ranks as the cosine does, and for
+    107,000 of them takes 20 to 37 ms instead of 33 to 55.
+    """
+    return f"CREATE VIRTUAL TABLE {STATIC_TABLE} USING vec0(embedding int8[{int(dimension)}])"
+
+
+STATIC_LENGTH = 127
+"""Of every static vector, but for rounding."""
+
+
+def static_cosine(distance: str) -> str:
+    """SQL for the cosine of two static vectors from SQL for their distance."""
+    return f"1.0 - {distance} * {distance} / {2.0 * STATIC_LENGTH**2}"

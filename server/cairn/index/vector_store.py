@@ -130,7 +130,8 @@ class VectorStore:
     # --- the static table ---------------------------------------------------------------------------
 
     def use_static(self, table: str, dimension: int) -> None:
-        """Static vectors are those of `table` from now on; those of another table are dropped."""
+        """Static vectors are those of `table` from now on; those of another table, or compared otherwise, are dropped."""
+        table = f"{table} {create_static_table(dimension)}"
         if self._db.execute("SELECT value FROM meta WHERE key = 'static_table'").get == table:
             return
         with self._db:

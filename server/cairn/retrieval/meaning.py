@@ -73,8 +73,6 @@ class StaticMeaning:
 
 
 _QUERY_TOKENS = 256
-_FOUND_BY_STATIC = 50
-"""Of chunks without a vector there are few, and a leg's cost grows with the square of what it finds."""
 
 
 @frozen
@@ -103,9 +101,9 @@ class ModelVector:
         return index.similarities(ids, self.vector, self.model)
 
     def without_vector(self, index: IndexReader) -> list[Hit]:
-        """Of what `nearest` found by static vectors the best, where some have no other; those that have are compared
-        by it."""
-        return self._found.get(index, [])[:_FOUND_BY_STATIC] if self.some_wait else []
+        """What `nearest` found by static vectors, where some have no other; by those that have both, the two can be
+        compared."""
+        return self._found.get(index, []) if self.some_wait else []
 
 
 @frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,8 @@ from cairn.retrieval.signals import Candidate, Contribution, FileCandidate, scor
 
 EVERYTHING = ChunkFilter()
 
+_FEWEST_COMPARED = 10
+"""Fewer chunks that have both kinds of vectors say nothing of how one goes with the other."""
 _PREAMBLE_SHARE = 0.5
 """A preamble is shown only where it matches twice as well as anything that is defined below it."""
 
@@ -85,23 +88,24 @@ def retrieve(
 def _gather(readers: Sequence[IndexReader], pools: Sequence[ChunkScores]) -> list[FileCandidate]:
     """The pooled chunks, grouped by file.
 
-    A chunk that has no vector yet counts as similar as the others are on average: while vectors are being
-    made, having one must be no merit.
+    A chunk that has no vector yet counts as similar as others are that have one: while vectors are being made,
+    having one must be no merit.
     """
-    known = [score for pool in pools for legs in pool.values() if (score := _similarity(legs)) is not None]
-    usual = sum(known) / len(known) if known else 0.0
+    expected = _expected_similarity([legs for pool in pools for legs in pool.values()])
     files: dict[tuple[int, str], list[Candidate]] = defaultdict(list)
     for folder, (reader, pool) in enumerate(zip(readers, pools, strict=True)):
         for chunk_id, stored in reader.chunks(pool).items():
             legs = pool[chunk_id]
             similarity = _similarity(legs)
+            if similarity is None:
+                similarity = expected(legs.get("static"))
             candidate = Candidate(
                 folder=folder,
                 stored=stored,
                 keyword=legs.get("keyword", 0.0),
                 definition=legs.get("definition", 0.0),
                 symbol=legs.get("symbol", 0.0),
-                similarity=max(0.0, usual if similarity is None else similarity),
+                similarity=max(0.0, similarity),
                 legs=frozenset(legs),
             )
             files[folder, stored.path].append(candidate)
@@ -109,6 +113,23 @@ def _gather(readers: Sequence[IndexReader], pools: Sequence[ChunkScores]) -> lis
         FileCandidate(folder, path, chunks[0].stored.kind, tuple(chunks))
         for (folder, path), chunks in sorted(files.items())
     ]
+
+
+def _expected_similarity(found: Sequence[Mapping[str, float]]) -> Callable[[float | None], float]:
+    """From a chunk's static similarity, where it has one, to the similarity that chunks have on average which are so."""
+    known = [score for legs in found if (score := _similarity(legs)) is not None]
+    both = [
+        (legs["static"], score)
+        for legs in found
+        if (score := _similarity(legs)) is not None and "static" in legs
+    ]
+    usual = sum(known) / len(known) if known else 0.0
+    if len({static for static, _ in both}) < _FEWEST_COMPARED:
+        return lambda static: usual
+    statics, scores = zip(*both, strict=True)
+    slope = max(0.0, statistics.linear_regression(statics, scores).slope)
+    middle, level = statistics.fmean(statics), statistics.fmean(scores)
+    return lambda static: usual if static is None else level + slope * (static - middle)
 
 
 def _similarity(legs: Mapping[str, float]) -> float | None:
