@@ -67,9 +67,14 @@ def _saves(daemon: Daemon, place: Place, options: Options, announced: bool, alph
         about = sentence(words, chance)
         if alpha:
             # A file of its own, since of a long one not all is embedded, and in a folder of source files, since
-            # documents and tests are held back whatever their vectors say.
-            path = place.tree / "made" / f"{'_'.join(about.split()[:4])}.py"
-            place.write(path, addition(path, token, about).lstrip().encode())
+            # documents and tests are held back whatever their vectors say. Its words are never the same, or it would
+            # have the vector that the model made in an earlier run; and none is a number, which says nothing.
+            about = sentence(words, random.Random())
+            named = "_".join(about.split()[:4])
+            path = place.tree / "made" / f"{named}.py"
+            place.write(
+                path, f'def {named}():\n    """{about.capitalize()}."""\n    return "{token}"\n'.encode()
+            )
         else:
             place.append(path, addition(path, token, about))
         began = time.perf_counter()

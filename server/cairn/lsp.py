@@ -47,6 +47,8 @@ _TOLD_SECONDS = 0.5
 """How long a request waits for what was told before it; taking that in is a matter of microseconds, but for a
 folder that leaves while it is read."""
 
+_SWITCH_SECONDS = 0.0005
+
 _NOT_INITIALIZED = -32002
 _SERVER_CANCELLED = -32802
 
@@ -236,6 +238,9 @@ def serve_stdio(answered: Answered, stdout: BinaryIO) -> int:
     )
     # pygls logs whole message bodies at INFO, and a traceback for each request it declines.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
+    # A query gives the interpreter's lock away some twenty times, to read the index, and would wait for the indexing
+    # thread up to 5 ms each time.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     server = build_server()
     server.protocol.answered = answered.request_id
     try:

@@ -205,16 +205,18 @@ def test_which_counter_rises_with_which_change(writer: IndexWriter, reader: Inde
         before = reader.facts()
         change()
         after = reader.facts()
-        return {name for name in ("content", "paths") if getattr(after, name) > getattr(before, name)}
+        counters = ("content", "paths", "links")
+        return {name for name in counters if getattr(after, name) > getattr(before, name)}
 
     edited = indexed("docs/guide.md", "# Routing anew\n")
-    assert risen(lambda: writer.write([GUIDE], ())) == {"content", "paths"}
+    assert risen(lambda: writer.write([GUIDE], ())) == {"content", "paths", "links"}
     assert risen(lambda: writer.write([edited], ())) == {"content"}
-    assert risen(lambda: writer.write([edited, SOURCE], ())) == {"content", "paths"}
+    assert risen(lambda: writer.write([evolve(edited, imports=("py:os",))], ())) == {"content", "links"}
+    assert risen(lambda: writer.write([edited, SOURCE], ())) == {"content", "paths", "links"}
     assert risen(lambda: embed_all(writer)) == set()
     assert risen(lambda: writer.touch([edited.record])) == set()
     assert risen(lambda: writer.note(scanned=1)) == set()
-    assert risen(lambda: writer.write((), ["docs/guide.md"])) == {"content", "paths"}
+    assert risen(lambda: writer.write((), ["docs/guide.md"])) == {"content", "paths", "links"}
 
 
 def test_noting_what_is_so_already_changes_nothing(writer: IndexWriter, reader: IndexReader) -> None:

@@ -514,6 +514,7 @@ def test_what_an_index_lacks_is_made_in_the_background(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background_module, "_TIDY_AFTER", 0.0)
+    monkeypatch.setattr(background_module, "_GRAPH_AFTER", 0.0)
     folder.models.table = small_table()
     Repository(folder.root).commit("Build the port", {"port.py": "SIZE = 1\n", "ship.py": "import port\n"})
     indexer = folder.run(evolve(EMBEDDING, index=IndexSettings(watch=False)))

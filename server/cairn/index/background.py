@@ -21,8 +21,9 @@ _TIDY_EVERY = 3600.0
 _CHECK_DAYS = 7
 """A file that nobody reads in full may be damaged unseen; looking takes 1.5 s for 77,000 chunks."""
 _DAY = 24 * 3600
-_GRAPH_EVERY = 60.0
-"""Seconds between two counts of imports, which read every file's: about a second for 20,000 files."""
+_GRAPH_AFTER, _GRAPH_EVERY = 3.0, 60.0
+"""Seconds since files were last written, and between two counts of imports. A count reads every file's, 0.5 s for 20,000
+files, and a save would wait for it."""
 _MODEL_SECONDS = 30.0
 """How often a folder without a model looks whether one was installed."""
 
@@ -56,6 +57,7 @@ class Background:
         self._maintenance = Maintenance(writer.db)
         self._busy_at = time.monotonic()
         self._tidied_at = float("-inf")
+        self._written_at = float("-inf")
         self._counted_at = float("-inf")
         self._look_for_model_at = 0.0
         self._selected: Settings | None = None
@@ -74,7 +76,7 @@ class Background:
 
     def added(self, ids: list[int], settings: Settings) -> None:
         """New chunks were written."""
-        self._busy_at = time.monotonic()
+        self._busy_at = self._written_at = time.monotonic()
         self._static.added(ids, settings.embedding)
         self._vectors.put_first(ids)
 
@@ -99,10 +101,9 @@ class Background:
             self._on_problem("history", None if interrupted() else self._history.problem or None)
             return True
         facts = self._writer.facts()
-        content = facts.content
-        if facts.counted != content and now - self._counted_at > _GRAPH_EVERY:
+        if facts.counted != facts.links and now >= self._count_at():
             update_in_degrees(self._writer.db)
-            self._writer.note(counted=content)
+            self._writer.note(counted=facts.links)
             self._counted_at = now
             return True
         self._progress.activity = Activity.EMBEDDING
@@ -117,11 +118,14 @@ class Background:
         now = time.monotonic()
         due = [] if self._vectors.has_model else [self._look_for_model_at]
         facts = self._writer.facts()
-        if facts.counted != facts.content:
-            due.append(self._counted_at + _GRAPH_EVERY)
+        if facts.counted != facts.links:
+            due.append(self._count_at())
         if not _is_tidy(facts):
             due.append(self._tidy_at())
         return max(0.0, min(due) - now) if due else None
+
+    def _count_at(self) -> float:
+        return max(self._written_at + _GRAPH_AFTER, self._counted_at + _GRAPH_EVERY)
 
     def _tidy_at(self) -> float:
         return max(self._busy_at + _TIDY_AFTER, self._tidied_at + _TIDY_EVERY)

@@ -50,6 +50,8 @@ _PAUSE, _LONGEST_BURST = 0.25, 3.0
 than the watcher's own, or goes on too long."""
 _SAVES_SECONDS = 0.15
 """A question waits so long at most for files that were saved before it was asked; they take some 20 ms."""
+_AFTER_SAVE_SECONDS = 0.15
+"""What a save leaves to do in the background waits for so long."""
 _FLOOD = 1_000
 """More than this, and every file is looked at: some changes may have been dropped on their way."""
 _FOCUS_SECONDS = 10.0
@@ -108,6 +110,8 @@ class Indexer:
         self._damaged_at = float("-inf")
         self._looked_at = 0.0
         """When every file was last looked at."""
+        self._saved_at = float("-inf")
+        """When saved files were last taken in."""
         self._look_soon = float("inf")
         """When to look again because the watcher came late."""
         self._sound = False
@@ -362,8 +366,15 @@ class Indexer:
             with self._wake:
                 self._work.add(work)
             raise
-        if not work and (
-            paused or not background.step(settings, self._interrupted, lambda: self._between_steps(writer))
+        if work.is_few_files:
+            self._saved_at = time.monotonic()
+        if (
+            not work
+            and self._questions_passed(paused)
+            and (
+                paused
+                or not background.step(settings, self._interrupted, lambda: self._between_steps(writer))
+            )
         ):
             self.progress.activity = Activity.PAUSED if paused else Activity.IDLE
             self._on_change()
@@ -372,6 +383,12 @@ class Indexer:
             self._doing = Work()
             self._wake.notify_all()
         self._on_change()
+
+    def _questions_passed(self, paused: bool) -> bool:
+        """Let those be answered first who ask now, or just saved and will ask; false if something else came instead."""
+        self._wait(max(0.0, self._saved_at + _AFTER_SAVE_SECONDS - time.monotonic()), paused)
+        self._gate.step_aside()
+        return not self._work
 
     def _take_in(
         self, work: Work, settings: Settings, writer: IndexWriter, intake: Intake, background: Background

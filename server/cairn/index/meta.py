@@ -15,10 +15,12 @@ class Facts:
     """Rises with every change."""
     content: int = 0
     """Rises with every change of files and chunks, not with that of vectors."""
-    counted: int = 0
-    """The `content` for which imports were counted."""
     paths: int = 0
     """Rises when files come or go."""
+    links: int = 0
+    """Rises when files come or go, or import something else."""
+    counted: int = 0
+    """The `links` for which imports were counted."""
     scanned: int = 0
     """Every present file is indexed."""
     files_total: int = 0

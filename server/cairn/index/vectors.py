@@ -54,6 +54,8 @@ class _Queue:
     open_paths: Callable[[], Container[str]]
     _ids: dict[int, None] | None = field(default=None, init=False)
     """Each once, last first, so that taking and putting back cost nothing."""
+    _is_whole: bool = field(default=False, init=False)
+    """Nothing waits that is not in it: whoever writes chunks puts them here."""
 
     def __len__(self) -> int:
         return len(self._ids or ())
@@ -65,8 +67,11 @@ class _Queue:
 
     def take(self) -> list[int]:
         """Remove the next page; empty once none waits."""
-        if not self._ids:
+        if not self._ids and not self._is_whole:
             self._ids = dict.fromkeys(reversed(by_importance(self.find(), self.open_paths())))
+            self._is_whole = not self._ids
+        if self._ids is None:
+            return []
         return [self._ids.popitem()[0] for _ in range(min(_PAGE, len(self._ids)))]
 
     def put_first(self, ids: Iterable[int]) -> None:
@@ -77,8 +82,12 @@ class _Queue:
                 self._ids[each] = None
 
     def forget(self) -> None:
-        """Look anew what waits."""
-        self._ids = None
+        """Look anew what waits; for 107,000 chunks that takes 0.1 s."""
+        self._ids, self._is_whole = None, False
+
+    def nothing_waits(self) -> None:
+        """Begin with what is put in from now on."""
+        self._ids, self._is_whole = {}, True
 
 
 class VectorIntake:
@@ -125,6 +134,8 @@ class VectorIntake:
             # The same text has another vector where more or less of it is embedded.
             self._name = f"{model.id}:{settings.code_tokens}/{settings.text_tokens}"
             self._model_id = self._store.use_model(self._name, model.dimension)
+            if self._writer.facts().embedded:
+                self._queue.nothing_waits()
 
     def put_first(self, ids: Iterable[int]) -> None:
         """These chunks are new, or somebody looks at them: those without a vector come next."""
@@ -163,7 +174,8 @@ class VectorIntake:
             self._store.store(self._model_id, [text.key for text in step], vectors, queued)
             self._progress.embedded_texts(len(step), time.monotonic() - began, queued)
             on_step()
-        self._writer.checkpoint()
+        if len(page) == _PAGE:  # of less, the log grows little, and truncating it waits for the disk
+            self._writer.checkpoint()
         return True
 
     def _from_siblings(self, texts: list[ChunkText], waiting: set[int]) -> list[ChunkText]:
@@ -230,6 +242,8 @@ class StaticIntake:
             self._store.use_no_static()
         else:
             self._store.use_static(self._table.id, self._table.dimension)
+            if self._writer.facts().static:
+                self._queue.nothing_waits()
 
     def added(self, ids: list[int], settings: EmbeddingSettings) -> None:
         """These chunks are new: a few get their vectors at once, more come next."""

@@ -41,6 +41,15 @@ class IndexedFile:
     """What it imports, as `cairn.workspace.imports` writes it."""
 
 
+@frozen
+class _Removed:
+    """What is left to know of a file that was removed."""
+
+    chunks: int
+    """How many went with it."""
+    imports: str
+
+
 _SELECT_RECORDS = "SELECT path, size, mtime_ns, content_hash, collection FROM files"
 
 
@@ -135,12 +144,13 @@ class IndexWriter:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         written: list[int] = []
         with self.db:
-            gone = [chunks for path in removed if (chunks := self._remove(path)) is not None]
-            came_or_went = bool(gone)
+            gone = [former.chunks for path in removed if (former := self._remove(path))]
+            came_or_went = links_changed = bool(gone)
             for file in files:
-                replaced = self._remove(file.record.path)
-                came_or_went = came_or_went or replaced is None
-                gone.append(replaced or 0)
+                former = self._remove(file.record.path)
+                came_or_went = came_or_went or former is None
+                links_changed = links_changed or former is None or former.imports != _packed(file.imports)
+                gone.append(former.chunks if former else 0)
                 written += self._insert(file, now)
             facts = self.facts()
             chunks = facts.chunks - sum(gone) + len(written)
@@ -151,7 +161,8 @@ class IndexWriter:
             if written:
                 set_fact(self.db, "embedded", 0)
                 set_fact(self.db, "static", 0)
-            raise_generation(self.db, "content", *(["paths"] if came_or_went else []))
+            changed = {"content": True, "paths": came_or_went, "links": links_changed}
+            raise_generation(self.db, *(counter for counter, rises in changed.items() if rises))
         return written
 
     def touch(self, records: Sequence[FileRecord]) -> None:
@@ -162,10 +173,12 @@ class IndexWriter:
                 [(record.size, record.mtime_ns, record.path) for record in records],
             )
 
-    def _remove(self, path: str) -> int | None:
-        """Remove a file; the number of chunks that went with it, None if it is not there."""
-        found = self.db.execute("DELETE FROM files WHERE path = ? RETURNING chunks", (path,)).get
-        return None if found is None else int(found)
+    def _remove(self, path: str) -> _Removed | None:
+        """Remove a file with its chunks; None if it is not there."""
+        found = self.db.execute(
+            "DELETE FROM files WHERE path = ? RETURNING chunks, imports", (path,)
+        ).fetchall()
+        return _Removed(int(str(found[0][0])), str(found[0][1])) if found else None
 
     def _insert(self, file: IndexedFile, now: str) -> list[int]:
         record = file.record
@@ -174,7 +187,7 @@ class IndexWriter:
             " imports) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 record.path, record.size, record.mtime_ns, key_blob(record.content_hash), int(file.is_text),
-                file.kind, record.collection, now, len(file.chunks), json.dumps(file.imports),
+                file.kind, record.collection, now, len(file.chunks), _packed(file.imports),
             ),
         )  # fmt: skip
         file_id = self.db.last_insert_rowid()
@@ -199,6 +212,10 @@ class IndexWriter:
 
 _INSERT_CHUNK = f"""INSERT INTO chunks(file_id, {", ".join(CHUNK_COLUMNS)}, content_hash, embedding_key)
     VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 3))})"""
+
+
+def _packed(imports: Sequence[str]) -> str:
+    return json.dumps(imports)
 
 
 def _records(rows: apsw.Cursor) -> dict[str, FileRecord]:
