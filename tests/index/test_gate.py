@@ -69,6 +69,13 @@ def test_questions_without_end_do_not_stop_the_work(gate: QueryGate, monkeypatch
             assert Worker(gate).done.wait(10)
 
 
+def test_something_urgent_is_not_held_up(gate: QueryGate, patient: None) -> None:
+    with gate.query():
+        looks = iter([False, False, True])
+        gate.step_aside(urgent=lambda: next(looks))
+    assert next(looks, None) is None
+
+
 def test_after_its_turn_work_steps_aside_again(gate: QueryGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate_module, "_LONGEST_WAIT", 0.01)
     monkeypatch.setattr(gate_module, "_TURN", 0.0)

@@ -25,6 +25,7 @@ from cairn.index.indexer import Indexer, Role
 from cairn.index.progress import Activity
 from cairn.index.reader import IndexReader
 from cairn.index.requests import RequestKind, leave_request
+from cairn.index.work import BURST, Work
 from cairn.index.writer import IndexWriter
 
 BARE = Settings(index=IndexSettings(watch=False, history=False), embedding=EmbeddingSettings(enabled=False))
@@ -46,7 +47,7 @@ class HeldGate(QueryGate):
         super().__init__()
         self.reached, self.open = threading.Event(), threading.Event()
 
-    def step_aside(self) -> None:
+    def step_aside(self, urgent: Callable[[], bool] = lambda: False) -> None:
         self.reached.set()
         assert self.open.wait(20)
 
@@ -208,6 +209,44 @@ def test_between_taking_work_and_doing_it_it_is_not_idle(folder: Folder) -> None
         until(lambda: indexer.idle)
     assert too_early == []
     assert len(reader.contents(reported)) == 5
+
+
+def test_who_asks_after_a_save_waits_until_it_is_in(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexer_module, "_SAVES_SECONDS", 20.0)
+    indexer = folder.run()
+    reader = IndexReader(indexer.data)
+    for number in range(20):
+        path = folder.write(f"{number}.md", f"# {number}\n")
+        indexer.changed([path])
+        indexer.wait_for_saves()
+        assert reader.contents([path])
+
+
+def test_nobody_waits_for_a_scan_or_for_many_files(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexer_module, "_SAVES_SECONDS", 60.0)
+    gate = HeldGate()
+    indexer = folder.indexer(gate=gate)
+    indexer.wait_for_saves()  # it has not begun
+    indexer.start()
+    assert gate.reached.wait(20)  # between two files of the first scan
+    began = time.monotonic()
+    indexer.wait_for_saves()
+    indexer.changed(f"{number}.md" for number in range(BURST + 1))
+    indexer.wait_for_saves()
+    assert time.monotonic() - began < 5
+    gate.open.set()
+
+
+def test_for_a_save_that_takes_long_nobody_waits_long(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indexer = folder.run()
+    monkeypatch.setattr(indexer, "role", Role.WRITER)
+    busy = Work(paths={"ships.md"})
+    monkeypatch.setattr(indexer, "_doing", busy)
+    began = time.monotonic()
+    indexer.wait_for_saves()
+    assert 0.1 < time.monotonic() - began < 5
 
 
 # --- requests --------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from cairn.index.intake import Intake
 from cairn.index.progress import Progress
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.index.schema import STATIC_TABLE
-from cairn.index.vector_store import VectorStore
+from cairn.index.vector_store import VectorStore, Waiting
 from cairn.index.vectors import StaticIntake, VectorIntake
 from cairn.index.writer import IndexedFile, IndexWriter
 
@@ -156,6 +156,32 @@ def test_once_all_is_done_nothing_is_asked_of_the_model(desk: Desk) -> None:
     desk.write(functions("src/a.py", 3))
     desk.finish()
     assert len(desk.models.embedded) == 3
+
+
+def test_after_everything_was_done_once_a_save_is_no_reason_to_look_at_every_chunk(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write(functions("src/a.py", 20))
+    desk.finish()
+    looks: list[int] = []
+    waiting = VectorStore.waiting
+
+    def counted(store: VectorStore, model_id: int) -> list[Waiting]:
+        looks.append(model_id)
+        return waiting(store, model_id)
+
+    monkeypatch.setattr(VectorStore, "waiting", counted)
+    for name in "bcd":
+        desk.write(indexed(f"src/{name}.py", f"def {name}():\n    pass\n"))
+        desk.finish()
+    assert looks == []
+    assert (desk.waiting(), desk.writer.facts().embedded) == (0, 1)
+    desk.vectors.select_model(SETTINGS)  # as the next process does, which finds everything done
+    desk.write(indexed("src/e.py", "def e():\n    pass\n"))
+    looks.clear()
+    desk.finish()
+    assert looks == []
+    assert (desk.waiting(), desk.writer.facts().embedded) == (0, 1)
 
 
 def test_looking_at_files_that_are_done_lets_nothing_wait(

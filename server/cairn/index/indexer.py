@@ -387,7 +387,7 @@ class Indexer:
     def _questions_passed(self, paused: bool) -> bool:
         """Let those be answered first who ask now, or just saved and will ask; false if something else came instead."""
         self._wait(max(0.0, self._saved_at + _AFTER_SAVE_SECONDS - time.monotonic()), paused)
-        self._gate.step_aside()
+        self._gate.step_aside(urgent=lambda: bool(self._work))
         return not self._work
 
     def _take_in(
@@ -418,7 +418,7 @@ class Indexer:
 
     def _between_steps(self, writer: IndexWriter) -> None:
         self._asked = bool(waiting_requests(writer.db))
-        self._gate.step_aside()
+        self._gate.step_aside(urgent=lambda: bool(self._work))
         self._on_change()
 
     def _sleep(self, writer: IndexWriter, intake: Intake, background: Background, paused: bool) -> None:
