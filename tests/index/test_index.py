@@ -265,10 +265,10 @@ def test_files_below_a_folder_are_its_own_only(writer: IndexWriter) -> None:
     assert writer.files_below("missing") == []
 
 
-def test_chunks_of_files_come_in_file_order(writer: IndexWriter) -> None:
+def test_chunks_come_by_file_and_in_each_in_its_order(writer: IndexWriter) -> None:
     guide, source = writer.write([GUIDE, SOURCE], ())
     assert writer.chunk_ids(["src/server.py", "missing.py"]) == [source]
-    assert writer.chunk_ids(["src/server.py", "docs/guide.md"]) == [guide, source]
+    assert writer.chunk_ids(["src/server.py", "docs/guide.md"]) == [source, guide]
 
 
 def test_an_index_in_memory_is_read_by_its_name(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -442,10 +443,10 @@ def test_after_a_failure_it_says_so_tries_again_and_does_what_was_asked(
     before = chunk_ids(indexer, "ships.md")
     write, failures = IndexWriter.write, iter([failure, failure])
 
-    def fail_twice(self: IndexWriter, *arguments: object) -> list[int]:
+    def fail_twice(self: IndexWriter, *arguments: Any, **options: Any) -> list[int]:
         for problem in failures:
             raise problem
-        return write(self, *arguments)  # type: ignore[arg-type]
+        return write(self, *arguments, **options)
 
     monkeypatch.setattr(IndexWriter, "write", fail_twice)
     indexer.request(RequestKind.REINDEX, "ships.md")

@@ -95,7 +95,7 @@ class Intake:
         if removed:
             writer.write((), removed)
         progress.activity = Activity.READING
-        self._take_in(changed, {} if force else known, self._on_batch, self._step_aside)
+        self._take_in(changed, {} if force else known, force, self._on_batch, self._step_aside)
         if not self._stopped():
             writer.note(scanned=1, files_total=len(entries))
             progress.scanning = False
@@ -117,7 +117,8 @@ class Intake:
         known = self._writer.records(entries)
         current = {} if force else known
         changed = [e for e in entries.values() if not self._is_current(e, current.get(e.path))]
-        self._take_in(changed, current, step_aside=None if len(changed) <= BURST else self._step_aside)
+        step_aside = None if len(changed) <= BURST else self._step_aside
+        self._take_in(changed, current, force, step_aside=step_aside)
         if not self._progress.scanning:
             total = self._writer.count_files()
             self._writer.note(scanned=1, files_total=total)
@@ -149,6 +150,7 @@ class Intake:
         self,
         entries: Iterable[FileEntry],
         known: Mapping[str, FileRecord],
+        anew: bool,
         on_batch: Callable[[], None] | None = None,
         step_aside: Callable[[], None] | None = None,
     ) -> None:
@@ -158,7 +160,7 @@ class Intake:
 
         def flush() -> None:
             if batch:
-                written = self._writer.write(batch, ())
+                written = self._writer.write(batch, (), anew=anew)
                 self._on_written(written)
             if same:
                 self._writer.touch(same)

@@ -25,6 +25,21 @@ def chunk_to_row(chunk: Chunk) -> tuple[str | int | bytes, ...]:
     )  # fmt: skip
 
 
+IDENTITY_COLUMNS = (
+    "content_hash", "type", "language", "title", "header_path", "symbol", "symbol_kind", "parent", "defines",
+    "signature", "comment",
+)  # fmt: skip
+"""All that a row says of a chunk but where in the file it is."""
+
+
+def chunk_identity(chunk: Chunk) -> tuple[str | bytes, ...]:
+    """The values of IDENTITY_COLUMNS."""
+    return (
+        key_blob(chunk.content_hash), chunk.type.value, chunk.language, chunk.title, chunk.header_path, chunk.symbol,
+        chunk.symbol_kind, chunk.parent, json.dumps(chunk.defines), chunk.signature, chunk.comment,
+    )  # fmt: skip
+
+
 def chunk_from_row(row: Sequence[object]) -> Chunk:
     """The Chunk that `chunk_to_row` wrote."""
     values = dict(zip(CHUNK_COLUMNS, row, strict=True))

@@ -14,7 +14,14 @@ from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk, content_key
 from cairn.index.database import create, open_writer
 from cairn.index.meta import Facts, raise_generation, read_facts, set_fact
-from cairn.index.rows import CHUNK_COLUMNS, chunk_to_row, key_blob, key_text
+from cairn.index.rows import (
+    CHUNK_COLUMNS,
+    IDENTITY_COLUMNS,
+    chunk_identity,
+    chunk_to_row,
+    key_blob,
+    key_text,
+)
 from cairn.index.words import compound_parts, split_words
 
 
@@ -42,12 +49,17 @@ class IndexedFile:
 
 
 @frozen
-class _Removed:
-    """What is left to know of a file that was removed."""
+class _Change:
+    """What became of one file in the index."""
 
-    chunks: int
-    """How many went with it."""
-    imports: str
+    written: list[int] = field(factory=list)
+    """Ids of its new chunks."""
+    gone: int = 0
+    """Chunks that it has no longer."""
+    of_paths: bool = False
+    """It came or went."""
+    of_links: bool = False
+    """…or imports something else."""
 
 
 _SELECT_RECORDS = "SELECT path, size, mtime_ns, content_hash, collection FROM files"
@@ -134,26 +146,23 @@ class IndexWriter:
         """The chunks of these files."""
         rows = self.db.execute(
             "SELECT c.id FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value"
-            " JOIN chunks c ON c.file_id = f.id ORDER BY c.id",
+            " JOIN chunks c ON c.file_id = f.id ORDER BY wanted.key, c.position",
             (json.dumps(list(paths)),),
         )
         return [int(row[0]) for row in rows]
 
-    def write(self, files: Sequence[IndexedFile], removed: Iterable[str]) -> list[int]:
-        """Replace `files` and remove the paths `removed`, all in one transaction; the ids of the new chunks."""
+    def write(self, files: Sequence[IndexedFile], removed: Iterable[str], *, anew: bool = False) -> list[int]:
+        """Make the index have `files` as they are and not the paths `removed`, in one transaction; ids of new chunks.
+
+        Of a file that the index has, chunks that are in it still keep their rows, unless `anew`.
+        """
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        written: list[int] = []
         with self.db:
-            gone = [former.chunks for path in removed if (former := self._remove(path))]
-            came_or_went = links_changed = bool(gone)
-            for file in files:
-                former = self._remove(file.record.path)
-                came_or_went = came_or_went or former is None
-                links_changed = links_changed or former is None or former.imports != _packed(file.imports)
-                gone.append(former.chunks if former else 0)
-                written += self._insert(file, now)
+            changes = [change for path in removed if (change := self._remove(path))]
+            changes += [self._replace(file, now, anew) or self._add(file, now) for file in files]
+            written = [chunk_id for change in changes for chunk_id in change.written]
             facts = self.facts()
-            chunks = facts.chunks - sum(gone) + len(written)
+            chunks = facts.chunks - sum(change.gone for change in changes) + len(written)
             set_fact(self.db, "chunks", chunks)
             # At most so many wait; whoever makes the vectors knows better.
             set_fact(self.db, "queued", min(chunks, facts.queued + len(written)))
@@ -161,8 +170,12 @@ class IndexWriter:
             if written:
                 set_fact(self.db, "embedded", 0)
                 set_fact(self.db, "static", 0)
-            changed = {"content": True, "paths": came_or_went, "links": links_changed}
-            raise_generation(self.db, *(counter for counter, rises in changed.items() if rises))
+            risen = {
+                "content": True,
+                "paths": any(change.of_paths for change in changes),
+                "links": any(change.of_links for change in changes),
+            }
+            raise_generation(self.db, *(counter for counter, rises in risen.items() if rises))
         return written
 
     def touch(self, records: Sequence[FileRecord]) -> None:
@@ -173,27 +186,79 @@ class IndexWriter:
                 [(record.size, record.mtime_ns, record.path) for record in records],
             )
 
-    def _remove(self, path: str) -> _Removed | None:
+    def _remove(self, path: str) -> _Change | None:
         """Remove a file with its chunks; None if it is not there."""
-        found = self.db.execute(
-            "DELETE FROM files WHERE path = ? RETURNING chunks, imports", (path,)
-        ).fetchall()
-        return _Removed(int(str(found[0][0])), str(found[0][1])) if found else None
+        gone = self.db.execute("DELETE FROM files WHERE path = ? RETURNING chunks", (path,)).get
+        return None if gone is None else _Change(gone=int(gone), of_paths=True, of_links=True)
 
-    def _insert(self, file: IndexedFile, now: str) -> list[int]:
-        record = file.record
+    def _add(self, file: IndexedFile, now: str) -> _Change:
+        """Add a file that is not there."""
+        names = ", ".join(("path", *_FILE_COLUMNS))
+        values = ", ".join("?" * (len(_FILE_COLUMNS) + 1))
         self.db.execute(
-            "INSERT INTO files(path, size, mtime_ns, content_hash, is_text, kind, collection, indexed_at, chunks,"
-            " imports) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                record.path, record.size, record.mtime_ns, key_blob(record.content_hash), int(file.is_text),
-                file.kind, record.collection, now, len(file.chunks), _packed(file.imports),
-            ),
-        )  # fmt: skip
-        file_id = self.db.last_insert_rowid()
+            f"INSERT INTO files({names}) VALUES ({values})", (file.record.path, *_file_values(file, now))
+        )
+        written = self._insert(self.db.last_insert_rowid(), file, file.chunks)
+        return _Change(written, of_paths=True, of_links=True)
+
+    def _replace(self, file: IndexedFile, now: str, anew: bool) -> _Change | None:
+        """Change a file to what it is now; None if it is not there."""
+        record = file.record
+        known = self.db.execute(
+            "SELECT id, collection, imports FROM files WHERE path = ?", (record.path,)
+        ).fetchall()
+        if not known:
+            return None
+        file_id, collection, imports = int(str(known[0][0])), str(known[0][1]), str(known[0][2])
+        assignments = ", ".join(f"{name} = ?" for name in _FILE_COLUMNS)
+        self.db.execute(f"UPDATE files SET {assignments} WHERE id = ?", (*_file_values(file, now), file_id))
+        # What is embedded of a chunk has its collection's name in it.
+        stored = {} if anew or collection != record.collection else self._stored(file_id)
+        kept: list[tuple[int, tuple[int, ...], Chunk]] = []
+        fresh: list[Chunk] = []
+        for chunk in file.chunks:
+            same = stored.get(chunk_identity(chunk))
+            if same:
+                kept.append((*same.pop(), chunk))
+            else:
+                fresh.append(chunk)
+        self.db.execute(
+            "DELETE FROM chunks WHERE file_id = ? AND id NOT IN (SELECT value FROM json_each(?))",
+            (file_id, json.dumps([chunk_id for chunk_id, _, _ in kept])),
+        )
+        gone = self.db.changes()
+        self._move([(chunk_id, chunk) for chunk_id, place, chunk in kept if place != _place(chunk)])
+        return _Change(self._insert(file_id, file, fresh), gone, of_links=imports != _packed(file.imports))
+
+    def _stored(self, file_id: int) -> dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]]:
+        """The chunks of a file by what they are: ids and places of equal ones, the last in the file first."""
+        rows = self.db.execute(
+            f"""SELECT id, position, start_line, end_line, {", ".join(IDENTITY_COLUMNS)} FROM chunks
+                WHERE file_id = ? ORDER BY position DESC""",
+            (file_id,),
+        )
+        stored: dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]] = {}
+        for chunk_id, position, start, end, *identity in rows:
+            stored.setdefault(tuple(identity), []).append((chunk_id, (position, start, end)))
+        return stored
+
+    def _move(self, moved: Sequence[tuple[int, Chunk]]) -> None:
+        """Note where chunks of one file are now."""
+        # No two may have the same position, not even for a moment.
+        self.db.executemany(
+            "UPDATE chunks SET position = -1 - position WHERE id = ?", [(chunk_id,) for chunk_id, _ in moved]
+        )
+        self.db.executemany(
+            "UPDATE chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?",
+            [(*_place(chunk), chunk_id) for chunk_id, chunk in moved],
+        )
+
+    def _insert(self, file_id: int, file: IndexedFile, chunks: Iterable[Chunk]) -> list[int]:
+        """Add chunks of the file; their ids."""
+        record = file.record
         path_words = " ".join(split_words(record.path))
         ids = []
-        for chunk in file.chunks:
+        for chunk in chunks:
             embedding_key = content_key(composite_text(record.path, record.collection, chunk))
             self.db.execute(
                 _INSERT_CHUNK,
@@ -208,6 +273,25 @@ class IndexWriter:
                 (ids[-1], chunk.text, " ".join(compound_parts(chunk.text)), path_words, symbol_words),
             )
         return ids
+
+
+_FILE_COLUMNS = (
+    "size", "mtime_ns", "content_hash", "is_text", "kind", "collection", "indexed_at", "chunks", "imports",
+)  # fmt: skip
+
+
+def _file_values(file: IndexedFile, now: str) -> tuple[str | int | bytes, ...]:
+    """The values of _FILE_COLUMNS."""
+    record = file.record
+    return (
+        record.size, record.mtime_ns, key_blob(record.content_hash), int(file.is_text), file.kind, record.collection,
+        now, len(file.chunks), _packed(file.imports),
+    )  # fmt: skip
+
+
+def _place(chunk: Chunk) -> tuple[int, int, int]:
+    """Where the chunk is in its file."""
+    return (chunk.position, chunk.start_line, chunk.end_line)
 
 
 _INSERT_CHUNK = f"""INSERT INTO chunks(file_id, {", ".join(CHUNK_COLUMNS)}, content_hash, embedding_key)
