@@ -41,11 +41,11 @@ _LOOK_AGAIN_SECONDS = 300.0
 """Changes that no watcher reported are found by looking at every file this often…"""
 _LOOK_AGAIN_SHARE = 1_000
 """…or so seldom that it takes a thousandth of a core: 20,000 files take 0.3 s."""
-_AFTER_WATCHED_SECONDS = 3.0
+_AFTER_WATCHED_SECONDS = 1.0
 """A large tree takes a second to watch; what changed meanwhile is found this long after, when answers are there."""
 _POLL_SECONDS, _POLL_SHARE = 5.0, 50
 """The same where nothing is watched."""
-_PAUSE, _LONGEST_BURST = 0.25, 3.0
+_PAUSE, _LONGEST_BURST = 0.15, 3.0
 """A burst of changes is over when nothing came for a pause, in seconds, longer
 than the watcher's own, or goes on too long."""
 _SAVES_SECONDS = 0.15

@@ -15,7 +15,7 @@ from cairn.workspace.history import watched_files
 
 logger = logging.getLogger(__name__)
 
-_DEBOUNCE_MS = 200
+_DEBOUNCE_MS = 100
 """A burst is reported once, when it pauses or after this long; below what a person notices after a save."""
 _START_SECONDS = 0.3
 """Setting up the watches of 5,000 directories keeps all other threads waiting for 0.15 s, so those who asked for
