@@ -14,6 +14,7 @@ from cairn.index.progress import Activity, Progress
 from cairn.index.surroundings import History, update_in_degrees
 from cairn.index.vectors import ModelSource, StaticIntake, VectorIntake
 from cairn.index.writer import IndexWriter
+from cairn.memory import give_back_memory
 
 _TIDY_AFTER = 60.0
 """Seconds of quiet before tidying: whoever saves, saves again."""
@@ -143,6 +144,7 @@ class Background:
             self._tidied_at = time.monotonic()
             self._writer.note(tidied=facts.content, tidied_on=_today())
             self._writer.checkpoint()
+            give_back_memory()
         self._progress.activity = Activity.IDLE
         return True
 

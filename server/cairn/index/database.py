@@ -49,11 +49,12 @@ def open_reader(path: Path) -> apsw.Connection | None:
 
     It serves until `file_identity` changes.
     """
-    if file_identity(path) is None:
+    identity = file_identity(path)
+    if identity is None:
         return None
     try:
         connection = _connect_to_read(path)
-        connection.pragma("mmap_size", _MAPPED_BYTES if path.stat().st_size < _MAPPED_BYTES else 0)
+        connection.pragma("mmap_size", _MAPPED_BYTES if identity[-1] else 0)
         version = connection.pragma("user_version")
     except (*DAMAGE, apsw.CantOpenError, apsw.BusyError, apsw.ReadOnlyError, apsw.IOError, OSError):
         return None  # being created or replaced by its writer
@@ -63,13 +64,15 @@ def open_reader(path: Path) -> apsw.Connection | None:
     return connection
 
 
-def file_identity(path: Path) -> tuple[int, bool] | None:
-    """What differs once another file has this path, or its folder can be written where it could not; None without a file.
+def file_identity(path: Path) -> tuple[int, bool, bool] | None:
+    """What differs once another file has this path, its folder can be written where it could not, or it has grown too
+    large to be mapped; None without a file.
 
     Two system calls, 9 µs.
     """
     try:
-        return path.stat().st_ino, os.access(path.parent, os.W_OK)
+        status = path.stat()
+        return status.st_ino, os.access(path.parent, os.W_OK), status.st_size < _MAPPED_BYTES
     except OSError:
         return None
 

@@ -362,7 +362,7 @@ class IndexReader:
             return [int(row[0]) for row in rows if wanted.names(str(row[1]))]
 
     def _connection(self) -> apsw.Connection | None:
-        """The calling thread's connection, a new one where another process replaced the file or may write it now."""
+        """The calling thread's connection, a new one when the file is no longer what it was opened as."""
         local = self._local
         if self._open is not None:
             if getattr(local, "db", None) is None:
