@@ -199,12 +199,12 @@ def test_between_taking_work_and_doing_it_it_is_not_idle(folder: Folder) -> None
         if indexer.idle:
             too_early.extend(before - reader.contents(before).keys())
 
-    indexer._wake = Releases(look)
+    indexer._inbox._changed = Releases(look)
     indexer.start()
     until(lambda: indexer.role is Role.WRITER and indexer.idle)
     for number in range(5):
         path = folder.write(f"{number}.md", f"# {number}\n")
-        with indexer._wake:
+        with indexer._inbox._changed:
             indexer.changed([path])
             reported.add(path)
         until(lambda: indexer.idle)
@@ -244,7 +244,7 @@ def test_for_a_save_that_takes_long_nobody_waits_long(
     indexer = folder.run()
     monkeypatch.setattr(indexer, "role", Role.WRITER)
     busy = Work(paths={"ships.md"})
-    monkeypatch.setattr(indexer, "_doing", busy)
+    monkeypatch.setattr(indexer._inbox, "_doing", busy)
     began = time.monotonic()
     indexer.wait_for_saves()
     assert 0.1 < time.monotonic() - began < 5
@@ -334,7 +334,7 @@ def test_a_request_that_a_stop_cut_short_is_left_to_the_next_writer(folder: Fold
     assert gate.reached.wait(20)
     stopping = threading.Thread(target=cut_short.stop)
     stopping.start()
-    until(cut_short._stop.is_set)
+    until(cut_short._inbox.is_stopped)
     gate.open.set()
     stopping.join()
     assert IndexReader(first.data).has_requests()

@@ -18,6 +18,7 @@ from cairn.errors import IndexUnavailableError
 from cairn.index.background import Background
 from cairn.index.database import DAMAGE, UNWRITABLE, check_soundness, set_aside, unwritable
 from cairn.index.gate import QueryGate
+from cairn.index.inbox import Inbox
 from cairn.index.intake import Intake, needs_rescan
 from cairn.index.lock import is_held, writer_lock
 from cairn.index.progress import Activity, Progress
@@ -96,11 +97,7 @@ class Indexer:
         self._on_change = on_change
         self._gate = gate or QueryGate()
         self._reader = IndexReader(self.data)
-        self._open_paths: frozenset[str] = frozenset()
-        self._work = Work(rescan=True)
-        self._doing = Work()
-        """What was taken and is not in the index yet."""
-        self._paused = False
+        self._inbox = Inbox()
         self._asked = False
         """Another process asked for something while vectors are being made."""
         self._watcher: FolderWatcher | None = None
@@ -116,17 +113,14 @@ class Indexer:
         """When to look again because the watcher came late."""
         self._sound = False
         """This process has had the index open before, so it need not be checked again."""
-        self._wake = threading.Condition()
-        self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"cairn-index-{root.name}", daemon=True)
 
     @property
     def idle(self) -> bool:
         """Whether everything this process knows of is taken in (vectors apart)."""
         if self.role is Role.READER:
-            return not (self._work or self._reader.has_requests())
-        with self._wake:
-            return not (self._work or self._doing)
+            return not (self._inbox or self._reader.has_requests())
+        return self._inbox.is_done
 
     @property
     def problem(self) -> str | None:
@@ -137,7 +131,7 @@ class Indexer:
     def only_read(self) -> None:
         """Take the index as it is; instead of `start`."""
         self.role = Role.READER
-        self._work = Work()
+        self._inbox.forget_scan()
 
     def writer_is_alive(self) -> bool:
         """Whether some process keeps the index up to date now."""
@@ -149,60 +143,44 @@ class Indexer:
 
     def stop(self) -> None:
         """End the thread after the batch at hand; what was not written is found again by the next scan."""
-        self._stop.set()
-        with self._wake:
-            self._wake.notify_all()
+        self._inbox.stop()
         if self._thread.is_alive():
             self._thread.join(timeout=30)
 
     def changed(self, paths: Iterable[str]) -> None:
         """Take in that files or directories (relative paths) were made, changed or removed."""
-        with self._wake:
-            self._work.paths.update(paths)
-            self._wake.notify_all()
+        self._inbox.changed(paths)
 
     def opened(self, paths: Iterable[str]) -> None:
         """These files (relative paths) are open in the editor now; what was missed of them is taken in."""
-        with self._wake:
-            now = frozenset(paths)
-            new, self._open_paths = now - self._open_paths, now
-            self._work.paths.update(new)
-            self._work.opened.update(new)
-            self._wake.notify_all()
+        self._inbox.opened(paths)
 
     def wait_for_saves(self) -> None:
         """Let a few files that were just reported be taken in first, if that is a matter of milliseconds."""
-        with self._wake:
-            self._wake.wait_for(lambda: not self._takes_in_saves(), _SAVES_SECONDS)
-
-    def _takes_in_saves(self) -> bool:
-        return self.role is Role.WRITER and (self._work.is_few_files or self._doing.is_few_files)
+        if self.role is Role.WRITER:
+            self._inbox.wait_for_saves(_SAVES_SECONDS)
 
     def look_again(self) -> None:
         """Look for changes that nobody reported, unless that was done just now or indexing is paused."""
-        if not self._paused and time.monotonic() - self._looked_at > _FOCUS_SECONDS:
+        if not self._inbox.paused and time.monotonic() - self._looked_at > _FOCUS_SECONDS:
             self.rescan()
 
     def rescan(self) -> None:
         """Compare the whole folder with the index again."""
-        with self._wake:
-            self._work.rescan = True
-            self._wake.notify_all()
+        self._inbox.rescan()
 
     def request(self, kind: RequestKind, path: str = "") -> None:
         """Do this, or leave it to the process that writes. Raises IndexUnavailableError where that cannot be."""
         if self.role is Role.READER and leave_request(self.data, kind, path) is not None:
             return
-        with self._wake:
-            self._apply(kind, path)
-            self._wake.notify_all()
+        self._inbox.ask(kind, path)
 
     # --- the thread --------------------------------------------------------------------------------
 
     def _run(self) -> None:
         first, longest = _RETRY_SECONDS
         wait = first
-        while not self._stop.is_set():
+        while not self._inbox.is_stopped():
             began = time.monotonic()
             try:
                 self._write_or_read()
@@ -216,7 +194,7 @@ class Indexer:
                 self._fail(f"Indexing {self.root.name} failed ({problem}). It is tried again in a moment.")
             if time.monotonic() - began > longest:  # it went well for a while
                 wait = first
-            self._stop.wait(wait)
+            self._inbox.rest(wait)
             wait = min(longest, wait * 2)
         self._become(Role.STOPPED)
 
@@ -234,21 +212,19 @@ class Indexer:
     def _read_until_free(self) -> None:
         """Tell of what the writing process changes, and it of what this one is told, until it is time to try again."""
         if self.role is not Role.READER:
-            with self._wake:
-                self._work.rescan = self._work.force  # the other one scans by itself
+            self._inbox.forget_scan()
             self._become(Role.READER)
         until = time.monotonic() + _TAKEOVER_SECONDS
         generation = self._reader.generation()
-        while not self._stop.is_set() and (left := until - time.monotonic()) > 0:
-            if self._wait(left, self._paused) and not self._hand_on():
-                self._stop.wait(left)
+        while not self._inbox.is_stopped() and (left := until - time.monotonic()) > 0:
+            if self._inbox.wait(left, self._inbox.paused) and not self._hand_on():
+                self._inbox.rest(left)
         if self._reader.generation() != generation:
             self._on_change()
 
     def _hand_on(self) -> bool:
         """Leave what there is to do to the process that writes; false while there is no index to leave it in."""
-        with self._wake:
-            work, self._work = self._work, Work()
+        work = self._inbox.take()
         asked = {RequestKind.REINDEX: work.forced, RequestKind.RECONCILE: work.paths}
         if work.rescan or len(work.paths) > BURST:
             self._looked_at = time.monotonic()
@@ -260,8 +236,8 @@ class Indexer:
             )
         finally:
             if not done:
-                with self._wake:
-                    self._work.add(work)
+                self._inbox.put_back(work)
+            self._inbox.done()
         return done
 
     def _write_until_stopped(self) -> None:
@@ -281,13 +257,13 @@ class Indexer:
         self._remark = writer.remark or self._remark
         self._note("index", self._remark)
         background = Background(
-            self.root, writer, self._models, self.progress, lambda: self._open_paths, self._note
+            self.root, writer, self._models, self.progress, lambda: self._inbox.open_paths, self._note
         )
         intake = Intake(
             self.root,
             writer,
             self.progress,
-            self._stop.is_set,
+            self._inbox.is_stopped,
             on_batch=lambda: self._take_urgent(writer, intake),
             on_compared=self._watch_at_last,
             on_written=lambda ids: background.added(ids, self._settings()),
@@ -297,7 +273,7 @@ class Indexer:
             background.select_models(self._settings())
             self._become(Role.WRITER)
             self.rescan()
-            while not self._stop.is_set():
+            while not self._inbox.is_stopped():
                 self._step(writer, intake, background)
             writer.close()
         except BaseException:
@@ -322,18 +298,13 @@ class Indexer:
         self._note("watch", None)
         if self._watching:
             self._watcher = FolderWatcher(
-                self.root, self.changed, self._head_moved, self._not_watched, self._watched
+                self.root, self._inbox.changed, self._inbox.head_moved, self._not_watched, self._watched
             )
             self._watcher.start()
 
     def _watched(self) -> None:
         """Changes are reported from now on; those since the scan began are found once it is through."""
         self._look_soon = time.monotonic() + _AFTER_WATCHED_SECONDS
-
-    def _head_moved(self) -> None:
-        with self._wake:
-            self._work.head_moved = True
-            self._wake.notify_all()
 
     def _not_watched(self, problem: str) -> None:
         self._watching = False
@@ -342,29 +313,25 @@ class Indexer:
 
     def _step(self, writer: IndexWriter, intake: Intake, background: Background) -> None:
         """Do what is most urgent, or sleep until there is something to do."""
-        if not self._paused and time.monotonic() >= self._look_due(intake):
+        if not self._inbox.paused and time.monotonic() >= self._look_due(intake):
             self.rescan()
-        self._let_settle()
+        self._inbox.let_settle(_PAUSE, _LONGEST_BURST)
         if _was_removed(writer):
             raise IndexUnavailableError(
                 f"The index in {self.data} was removed while it was in use. It is made anew in a moment."
             )
         requests = waiting_requests(writer.db)
-        with self._wake:
-            for request in requests:
-                self._apply(request.kind, request.path)
-            work, self._work = self._work, Work()
-            self._doing, paused = work, self._paused
+        work = self._inbox.take(requests)
+        paused = self._inbox.paused
         self._asked = False
         settings = self._settings()
         try:
             writer.note(paused=paused)
             self._take_in(work, settings, writer, intake, background)
-            if not self._stop.is_set():  # then it may be half done: it is left to the next who writes
+            if not self._inbox.is_stopped():  # then it may be half done: it is left to the next who writes
                 drop_requests(writer.db, [request.id for request in requests])
         except BaseException:
-            with self._wake:
-                self._work.add(work)
+            self._inbox.put_back(work)
             raise
         if work.is_few_files:
             self._saved_at = time.monotonic()
@@ -379,16 +346,14 @@ class Indexer:
             self.progress.activity = Activity.PAUSED if paused else Activity.IDLE
             self._on_change()
             self._sleep(writer, intake, background, paused)
-        with self._wake:
-            self._doing = Work()
-            self._wake.notify_all()
+        self._inbox.done()
         self._on_change()
 
     def _questions_passed(self, paused: bool) -> bool:
         """Let those be answered first who ask now, or just saved and will ask; false if something else came instead."""
-        self._wait(max(0.0, self._saved_at + _AFTER_SAVE_SECONDS - time.monotonic()), paused)
-        self._gate.step_aside(urgent=lambda: bool(self._work))
-        return not self._work
+        self._inbox.wait(max(0.0, self._saved_at + _AFTER_SAVE_SECONDS - time.monotonic()), paused)
+        self._gate.step_aside(urgent=lambda: bool(self._inbox))
+        return not self._inbox
 
     def _take_in(
         self, work: Work, settings: Settings, writer: IndexWriter, intake: Intake, background: Background
@@ -408,17 +373,9 @@ class Indexer:
         if work.opened:
             background.put_first(work.opened)
 
-    def _let_settle(self) -> None:
-        """A checkout or a rebase writes many files for a while: they are taken in once it pauses."""
-        longest = time.monotonic() + _LONGEST_BURST
-        seen = 0
-        while len(self._work.paths) > max(seen, BURST) and time.monotonic() < longest:
-            seen = len(self._work.paths)
-            self._stop.wait(_PAUSE)
-
     def _between_steps(self, writer: IndexWriter) -> None:
         self._asked = bool(waiting_requests(writer.db))
-        self._gate.step_aside(urgent=lambda: bool(self._work))
+        self._gate.step_aside(urgent=lambda: bool(self._inbox))
         self._on_change()
 
     def _sleep(self, writer: IndexWriter, intake: Intake, background: Background, paused: bool) -> None:
@@ -427,7 +384,7 @@ class Indexer:
         if not paused:
             look, step = self._look_due(intake), background.next_look()
             due = look if step is None else min(look, time.monotonic() + step)
-        while not self._wait(min(_REQUEST_SECONDS, max(0.0, due - time.monotonic())), paused):
+        while not self._inbox.wait(min(_REQUEST_SECONDS, max(0.0, due - time.monotonic())), paused):
             if self._watcher is not None and self._watcher.is_lost:
                 self._watch()
             if (
@@ -454,39 +411,14 @@ class Indexer:
             for request in waiting_requests(writer.db)
             if request.kind is RequestKind.RECONCILE and request.path
         ]
-        with self._wake:
-            paths = self._work.paths.union(request.path for request in saves)
-            if needs_rescan(paths):
-                return  # the scan that follows this one takes them in
-            self._work.paths = set()
-        if paths:
+        paths = self._inbox.take_saves(request.path for request in saves)
+        if paths:  # none where another scan is needed: that takes them in
             intake.update(paths)
-        drop_requests(writer.db, [request.id for request in saves])
+            drop_requests(writer.db, [request.id for request in saves])
         self._on_change()
 
-    def _apply(self, kind: RequestKind, path: str) -> None:
-        """Turn a request into work; the caller holds the lock on it."""
-        if kind is RequestKind.PAUSE:
-            self._paused = True
-        elif kind is RequestKind.RESUME:
-            self._paused = False
-        elif kind is RequestKind.CHECK:
-            self._work.check = True
-        elif path:
-            (self._work.forced if kind is RequestKind.REINDEX else self._work.paths).add(path)
-        else:
-            self._work.rescan = True
-            self._work.force |= kind is RequestKind.REINDEX
-
-    def _wait(self, seconds: float, paused: bool) -> bool:
-        """Sleep until there is work, `paused` is no longer so, or the end; False when the time passed first."""
-        with self._wake:
-            return self._wake.wait_for(
-                lambda: self._stop.is_set() or bool(self._work) or self._paused != paused, seconds
-            )
-
     def _interrupted(self) -> bool:
-        return self._stop.is_set() or bool(self._work) or self._paused or self._asked
+        return self._inbox.is_stopped() or bool(self._inbox) or self._inbox.paused or self._asked
 
     def _become(self, role: Role) -> None:
         if role is not self.role:
