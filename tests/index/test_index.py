@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import apsw
@@ -13,6 +13,7 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from index_builders import broken_promises
 from numpy.typing import NDArray
 
 from cairn.chunking.chunker import chunk_text
@@ -255,6 +256,61 @@ def test_any_text_comes_back_as_it_was(text: str, name: str) -> None:
         page = IndexReader(Path(folder)).page(name)
         assert tuple(stored.chunk for stored in page) == file.chunks
         writer.close()
+
+
+SECTIONS = st.lists(st.sampled_from(["tide", "crane", "berth", "mooring", "pilot"]), max_size=7)
+
+
+def sectioned(names: Sequence[str]) -> IndexedFile:
+    """A document of sections too long to be merged; equal names make equal sections."""
+    return indexed(
+        "port.md", "# Port\n\n" + "".join(f"## {name}\n\n{f'All about {name}s. ' * 60}\n\n" for name in names)
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(versions=st.lists(SECTIONS, min_size=2, max_size=4))
+def test_however_a_file_changes_it_is_as_if_written_anew(versions: list[list[str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        writer, reader = IndexWriter(Path(folder)), IndexReader(Path(folder))
+        for names in versions:
+            file = sectioned(names)
+            writer.write([file], ())
+            assert tuple(stored.chunk for stored in reader.page("port.md")) == file.chunks
+            for name in {name for names in versions for name in names}:
+                assert len(reader.keywords(name, EVEN, 50, ALL, never)) == names.count(name)
+            assert broken_promises(writer.db, reader.facts().chunks) == []
+        writer.close()
+
+
+def test_chunks_that_are_in_a_changed_file_still_are_not_written_again(
+    writer: IndexWriter, reader: IndexReader
+) -> None:
+    def ids() -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for stored in reader.page("port.md"):
+            found.setdefault(stored.chunk.title, []).append(stored.id)
+        return found
+
+    writer.write([sectioned(["tide", "crane", "berth", "crane"])], ())
+    before = ids()
+    written = writer.write([sectioned(["tide", "pilot", "crane", "mooring", "crane"])], ())
+    after = ids()
+    assert {name: after[name] for name in ("tide", "crane")} == {
+        name: before[name] for name in ("tide", "crane")
+    }
+    assert sorted(written) == sorted(after["pilot"] + after["mooring"])
+    again = writer.write([sectioned(["tide", "pilot", "crane", "mooring", "crane"])], (), anew=True)
+    assert len(again) == 5
+    assert not set(again) & {each for found in after.values() for each in found}
+
+
+def test_in_another_collection_all_chunks_are_other_ones(writer: IndexWriter) -> None:
+    """What is embedded of a chunk has the collection's name in it."""
+    file = sectioned(["tide", "crane"])
+    writer.write([file], ())
+    renamed = evolve(file, record=evolve(file.record, collection="harbour-docs"))
+    assert len(writer.write([renamed], ())) == 2
 
 
 def test_files_below_a_folder_are_its_own_only(writer: IndexWriter) -> None:
