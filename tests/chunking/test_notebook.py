@@ -203,6 +203,12 @@ def test_chunks_are_all_the_sources_in_order(cells: list[dict[str, Any]], indent
     assert lines == sorted(lines)
 
 
+def test_halves_of_surrogate_pairs_are_replaced_which_nothing_could_store() -> None:
+    notebook = json.dumps(json.loads(_notebook(_cell("markdown", "# High \ud83d water\n\n\ud83c\udf0a\n"))))
+    (chunk,) = chunk_text(_PATH, notebook)
+    assert (chunk.title, chunk.text) == ("High \ufffd water", "# High \ufffd water\n\n🌊\n")
+
+
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inside: st.lists(inside, max_size=4) | st.dictionaries(st.text(max_size=3), inside, max_size=4),

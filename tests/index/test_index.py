@@ -247,7 +247,9 @@ def test_ids_of_chunks_are_never_used_again(writer: IndexWriter) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(text=st.text(st.characters(codec=None), max_size=200), name=st.sampled_from(["a.md", "b.py", "c.txt"]))
+@given(
+    text=st.text(st.characters(codec="utf-8"), max_size=200), name=st.sampled_from(["a.md", "b.py", "c.txt"])
+)
 def test_any_text_comes_back_as_it_was(text: str, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         writer = IndexWriter(Path(folder))

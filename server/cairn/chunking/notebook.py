@@ -20,6 +20,7 @@ from cairn.chunking.markdown import markdown_elements, plain_title
 from cairn.chunking.model import Chunk
 from cairn.chunking.plain import plain_chunks
 from cairn.chunking.sections import HeadingPath, section_chunks
+from cairn.unicode import well_formed
 from cairn.workspace.languages import detect_language, language_of_fence
 
 # What most notebooks are written in, for those that do not say it.
@@ -93,7 +94,7 @@ def _cells(text: str, top: Mapping[str, Value], lines: Lines) -> Iterator[_Cell]
         pieces = list(items(text, source)) or [source]
         if not all(isinstance(piece.content, str) for piece in pieces):
             continue
-        decoded = "".join(piece.content for piece in pieces)
+        decoded = well_formed("".join(piece.content for piece in pieces))
         if not decoded.strip():
             continue
         first, last = lines.line_at(pieces[0].start), lines.line_at(pieces[-1].end)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cairn.embedding.model_files import TOKENIZER_FILE, InstalledModel, remedy
 from cairn.errors import ModelError
+from cairn.unicode import well_formed
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -43,7 +44,7 @@ class TextTokenizer:
 
     def count(self, text: str) -> int:
         """Tokens of the whole text, without special tokens."""
-        return len(self._tokenizer.encode(_well_formed(text), add_special_tokens=False))
+        return len(self._tokenizer.encode(well_formed(text), add_special_tokens=False))
 
     def vocabulary_size(self) -> int:
         """One more than the largest token id."""
@@ -65,7 +66,7 @@ class TextTokenizer:
     def _encode(self, text: str, limit: int) -> Any:
         # One text at a time: `encode_batch` would spread over every core with threads of its own.
         return self._tokenizer.encode(
-            _well_formed(text[: limit * _CHARACTERS_PER_TOKEN]), add_special_tokens=False
+            well_formed(text[: limit * _CHARACTERS_PER_TOKEN]), add_special_tokens=False
         )
 
 
@@ -99,12 +100,3 @@ def _pad_id(tokenizer: Tokenizer) -> int:
         return int(padding["pad_id"])
     known = [tokenizer.token_to_id(token) for token in ("[PAD]", "<pad>")]
     return next((number for number in known if number is not None), 0)
-
-
-def _well_formed(text: str) -> str:
-    """`text` as the tokenizer's Rust strings can hold it: pairs of surrogates joined, lone ones as U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

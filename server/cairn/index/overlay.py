@@ -30,6 +30,7 @@ from cairn.index.reader import IndexReader, StoredChunk
 from cairn.index.screen_reader import ScreenReader
 from cairn.index.vectors import ModelSource, StaticIntake
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.unicode import well_formed
 from cairn.workspace.collections import MANIFESTS, find_projects
 from cairn.workspace.rules import FileRules
 
@@ -50,10 +51,8 @@ class _Document:
 
     @cached_property
     def text(self) -> str:
-        """As it can be stored: JSON can hold halves of surrogate pairs, UTF-8 cannot."""
-        if self.typed.isascii():
-            return self.typed
-        return self.typed.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        """As it can be stored."""
+        return well_formed(self.typed)
 
     @cached_property
     def key(self) -> str:
