@@ -23,6 +23,7 @@ from cairn.index import indexer as indexer_module
 from cairn.index.database import DATABASE_NAME, connect_read_only
 from cairn.index.gate import QueryGate
 from cairn.index.indexer import Indexer, Role
+from cairn.index.maintenance import Maintenance
 from cairn.index.progress import Activity
 from cairn.index.reader import IndexReader
 from cairn.index.requests import RequestKind, leave_request
@@ -581,6 +582,30 @@ def test_what_an_index_lacks_is_made_in_the_background(
     monkeypatch.setattr(background_module, "_TIDY_EVERY", 0.0)
     until(is_tidied)
     until(lambda: indexer.progress.activity is Activity.IDLE)
+
+
+def test_what_is_tidy_is_not_tidied_again_by_the_next_process(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[None] = []
+    run = Maintenance.run
+
+    def counted(self: Maintenance, settings: IndexSettings, interrupted: Callable[[], bool]) -> bool:
+        runs.append(None)
+        return run(self, settings, interrupted)
+
+    monkeypatch.setattr(Maintenance, "run", counted)
+    monkeypatch.setattr(background_module, "_TIDY_AFTER", 0.0)
+    indexer = folder.run()
+    reader = IndexReader(indexer.data)
+    until(lambda: reader.facts().tidied == reader.facts().content)
+    indexer.stop()
+    again = folder.run()
+    until(lambda: again.progress.activity is Activity.IDLE)
+    assert len(runs) == 1
+    again.changed([folder.write("crane.md", "# Crane\n")])
+    until(lambda: reader.facts().tidied == reader.facts().content and again.idle)
+    assert len(runs) == 2
 
 
 def test_a_history_that_cannot_be_read_is_a_problem_that_passes(

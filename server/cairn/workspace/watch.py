@@ -20,7 +20,7 @@ _DEBOUNCE_MS = 100
 _START_SECONDS = 0.3
 """Setting up the watches of 5,000 directories keeps all other threads waiting for 0.15 s, so those who asked for
 something when the folder was opened are answered first."""
-_STEP_MS, _IDLE_STEP_MS = 20, 50
+_STEP_MS, _IDLE_STEP_MS = 20, 100
 """The native watcher looks this often whether there are changes, and reports them when none came for as long. Each look
 takes 50 µs, so 20 ms would be 0.25 % of a core: that is for folders in which somebody works."""
 _AT_WORK_SECONDS = 30.0
