@@ -73,6 +73,7 @@ def _read(path: Path) -> dict[bytes, CodeType]:
 
 def _write(path: Path, kept: dict[bytes, CodeType]) -> None:
     body = marshal.dumps(kept)
+    made = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, made = tempfile.mkstemp(dir=path.parent)
@@ -81,6 +82,8 @@ def _write(path: Path, kept: dict[bytes, CodeType]) -> None:
         Path(made).replace(path)
     except OSError as problem:
         logger.debug("%s is not kept: %s", path, problem)
+        if made is not None:
+            Path(made).unlink(missing_ok=True)
 
 
 def _digest(data: bytes) -> bytes:

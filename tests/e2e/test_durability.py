@@ -87,8 +87,8 @@ class Mount:
 
 @pytest.fixture
 def mount(bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mount]:
-    """A file system of 3 MB on the data folder; daemons start where it is seen."""
-    command = f"mount -t tmpfs -o size=3m tmpfs '{bare_data_dir}' && echo mounted && exec cat"
+    """A file system of 4.5 MB, 1.4 of them for bytecode, on the data folder; daemons start where it is seen."""
+    command = f"mount -t tmpfs -o size=4500k tmpfs '{bare_data_dir}' && echo mounted && exec cat"
     # As root of a namespace of its own where we are not root.
     unshare = (
         ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "--user", "--map-root-user", "--mount")

@@ -190,8 +190,14 @@ class Indexer:
             except UNWRITABLE as problem:
                 self._fail(str(unwritable(self.data, problem)))
             except Exception as problem:
-                logger.exception("indexing %s failed", self.root)
-                self._fail(f"Indexing {self.root.name} failed ({problem}). It is tried again in a moment.")
+                # SQLite ends a transaction by itself when the disk is full; to end it again is an error of its own.
+                if isinstance(cause := problem.__context__, UNWRITABLE):
+                    self._fail(str(unwritable(self.data, cause)))
+                else:
+                    logger.exception("indexing %s failed", self.root)
+                    self._fail(
+                        f"Indexing {self.root.name} failed ({problem}). It is tried again in a moment."
+                    )
             if time.monotonic() - began > longest:  # it went well for a while
                 wait = first
             self._inbox.rest(wait)
