@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
 from cairn.errors import IndexUnavailableError, QueryCancelledError
+from cairn.index import database as database_module
 from cairn.index.database import DATABASE_NAME
 from cairn.index.reader import ChunkFilter, ColumnWeights, IndexReader
 from cairn.index.vector_store import VectorStore
@@ -313,6 +314,20 @@ def test_in_another_collection_all_chunks_are_other_ones(writer: IndexWriter) ->
     writer.write([file], ())
     renamed = evolve(file, record=evolve(file.record, collection="harbour-docs"))
     assert len(writer.write([renamed], ())) == 2
+
+
+def test_an_index_that_has_grown_is_no_longer_mapped(
+    writer: IndexWriter, reader: IndexReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mapped() -> int:
+        with reader._query() as db:
+            assert db is not None
+            return int(db.pragma("mmap_size"))
+
+    writer.checkpoint()
+    assert mapped() > 0
+    monkeypatch.setattr(database_module, "_MAPPED_BYTES", 1)
+    assert mapped() == 0
 
 
 def test_files_below_a_folder_are_its_own_only(writer: IndexWriter) -> None:

@@ -426,10 +426,18 @@ def test_a_database_that_is_removed_under_it_is_made_anew(folder: Folder, replac
     assert paths(indexer) == {"ships.md", "tides.md"}
 
 
+def hiding(failure: Exception) -> Exception:
+    """What is raised where SQLite has ended the transaction itself, and it is ended once more."""
+    rollback = apsw.SQLError("cannot rollback - no transaction is active")
+    rollback.__context__ = failure
+    return rollback
+
+
 @pytest.mark.parametrize(
     ("failure", "message"),
     [
         (apsw.FullError("database or disk is full"), "Free space there"),
+        (hiding(apsw.FullError("database or disk is full")), "Free space there"),
         (OSError(28, "No space left on device"), "Free space there"),
         (apsw.CorruptError("database disk image is malformed"), "was damaged"),
         (RuntimeError("a bug"), "failed (a bug)"),

@@ -19,7 +19,7 @@ from cairn.index.vector_store import VectorStore
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.retrieval.meaning import ModelVector, QueryVector
 from cairn.retrieval.query import understand
-from cairn.retrieval.search import Retrieved, retrieve
+from cairn.retrieval.search import Retrieved, _expected_similarity, retrieve
 
 
 class NoMeaning:
@@ -69,3 +69,19 @@ def test_a_leg_that_fails_is_named_and_the_others_answer(writer: IndexWriter, tm
     assert found.ranked[0].stored.path == "src/best.py"
     assert "definitions" in found.problems[0]
     database.close()
+
+
+def test_a_chunk_without_vector_counts_as_those_of_its_static_similarity() -> None:
+    both = [{"static": 0.3 + step / 100, "similarity": 0.1 + step / 50} for step in range(20)]
+    expected = _expected_similarity(both)
+    assert expected(0.4) == pytest.approx(0.3)
+    assert expected(0.7) == pytest.approx(0.9)  # a text saved just now may be nearer than all others
+    usual = sum(scores["similarity"] for scores in both) / len(both)
+    assert expected(None) == pytest.approx(usual)
+
+
+def test_of_few_chunks_or_of_unrelated_ones_it_counts_as_the_usual() -> None:
+    assert _expected_similarity([])(0.9) == 0.0
+    assert _expected_similarity([{"static": 0.1, "similarity": 0.5}])(0.9) == 0.5
+    falling = [{"static": step / 100, "similarity": 1 - step / 50} for step in range(20)]
+    assert _expected_similarity(falling)(0.9) == pytest.approx(0.81)

@@ -22,7 +22,7 @@ _START_SECONDS = 0.3
 something when the folder was opened are answered first."""
 _STEP_MS, _IDLE_STEP_MS = 20, 100
 """The native watcher looks this often whether there are changes, and reports them when none came for as long. Each look
-takes 50 µs, so 20 ms would be 0.25 % of a core: that is for folders in which somebody works."""
+takes 50 µs, so 20 ms would be 0.3 % of a core: that is for folders in which somebody works."""
 _AT_WORK_SECONDS = 30.0
 """…which is so for this long after a change."""
 _POLLED_MS = 300
