@@ -110,6 +110,12 @@ def resume(folder: Path) -> None:
 @click.option("-p", "--path", "paths", multiple=True, help="Only files that match this glob.")
 @click.option("-c", "--collection", "collections", multiple=True, help="Only this collection.")
 @click.option("--alpha", type=float, help="0 keywords only … 1 meaning only.")
+@click.option(
+    "--case", is_flag=True, help="Find QUERY, or what it has in quotes, as written, in the same case."
+)
+@click.option(
+    "--word", is_flag=True, help="Find QUERY, or what it has in quotes, as written, in whole words."
+)
 @click.option("--explain", is_flag=True, help="Show what made each result's score.")
 @_no_wait_option
 @_json_option
@@ -122,6 +128,8 @@ def search(
     paths: tuple[str, ...],
     collections: tuple[str, ...],
     alpha: float | None,
+    case: bool,
+    word: bool,
     explain: bool,
     no_wait: bool,
     as_json: bool,
@@ -131,7 +139,7 @@ def search(
 
     only = {"type": types, "language": languages, "path": paths, "collection": collections}
     data = {"query": _not_empty(query), "limit": limit, "alpha": alpha, "explain": explain, "filter": only}
-    params = schema.structure(data, protocol.SearchParams)
+    params = schema.structure({**data, "caseSensitive": case, "wholeWord": word}, protocol.SearchParams)
     with _opened(folder) as engine:
         _wait_to_ask(engine, vectors=not no_wait)
         answer = engine.search(params)

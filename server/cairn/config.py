@@ -100,6 +100,8 @@ class SearchSettings:
 
     candidates: int = 200
     """Chunks each leg may contribute; sqlite-vec's cost grows with the square beyond 200."""
+    leg_deadline_ms: float = 250.0
+    """A leg that takes longer is broken off and counts with what it found until then."""
     verdict: VerdictSettings = field(factory=VerdictSettings)
 
 

@@ -23,5 +23,9 @@ class InvalidRequestError(CairnError):
         self.field = field
 
 
+class OutOfTimeError(CairnError):
+    """A query did not end in the time it was given."""
+
+
 class QueryCancelledError(CairnError):
     """The client cancelled the request while it ran."""

@@ -53,6 +53,11 @@ class SearchParams:
     context: int = 1
     """Chunks shown before and after each result."""
     explain: bool = False
+    case_sensitive: bool = False
+    """Whether text in double quotes is found only in the same case. With this or `whole_word`, a query without quotes
+    is such text as a whole."""
+    whole_word: bool = False
+    """Whether text in double quotes is found only where it is no part of a longer word."""
 
     def __attrs_post_init__(self) -> None:
         _in_range("limit", self.limit, 1, MAX_LIMIT)
@@ -137,6 +142,8 @@ class SearchAnswer:
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step."""
+    broken_off: tuple[str, ...] = ()
+    """Steps whose time was over before they had looked everywhere; what they found until then counts."""
 
 
 # --- cairn/discover -----------------------------------------------------------------------------

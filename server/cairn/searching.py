@@ -40,6 +40,8 @@ def search_folders(
         settings,
         limit=params.limit,
         only=_chunk_filter(params.filter),
+        case=params.case_sensitive,
+        word=params.whole_word,
         cancelled=cancelled,
     )
     results = answers.search_results(
@@ -53,6 +55,7 @@ def search_folders(
         query=answers.query_info(query),
         index=index_state(folders),
         timings={**retrieved.timings, "total": round(elapsed, 3)},
+        broken_off=retrieved.broken_off,
     )
     return answer, next(iter(retrieved.problems), None)
 

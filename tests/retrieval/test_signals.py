@@ -70,7 +70,7 @@ def test_alpha_moves_the_balance_between_words_and_meaning() -> None:
 
 def test_scores_lie_between_0_and_1_and_are_the_sum_of_their_reasons() -> None:
     files = [file("src/session.py", keyword=3, similarity=0.4), file("tests/a.py", keyword=0.1)]
-    best_possible = sum(signal.weight for signal in SIGNALS if signal.weight > 0)
+    best_possible = sum(signal.weight for signal in SIGNALS if signal.weight > 0 and signal.always)
     for score, reasons in score_files(understand("session cookie"), files):
         assert 0 < score <= 1
         if score >= 0.05:
@@ -80,7 +80,9 @@ def test_scores_lie_between_0_and_1_and_are_the_sum_of_their_reasons() -> None:
 def test_without_vectors_the_words_make_up_the_whole_score() -> None:
     ((score, reasons),) = score_files(understand("x", alpha=0.5), [file("src/a.py", keyword=3)])
     possible = sum(
-        signal.weight for signal in SIGNALS if signal.weight > 0 and signal.family is not Family.VECTOR
+        signal.weight
+        for signal in SIGNALS
+        if signal.weight > 0 and signal.always and signal.family is not Family.VECTOR
     )
     assert score == pytest.approx(sum(r.value * r.weight for r in reasons) / possible)
 

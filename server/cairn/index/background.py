@@ -1,4 +1,5 @@
-"""What an index still lacks once every file is in it, most useful first: static vectors, history, vectors, tidiness."""
+"""What an index still lacks once every file is in it, most useful first: static vectors, history, the
+vocabulary, vectors, tidiness."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from cairn.index.meta import Facts
 from cairn.index.progress import Activity, Progress
 from cairn.index.surroundings import History, update_in_degrees
 from cairn.index.vectors import ModelSource, StaticIntake, VectorIntake
+from cairn.index.vocabulary import VocabularyIntake
 from cairn.index.writer import IndexWriter
 from cairn.memory import give_back_memory
 
@@ -55,6 +57,7 @@ class Background:
         )
         self._static = StaticIntake(writer, models, progress, open_paths)
         self._history = History(writer.db, root)
+        self._vocabulary = VocabularyIntake(writer.db)
         self._maintenance = Maintenance(writer.db)
         self._busy_at = time.monotonic()
         self._tidied_at = float("-inf")
@@ -101,6 +104,9 @@ class Background:
         if settings.index.history and self._history.update(interrupted):
             self._on_problem("history", None if interrupted() else self._history.problem or None)
             return True
+        if self._vocabulary.is_due and now >= self._written_at + _GRAPH_AFTER:
+            self._vocabulary.step()
+            return True
         facts = self._writer.facts()
         if facts.counted != facts.links and now >= self._count_at():
             update_in_degrees(self._writer.db)
@@ -121,6 +127,8 @@ class Background:
         facts = self._writer.facts()
         if facts.counted != facts.links:
             due.append(self._count_at())
+        if self._vocabulary.is_due:
+            due.append(self._written_at + _GRAPH_AFTER)
         if not _is_tidy(facts):
             due.append(self._tidy_at())
         return max(0.0, min(due) - now) if due else None

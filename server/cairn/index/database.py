@@ -201,7 +201,8 @@ def check_soundness(connection: apsw.Connection, interrupted: Callable[[], bool]
         verdict = connection.execute("PRAGMA quick_check(1)").get
         if verdict != "ok":
             raise apsw.CorruptError(str(verdict))
-        connection.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('integrity-check')")
+        for table in ("chunks_fts", "operators"):
+            connection.execute(f"INSERT INTO {table}({table}) VALUES ('integrity-check')")
         for wrong, sql in _CONTRADICTIONS.items():
             if connection.execute(sql).get:
                 raise apsw.CorruptError(wrong)

@@ -49,8 +49,9 @@ class Maintenance:
             for table in self._vector_tables():
                 while self._has_holes(table) and self._empty_a_block(table):
                     _check(interrupted)
-            while self._merge_keywords():
-                _check(interrupted)
+            for table in ("chunks_fts", "operators"):
+                while self._merge_keywords(table):
+                    _check(interrupted)
             while self._give_back():
                 _check(interrupted)
         except _InterruptedError:
@@ -124,11 +125,11 @@ class Maintenance:
             self._db.executemany(f"INSERT INTO {table}(rowid, embedding) VALUES (?, {value})", rows)
         return bool(rows)
 
-    def _merge_keywords(self) -> bool:
-        """Merge some of the keyword index, which makes room of what was deleted; false once there is nothing left."""
+    def _merge_keywords(self, table: str) -> bool:
+        """Merge some of a keyword index, which makes room of what was deleted; false once there is nothing left."""
         before = self._db.total_changes()
         with self._db:
-            self._db.execute("INSERT INTO chunks_fts(chunks_fts, rank) VALUES ('merge', ?)", (_MERGED_PAGES,))
+            self._db.execute(f"INSERT INTO {table}({table}, rank) VALUES ('merge', ?)", (_MERGED_PAGES,))
         return self._db.total_changes() - before >= _NOTHING_MERGED
 
     def _give_back(self) -> bool:

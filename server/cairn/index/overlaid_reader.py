@@ -13,9 +13,11 @@ import apsw
 from attrs import define, evolve, field
 
 from cairn.index.borrowed_bm25 import Statistics, read_statistics, register, score
+from cairn.index.exact import Found, best_first
 from cairn.index.meta import Facts
 from cairn.index.overlay import Overlay
 from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, IndexReader, IndexStats, StoredChunk
+from cairn.index.until import Until
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +48,46 @@ class OverlaidReader(IndexReader):
         with self._query(cancelled) as db:
             statistics = read_statistics(db, match) if db else Statistics(0, 0, ())
         return _merged(hits, score(found, statistics), limit)
+
+    def containing(
+        self,
+        literal: str,
+        *,
+        case: bool,
+        word: bool,
+        limit: int,
+        only: ChunkFilter,
+        cancelled: Callable[[], bool],
+        deadline_ms: float = float("inf"),
+        first: Iterable[int] = (),
+    ) -> Found:
+        until = Until(cancelled, deadline_ms)
+        near, far = _apart(first)
+        here = Found()
+        with self.overlay.shown() as (screen, hidden):
+            if screen:
+                here = screen.containing(
+                    literal,
+                    case=case,
+                    word=word,
+                    limit=limit,
+                    only=only,
+                    cancelled=cancelled,
+                    deadline_ms=until.ms_left,
+                    first=near,
+                )
+        there = super().containing(
+            literal,
+            case=case,
+            word=word,
+            limit=limit,
+            only=_without(only, hidden),
+            cancelled=cancelled,
+            deadline_ms=until.ms_left,
+            first=far,
+        )
+        on_screen = [evolve(hit, chunk_id=-hit.chunk_id) for hit in here.hits]
+        return best_first([*there.hits, *on_screen], cut=here.cut or there.cut)
 
     def nearest(
         self,

@@ -13,12 +13,15 @@ import apsw
 from attrs import define, evolve, field, frozen
 
 from cairn.chunking.model import Chunk
-from cairn.errors import IndexUnavailableError, QueryCancelledError
+from cairn.errors import IndexUnavailableError, OutOfTimeError, QueryCancelledError
 from cairn.index.database import DAMAGE, DATABASE_NAME, file_identity, open_reader
+from cairn.index.exact import Found, Literal, find
 from cairn.index.meta import Facts, read_facts
 from cairn.index.requests import ask_for_check
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row, key_text
 from cairn.index.schema import STATIC_TABLE, static_cosine, vectors_table
+from cairn.index.until import Until
+from cairn.index.vocabulary import Vocabulary, read_vocabulary
 from cairn.workspace.ignore_patterns import Selection
 
 if TYPE_CHECKING:
@@ -109,6 +112,7 @@ class IndexReader:
     """How to connect; to the index file in `folder` where nothing is given."""
     _local: threading.local = field(factory=threading.local, init=False)
     _stats: IndexStats = field(factory=IndexStats, init=False)
+    _vocabulary: Vocabulary = field(factory=Vocabulary, init=False)
 
     def keywords(
         self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
@@ -129,6 +133,43 @@ class IndexReader:
                 (match, *values, limit),
             )
             return [Hit(int(row[0]), float(row[1])) for row in rows]
+
+    def containing(
+        self,
+        literal: str,
+        *,
+        case: bool,
+        word: bool,
+        limit: int,
+        only: ChunkFilter,
+        cancelled: Callable[[], bool],
+        deadline_ms: float = float("inf"),
+        first: Iterable[int] = (),
+    ) -> Found:
+        """Chunks in whose text `literal` stands as it is written, `limit` at most besides those of `first`.
+
+        `case` and `word`: whether its case must be the same, and whether it may not be part of a longer word. `first`
+        are chunks that pass `only` and are looked at before any other. After `deadline_ms` it answers with what it has.
+        """
+        until = Until(cancelled, deadline_ms)
+        passes, values = self._passes("{column}", only)
+        with self._query(until) as db:
+            if db is None:
+                return Found()
+
+            def vocabulary() -> Vocabulary:
+                self._vocabulary = read_vocabulary(db, self._vocabulary)
+                return self._vocabulary
+
+            return find(
+                db,
+                Literal(literal, case, word),
+                limit,
+                lambda column: (passes.replace("{column}", column), values),
+                until,
+                vocabulary,
+                first,
+            )
 
     # CROSS JOIN fixes the order of the tables below; left to itself, SQLite walks all embeddings for a few
     # chunks (55 ms instead of 2 at 2,000 chunks).
@@ -376,13 +417,18 @@ class IndexReader:
 
     @contextmanager
     def _query(self, cancelled: Callable[[], bool] | None = None) -> Iterator[apsw.Connection | None]:
-        """The calling thread's connection; a statement running when `cancelled()` turns true is broken off."""
+        """The calling thread's connection; a statement running when `cancelled()` turns true is broken off.
+
+        Raises QueryCancelledError then, or OutOfTimeError where it is an Until and only its time was over.
+        """
         db = self._connection()
         if db is not None and cancelled is not None:
             db.set_progress_handler(cancelled, _CHECK_EVERY)
         try:
             yield db
         except apsw.InterruptError:
+            if isinstance(cancelled, Until) and cancelled.is_over and not cancelled.cancelled():
+                raise OutOfTimeError("The query was broken off, as its time was over.") from None
             raise QueryCancelledError("The request was cancelled.") from None
         except DAMAGE as problem:
             if self._open is None:

@@ -80,9 +80,13 @@ CREATE VIRTUAL TABLE chunks_fts USING fts5(
     content='', contentless_delete=1, tokenize="{_TOKENIZER}"
 );
 CREATE VIRTUAL TABLE words USING fts5vocab(chunks_fts, row);
+CREATE VIRTUAL TABLE occurrences USING fts5vocab(chunks_fts, instance);
+CREATE VIRTUAL TABLE operators USING fts5(pairs, content='', contentless_delete=1, detail=none, tokenize='ascii');
 CREATE TRIGGER chunks_deleted AFTER DELETE ON chunks BEGIN
     DELETE FROM chunks_fts WHERE rowid = old.id;
+    DELETE FROM operators WHERE rowid = old.id;
 END;
+CREATE TABLE vocabulary(upto INTEGER PRIMARY KEY, words BLOB NOT NULL);
 
 CREATE TABLE models(
     id INTEGER PRIMARY KEY,

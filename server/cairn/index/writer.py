@@ -14,6 +14,7 @@ from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk, content_key
 from cairn.index.database import create, open_writer
 from cairn.index.meta import Facts, raise_generation, read_facts, set_fact
+from cairn.index.operators import operator_words
 from cairn.index.rows import (
     CHUNK_COLUMNS,
     IDENTITY_COLUMNS,
@@ -271,6 +272,10 @@ class IndexWriter:
             self.db.execute(
                 "INSERT INTO chunks_fts(rowid, text, identifiers, path_words, symbol_words) VALUES (?, ?, ?, ?, ?)",
                 (ids[-1], chunk.text, " ".join(compound_parts(chunk.text)), path_words, symbol_words),
+            )
+            self.db.execute(
+                "INSERT INTO operators(rowid, pairs) VALUES (?, ?)",
+                (ids[-1], " ".join(operator_words(chunk.text))),
             )
         return ids
 

@@ -49,6 +49,8 @@ class Retrieved:
     """Why legs that failed did; the others answered."""
     cut: bool = False
     """Whether a leg found as many chunks as it may, so that there may be more."""
+    broken_off: tuple[str, ...] = ()
+    """Legs whose time was over before they had looked everywhere."""
 
 
 def retrieve(
@@ -61,17 +63,20 @@ def retrieve(
     per_file: int = 1,
     only: ChunkFilter = EVERYTHING,
     vector: QueryVector | None = None,
+    case: bool = False,
+    word: bool = False,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Retrieved:
     """The best `limit` chunks of the indexes for `query`, at most `per_file` of a file before any other.
 
-    `vector` is the query's, where the caller has it already. Raises QueryCancelledError
+    `vector` is the query's, where the caller has it already; `case` and `word` are those of `Legs.by_text`. Raises QueryCancelledError
     soon after `cancelled()` turns true, and a leg's error where no other leg found anything.
     """
     legs = Legs(readers, only, settings, cancelled)
     started = time.perf_counter()
     if query.alpha < 1:
         legs.by_words(query)
+        legs.by_text(query, case=case, word=word)
     if meaning is not None and query.alpha > 0 and query.terms:
         began = time.perf_counter()
         asked = vector or meaning.vectors([query.text])[0]
@@ -82,7 +87,7 @@ def retrieve(
     ranked = _rank(query, _gather(readers, legs.pools), limit, per_file)
     legs.timings["rank"] = (time.perf_counter() - started) * 1000 - sum(legs.timings.values())
     timings = {name: round(ms, 3) for name, ms in legs.timings.items()}
-    return Retrieved(tuple(ranked), timings, tuple(map(str, legs.problems)), legs.cut)
+    return Retrieved(tuple(ranked), timings, tuple(map(str, legs.problems)), legs.cut, tuple(legs.broken_off))
 
 
 def _gather(readers: Sequence[IndexReader], pools: Sequence[ChunkScores]) -> list[FileCandidate]:
@@ -106,6 +111,7 @@ def _gather(readers: Sequence[IndexReader], pools: Sequence[ChunkScores]) -> lis
                 definition=legs.get("definition", 0.0),
                 symbol=legs.get("symbol", 0.0),
                 similarity=max(0.0, similarity),
+                exact=legs.get("exact", 0.0),
                 legs=frozenset(legs),
             )
             files[folder, stored.path].append(candidate)
@@ -188,6 +194,7 @@ def _chunk_score(candidate: Candidate, strongest: Candidate | None, alpha: float
     keyword = 2.0 * candidate.keyword / strongest.keyword + 1.5 * candidate.definition / strongest.definition
     meaning = 2.0 * candidate.similarity / strongest.similarity
     score = (1 - alpha) * (keyword + 2.0 * candidate.symbol) + alpha * meaning
+    score += 4.0 * (1 - alpha) * candidate.exact
     return score * _PREAMBLE_SHARE if _is_preamble(candidate.stored.chunk) else score
 
 
@@ -197,7 +204,7 @@ def _is_preamble(chunk: Chunk) -> bool:
 
 
 def _source(candidate: Candidate) -> str:
-    if "symbol" in candidate.legs:
+    if candidate.legs & {"symbol", "exact"}:
         return "exact"
     by_words = bool(candidate.legs & {"keyword", "definition"})
     if by_words and "similarity" in candidate.legs:

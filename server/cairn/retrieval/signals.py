@@ -38,6 +38,8 @@ class Candidate:
     """1 when it defines the very name that was asked for."""
     similarity: float = 0.0
     """Cosine to the query's vector, 0 to 1."""
+    exact: float = 0.0
+    """1 where it has the very text that was asked for, less in another case or inside a longer word."""
     legs: frozenset[str] = frozenset()
 
 
@@ -71,6 +73,8 @@ class Signal:
     """At least 0; divided by the maximum over the candidates unless that is below 1 by nature."""
     relative: bool = True
     """Whether values are divided by their maximum; false where 1 already means "fully"."""
+    always: bool = True
+    """Whether it is part of the best possible score also where no candidate has it, as most questions ask for no text."""
 
 
 def _best(of: Callable[[Candidate], float]) -> Callable[[Query, FileCandidate], float]:
@@ -143,6 +147,14 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("names it defines", 1.5, Family.KEYWORD, _best(lambda chunk: chunk.definition)),
     Signal("folder names", 1.0, Family.KEYWORD, _folder_name, relative=False),
     Signal("defines the symbol", 2.0, Family.KEYWORD, _best(lambda chunk: chunk.symbol), relative=False),
+    Signal(
+        "contains the very text",
+        4.0,
+        Family.KEYWORD,
+        _best(lambda chunk: chunk.exact),
+        relative=False,
+        always=False,
+    ),
     Signal("meaning of its best chunk", 2.0, Family.VECTOR, _best(lambda chunk: chunk.similarity)),
     Signal("meaning of its best three chunks", 1.0, Family.VECTOR, _top(lambda chunk: chunk.similarity)),
     Signal("is a test", -4.0, Family.FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
@@ -171,13 +183,17 @@ def score_files(
     weights = {signal.name: signal.weight * _balance(signal.family, query.alpha) for signal in signals}
     # Without vectors nothing can score by them: then the words alone make up the whole.
     compared = any(chunk.similarity for file in files for chunk in file.chunks)
-    possible = (weights[s.name] for s in signals if compared or s.family is not Family.VECTOR)
-    best_possible = sum(weight for weight in possible if weight > 0) or 1.0
     columns: dict[str, list[float]] = {}
     for signal in signals:
         values = [max(0.0, signal.value(query, file)) for file in files]
         top = max(values, default=0.0) if signal.relative else 1.0
         columns[signal.name] = [value / top if top else 0.0 for value in values]
+    possible = (
+        weights[s.name]
+        for s in signals
+        if (compared or s.family is not Family.VECTOR) and (s.always or any(columns[s.name]))
+    )
+    best_possible = sum(weight for weight in possible if weight > 0) or 1.0
     scored = []
     for row in range(len(files)):
         parts = [Contribution(name, column[row], weights[name]) for name, column in columns.items()]
