@@ -12,12 +12,18 @@ from cairn.workspace.collections import file_kind
 
 
 def file(
-    path: str, *, keyword: float = 1.0, similarity: float = 0.0, chunks: int = 1, symbol: float = 0.0
+    path: str,
+    *,
+    keyword: float = 1.0,
+    similarity: float = 0.0,
+    chunks: int = 1,
+    symbol: float = 0.0,
+    exact: float = 0.0,
 ) -> FileCandidate:
     def candidate(position: int) -> Candidate:
         chunk = Chunk(position, position, position + 1, "text\n", ChunkType.CODE)
         stored = StoredChunk(position, path, file_kind(path), "project-source", chunk, "")
-        return Candidate(0, stored, keyword=keyword, similarity=similarity, symbol=symbol)
+        return Candidate(0, stored, keyword=keyword, similarity=similarity, symbol=symbol, exact=exact)
 
     return FileCandidate(0, path, file_kind(path), tuple(candidate(position) for position in range(chunks)))
 
@@ -85,6 +91,20 @@ def test_without_vectors_the_words_make_up_the_whole_score() -> None:
         if signal.weight > 0 and signal.always and signal.family is not Family.VECTOR
     )
     assert score == pytest.approx(sum(r.value * r.weight for r in reasons) / possible)
+
+
+def test_where_nothing_has_the_very_text_scores_are_as_if_none_was_asked_for() -> None:
+    files = [file("src/a.py", keyword=3), file("src/b.py", keyword=2, similarity=0.5)]
+    others = [signal for signal in SIGNALS if signal.name != "contains the very text"]
+    query = understand("x y")
+    assert [score for score, _ in score_files(query, files)] == [
+        score for score, _ in score_files(query, files, others)
+    ]
+
+
+def test_the_very_text_counts_for_more_than_keywords() -> None:
+    files = [file("src/a.py", keyword=3), file("src/b.py", keyword=1, exact=0.8)]
+    assert order("x y", *files) == ["src/b.py", "src/a.py"]
 
 
 def test_files_that_are_all_held_back_keep_their_order() -> None:
