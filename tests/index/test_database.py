@@ -65,7 +65,7 @@ def test_a_writer_that_died_leaves_what_it_had_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("check", [True, False])
 def test_an_index_whose_writer_died_is_checked(tmp_path: Path, check: bool) -> None:
     writer = IndexWriter(tmp_path)
-    writer.write([functions("a.py", 60), indexed("b.md", "# B\n")], ())
+    writer.write([functions("a.py", 120), indexed("b.md", "# B\n")], ())
     writer.checkpoint()
     writer.abandon()
     damage_a_page(tmp_path / DATABASE_NAME)

@@ -35,12 +35,12 @@ _MOST_IDS = 20_000
 """Chunks that one condition may propose where several must hold; one that proposes more is not looked at."""
 _FEW = 200
 """Of so many chunks the text is read sooner than another condition."""
-_MOST_MORE = 4_000
+_MOST_MORE = 2_000
 """Chunks that are looked at for the literal inside longer words where others have it as it is: 40 ms."""
 _MOST_COUNTED = 50
 """Occurrences counted in a chunk: beyond these, how often no longer tells."""
 _BATCHES = (32, 64, 128, 256)
-"""Chunks read at once. Reading one takes about 8 µs, asking 0.1 ms."""
+"""Chunks read at once. Reading one and looking takes 10 to 20 µs, asking 0.1 ms."""
 
 Passes = Callable[[str], tuple[str, list[str]]]
 """A condition for chunks to pass on the column that holds their ids, with its values."""
