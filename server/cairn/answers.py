@@ -28,17 +28,23 @@ def search_results(
     explain: bool,
 ) -> tuple[protocol.SearchResult, ...]:
     """The results as shown, each with `context` chunks before and after it."""
-    return tuple(_search_result(r, query, readers[r.folder], uri_of, context, explain) for r in ranked)
+    around = _contexts(ranked, readers, context)
+    return tuple(
+        search_result(r, matched_terms(query, r.stored), around.get(_place(r), _ALONE), uri_of, explain)
+        for r in ranked
+    )
 
 
-def _search_result(
-    ranked: Ranked, query: Query, reader: IndexReader, uri_of: UriOf, context: int, explain: bool
+def search_result(
+    ranked: Ranked,
+    matched: tuple[str, ...],
+    context: protocol.Context,
+    uri_of: UriOf,
+    explain: bool,
 ) -> protocol.SearchResult:
+    """One result as shown."""
     stored, chunk = ranked.stored, ranked.stored.chunk
     folder_uri, uri = uri_of(ranked.folder, stored.path)
-    around = reader.around(stored.path, chunk.position, context) if context else []
-    before = [other.chunk.text for other in around if other.chunk.position < chunk.position]
-    after = [other.chunk.text for other in around if other.chunk.position > chunk.position]
     return protocol.SearchResult(
         path=stored.path,
         folder=folder_uri,
@@ -52,12 +58,35 @@ def _search_result(
         language=chunk.language,
         score=round(ranked.score, 4),
         source=ranked.source,
-        matched_terms=matched_terms(query, stored),
+        matched_terms=matched,
         snippet=chunk.text,
-        context=protocol.Context("".join(before), "".join(after)),
+        context=context,
         content_hash=stored.content_hash,
         match_explain=tuple(map(str, ranked.reasons)) if explain else None,
     )
+
+
+_ALONE = protocol.Context()
+_Place = tuple[int, str, int]
+"""A folder's number, a path in it, and a chunk's position there."""
+
+
+def _place(ranked: Ranked) -> _Place:
+    return (ranked.folder, ranked.stored.path, ranked.stored.chunk.position)
+
+
+def _contexts(
+    ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: int
+) -> dict[_Place, protocol.Context]:
+    """What stands before and after each result that has something there; one query a folder."""
+    contexts: dict[_Place, protocol.Context] = {}
+    for folder in {r.folder for r in ranked} if window else ():
+        wanted = [(path, position) for number, path, position in map(_place, ranked) if number == folder]
+        for (path, position), around in readers[folder].neighbours(wanted, window).items():
+            before = [other.chunk.text for other in around if other.chunk.position < position]
+            after = [other.chunk.text for other in around if other.chunk.position > position]
+            contexts[folder, path, position] = protocol.Context("".join(before), "".join(after))
+    return contexts
 
 
 def verdict(judged: Verdict) -> protocol.Verdict:

@@ -67,6 +67,12 @@ class Folder:
         self.indexer.stop()
         self.reader.overlay.close()
 
+    def place_of(self, path: Path) -> str | None:
+        """Where in the folder the file at `path` is, by its real path or the one it was opened by; None if elsewhere."""
+        real = path.parent.resolve() / path.name  # the editor may have opened the folder through a link
+        inside = real.is_relative_to(self.root) and real != self.root
+        return real.relative_to(self.root).as_posix() if inside else None
+
     def uri_of(self, path: str) -> str:
         return (self.shown / path).as_uri()
 

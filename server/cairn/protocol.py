@@ -136,7 +136,7 @@ class SearchAnswer:
     query: QueryInfo
     index: IndexState
     timings: dict[str, float]
-    """Milliseconds by step."""
+    """Milliseconds by step; `cached` is 1 where the answer was there already."""
 
 
 # --- cairn/discover -----------------------------------------------------------------------------
@@ -247,10 +247,14 @@ class CollectionInfo:
 
 @frozen
 class Latency:
-    """Milliseconds over the latest searches; null before the first."""
+    """Milliseconds over the latest searches that were not answered from the cache; null before the first."""
 
     p50: float | None
     p95: float | None
+    cache_hits: int = 0
+    """Searches whose answer was there already, since the start…"""
+    cache_misses: int = 0
+    """…and those whose answer had to be made."""
 
 
 @frozen
