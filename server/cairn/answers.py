@@ -28,10 +28,10 @@ def search_results(
     explain: bool,
 ) -> tuple[protocol.SearchResult, ...]:
     """The results as shown, each with `context` chunks before and after it."""
-    around = _contexts(ranked, readers, context)
+    around = contexts(ranked, readers, context)
     return tuple(
-        search_result(r, matched_terms(query, r.stored), around.get(_place(r), _ALONE), uri_of, explain)
-        for r in ranked
+        search_result(r, matched_terms(query, r.stored), shown, uri_of, explain)
+        for r, shown in zip(ranked, around, strict=True)
     )
 
 
@@ -66,27 +66,22 @@ def search_result(
     )
 
 
-_ALONE = protocol.Context()
-_Place = tuple[int, str, int]
-"""A folder's number, a path in it, and a chunk's position there."""
-
-
-def _place(ranked: Ranked) -> _Place:
-    return (ranked.folder, ranked.stored.path, ranked.stored.chunk.position)
-
-
-def _contexts(
-    ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: int
-) -> dict[_Place, protocol.Context]:
-    """What stands before and after each result that has something there; one query a folder."""
-    contexts: dict[_Place, protocol.Context] = {}
+def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: int) -> list[protocol.Context]:
+    """What stands before and after each result, up to `window` chunks; one query a folder."""
+    around: dict[tuple[int, str, int], list[StoredChunk]] = {}
     for folder in {r.folder for r in ranked} if window else ():
-        wanted = [(path, position) for number, path, position in map(_place, ranked) if number == folder]
-        for (path, position), around in readers[folder].neighbours(wanted, window).items():
-            before = [other.chunk.text for other in around if other.chunk.position < position]
-            after = [other.chunk.text for other in around if other.chunk.position > position]
-            contexts[folder, path, position] = protocol.Context("".join(before), "".join(after))
-    return contexts
+        places = [(r.stored.path, r.stored.chunk.position) for r in ranked if r.folder == folder]
+        for place, found in readers[folder].neighbours(places, window).items():
+            around[folder, *place] = found
+
+    def context(result: Ranked) -> protocol.Context:
+        position = result.stored.chunk.position
+        found = around.get((result.folder, result.stored.path, position), ())
+        before = [other.chunk.text for other in found if other.chunk.position < position]
+        after = [other.chunk.text for other in found if other.chunk.position > position]
+        return protocol.Context("".join(before), "".join(after))
+
+    return [context(result) for result in ranked]
 
 
 def verdict(judged: Verdict) -> protocol.Verdict:

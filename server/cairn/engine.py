@@ -16,7 +16,7 @@ from cairn import protocol
 from cairn.config import Settings, load_user_file, overlay
 from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, ModelError
-from cairn.folders import Folder, FolderSettings, on_screen
+from cairn.folders import Folder, FolderSettings
 from cairn.index.gate import QueryGate
 from cairn.index.indexer import Indexer, Role
 from cairn.index.meta import Facts
@@ -253,6 +253,26 @@ class Engine:
         self._wait_for_saves(folders)
         with self._gate.query():
             return discover_evidence(folders, self._model, self._settings(folders), params, cancelled)
+
+    def related(
+        self, params: protocol.RelatedParams, cancelled: Cancelled = _never
+    ) -> protocol.RelatedAnswer:
+        """`cairn/related`. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        from cairn.relating import related_passages
+
+        folders = self._folders
+        self._wait_for_saves(folders)
+        with self._gate.query():
+            return related_passages(folders, params, cancelled)
+
+    def symbols(self, query: str, cancelled: Cancelled = _never) -> tuple[protocol.Symbol, ...]:
+        """LSP's `workspace/symbol`. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        from cairn.naming import find_symbols
+
+        folders = self._folders
+        self._wait_for_saves(folders)
+        with self._gate.query():
+            return find_symbols(folders, query, cancelled)
 
     def _wait_for_saves(self, folders: Sequence[Folder]) -> None:
         """Whoever asks after a save asks about what was saved."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from attrs import field, frozen
 
@@ -75,6 +77,14 @@ class Folder:
 
     def uri_of(self, path: str) -> str:
         return (self.shown / path).as_uri()
+
+
+def path_of_uri(uri: str) -> Path | None:
+    """The local file that `uri` names; None for another scheme or host."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    return Path(url2pathname(parts.path))
 
 
 def on_screen(folders: Sequence[Folder]) -> list[OverlaidReader]:

@@ -304,10 +304,12 @@ class IndexReader:
             found = db and db.execute("SELECT 1 FROM chunks WHERE language = ? LIMIT 1", (language,)).get
             return found is not None
 
-    def read(self, ask: Callable[[apsw.Connection], T], nothing: T) -> T:
-        """What `ask` reads through the calling thread's connection; `nothing` while there is no index."""
-        with self._query() as db:
-            return nothing if db is None else ask(db)
+    def read(
+        self, ask: Callable[[apsw.Connection], T], cancelled: Callable[[], bool] | None = None
+    ) -> T | None:
+        """What `ask` reads through the calling thread's connection; None while there is no index."""
+        with self._query(cancelled) as db:
+            return None if db is None else ask(db)
 
     def identity(self) -> object:
         """Which index this is: differs once another one has taken its place, whose generations start anew."""
