@@ -14,7 +14,8 @@ _MOST_NAMES = 400
 """Names that are compared, the shortest first; each takes some 15 µs."""
 _ENOUGH = 200
 """As many names that begin as asked leave no room for others."""
-_MOST_PLACES = 600
+_MOST_SORTED = 3_000
+_MOST_PLACES = 300
 _FEWEST_SCATTERED = 4
 """Fewer letters are scattered over a tenth of all names."""
 
@@ -50,13 +51,13 @@ def names_like(reader: OverlaidReader, letters: str, cancelled: Callable[[], boo
 
     def ask(db: apsw.Connection) -> list[str]:
         after = "\U0010ffff"
-        rows = db.execute(_SELECT_PREFIXED, (letters, letters + after, _MOST_NAMES)).fetchall()
+        rows = db.execute(_SELECT_PREFIXED, (letters, letters + after)).fetchall()
         if len(rows) < _ENOUGH:
             scattered = len(letters) >= _FEWEST_SCATTERED
             pattern = "%".join(letters) if scattered else letters
-            rows += db.execute(_SELECT_LIKE, (f"%{pattern}%", _MOST_NAMES)).fetchall()
+            rows += db.execute(_SELECT_LIKE, (f"%{pattern}%",)).fetchall()
             if not scattered:  # initials: `aur` of `add_url_rule`
-                first = (letters[0], letters[0] + after, "%".join(letters) + "%", _MOST_NAMES)
+                first = (letters[0], letters[0] + after, "%".join(letters) + "%")
                 rows += db.execute(_SELECT_LIKE_FROM, first).fetchall()
         return [str(row[0]) for row in rows]
 
@@ -67,15 +68,16 @@ def names_like(reader: OverlaidReader, letters: str, cancelled: Callable[[], boo
     return list(dict.fromkeys([*(reader.read(ask, cancelled) or ()), *here]))
 
 
-_SELECT_PREFIXED = """SELECT DISTINCT name FROM definitions WHERE name >= ? AND name < ?
-    ORDER BY length(name), name LIMIT ?"""
-_SELECT_LIKE = "SELECT DISTINCT name FROM definitions WHERE name LIKE ? ORDER BY length(name), name LIMIT ?"
-_SELECT_LIKE_FROM = """SELECT DISTINCT name FROM definitions WHERE name >= ? AND name < ? AND name LIKE ?
-    ORDER BY length(name), name LIMIT ?"""
+# Sorting all names that match `%est%` took 100 ms.
+_SELECT_SHORTEST = f"""SELECT name FROM (SELECT DISTINCT name FROM definitions WHERE {{}} LIMIT {_MOST_SORTED})
+    ORDER BY length(name), name LIMIT {_MOST_NAMES}"""
+_SELECT_PREFIXED = _SELECT_SHORTEST.format("name >= ? AND name < ?")
+_SELECT_LIKE = _SELECT_SHORTEST.format("name LIKE ?")
+_SELECT_LIKE_FROM = _SELECT_SHORTEST.format("name >= ? AND name < ? AND name LIKE ?")
 
 
 def defining(reader: OverlaidReader, names: Sequence[str], cancelled: Callable[[], bool]) -> list[FoundName]:
-    """The chunks that define these names in any case, at most 600, those of the first names first."""
+    """The chunks that define these names in any case, at most 300, those of the first names first."""
 
     def ask(db: apsw.Connection) -> list[FoundName]:
         rows = db.execute(_SELECT_DEFINING, (json.dumps(list(names)), _MOST_PLACES))

@@ -36,6 +36,8 @@ _PARTING = re.compile(r"[\W_]+")
 _VENDORED = re.compile(
     r"(?:^|/)(?:vendor|vendored|third[_-]?party|node_modules|external|extern)/", re.IGNORECASE
 )
+_LONGEST = 100
+"""Characters of a query that are compared."""
 _HELD_BACK = 1.5
 """How many steps of fit a test's, an example's or somebody else's definition is worth less."""
 
@@ -60,6 +62,7 @@ class Typed:
     def of(cls, text: str) -> Typed:
         """Of a qualified name (`Berth.moor`, `harbour::Berth`) the last part."""
         last = re.split(r"[.:#/\s]+", text.strip().rstrip(".:#/()"))[-1]
+        last = last[:_LONGEST]
         return cls(last, letters_of(last), tuple(identifier_words(last)))
 
 
@@ -83,15 +86,16 @@ def fit(typed: Typed, name: str) -> Fit:
 
 def _begins_words(letters: str, words: list[str]) -> bool:
     """Whether the letters are beginnings of words of the name, in order, words left out included."""
-    if not letters:
-        return True
-    for number, word in enumerate(words):
-        if word[0] == letters[0]:
-            size = 1
-            while size <= len(letters) and word.startswith(letters[:size]):
-                if _begins_words(letters[size:], words[number + 1 :]):
-                    return True
-                size += 1
+    # How many of the letters can be taken by the words so far.
+    taken = {0}
+    for word in words:
+        for start in [start for start in taken if letters[start] == word[0]]:
+            end = start
+            while end < len(letters) and end - start < len(word) and letters[end] == word[end - start]:
+                end += 1
+                taken.add(end)
+        if len(letters) in taken:
+            return True
     return False
 
 
