@@ -54,14 +54,16 @@ def find_symbols(
 def _fitting(
     reader: OverlaidReader, typed: Typed, cancelled: Callable[[], bool]
 ) -> list[tuple[float, FoundName]]:
-    scores: dict[str, float] = {}
-    for name in names_like(reader, typed.letters, cancelled):
+    def score(name: str) -> float:
         fits = fit(typed, name)
-        if fits is not Fit.NONE:
-            scores[name] = fits + likeness(typed, name)
-    best = sorted(scores, key=lambda name: (-scores[name], name))
-    # Looked up in any case: what differs from a name in case alone fits about as well.
-    return [(scores.get(found.name, 0.0), found) for found in defining(reader, best, cancelled)]
+        return 0.0 if fits is Fit.NONE else fits + likeness(typed, name)
+
+    scores = {name: score(name) for name in names_like(reader, typed.letters, cancelled)}
+    best = sorted(filter(scores.__getitem__, scores), key=lambda name: (-scores[name], name))
+    # Found in any case, of which some fit better.
+    found = defining(reader, best, cancelled)
+    scores.update((name, score(name)) for name in {each.name for each in found} - scores.keys())
+    return [(scores[each.name], each) for each in found]
 
 
 def _weighted(

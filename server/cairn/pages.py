@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from cairn import answers, protocol
 from cairn.errors import InvalidRequestError
 from cairn.folders import Folder, on_screen
+from cairn.unicode import well_formed
 
 
 def fetch_page(folders: Sequence[Folder], params: protocol.FetchPageParams) -> protocol.PageAnswer:
@@ -19,19 +20,18 @@ def fetch_page(folders: Sequence[Folder], params: protocol.FetchPageParams) -> p
         raise InvalidRequestError(
             "folder", f"{params.folder!r} is not open; give a folder as search results have it"
         )
+    path = well_formed(params.path)
     wanted = [folder for folder in folders if params.folder in ("", folder.uri)]
     readers = on_screen(wanted)
     pages = [
-        (folder, page)
-        for folder, reader in zip(wanted, readers, strict=True)
-        if (page := reader.page(params.path))
+        (folder, page) for folder, reader in zip(wanted, readers, strict=True) if (page := reader.page(path))
     ]
     if len(pages) > 1:
         holding = ", ".join(folder.uri for folder, _ in pages)
-        raise InvalidRequestError("folder", f"is required: {params.path!r} is in several folders, {holding}")
+        raise InvalidRequestError("folder", f"is required: {path!r} is in several folders, {holding}")
     if pages:
         return answers.page(pages[0][1])
-    raise InvalidRequestError("path", _why_not(wanted, params.path))
+    raise InvalidRequestError("path", _why_not(wanted, path))
 
 
 def _why_not(folders: Sequence[Folder], given: str) -> str:

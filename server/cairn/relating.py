@@ -12,6 +12,7 @@ from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import StoredChunk
 from cairn.retrieval.related import Passage, find_related
 from cairn.retrieval.search import Ranked
+from cairn.unicode import well_formed
 
 
 def related_passages(
@@ -36,7 +37,7 @@ def related_passages(
 def _passage(
     folders: Sequence[Folder], readers: Sequence[OverlaidReader], params: protocol.RelatedParams
 ) -> Passage:
-    uri = params.text_document.uri
+    uri = well_formed(params.text_document.uri)
     path = path_of_uri(uri)
     if path is None:
         raise InvalidRequestError("textDocument.uri", f"{uri!r} names no file; expected a file: URI")

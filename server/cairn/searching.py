@@ -21,6 +21,7 @@ from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import retrieve
 from cairn.retrieval.verdict import judge
+from cairn.unicode import well_formed
 from cairn.workspace.ignore_patterns import selection_problem
 from cairn.workspace.languages import KNOWN_LANGUAGES, nearest_language
 
@@ -134,7 +135,8 @@ def chunk_filter(wanted: protocol.SearchFilter, readers: Sequence[IndexReader]) 
     """The filter for the index. Raises InvalidRequestError for a language or a glob that can let nothing pass."""
     for language in wanted.language:
         # A code fence may name any language.
-        if language not in KNOWN_LANGUAGES and not any(reader.has_language(language) for reader in readers):
+        known = language in KNOWN_LANGUAGES
+        if not known and not any(reader.has_language(well_formed(language)) for reader in readers):
             nearest = nearest_language(language)
             hint = f"; did you mean {nearest}?" if nearest else ""
             raise InvalidRequestError("filter.language", f"unknown language {language!r}{hint}")

@@ -77,7 +77,8 @@ _SELECT_LIKE_FROM = _SELECT_SHORTEST.format("name >= ? AND name < ? AND name LIK
 
 
 def defining(reader: OverlaidReader, names: Sequence[str], cancelled: Callable[[], bool]) -> list[FoundName]:
-    """The chunks that define these names in any case, at most 300, those of the first names first."""
+    """The chunks that define these names in any case, at most 300 and 60 of a name, those of the
+    first names first."""
 
     def ask(db: apsw.Connection) -> list[FoundName]:
         rows = db.execute(_SELECT_DEFINING, (json.dumps(list(names)), _MOST_PLACES))
@@ -86,8 +87,12 @@ def defining(reader: OverlaidReader, names: Sequence[str], cancelled: Callable[[
     return _on_screen_too(reader, ask, cancelled)
 
 
-_SELECT_DEFINING = """SELECT d.name, d.chunk_id FROM json_each(?) n CROSS JOIN definitions d ON d.name = n.value
-    ORDER BY n.key, d.chunk_id LIMIT ?"""
+_SELECT_DEFINING = """
+    SELECT name, chunk_id FROM (
+        SELECT n.key AS place, d.name, d.chunk_id,
+               row_number() OVER (PARTITION BY n.key ORDER BY d.chunk_id) AS nth
+        FROM json_each(?) n CROSS JOIN definitions d ON d.name = n.value)
+    WHERE nth <= 60 ORDER BY place, chunk_id LIMIT ?"""
 
 
 def important_names(reader: OverlaidReader, most: int, cancelled: Callable[[], bool]) -> list[FoundName]:

@@ -16,7 +16,7 @@ from cairn.config import DiversitySettings
 from cairn.errors import QueryCancelledError
 from cairn.index import relations
 from cairn.index.overlaid_reader import OverlaidReader
-from cairn.index.reader import ChunkFilter, ColumnWeights, StoredChunk
+from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, StoredChunk
 from cairn.retrieval.diversity import Diverse, diversify
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
 from cairn.retrieval.search import Ranked
@@ -164,7 +164,7 @@ class _Search:
 
     def by_names(self) -> None:
         used, defined = self.passage.used, self.passage.defined
-        match = " OR ".join(f'"{name}"' for name in self._rare(defined))
+        rare = self._rare(defined)
         for folder, reader in enumerate(self.readers):
             files: dict[str, set[str]] = defaultdict(set)
             definitions = relations.definitions_of(reader, used)
@@ -176,10 +176,23 @@ class _Search:
                     told[each.chunk_id] += 1 / len(files[each.name])
             for chunk, names in told.items():
                 self._pool[folder, chunk][DEFINES] = names / (names + 1)
-            hits = reader.keywords(match, _TEXT_ONLY, _MOST_USING, _ALL, self.cancelled) if match else []
+            hits = self._using(reader, rare)
             top = max((hit.score for hit in hits), default=1.0)
             for hit in hits:
                 self._pool[folder, hit.chunk_id][USES] = max(0.0, hit.score / top)
+
+    def _using(self, reader: OverlaidReader, names: Sequence[str]) -> list[Hit]:
+        """The chunks that hold one of these very names; keywords alone would find `unloaded` for `unload`."""
+        match = " OR ".join(f'"{name}"' for name in names)
+        hits = reader.keywords(match, _TEXT_ONLY, _MOST_USING, _ALL, self.cancelled) if match else []
+        stored = reader.chunks(hit.chunk_id for hit in hits)
+        wanted = set(names)
+        return [
+            hit
+            for hit in hits
+            if hit.chunk_id in stored
+            and not wanted.isdisjoint(_IDENTIFIER.findall(stored[hit.chunk_id].chunk.text))
+        ]
 
     def _rare(self, names: Sequence[str]) -> list[str]:
         """Those of the names that few files define, so that whoever writes them means these."""
