@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from index_builders import functions, indexed
 
+from cairn.chunking.model import content_key
 from cairn.config import Settings
+from cairn.index.contents import indexed_file
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.overlay import Overlay
-from cairn.index.relations import definitions_of, file_stem, same_stem
-from cairn.index.writer import IndexWriter
+from cairn.index.relations import definitions_of, file_stem, imports_around, same_stem
+from cairn.index.writer import FileRecord, IndexWriter
 from cairn.workspace.imports import ImportGraph, in_degrees
 
 
@@ -111,3 +113,26 @@ def test_the_graph_of_imports_agrees_with_their_counts() -> None:
     assert graph.importers("c.py") == ("a.py", "b.py")
     assert graph.imported("a.py", imports["a.py"]) == {"b.py", "c.py"}
     assert graph.imported("new.py", ("py:d",)) == {"d.py"}
+
+
+def test_a_graph_that_takes_changes_in_is_the_one_made_anew() -> None:
+    imports = {"a.py": ("py:b",), "b.py": (), "c.py": ("py:b",), "Up.java": ("=java:x/Up",)}
+    graph = ImportGraph(imports)
+    assert graph.changed("a.py", ("py:c",))
+    anew = ImportGraph({**imports, "a.py": ("py:c",)})
+    assert all(graph.importers(path) == anew.importers(path) for path in imports)
+    assert graph.importers("b.py") == ("c.py",)
+    assert not graph.changed("Up.java", ("=java:y/Up",)), "others find it by its name"
+
+
+def test_the_graph_follows_the_index(reader: OverlaidReader, tmp_path: Path) -> None:
+    assert imports_around(reader, "src/long.py") == (frozenset(), ())
+    writer = IndexWriter(tmp_path / "data")
+    text = "import long\n"
+    record = FileRecord("src/other.py", len(text), 1, content_key(text), "p-source")
+    writer.write([indexed_file(record, text)], ())
+    assert imports_around(reader, "src/long.py") == (frozenset(), ("src/other.py",))
+    assert imports_around(reader, "src/other.py") == (frozenset({"src/long.py"}), ())
+    writer.write([], ["src/other.py"])
+    assert imports_around(reader, "src/long.py") == (frozenset(), ())
+    writer.close()

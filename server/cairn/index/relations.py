@@ -6,13 +6,14 @@ Everything here is read over the open documents, as by `cairn.index.overlaid_rea
 from __future__ import annotations
 
 import json
+import threading
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
 import apsw
-from attrs import frozen
+from attrs import define, frozen
 
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import IndexReader
@@ -227,9 +228,6 @@ _NAMED_BY_FOLDER = frozenset(
 
 def imports_around(reader: OverlaidReader, path: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """The files that the one at `path` imports, as it is on the screen, and those that import it, as indexed."""
-    graph = _import_graph(reader)
-    if graph is None:
-        return frozenset(), ()
 
     def own(db: apsw.Connection) -> list[str] | None:
         found = db.execute("SELECT imports FROM files WHERE path = ?", (path,)).get
@@ -239,28 +237,52 @@ def imports_around(reader: OverlaidReader, path: str) -> tuple[frozenset[str], t
         specs = screen.read(own) if screen and path in hidden else None
     if specs is None:
         specs = reader.read(own)
-    return graph.imported(path, specs or ()), graph.importers(path)
+    with _making_graphs:
+        graph = _import_graph(reader)
+        if graph is None:
+            return frozenset(), ()
+        return graph.imported(path, specs or ()), graph.importers(path)
 
 
-_graphs: WeakKeyDictionary[IndexReader, tuple[object, ImportGraph]] = WeakKeyDictionary()
-"""By index, with the state of the index that each was made for."""
+@define
+class _KnownGraph:
+    """A graph, and the state of the index that it is of."""
+
+    index: object
+    paths: int
+    links: int
+    imports: dict[str, str]
+    """As they are stored, by path."""
+    graph: ImportGraph
+
+
+_graphs: WeakKeyDictionary[IndexReader, _KnownGraph] = WeakKeyDictionary()
+_making_graphs = threading.Lock()
 
 
 def _import_graph(reader: IndexReader) -> ImportGraph | None:
-    """The graph of the whole index, made anew when a file came, went, or imports something else."""
-    state = (reader.identity(), reader.facts().links)
+    """The graph of the whole index: 1.2 s for 13,000 files where files came or went, else what changed alone."""
+    facts, index = reader.facts(), reader.identity()
     known = _graphs.get(reader)
-    if known is None or known[0] != state:
-        imports = reader.read(_read_imports)
-        if imports is None:
-            return None
-        known = _graphs[reader] = (state, ImportGraph(imports))
-    return known[1]
+    same_files = known is not None and (known.index, known.paths) == (index, facts.paths)
+    if known is not None and same_files and known.links == facts.links:
+        return known.graph
+    imports = reader.read(_read_imports)
+    if imports is None:
+        return None
+    if known is not None and same_files and known.imports.keys() == imports.keys():
+        changed = [path for path, specs in imports.items() if known.imports[path] != specs]
+        if all(known.graph.changed(path, json.loads(imports[path])) for path in changed):
+            known.imports, known.links = imports, facts.links
+            return known.graph
+    graph = ImportGraph({path: json.loads(specs) for path, specs in imports.items()})
+    _graphs[reader] = _KnownGraph(index, facts.paths, facts.links, imports, graph)
+    return graph
 
 
-def _read_imports(db: apsw.Connection) -> Mapping[str, Sequence[str]]:
+def _read_imports(db: apsw.Connection) -> dict[str, str]:
     rows = db.execute("SELECT path, imports FROM files WHERE is_text")
-    return {str(path): json.loads(str(imports)) for path, imports in rows}
+    return {str(path): str(imports) for path, imports in rows}
 
 
 def changed_together(reader: IndexReader, path: str) -> dict[str, float]:

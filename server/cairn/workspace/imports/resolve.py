@@ -31,18 +31,39 @@ class ImportGraph:
     def __init__(self, imports: Mapping[str, Sequence[str]]) -> None:
         """`imports` as for `in_degrees`."""
         self._resolver = _Resolver(imports)
-        self._importers: dict[str, list[str]] = defaultdict(list)
-        for path, specs in imports.items():
-            for target in self._resolver.targets(path, specs):
-                self._importers[target].append(path)
+        self._declared = {path: _declarations(specs) for path, specs in imports.items()}
+        self._targets = {path: self._resolver.targets(path, specs) for path, specs in imports.items()}
+        self._importers: dict[str, set[str]] = defaultdict(set)
+        for path, targets in self._targets.items():
+            for target in targets:
+                self._importers[target].add(path)
+
+    def changed(self, path: str, specs: Sequence[str]) -> bool:
+        """Take in that a file of the graph imports something else now.
+
+        False where it cannot be: what the file itself is imported as has changed, which others depend on.
+        """
+        if self._declared.get(path) != _declarations(specs):
+            return False
+        targets = self._resolver.targets(path, specs)
+        for target in self._targets[path] - targets:
+            self._importers[target].discard(path)
+        for target in targets:
+            self._importers[target].add(path)
+        self._targets[path] = targets
+        return True
 
     def importers(self, path: str) -> tuple[str, ...]:
-        """The files that import the one at `path`."""
-        return tuple(self._importers.get(path, ()))
+        """The files that import the one at `path`, sorted."""
+        return tuple(sorted(self._importers.get(path, ())))
 
     def imported(self, path: str, specs: Sequence[str]) -> frozenset[str]:
         """The files that one at `path` with these specs imports; it need not be among those of the graph."""
         return frozenset(self._resolver.targets(path, specs))
+
+
+def _declarations(specs: Sequence[str]) -> frozenset[str]:
+    return frozenset(spec for spec in specs if spec.startswith("="))
 
 
 class _Resolver:
