@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 _MOST_ANSWERS = 256
 _MOST_CHARACTERS = 8_000_000
-"""Of text in all answers together: some 500 answers of ten results with what stands around them."""
+"""Of text in all answers together; an answer of ten results with what stands around them has some 30,000."""
 
 T = TypeVar("T")
 

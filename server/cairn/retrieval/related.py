@@ -50,7 +50,7 @@ _FILE_RELATIONS = frozenset({SAME_NAME, IMPORTED, IMPORTING, TOGETHER, SAME_FILE
 _NEAREST = 60
 """Chunks that are looked at for being similar."""
 _SAMPLE = 100
-"""Chunks whose mean similarity is what any two have by chance: 0.15 to 0.34 of the default model's vectors, 0.73 to 0.82
+"""Chunks whose mean similarity is what any two have by chance: 0.15 to 0.34 of the default model's vectors, 0.66 to 0.82
 of its static ones. It counts as not similar at all."""
 _MOST_USING = 40
 _MOST_FILES = 40
