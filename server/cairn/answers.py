@@ -28,17 +28,23 @@ def search_results(
     explain: bool,
 ) -> tuple[protocol.SearchResult, ...]:
     """The results as shown, each with `context` chunks before and after it."""
-    return tuple(_search_result(r, query, readers[r.folder], uri_of, context, explain) for r in ranked)
+    around = contexts(ranked, readers, context)
+    return tuple(
+        search_result(r, matched_terms(query, r.stored), shown, uri_of, explain)
+        for r, shown in zip(ranked, around, strict=True)
+    )
 
 
-def _search_result(
-    ranked: Ranked, query: Query, reader: IndexReader, uri_of: UriOf, context: int, explain: bool
+def search_result(
+    ranked: Ranked,
+    matched: tuple[str, ...],
+    context: protocol.Context,
+    uri_of: UriOf,
+    explain: bool,
 ) -> protocol.SearchResult:
+    """One result as shown."""
     stored, chunk = ranked.stored, ranked.stored.chunk
     folder_uri, uri = uri_of(ranked.folder, stored.path)
-    around = reader.around(stored.path, chunk.position, context) if context else []
-    before = [other.chunk.text for other in around if other.chunk.position < chunk.position]
-    after = [other.chunk.text for other in around if other.chunk.position > chunk.position]
     return protocol.SearchResult(
         path=stored.path,
         folder=folder_uri,
@@ -52,12 +58,30 @@ def _search_result(
         language=chunk.language,
         score=round(ranked.score, 4),
         source=ranked.source,
-        matched_terms=matched_terms(query, stored),
+        matched_terms=matched,
         snippet=chunk.text,
-        context=protocol.Context("".join(before), "".join(after)),
+        context=context,
         content_hash=stored.content_hash,
         match_explain=tuple(map(str, ranked.reasons)) if explain else None,
     )
+
+
+def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: int) -> list[protocol.Context]:
+    """What stands before and after each result, up to `window` chunks; one query a folder."""
+    around: dict[tuple[int, str, int], list[StoredChunk]] = {}
+    for folder in {r.folder for r in ranked} if window else ():
+        places = [(r.stored.path, r.stored.chunk.position) for r in ranked if r.folder == folder]
+        for place, found in readers[folder].neighbours(places, window).items():
+            around[folder, *place] = found
+
+    def context(result: Ranked) -> protocol.Context:
+        position = result.stored.chunk.position
+        found = around.get((result.folder, result.stored.path, position), ())
+        before = [other.chunk.text for other in found if other.chunk.position < position]
+        after = [other.chunk.text for other in found if other.chunk.position > position]
+        return protocol.Context("".join(before), "".join(after))
+
+    return [context(result) for result in ranked]
 
 
 def verdict(judged: Verdict) -> protocol.Verdict:

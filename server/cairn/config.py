@@ -95,6 +95,22 @@ class RetrievalSettings:
 
 
 @frozen
+class DiversitySettings:
+    """What a result's score is multiplied by where better ones are like it; 1 switches a rule off (S5, priority 3)."""
+
+    directory: float = 0.8
+    """From the third file of a directory on."""
+    file_name: float = 0.85
+    """From the second file of a name on, such as `mod.rs`."""
+    file: float = 0.85
+    """From the second result of a file on; S5's sample counts it as a repeated name."""
+    near_duplicate: float = 0.5
+    """A copy, or nearly one, of a better result; below 1 it also stands behind all that are none."""
+    similarity: float = 0.9
+    """Share of the pairs of adjacent words that two texts have in common, from which one is nearly a copy."""
+
+
+@frozen
 class SearchSettings:
     """Limits of the retrieval pipeline."""
 
@@ -103,6 +119,7 @@ class SearchSettings:
     leg_deadline_ms: float = 250.0
     """A leg that takes longer is broken off and counts with what it found until then."""
     verdict: VerdictSettings = field(factory=VerdictSettings)
+    diversity: DiversitySettings = field(factory=DiversitySettings)
 
 
 # --- discovery (S1; the defaults are S1's) ----------------------------------------------------------

@@ -19,6 +19,7 @@ INITIALIZE_RESULT: dict[str, Any] = {
     "capabilities": {
         "positionEncoding": "utf-16",
         "textDocumentSync": {"openClose": True, "change": 2, "save": True},
+        "workspaceSymbolProvider": {},
         "executeCommandProvider": {
             "commands": ["cairn.pause", "cairn.resume", "cairn.reindex", "cairn.refresh"]
         },

@@ -16,7 +16,7 @@ from cairn import protocol
 from cairn.config import Settings, load_user_file, overlay
 from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, ModelError
-from cairn.folders import Folder, FolderSettings, on_screen
+from cairn.folders import Folder, FolderSettings
 from cairn.index.gate import QueryGate
 from cairn.index.indexer import Indexer, Role
 from cairn.index.meta import Facts
@@ -24,6 +24,7 @@ from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.overlay import Overlay
 from cairn.index.progress import Activity
 from cairn.index.requests import RequestKind
+from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.latency import LatencyWindow
 from cairn.workspace.collections import TAGS, FileKind
 
@@ -78,6 +79,7 @@ class Engine:
         self._folders: tuple[Folder, ...] = ()
         self._changing_folders = threading.Lock()
         self._latency = LatencyWindow()
+        self._answers: AnswerCache[protocol.SearchAnswer] = AnswerCache()
         self._gate = QueryGate()
         self._leg_problem: str | None = None
         """Why a leg of the latest search failed, if one did."""
@@ -146,6 +148,7 @@ class Engine:
             self._folders = tuple(folder for folder in self._folders if folder.root != root)
         for folder in gone:
             folder.close()
+        self._answers.clear()
         self._on_change()
 
     def stop(self) -> None:
@@ -184,12 +187,8 @@ class Engine:
 
     def _places(self, path: Path) -> list[tuple[Folder, str]]:
         """The folders that hold the path, each with the path in it."""
-        real = path.parent.resolve() / path.name  # the editor may have opened the folder through a link
-        return [
-            (folder, real.relative_to(folder.root).as_posix())
-            for folder in self._folders
-            if real.is_relative_to(folder.root) and real != folder.root
-        ]
+        places = ((folder, folder.place_of(path)) for folder in self._folders)
+        return [(folder, inside) for folder, inside in places if inside is not None]
 
     def reindex(self, params: protocol.ReindexParams) -> protocol.ReindexAnswer:
         """`cairn/reindex`: index every file anew, or a file, or what lies in a directory."""
@@ -238,9 +237,10 @@ class Engine:
         self._wait_for_saves(folders)
         with self._gate.query():
             answer, self._leg_problem = search_folders(
-                folders, self._model, self._settings(folders).search, params, cancelled
+                folders, self._model, self._settings(folders), params, cancelled, self._answers
             )
-        self._latency.add(answer.timings["total"])
+        if "cached" not in answer.timings:
+            self._latency.add(answer.timings["total"])
         return answer
 
     def discover(
@@ -254,6 +254,26 @@ class Engine:
         with self._gate.query():
             return discover_evidence(folders, self._model, self._settings(folders), params, cancelled)
 
+    def related(
+        self, params: protocol.RelatedParams, cancelled: Cancelled = _never
+    ) -> protocol.RelatedAnswer:
+        """`cairn/related`. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        from cairn.relating import related_passages
+
+        folders = self._folders
+        self._wait_for_saves(folders)
+        with self._gate.query():
+            return related_passages(folders, params, cancelled)
+
+    def symbols(self, query: str, cancelled: Cancelled = _never) -> tuple[protocol.Symbol, ...]:
+        """LSP's `workspace/symbol`. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        from cairn.naming import find_symbols
+
+        folders = self._folders
+        self._wait_for_saves(folders)
+        with self._gate.query():
+            return find_symbols(folders, query, cancelled)
+
     def _wait_for_saves(self, folders: Sequence[Folder]) -> None:
         """Whoever asks after a save asks about what was saved."""
         for folder in folders:
@@ -263,15 +283,9 @@ class Engine:
 
     def fetch_page(self, params: protocol.FetchPageParams) -> protocol.PageAnswer:
         """`cairn/fetchPage`: a whole indexed file, stitched from its chunks."""
-        from cairn import answers
+        from cairn.pages import fetch_page
 
-        for folder, reader in zip(folders := self._folders, on_screen(folders), strict=True):
-            page = reader.page(params.path) if params.folder in ("", folder.uri) else []
-            if page:
-                return answers.page(page)
-        raise InvalidRequestError(
-            "path", f"{params.path!r} is not indexed; give a path as search results have it"
-        )
+        return fetch_page(self._folders, params)
 
     def collections(self) -> tuple[protocol.CollectionInfo, ...]:
         """`cairn/collections`."""
@@ -328,7 +342,12 @@ class Engine:
             model=model,
             collections=self.collections(),
             last_error=next(filter(None, problems), None),
-            latency=protocol.Latency(self._latency.percentile(0.5), self._latency.percentile(0.95)),
+            latency=protocol.Latency(
+                p50=self._latency.percentile(0.5),
+                p95=self._latency.percentile(0.95),
+                cache_hits=self._answers.hits,
+                cache_misses=self._answers.misses,
+            ),
             memory=psutil.Process().memory_info().rss,
             warnings=(
                 *self._warnings,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from attrs import field, frozen
 
@@ -67,8 +69,22 @@ class Folder:
         self.indexer.stop()
         self.reader.overlay.close()
 
+    def place_of(self, path: Path) -> str | None:
+        """Where in the folder the file at `path` is, by its real path or the one it was opened by; None if elsewhere."""
+        real = path.parent.resolve() / path.name  # the editor may have opened the folder through a link
+        inside = real.is_relative_to(self.root) and real != self.root
+        return real.relative_to(self.root).as_posix() if inside else None
+
     def uri_of(self, path: str) -> str:
         return (self.shown / path).as_uri()
+
+
+def path_of_uri(uri: str) -> Path | None:
+    """The local file that `uri` names; None for another scheme or host."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    return Path(url2pathname(parts.path))
 
 
 def on_screen(folders: Sequence[Folder]) -> list[OverlaidReader]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from cairn.errors import InvalidRequestError
@@ -12,6 +13,7 @@ from cairn.errors import InvalidRequestError
 if TYPE_CHECKING:
     from cairn.engine import Engine
     from cairn.lsp import CairnServer
+    from cairn.protocol import Symbol
 
 Request = Callable[["Engine", Any, Callable[[], bool]], Any]
 
@@ -32,6 +34,7 @@ _REQUESTS: dict[str, tuple[str, Request]] = {
         "DiscoverParams",
         lambda engine, params, cancelled: engine.discover(params, cancelled),
     ),
+    "cairn/related": ("RelatedParams", lambda engine, params, cancelled: engine.related(params, cancelled)),
     "cairn/status": ("NoParams", lambda engine, _, __: engine.status()),
     "cairn/collections": ("NoParams", lambda engine, _, __: engine.collections()),
     "cairn/fetchPage": ("FetchPageParams", lambda engine, params, _: engine.fetch_page(params)),
@@ -62,6 +65,7 @@ def register_requests(server: CairnServer) -> None:
         _register_request(server, method, params_class, work)
     for name, (params_class, work) in _COMMANDS.items():
         _register_command(server, name, params_class, work)
+    _register_symbols(server)
 
 
 def _register_request(server: CairnServer, method: str, params_class: str, work: Request) -> None:
@@ -77,6 +81,54 @@ def _register_command(server: CairnServer, name: str, params_class: str, work: R
             raise JsonRpcInvalidParams(f"arguments: {name} takes one at most, got {len(arguments)}")
         params = arguments[0] if arguments and arguments[0] is not None else {}
         return await _answer(server, params, params_class, work)
+
+
+def _register_symbols(server: CairnServer) -> None:
+    @server.feature(types.WORKSPACE_SYMBOL)
+    async def handle(params: types.WorkspaceSymbolParams) -> list[types.SymbolInformation]:
+        found = await server.run(lambda engine, cancelled: engine.symbols(params.query, cancelled))
+        return [_symbol_information(symbol) for symbol in found]
+
+
+def _symbol_information(symbol: Symbol) -> types.SymbolInformation:
+    start, end = symbol.range.start, symbol.range.end
+    place = types.Range(types.Position(start.line, start.character), types.Position(end.line, end.character))
+    return types.SymbolInformation(
+        location=types.Location(symbol.uri, place),
+        name=symbol.name,
+        kind=_SYMBOL_KINDS.get(symbol.kind, types.SymbolKind.Variable),
+        container_name=symbol.container or None,
+    )
+
+
+_SYMBOL_KINDS = {
+    "class": types.SymbolKind.Class,
+    "constant": types.SymbolKind.Constant,
+    "constructor": types.SymbolKind.Constructor,
+    "enum": types.SymbolKind.Enum,
+    "extension": types.SymbolKind.Class,
+    "field": types.SymbolKind.Field,
+    "function": types.SymbolKind.Function,
+    "impl": types.SymbolKind.Class,
+    "interface": types.SymbolKind.Interface,
+    "key": types.SymbolKind.Key,
+    "macro": types.SymbolKind.Function,
+    "method": types.SymbolKind.Method,
+    "module": types.SymbolKind.Module,
+    "namespace": types.SymbolKind.Namespace,
+    "object": types.SymbolKind.Object,
+    "operator": types.SymbolKind.Operator,
+    "package": types.SymbolKind.Package,
+    "property": types.SymbolKind.Property,
+    "rule": types.SymbolKind.Function,
+    "struct": types.SymbolKind.Struct,
+    "target": types.SymbolKind.Function,
+    "trait": types.SymbolKind.Interface,
+    "type": types.SymbolKind.Class,
+    "union": types.SymbolKind.Struct,
+    "variable": types.SymbolKind.Variable,
+}
+"""LSP's kinds for those of `Chunk.symbol_kind`."""
 
 
 async def _answer(server: CairnServer, params: Any, params_class: str, work: Request) -> Any:

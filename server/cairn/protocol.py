@@ -141,9 +141,57 @@ class SearchAnswer:
     query: QueryInfo
     index: IndexState
     timings: dict[str, float]
+    """Milliseconds by step; `cached` is 1 where the answer was there already."""
+
+
+# --- cairn/related, workspace/symbol ---------------------------------------------------------------
+
+
+@frozen
+class TextDocument:
+    uri: str
+
+
+@frozen
+class RelatedParams:
+    text_document: TextDocument
+    range: Range
+    """The passage; an empty one is the line it is in."""
+    limit: int = 10
+    context: int = 1
+    """Chunks shown before and after each result."""
+
+    def __attrs_post_init__(self) -> None:
+        start, end = self.range.start, self.range.end
+        _in_range("limit", self.limit, 1, MAX_LIMIT)
+        _in_range("context", self.context, 0, 10)
+        if min(start.line, start.character, end.line, end.character) < 0:
+            raise InvalidRequestError("range", "lines and characters are counted from 0")
+        if (start.line, start.character) > (end.line, end.character):
+            raise InvalidRequestError("range", "ends before it starts")
+
+
+@frozen
+class RelatedAnswer:
+    results: tuple[SearchResult, ...]
+    """`matchExplain` names how each is related; `source` may be `relation`: by its file alone."""
+    index: IndexState
+    timings: dict[str, float]
     """Milliseconds by step."""
     broken_off: tuple[str, ...] = ()
     """Steps whose time was over before they had looked everywhere; what they found until then counts."""
+
+
+@frozen
+class Symbol:
+    """A definition, for LSP's `workspace/symbol`."""
+
+    name: str
+    kind: str
+    """`function`, `class`, `method`, …; "" where it is not known."""
+    container: str
+    uri: str
+    range: Range
 
 
 # --- cairn/discover -----------------------------------------------------------------------------
@@ -254,10 +302,14 @@ class CollectionInfo:
 
 @frozen
 class Latency:
-    """Milliseconds over the latest searches; null before the first."""
+    """Milliseconds over the latest searches that were not answered from the cache; null before the first."""
 
     p50: float | None
     p95: float | None
+    cache_hits: int = 0
+    """Searches whose answer was there already, since the start…"""
+    cache_misses: int = 0
+    """…and those whose answer had to be made."""
 
 
 @frozen

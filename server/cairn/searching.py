@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+
+from attrs import evolve
 
 from cairn import answers, protocol
-from cairn.config import SearchSettings
+from cairn.config import Settings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
-from cairn.errors import ModelError
+from cairn.errors import InvalidRequestError, ModelError
 from cairn.folders import Folder, index_state, on_screen, uris
 from cairn.index.overlaid_reader import OverlaidReader
-from cairn.index.reader import ChunkFilter
+from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.operations.answer_cache import AnswerCache
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import retrieve
 from cairn.retrieval.verdict import judge
+from cairn.unicode import well_formed
+from cairn.workspace.ignore_patterns import selection_problem
+from cairn.workspace.languages import KNOWN_LANGUAGES, nearest_language
 
 logger = logging.getLogger(__name__)
 
@@ -25,21 +31,77 @@ logger = logging.getLogger(__name__)
 def search_folders(
     folders: Sequence[Folder],
     model: SharedModel,
-    settings: SearchSettings,
+    settings: Settings,
+    params: protocol.SearchParams,
+    cancelled: Callable[[], bool],
+    cache: AnswerCache[protocol.SearchAnswer],
+) -> tuple[protocol.SearchAnswer, str | None]:
+    """The answer, and why a leg failed, if one did. Raises QueryCancelledError soon after `cancelled()` turns true.
+
+    An answer that nothing was missing from is kept in `cache`, and is what the next one like it is answered with.
+    """
+    started = time.perf_counter()
+    readers = on_screen(folders)
+    key = answer_key(folders, readers, model, settings, params)
+    kept = cache.get(key)
+    if kept is not None:
+        return evolve(kept, timings={"cached": 1, "total": _milliseconds_since(started)}), None
+    answer, problem = _search(folders, readers, model, settings, params, cancelled)
+    answer = evolve(answer, timings={**answer.timings, "total": _milliseconds_since(started)})
+    if problem is None and not answer.broken_off:
+        cache.put(key, answer, _characters(answer))
+    return answer, problem
+
+
+def answer_key(
+    folders: Sequence[Folder],
+    readers: Sequence[OverlaidReader],
+    model: SharedModel,
+    settings: Settings,
+    params: protocol.SearchParams,
+) -> Hashable:
+    """All that the answer depends on; call it when the readers have looked at the screen.
+
+    The index may change before it is read: then the answer is newer than its key, under which nobody asks again,
+    because generations only rise.
+    """
+    indexes = tuple(
+        # Not the generation alone: whether the index is complete can change without it.
+        (folder.uri, reader, reader.identity(), reader.facts(), reader.overlay.generation)
+        for folder, reader in zip(folders, readers, strict=True)
+    )
+    return (params, settings, model.version(), indexes)
+
+
+def _characters(answer: protocol.SearchAnswer) -> int:
+    shown = [(r.snippet, r.context.before, r.context.after, *(r.match_explain or ())) for r in answer.results]
+    return len(answer.query.normalized) + sum(_OTHER_FIELDS + sum(map(len, texts)) for texts in shown)
+
+
+_OTHER_FIELDS = 500
+"""Characters of a result beside its text: paths, titles, hashes."""
+
+
+def _milliseconds_since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 3)
+
+
+def _search(
+    folders: Sequence[Folder],
+    readers: Sequence[OverlaidReader],
+    model: SharedModel,
+    settings: Settings,
     params: protocol.SearchParams,
     cancelled: Callable[[], bool],
 ) -> tuple[protocol.SearchAnswer, str | None]:
-    """The answer, and why a leg failed, if one did. Raises QueryCancelledError soon after `cancelled()` turns true."""
-    started = time.perf_counter()
-    readers = on_screen(folders)
     query = understand(params.query, params.alpha)
     retrieved = retrieve(
         readers,
         query,
         meaning_of(readers, model),
-        settings,
+        settings.search,
         limit=params.limit,
-        only=_chunk_filter(params.filter),
+        only=chunk_filter(params.filter, readers),
         case=params.case_sensitive,
         word=params.whole_word,
         cancelled=cancelled,
@@ -47,14 +109,13 @@ def search_folders(
     results = answers.search_results(
         retrieved.ranked, query, readers, uris(folders), params.context, params.explain
     )
-    verdict = judge(query, [ranked.stored for ranked in retrieved.ranked], settings.verdict)
-    elapsed = (time.perf_counter() - started) * 1000
+    verdict = judge(query, [ranked.stored for ranked in retrieved.ranked], settings.search.verdict)
     answer = protocol.SearchAnswer(
         results=results,
         verdict=answers.verdict(verdict),
         query=answers.query_info(query),
         index=index_state(folders),
-        timings={**retrieved.timings, "total": round(elapsed, 3)},
+        timings=dict(retrieved.timings),
         broken_off=retrieved.broken_off,
     )
     return answer, next(iter(retrieved.problems), None)
@@ -73,7 +134,17 @@ def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel) -> Meaning
     return choose_meaning([reader.facts_with_screen() for reader in readers], embedder, model.static_table)
 
 
-def _chunk_filter(wanted: protocol.SearchFilter) -> ChunkFilter:
+def chunk_filter(wanted: protocol.SearchFilter, readers: Sequence[IndexReader]) -> ChunkFilter:
+    """The filter for the index. Raises InvalidRequestError for a language or a glob that can let nothing pass."""
+    for language in wanted.language:
+        # A code fence may name any language.
+        known = language in KNOWN_LANGUAGES
+        if not known and not any(reader.has_language(well_formed(language)) for reader in readers):
+            nearest = nearest_language(language)
+            hint = f"; did you mean {nearest}?" if nearest else ""
+            raise InvalidRequestError("filter.language", f"unknown language {language!r}{hint}")
+    if problem := selection_problem(wanted.path):
+        raise InvalidRequestError("filter.path", problem)
     return ChunkFilter(
         types=tuple(kind.value for kind in wanted.type),
         languages=wanted.language,

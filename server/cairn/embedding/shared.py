@@ -52,6 +52,14 @@ class SharedModel:
                         raise
         return self._embedder
 
+    def version(self) -> tuple[str, int] | None:
+        """Changes when another model is in use, or the same one was installed again; None while there is none."""
+        try:
+            model = self.installed()
+            return None if model is None else _version(model)
+        except (ModelError, OSError):  # removed while it is in use
+            return None
+
     def static_table(self) -> StaticTable | None:
         """The static table of the model in use, loaded on first use; None where there is none."""
         try:

@@ -155,11 +155,27 @@ class OverlaidReader(IndexReader):
                 return _renumbered(screen.around(path, position, window))
         return super().around(path, position, window)
 
+    def neighbours(
+        self, places: Iterable[tuple[str, int]], window: int
+    ) -> dict[tuple[str, int], list[StoredChunk]]:
+        every = list(places)
+        with self.overlay.shown() as (screen, hidden):
+            here = [place for place in every if place[0] in hidden]
+            found = screen.neighbours(here, window) if screen and here else {}
+            found = {place: _renumbered(chunks) for place, chunks in found.items()}
+        there = [place for place in every if place not in set(here)]
+        return super().neighbours(there, window) | found if there else found
+
     def page(self, path: str) -> list[StoredChunk]:
         with self.overlay.shown() as (screen, hidden):
             if screen and path in hidden:
                 return _renumbered(screen.page(path))
         return super().page(path)
+
+    def has_language(self, language: str) -> bool:
+        with self.overlay.shown() as (screen, _):
+            here = screen is not None and screen.has_language(language)
+        return here or super().has_language(language)
 
     def facts(self) -> Facts:
         """The index's, but that the generation rises with what is shown, too."""

@@ -139,6 +139,20 @@ class Selection:
         return max((p for p in (above, own) if p is not None), key=lambda p: p.line, default=None)
 
 
+def selection_problem(patterns: Sequence[str]) -> str | None:
+    """Why a selection by these patterns is a mistake: one of them, or all together, can name no file; None if none is."""
+    for pattern in patterns:
+        if not PatternList.of_settings((pattern,)):
+            return (
+                f"{pattern!r} can match no file: it is empty, a comment, or has a bracket that is not closed"
+            )
+        if ".." in pattern.removeprefix("!").split("/"):
+            return f"{pattern!r} can match no file: paths are relative to the workspace folder and stay in it"
+    if patterns and all(pattern.startswith("!") for pattern in patterns):
+        return f"{patterns[0]!r} only leaves out; name what to search first, such as '**'"
+    return None
+
+
 class _Table:
     """Finds the last of some patterns that matches."""
 

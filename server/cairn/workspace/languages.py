@@ -349,3 +349,17 @@ _ALIASES = _inverted(
         "yaml": "yml",
     }
 )
+
+KNOWN_LANGUAGES = DETECTED_LANGUAGES | frozenset(_ALIASES.values())
+"""Every language that has a name here; a code fence can name others."""
+
+
+def nearest_language(name: str) -> str:
+    """The known language that is probably meant by `name`, "" if none comes close: `js` → `javascript`."""
+    from rapidfuzz import process  # seldom needed
+
+    meant = language_of_fence(name)
+    if meant in KNOWN_LANGUAGES:
+        return meant
+    match = process.extractOne(name.lower(), sorted(KNOWN_LANGUAGES), score_cutoff=60)
+    return str(match[0]) if match else ""

@@ -1,0 +1,125 @@
+"""Makes room for what is different: near-duplicates fall behind, and a folder or name that repeats itself is damped.
+
+S5, priority 3, over a ranked list whose scores say how much better one result is than the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
+
+from attrs import evolve, frozen
+
+from cairn.config import DiversitySettings
+
+_WORD = re.compile(r"\w+")
+_FREE_FILES = 2
+"""Files of one directory that are not damped (S5: from the third on)."""
+_FEWEST_WORDS = 8
+"""Shorter texts are alike by chance: they are copies only where they are equal."""
+_COMPARED_WORDS = 2_000
+"""Of a longer text the first so many are compared."""
+
+
+@frozen
+class Diverse:
+    """A ranked result as diversity sees it."""
+
+    score: float
+    """At least 0."""
+    path: str
+    """Of its file, with `/`."""
+    text: str
+    """What is shown of it."""
+    key: Hashable = None
+    """What the caller knows it by; comes back as it was."""
+    folder: int = 0
+    """Which workspace folder the path is in."""
+
+
+def diversify(ranked: Sequence[Diverse], settings: DiversitySettings) -> list[Diverse]:
+    """`ranked`, best first, with damped scores and ordered by them; copies behind all others.
+
+    Each factor of `settings` is 0 to 1; at 1 it changes nothing. A factor is applied once for each rule that a result
+    falls under, however often: a file's tenth result is damped as its second one. Equal scores keep their order.
+    """
+    copies = _copies(ranked, settings)
+    distinct = _damped([result for place, result in enumerate(ranked) if place not in copies], settings)
+    lowest = distinct[-1].score if distinct else 0.0
+    behind = [
+        evolve(result, score=min(lowest, result.score * settings.near_duplicate))
+        for place, result in enumerate(ranked)
+        if place in copies
+    ]
+    return distinct + sorted(behind, key=_best_first)
+
+
+def _copies(ranked: Sequence[Diverse], settings: DiversitySettings) -> set[int]:
+    """The places of those that are nearly the same as a better one."""
+    if settings.near_duplicate >= 1:
+        return set()
+    seen = NearDuplicates(settings.similarity)
+    return {place for place, result in enumerate(ranked) if not seen.adds(result.text)}
+
+
+def _damped(ranked: Sequence[Diverse], settings: DiversitySettings) -> list[Diverse]:
+    directories: Counter[tuple[int, str]] = Counter()
+    names: Counter[str] = Counter()
+    files: set[tuple[int, str]] = set()
+    damped = []
+    for result in ranked:
+        directory, _, name = result.path.rpartition("/")
+        factor = 1.0
+        if (result.folder, result.path) in files:
+            factor *= settings.file
+        else:
+            factor *= settings.directory if directories[result.folder, directory] >= _FREE_FILES else 1.0
+            factor *= settings.file_name if names[name] else 1.0
+            directories[result.folder, directory] += 1
+            names[name] += 1
+            files.add((result.folder, result.path))
+        damped.append(evolve(result, score=result.score * factor))
+    return sorted(damped, key=_best_first)
+
+
+def _best_first(result: Diverse) -> float:
+    return -result.score
+
+
+class NearDuplicates:
+    """Texts, no two of which are nearly the same."""
+
+    def __init__(self, similarity: float) -> None:
+        """`similarity` is the Jaccard similarity, 0 to 1, of two texts' pairs of words from which they count as one."""
+        self._similarity = similarity
+        self._equal: set[str] = set()
+        self._pairs: list[frozenset[tuple[str, str]]] = []
+
+    def adds(self, text: str) -> bool:
+        """Take the text in, unless one that is nearly the same is there; whether it was taken in."""
+        stripped = text.strip()
+        pairs = _pairs(text)
+        if stripped in self._equal or (pairs and any(self._alike(pairs, other) for other in self._pairs)):
+            return False
+        self._equal.add(stripped)
+        self._pairs.append(pairs)
+        return True
+
+    def _alike(self, one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) -> bool:
+        # Sets whose sizes differ more cannot be that similar: most pairs are settled by this.
+        smaller, larger = sorted((len(one), len(other)))
+        if smaller < self._similarity * larger:
+            return False
+        shared = len(one & other)
+        return shared >= self._similarity * (len(one) + len(other) - shared)
+
+
+def _pairs(text: str) -> frozenset[tuple[str, str]]:
+    """The pairs of adjacent words of a text; none of a text that is too short to be compared.
+
+    Pairs, since code of one project is made of the same words, but not in the same order.
+    """
+    words = _WORD.findall(text.lower())[:_COMPARED_WORDS]
+    return frozenset(pairwise(words)) if len(words) >= _FEWEST_WORDS else frozenset()

@@ -1,0 +1,114 @@
+"""A folder with an index, as retrieval sees it: real files, commits and open documents, made-up vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from cairn.config import Settings
+from cairn.embedding.embedder import Embedder
+from cairn.embedding.model_files import InstalledModel
+from cairn.embedding.static import StaticTable, entry_type
+from cairn.embedding.tokenization import TextTokenizer
+from cairn.index.intake import Intake
+from cairn.index.overlaid_reader import OverlaidReader
+from cairn.index.overlay import Overlay
+from cairn.index.progress import Progress
+from cairn.index.surroundings import History, update_in_degrees
+from cairn.index.vector_store import VectorStore
+from cairn.index.vectors import StaticIntake
+from cairn.index.writer import IndexWriter
+
+MEANINGS = ({"ship", "vessel", "boat"}, {"tide", "water", "moon"}, {"crane", "lift", "hoist"})
+"""Words that lie in one direction in the static table."""
+
+
+def _table() -> StaticTable:
+    words = ["[UNK]", *sorted(word for group in MEANINGS for word in group)]
+    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    entries = np.zeros(len(words), entry_type(8))
+    for axis, group in enumerate(MEANINGS):
+        for word in group:
+            entries["scale"][words.index(word)] = 1 / 127
+            entries["vector"][words.index(word), axis] = 127
+    return StaticTable("small", entries, TextTokenizer(tokenizer))
+
+
+class _StaticAlone:
+    """A static table and no model."""
+
+    def __init__(self) -> None:
+        self.table = _table()
+
+    def installed(self) -> InstalledModel | None:
+        return None
+
+    def embedder(self) -> Embedder | None:
+        return None
+
+    def static_table(self) -> StaticTable | None:
+        return self.table
+
+
+class IndexedFolder:
+    """A folder, its index, and an editor with documents open over it."""
+
+    def __init__(self, base: Path, files: Mapping[str, str]) -> None:
+        self.root = base / "port"
+        self.root.mkdir()
+        (base / "data").mkdir()
+        self.settings = Settings()
+        self.models = _StaticAlone()
+        self.writer = IndexWriter(base / "data")
+        self.static = StaticIntake(self.writer, self.models, Progress(), lambda: ())
+        self.static.select_table(enabled=True)
+        self.overlay = Overlay(self.root, lambda: self.settings, self.models)
+        self.reader = OverlaidReader(base / "data", overlay=self.overlay)
+        self.save(files)
+
+    def save(self, files: Mapping[str, str]) -> None:
+        """Write the files and index them."""
+        for path, text in files.items():
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text(text, encoding="utf-8")
+        self.index()
+
+    def index(self) -> None:
+        """Take in all that changed, commits included."""
+        intake = Intake(
+            self.root,
+            self.writer,
+            Progress(),
+            lambda: False,
+            lambda: None,
+            on_written=lambda ids: self.static.added(ids, self.settings.embedding),
+        )
+        intake.reconcile(self.settings.index)
+        while self.static.step(self.settings.embedding):
+            pass
+        History(self.writer.db, self.root).update(lambda: False)
+        update_in_degrees(self.writer.db)
+
+    def give_model_vectors(self, axes: Mapping[str, int]) -> None:
+        """Let each chunk of a model `m@1` point along the axis (0 to 3) of the first of these words in its text."""
+        store = VectorStore(self.writer.db)
+        model = store.use_model("m@1", 4)
+        texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
+        vectors = np.full((len(texts), 4), 0.01, np.float32)
+        for row, text in enumerate(texts):
+            axis = next((axis for word, axis in axes.items() if word in text.text), 3)
+            vectors[row, axis] = 1
+        store.store(model, [text.key for text in texts], vectors, queued=0)
+
+    def type(self, path: str, text: str) -> None:
+        """Show the text on the screen, unsaved."""
+        self.overlay.changed(path, text)
+        self.reader.look_at_screen()
+
+    def close(self) -> None:
+        self.overlay.close()
+        self.writer.close()

@@ -1,0 +1,147 @@
+"""Filters are strict: whatever leg finds it, a result satisfies every filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from indexed_folder import IndexedFolder
+
+from cairn import protocol
+from cairn.chunking.model import ChunkType
+from cairn.config import SearchSettings
+from cairn.errors import InvalidRequestError
+from cairn.index.reader import ChunkFilter, StoredChunk
+from cairn.retrieval.legs import Legs
+from cairn.retrieval.meaning import ModelVector, StaticMeaning, StaticVector
+from cairn.retrieval.query import understand
+from cairn.retrieval.search import retrieve
+from cairn.searching import chunk_filter
+from cairn.workspace.ignore_patterns import Selection
+
+FILES = {
+    "port/berths.py": "def moor_ship(ship):\n    return ship.rope\n",
+    "port/crane.go": "package port\n\nfunc MoorShip(ship string) string { return ship }\n",
+    "web/ship.ts": "export function moorShip(ship: string) { return ship }\n",
+    "web/api.yaml": "openapi: 3.0.0\npaths:\n  /ship:\n    get: {summary: moor_ship}\n",
+    "docs/ships.md": "# moor_ship\n\nHow to moor_ship a ship.\n\n```python\nmoor_ship(ship)\n```\n",
+    "docs/run.md": "# Run\n\n```bash\nmoor_ship --ship Ada\n```\n",
+    "tests/test_ship.py": "def test_moor_ship():\n    assert moor_ship('ship')\n",
+    "ship.toml": '[ship]\nmoor_ship = "ship"\n',
+    "examples/ship.py": "from port import moor_ship\n\n\nmoor_ship('ship')\n",
+}
+UNSAVED = {
+    "port/berths.py": "def moor_ship(ship):\n    return ship.anchor\n",
+    "docs/new.md": "# moor_ship\n\nOf a ship on the screen.\n",
+}
+QUERIES = ["moor_ship", "MoorShip", "how to moor a ship", '"moor_ship a ship"', "ship"]
+TYPES = [kind.value for kind in ChunkType]
+LANGUAGES = ["python", "go", "typescript", "markdown", "toml", "yaml", "bash"]
+GLOBS = ["port/", "*.py", "docs/**", "web/*.ts", "/ship.toml", "tests", "!*.md", "**"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexedFolder]:
+    folder = IndexedFolder(tmp_path_factory.mktemp("filters"), FILES)
+    folder.give_model_vectors({"ship": 0})
+    for path, text in UNSAVED.items():
+        folder.type(path, text)
+    yield folder
+    folder.close()
+
+
+def some(values: list[str]) -> st.SearchStrategy[tuple[str, ...]]:
+    return st.lists(st.sampled_from(values), max_size=3, unique=True).map(tuple)
+
+
+filters = st.builds(
+    ChunkFilter,
+    types=some(TYPES),
+    languages=some(LANGUAGES),
+    paths=some(GLOBS),
+    collections=some([f"port-{kind}" for kind in ("source", "docs", "tests", "config", "examples")]),
+)
+
+
+def passes(stored: StoredChunk, only: ChunkFilter) -> bool:
+    return (
+        (not only.types or stored.chunk.type.value in only.types)
+        and (not only.languages or stored.chunk.language in only.languages)
+        and (not only.paths or Selection(only.paths).names(stored.path))
+        and (not only.collections or stored.collection in only.collections)
+    )
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(only=filters, asked=st.sampled_from(QUERIES), by_model=st.booleans())
+def test_every_leg_keeps_to_every_filter(
+    folder: IndexedFolder, only: ChunkFilter, asked: str, by_model: bool
+) -> None:
+    query = understand(asked)
+    static = StaticMeaning(folder.models.table).vectors(["ship"])[0]
+    vector: ModelVector | StaticVector = static
+    if by_model:
+        import numpy as np
+
+        vector = ModelVector(np.array([1, 0, 0, 0], np.float32), "m@1")
+    legs = Legs([folder.reader], only, SearchSettings(), lambda: False)
+    legs.by_words(query)
+    legs.by_meaning(vector)
+    assert not legs.problems
+    found = folder.reader.chunks(legs.pools[0])
+    assert all(passes(stored, only) for stored in found.values())
+    # …and nothing that passes is lost to a filter: each chunk has a vector, and all are within the leg's limit.
+    every = [stored for path in (*FILES, "docs/new.md") for stored in folder.reader.page(path)]
+    with_vector = {stored.id for stored in every if passes(stored, only)} if not by_model else set()
+    assert with_vector <= set(found)
+    meaning = StaticMeaning(folder.models.table)
+    results = retrieve(
+        [folder.reader], query, meaning, SearchSettings(), limit=50, only=only, vector=vector
+    ).ranked
+    assert all(passes(result.stored, only) for result in results)
+
+
+def test_a_filter_of_code_lets_only_code_pass(folder: IndexedFolder) -> None:
+    only = chunk_filter(protocol.SearchFilter(type=(ChunkType.CODE,)), [folder.reader])
+    for asked in QUERIES:
+        meaning = StaticMeaning(folder.models.table)
+        found = retrieve([folder.reader], understand(asked), meaning, SearchSettings(), limit=50, only=only)
+        assert found.ranked
+        assert {result.stored.chunk.type for result in found.ranked} == {ChunkType.CODE}
+
+
+@pytest.mark.parametrize(
+    ("given_", "problem"),
+    [
+        ({"language": ("pyton",)}, "filter.language: unknown language 'pyton'; did you mean python?"),
+        ({"language": ("go", "js")}, "filter.language: unknown language 'js'; did you mean javascript?"),
+        ({"language": ("Rust",)}, "filter.language: unknown language 'Rust'; did you mean rust?"),
+        ({"language": ("",)}, "filter.language: unknown language ''"),
+        ({"path": ("src/[a",)}, "filter.path: 'src/\\[a' can match no file"),
+        ({"path": ("",)}, "filter.path: '' can match no file"),
+        ({"path": ("port/", "../else")}, "filter.path: '../else' can match no file"),
+        ({"path": ("!*.md",)}, "filter.path: '!\\*.md' only leaves out"),
+    ],
+)
+def test_what_can_let_nothing_pass_is_refused(
+    folder: IndexedFolder, given_: dict[str, tuple[str, ...]], problem: str
+) -> None:
+    with pytest.raises(InvalidRequestError, match=problem.replace("?", r"\?")):
+        chunk_filter(protocol.SearchFilter(**given_), [folder.reader])  # type: ignore[arg-type]
+
+
+def test_a_language_that_only_a_code_fence_names_can_be_asked_for(tmp_path: Path) -> None:
+    folder = IndexedFolder(tmp_path, {"notes.md": "# Notes\n\n```shipscript\nmoor ship\n```\n"})
+    languages = {stored.chunk.language for stored in folder.reader.page("notes.md")}
+    only = (
+        chunk_filter(protocol.SearchFilter(language=("shipscript",)), [folder.reader])
+        if "shipscript" in languages
+        else None
+    )
+    assert only is not None
+    folder.type("new.md", "```anchorscript\nmoor ship\n```\n")
+    assert chunk_filter(protocol.SearchFilter(language=("anchorscript",)), [folder.reader])
+    folder.close()

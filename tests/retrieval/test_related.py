@@ -1,0 +1,165 @@
+"""What belongs to a passage, and why."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from indexed_folder import IndexedFolder
+
+from cairn.errors import QueryCancelledError
+from cairn.retrieval.related import (
+    DEFINES,
+    IMPORTED,
+    IMPORTING,
+    SAME_FILE,
+    SAME_NAME,
+    SIMILAR,
+    TOGETHER,
+    USES,
+    Passage,
+    Related,
+    find_related,
+    rank_related,
+)
+from cairn.retrieval.search import Ranked
+
+BODY = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
+FILES = {
+    "port/berths.py": "def moor(vessel):\n    return vessel.rope\n",
+    "port/schedule.py": f"from port.berths import moor\n\n\ndef assign(vessels):\n    return moor(vessels)\n{BODY}",
+    "port/__init__.py": "",
+    "port/cranes.py": "def load(cargo):\n    return cargo\n",
+    "tests/test_berths.py": "def test_rope():\n    assert True\n",
+    "notes/tides.md": "# Tides\n\nThe moon pulls the water.\n",
+    "notes/ships.md": "# Ships\n\nA vessel is a boat, and a ship is a vessel.\n",
+}
+
+
+def long_text(count: int) -> str:
+    """Functions that are a chunk each and have little in common."""
+    bodies = (
+        "".join(f"    word{n}_{line} = rope{n}_{line} + anchor{n}_{line}\n" for line in range(40))
+        for n in range(count)
+    )
+    return "\n\n".join(f"def load_{n}(vessel):\n{body}" for n, body in enumerate(bodies))
+
+
+def never() -> bool:
+    return False
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
+    folder = IndexedFolder(tmp_path, FILES)
+    yield folder
+    folder.close()
+
+
+def passage(folder: IndexedFolder, path: str, position: int = 0) -> Passage:
+    return Passage(0, path, (folder.reader.page(path)[position],))
+
+
+def related(folder: IndexedFolder, path: str, limit: int = 20) -> dict[str, set[str]]:
+    """The names of the relations by path."""
+    found = find_related([folder.reader], passage(folder, path), limit, never)
+    return {r.stored.path: {reason.signal for reason in r.reasons} for r in found}
+
+
+def test_each_way_of_being_related_is_found_and_named(folder: IndexedFolder) -> None:
+    found = related(folder, "port/berths.py")
+    assert found["port/schedule.py"] >= {USES, IMPORTING}
+    assert SAME_NAME in found["tests/test_berths.py"]
+    assert SIMILAR in found["notes/ships.md"]
+    assert {DEFINES, IMPORTED} <= related(folder, "port/schedule.py")["port/berths.py"]
+
+
+def test_the_passage_itself_is_no_result_but_the_rest_of_its_file_may_be(folder: IndexedFolder) -> None:
+    folder.save({"port/long.py": long_text(4)})
+    wanted = passage(folder, "port/long.py", 1)
+    found = find_related([folder.reader], wanted, 20, never)
+    assert wanted.chunks[0].id not in {r.stored.id for r in found}
+    assert all(SAME_FILE in {p.signal for p in r.reasons} for r in found if r.stored.path == wanted.path)
+
+
+def test_files_that_change_together_are_related(tmp_path: Path) -> None:
+    folder = IndexedFolder(tmp_path, FILES)
+
+    def git(*arguments: str) -> None:
+        identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false")
+        subprocess.run(("git", *identity, *arguments), cwd=folder.root, check=True, capture_output=True)
+
+    git("init", "--quiet")
+    for number in range(3):
+        for path in ("port/cranes.py", "notes/tides.md"):
+            (folder.root / path).write_text(FILES[path] + f"\n\n# {number}\n")
+        git("add", "port/cranes.py", "notes/tides.md")
+        git("commit", "--quiet", "-m", f"change {number}")
+    folder.index()
+    assert TOGETHER in related(folder, "port/cranes.py")["notes/tides.md"]
+    assert all(TOGETHER not in reasons for reasons in related(folder, "port/berths.py").values())
+    folder.close()
+
+
+def test_what_is_typed_counts_before_it_is_saved(folder: IndexedFolder) -> None:
+    assert DEFINES not in related(folder, "port/cranes.py").get("port/berths.py", set())
+    folder.type(
+        "port/cranes.py", "from port.berths import moor\n\n\ndef load(cargo):\n    return moor(cargo)\n"
+    )
+    assert {DEFINES, IMPORTED} <= related(folder, "port/cranes.py")["port/berths.py"]
+    folder.type("port/new.py", "def hoist_all(vessel):\n    return moor(vessel)\n")
+    assert USES in related(folder, "port/berths.py")["port/new.py"]
+    assert DEFINES in related(folder, "port/new.py")["port/berths.py"]
+
+
+def test_the_vectors_of_the_model_are_used_where_there_are_any(folder: IndexedFolder) -> None:
+    folder.give_model_vectors({"moor": 0, "moon": 0})  # the static table sees nothing in common
+    reasons = related(folder, "port/berths.py")["notes/tides.md"]
+    assert SIMILAR in reasons
+
+
+def test_a_name_that_many_files_define_relates_nothing(folder: IndexedFolder) -> None:
+    folder.save({f"copies/copy{n}.py": f"def moor(ship):\n    return {n}\n" for n in range(4)})
+    found = related(folder, "port/schedule.py")
+    assert all(DEFINES not in reasons for reasons in found.values())
+
+
+def test_it_ends_soon_after_it_is_cancelled(folder: IndexedFolder) -> None:
+    with pytest.raises(QueryCancelledError):
+        find_related([folder.reader], passage(folder, "port/berths.py"), 10, lambda: True)
+
+
+def test_one_result_of_each_file_comes_before_any_second_one_and_copies_last(folder: IndexedFolder) -> None:
+    folder.save({"port/long.py": long_text(3)})
+    folder.save({"copy/cranes.py": FILES["port/cranes.py"]})
+    chunks = [
+        *folder.reader.page("port/long.py"),
+        *folder.reader.page("port/cranes.py"),
+        *folder.reader.page("copy/cranes.py"),
+    ]
+    assert len(chunks) == 5
+    values = [0.9, 0.8, 0.7, 0.5, 0.6]
+    ranked = rank_related(
+        [Related(0, chunk, {SIMILAR: value}) for chunk, value in zip(chunks, values, strict=True)], limit=10
+    )
+    assert [r.stored.path for r in ranked] == [
+        "port/long.py", "copy/cranes.py", "port/long.py", "port/long.py", "port/cranes.py",
+    ]  # fmt: skip
+    assert all(0 < r.score <= 1 for r in ranked)
+
+
+def test_the_leg_that_found_it_is_the_source(folder: IndexedFolder) -> None:
+    (chunk,) = folder.reader.page("port/cranes.py")
+
+    def source(**values: float) -> str:
+        names = {"defines": DEFINES, "uses": USES, "similar": SIMILAR, "same": SAME_NAME}
+        ranked: list[Ranked] = rank_related([Related(0, chunk, {names[k]: v for k, v in values.items()})], 1)
+        return ranked[0].source
+
+    assert source(defines=0.5, similar=0.5) == "exact"
+    assert source(uses=0.5, similar=0.5) == "hybrid"
+    assert source(uses=0.5) == "keyword"
+    assert source(similar=0.5, same=1.0) == "embedding"
+    assert source(same=1.0) == "relation"

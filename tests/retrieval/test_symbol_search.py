@@ -1,0 +1,133 @@
+"""How names fit what is typed, and where their definitions are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from attrs import evolve, frozen
+from hypothesis import given
+from hypothesis import strategies as st
+from indexed_folder import IndexedFolder
+
+from cairn import protocol
+from cairn.chunking.chunker import chunk_text
+from cairn.errors import QueryCancelledError
+from cairn.naming import definition_lines, find_symbols
+from cairn.retrieval.symbols import Fit, Typed, fit
+
+FILES = {
+    "port/berths.py": "class Berth:\n    def add_url_rule(self):\n        pass\n\n\ndef addUrl():\n    pass\n",
+    "port/urls.py": "from port.berths import Berth\n\n\ndef curl_add(url):\n    pass\n\n\ndef berth():\n    pass\n",
+    "tests/test_berth.py": "class Berth:\n    pass\n",
+    "vendor/berths.py": "class Berth:\n    pass\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "expected"),
+    [
+        ("Berth", "Berth", Fit.SAME),
+        ("berth", "Berth", Fit.EXACT),
+        ("addurlrule", "add_url_rule", Fit.EXACT),
+        ("add_url_rule", "addUrlRule", Fit.EXACT),
+        ("Port.Berth", "Berth", Fit.SAME),
+        ("harbour::moor", "moor", Fit.SAME),
+        ("addU", "add_url_rule", Fit.PREFIX),
+        ("aur", "add_url_rule", Fit.WORDS),
+        ("url_rule", "add_url_rule", Fit.WORDS),
+        ("urlRu", "add_url_rule", Fit.WORDS),
+        ("httpreq", "HTTPServerRequest", Fit.WORDS),
+        ("dd_u", "add_url_rule", Fit.INSIDE),
+        ("adrl", "add_url_rule", Fit.SCATTERED),
+        ("rua", "add_url_rule", Fit.NONE),
+        ("moor", "tide", Fit.NONE),
+    ],
+)
+def test_fits(typed: str, name: str, expected: Fit) -> None:
+    assert fit(Typed.of(typed), name) is expected
+
+
+@given(st.text(min_size=1, max_size=300), st.text(max_size=60))
+def test_any_text_can_be_compared_with_any_name(text: str, name: str) -> None:
+    typed = Typed.of(text)
+    assert fit(typed, name) in Fit
+    assert fit(evolve(typed, text="\0"), typed.text) >= Fit.EXACT
+
+
+@frozen
+class FolderStub:
+    """What `find_symbols` asks of a folder."""
+
+    reader: object
+    root: Path
+
+    def uri_of(self, path: str) -> str:
+        return (self.root / path).as_uri()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
+    folder = IndexedFolder(tmp_path, FILES)
+    yield folder
+    folder.close()
+
+
+def symbols(folder: IndexedFolder, query: str) -> list[protocol.Symbol]:
+    return list(find_symbols([FolderStub(folder.reader, folder.root)], query, lambda: False))  # type: ignore[list-item]
+
+
+def places(folder: IndexedFolder, query: str) -> list[tuple[str, str, int]]:
+    root = folder.root.as_uri() + "/"
+    return [(s.name, s.uri.removeprefix(root), s.range.start.line) for s in symbols(folder, query)]
+
+
+def test_the_best_fit_comes_first_and_tests_and_vendored_code_last(folder: IndexedFolder) -> None:
+    found = places(folder, "Berth")
+    assert found[:2] == [("Berth", "port/berths.py", 0), ("berth", "port/urls.py", 7)]
+    assert {path for _, path, _ in found[2:]} == {"tests/test_berth.py", "vendor/berths.py"}
+
+
+@pytest.mark.parametrize(
+    "query", ["add_url_rule", "addUrlRule", "ADDURLRULE", "aurul", "add url_rule", "adurlrl"]
+)
+def test_any_way_of_writing_finds_it(folder: IndexedFolder, query: str) -> None:
+    assert places(folder, query)[0] == ("add_url_rule", "port/berths.py", 1)
+
+
+def test_of_a_definition_its_kind_container_and_lines_are_told(folder: IndexedFolder) -> None:
+    (rule,) = [s for s in symbols(folder, "add_url_rule") if s.name == "add_url_rule"]
+    (berth, *_) = symbols(folder, "Berth")
+    assert (berth.kind, berth.container) == ("class", "")
+    assert (rule.kind, rule.container) == ("function", "Berth")
+    assert (rule.range.start.line, rule.range.end.line) == (1, 2)
+
+
+def test_nothing_typed_lists_what_is_imported_the_most(folder: IndexedFolder) -> None:
+    found = places(folder, "")
+    assert found[0] == ("Berth", "port/berths.py", 0)
+    assert all(not path.startswith("tests/") for _, path, _ in found)
+    assert places(folder, "  ") == found
+
+
+@pytest.mark.parametrize("query", ["::", "%", "_", "%%%%", "zzz", "\0", "\\", "'; DROP TABLE definitions"])
+def test_what_no_name_fits_finds_nothing(folder: IndexedFolder, query: str) -> None:
+    assert places(folder, query) == []
+
+
+def test_what_is_on_the_screen_takes_the_place_of_what_is_saved(folder: IndexedFolder) -> None:
+    folder.type("port/urls.py", "\n\nclass Quay:\n    pass\n")
+    assert places(folder, "quay") == [("Quay", "port/urls.py", 2)]
+    assert places(folder, "curl_add") == []
+
+
+def test_it_ends_soon_after_it_is_cancelled(folder: IndexedFolder) -> None:
+    with pytest.raises(QueryCancelledError):
+        find_symbols([FolderStub(folder.reader, folder.root)], "Berth", lambda: True)  # type: ignore[list-item]
+
+
+def test_the_lines_start_at_the_definition_not_at_what_is_said_of_it() -> None:
+    text = "import os\n\n\n# moor does: moor a ship\n@cached\ndef moor(ship,\n         berth):\n    return moor\n"
+    (chunk,) = chunk_text("a.py", text)
+    assert definition_lines(chunk, "moor")[0] == 5
