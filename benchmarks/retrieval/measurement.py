@@ -80,6 +80,7 @@ def _measure(
 ) -> tuple[Answers, Figures]:
     answers = Answers()
     with indexed(workspace, data) as (daemon, figures):
+        ask(daemon, questions, FULL)  # once unmeasured: what is read from the disk is there then
         for variant in (FULL, *variants):
             _ask_variant(daemon, questions, variant, answers)
         with opened(data) as index:
