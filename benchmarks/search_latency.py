@@ -98,7 +98,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--questions", type=Path, help="a file with a question on each line")
     parser.add_argument("--count", type=int, default=90, help="questions to draw")
     parser.add_argument("--runs", type=int, default=3, help="how often each is asked")
-    parser.add_argument("--typed", type=int, default=30, help="questions that are typed")
+    parser.add_argument("--typed", type=int, default=60, help="questions that are typed")
     parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
     parser.add_argument("--output", type=Path, help="also write the figures here")
     return parser.parse_args()
