@@ -24,11 +24,49 @@ _STARTING = frozenset({"starting", "indexing"})
 
 
 class RequestError(Exception):
-    """The daemon answered with an error."""
+    """The daemon answered with an error; `code` is JSON-RPC's."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class DaemonDiedError(Exception):
     """The daemon's output ended."""
+
+
+class Pending:
+    """A request that was sent. Times are seconds of `time.perf_counter`."""
+
+    def __init__(self, daemon: Daemon, number: int, method: str) -> None:
+        self._daemon, self._number, self._method = daemon, number, method
+        self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self.sent = 0.0
+        self.answered: float | None = None
+
+    def arrived(self, message: dict[str, Any] | None) -> None:
+        """Take in the answer; None where the daemon ended instead."""
+        self.answered = time.perf_counter()
+        self._inbox.put(message)
+
+    def cancel(self) -> None:
+        """Ask the daemon to stop answering; it answers all the same, as a rule with an error."""
+        self._daemon.notify("$/cancelRequest", {"id": self._number})
+
+    def result(self, patience: float = PATIENCE_SECONDS) -> Any:
+        """The result, once. Raises RequestError, DaemonDiedError, or TimeoutError after `patience` seconds."""
+        try:
+            message = self._inbox.get(timeout=patience)
+        except queue.Empty:
+            raise TimeoutError(f"{self._method} was not answered in {patience:g} s") from None
+        finally:
+            self._daemon.forget(self._number)
+        if message is None:
+            raise DaemonDiedError(f"the daemon ended while it answered {self._method}")
+        if "error" in message:
+            error = message["error"]
+            raise RequestError(f"{self._method}: {error['message']}", error["code"])
+        return message["result"]
 
 
 class Daemon:
@@ -37,7 +75,7 @@ class Daemon:
     def __init__(self, folder: Path, data: Path, settings: Mapping[str, Any] | None = None) -> None:
         self.folder = folder
         self._settings = dict(settings or {})
-        self._answers: dict[int, queue.SimpleQueue[dict[str, Any] | None]] = {}
+        self._pending: dict[int, Pending] = {}
         self._last_id = 0
         self._writing = threading.Lock()
         self.started = time.perf_counter()
@@ -46,7 +84,8 @@ class Daemon:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "CAIRN_DATA_DIR": str(data)},
+            # Of its own, so that the settings file of whoever measures changes nothing.
+            env={**os.environ, "CAIRN_DATA_DIR": str(data), "CAIRN_CONFIG_DIR": str(data / "settings")},
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -101,21 +140,19 @@ class Daemon:
 
     def request(self, method: str, params: Any, patience: float = PATIENCE_SECONDS) -> Any:
         """The result. Raises RequestError, DaemonDiedError, or TimeoutError after `patience` seconds."""
+        return self.send(method, params).result(patience)
+
+    def send(self, method: str, params: Any) -> Pending:
+        """Send a request and wait for nothing."""
         self._last_id += 1
-        number = self._last_id
-        answer = self._answers[number] = queue.SimpleQueue()
-        self._send({"id": number, "method": method, "params": params})
-        try:
-            message = answer.get(timeout=patience)
-        except queue.Empty:
-            raise TimeoutError(f"{method} was not answered in {patience:g} s") from None
-        finally:
-            del self._answers[number]
-        if message is None:
-            raise DaemonDiedError(f"the daemon ended while it answered {method}")
-        if "error" in message:
-            raise RequestError(f"{method}: {message['error']['message']}")
-        return message["result"]
+        pending = self._pending[self._last_id] = Pending(self, self._last_id, method)
+        pending.sent = time.perf_counter()
+        self._send({"id": self._last_id, "method": method, "params": params})
+        return pending
+
+    def forget(self, number: int) -> None:
+        """Nobody waits for the answer to this request any more."""
+        self._pending.pop(number, None)
 
     def notify(self, method: str, params: Any) -> None:
         """Send a notification."""
@@ -130,6 +167,11 @@ class Daemon:
         """`cairn/status`."""
         answer: dict[str, Any] = self.request("cairn/status", {})
         return answer
+
+    def configure(self, settings: Mapping[str, Any]) -> None:
+        """The editor's settings are now those of the start with `settings` in place of their sections."""
+        changed = {**self._settings, **settings}
+        self.notify("workspace/didChangeConfiguration", {"settings": {"cairn": changed}})
 
     def saved(self, path: Path) -> None:
         """Announce that the editor saved `path`."""
@@ -174,10 +216,10 @@ class Daemon:
             message = json.loads(output.read(length))
             if "method" in message and "id" in message:
                 self._send({"id": message["id"], "result": None})
-            elif "id" in message and message["id"] in self._answers:
-                self._answers[message["id"]].put(message)
-        for waiting in list(self._answers.values()):
-            waiting.put(None)
+            elif "id" in message and (pending := self._pending.get(message["id"])):
+                pending.arrived(message)
+        for pending in list(self._pending.values()):
+            pending.arrived(None)
 
 
 def all_files_indexed(status: dict[str, Any]) -> bool:

@@ -68,9 +68,13 @@ def medians(runs: Sequence[Figures]) -> Figures:
 
 
 def conditions(options: Options) -> Figures:
-    """What the figures depend on."""
+    """What a row's figures depend on."""
+    return {"corpus": options.corpus.name, "seed": options.seed, **surroundings()}
+
+
+def surroundings() -> Figures:
+    """What any figures depend on: when, where and with which versions they were taken."""
     return {
-        "corpus": options.corpus.name,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="minutes"),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "load": [round(value, 2) for value in os.getloadavg()] if hasattr(os, "getloadavg") else None,
@@ -78,7 +82,6 @@ def conditions(options: Options) -> Figures:
         "python": platform.python_version(),
         "cairn": __version__,
         "libraries": {name: importlib.metadata.version(name) for name in _LIBRARIES},
-        "seed": options.seed,
     }
 
 

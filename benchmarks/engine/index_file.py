@@ -12,11 +12,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import sqlite_vec
 from attrs import frozen
+
+if TYPE_CHECKING:
+    from cairn.chunking.model import Chunk
 
 NAME = "index.db"
 
@@ -65,6 +68,24 @@ class IndexFile:
     def text_paths(self) -> list[str]:
         """Paths of the indexed text files, sorted."""
         return [str(row[0]) for row in self.rows("SELECT path FROM files WHERE is_text ORDER BY path")]
+
+    def chunks(self) -> Iterator[tuple[str, Chunk]]:
+        """Every chunk with its file's path, in the order of path and lines."""
+        from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row
+
+        columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
+        sql = f"SELECT f.path, {columns} FROM files f JOIN chunks c ON c.file_id = f.id ORDER BY f.path, c.position"
+        for path, *row in self.rows(sql):
+            yield str(path), chunk_from_row(row)
+
+    def defined_names(self) -> list[str]:
+        """Every name that some chunk defines, sorted."""
+        return [str(row[0]) for row in self.rows("SELECT DISTINCT name FROM definitions ORDER BY name")]
+
+    def comments(self) -> list[str]:
+        """Every leading comment or docstring of a chunk, sorted."""
+        sql = "SELECT DISTINCT comment FROM chunks WHERE comment <> '' ORDER BY comment"
+        return [str(row[0]) for row in self.rows(sql)]
 
     def count_current(self, sizes: dict[str, int]) -> int:
         """How many of these files the index has in these sizes; 500 took 1 ms."""

@@ -1,0 +1,1 @@
+"""How well the daemon's answers are ranked: question sets over public repositories, metrics, ablations, baselines."""

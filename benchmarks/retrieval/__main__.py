@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""How well the real daemon ranks, on question sets over public repositories; plain BM25 and ripgrep beside it.
+
+    python benchmarks/retrieval --sets DIR [DIR ...] --checkouts DIR [--data DIR] [--output FILE] ...
+
+A set is a folder of NAME.json with `repos.tsv` in it or in its parent. Repositories are taken from the folder of
+checkouts or cloned into it, and never written to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    # `python benchmarks/retrieval` looks for modules in the package itself; they are found beside it.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from engine.figures import Figures
+from engine.ready import NotReadyError
+
+from retrieval import ablation, plot, report
+from retrieval.baselines import BM25_NAME, RIPGREP_NAME
+from retrieval.checkouts import CheckoutError, checkout
+from retrieval.measurement import MODES, measure, questions_of
+from retrieval.results import results
+from retrieval.sets import SetError, read_sets
+
+
+def main() -> None:
+    options = _arguments()
+    try:
+        kept, questions = _run(options)
+    except (SetError, CheckoutError, NotReadyError) as problem:
+        sys.exit(str(problem))
+    print(report.markdown(kept))
+    if options.output:
+        _write(options.output, kept, questions)
+
+
+def _run(options: argparse.Namespace) -> tuple[Figures, list[Figures]]:
+    """The results, and a record of every question."""
+    questions = read_sets(options.sets, options.only)
+    repositories = list(dict.fromkeys(question.repository for question in questions))
+    checkouts = {repository.name: checkout(repository, options.checkouts) for repository in repositories}
+    families = ablation.families()
+    signals = [] if options.no_ablations else ablation.signals()
+    with _data(options.data) as data:
+        measured = measure(questions, checkouts, data, options.modes, [*families, *signals])
+    systems = [ablation.FULL_NAME, *(variant.name for variant in families), BM25_NAME, RIPGREP_NAME]
+    return results(measured, repositories, systems, signals), questions_of(measured)
+
+
+@contextmanager
+def _data(kept: Path | None) -> Iterator[Path]:
+    """A folder for indexes, which goes with the run where none is given."""
+    if kept:
+        yield kept.resolve()
+    else:
+        with tempfile.TemporaryDirectory(prefix="cairn-retrieval-") as temporary:
+            yield Path(temporary).resolve()
+
+
+def _write(output: Path, kept: Figures, questions: list[Figures]) -> None:
+    """The results, and beside them the tables, the plot and a line for each question."""
+    output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    output.with_suffix(".md").write_text(report.markdown(kept), encoding="utf-8")
+    output.with_suffix(".svg").write_text(plot.svg(plot.points(kept)), encoding="utf-8")
+    lines = "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in questions)
+    output.with_suffix(".questions.jsonl").write_text(lines, encoding="utf-8")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders of question sets")
+    parser.add_argument("--checkouts", type=Path, required=True, help="where the repositories are, or go")
+    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
+    parser.add_argument("--no-ablations", action="store_true", help="leave the signals one by one out")
+    parser.add_argument("--output", type=Path, help="write JSON here; tables, plot and questions beside it")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

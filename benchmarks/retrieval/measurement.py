@@ -1,0 +1,129 @@
+"""One run: every repository indexed in every mode, every question put to every system."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+from engine.daemon import Daemon
+from engine.figures import Figures
+from engine.index_file import UnavailableError, opened
+from engine.ready import indexed
+
+from retrieval import ablation
+from retrieval.ablation import FULL, Variant
+from retrieval.asking import Answer, ask
+from retrieval.baselines import BM25, BM25_NAME, RIPGREP_NAME, Ripgrep, ask_baseline
+from retrieval.sets import Question, Repository
+
+FOLDER, CHECKOUT = "folder", "checkout"
+MODES = (FOLDER, CHECKOUT)
+"""Index the folder that repos.tsv names, or the whole checkout, where tests and documents compete."""
+
+
+@frozen
+class Answers:
+    """What the systems answered in one mode, by the system's name; and why a system could not."""
+
+    given: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
+    unavailable: dict[str, str] = field(factory=dict)
+
+    def add(self, other: Answers) -> None:
+        """Take in another repository's; a system that failed in one has no figures."""
+        for name, answers in other.given.items():
+            self.given[name].extend(answers)
+        self.unavailable.update(other.unavailable)
+
+
+@frozen
+class Measured:
+    """All answers by mode, and figures of the indexes by repository and mode."""
+
+    modes: dict[str, Answers]
+    indexes: dict[str, dict[str, Figures]]
+
+
+def measure(
+    questions: Sequence[Question],
+    checkouts: dict[str, Path],
+    data: Path,
+    modes: Sequence[str],
+    variants: Sequence[Variant],
+) -> Measured:
+    """Ask everything. `checkouts` is by the repository's name; `data` keeps an index a workspace."""
+    measured = Measured({mode: Answers() for mode in modes}, defaultdict(dict))
+    for repository, asked in _by_repository(questions):
+        known: dict[Path, tuple[Answers, Figures]] = {}
+        for mode in modes:
+            workspace, kept = _workspace(repository, checkouts[repository.name], mode, data)
+            if workspace not in known:
+                print(f"{repository.name}, {mode}: {len(asked)} questions", file=sys.stderr, flush=True)
+                known[workspace] = _measure(workspace, kept, asked, variants)
+            answers, figures = known[workspace]
+            measured.modes[mode].add(answers)
+            measured.indexes[repository.name][mode] = figures
+    return measured
+
+
+def _workspace(repository: Repository, checkout: Path, mode: str, data: Path) -> tuple[Path, Path]:
+    """The folder that is open, and where its index is; the two modes may share both."""
+    workspace = checkout / repository.folder if mode == FOLDER else checkout
+    return workspace, data / f"{repository.name}-{CHECKOUT if workspace == checkout else FOLDER}"
+
+
+def _measure(
+    workspace: Path, data: Path, questions: Sequence[Question], variants: Sequence[Variant]
+) -> tuple[Answers, Figures]:
+    answers = Answers()
+    with indexed(workspace, data) as (daemon, figures):
+        ask(daemon, questions, FULL)  # once unmeasured: what is read from the disk is there then
+        for variant in (FULL, *variants):
+            _ask_variant(daemon, questions, variant, answers)
+        with opened(data) as index:
+            answers.given[BM25_NAME] = ask_baseline(BM25(index), questions)
+            try:
+                answers.given[RIPGREP_NAME] = ask_baseline(Ripgrep(index, workspace), questions)
+            except UnavailableError as reason:
+                answers.unavailable[RIPGREP_NAME] = str(reason)
+    return answers, figures
+
+
+def _ask_variant(daemon: Daemon, questions: Sequence[Question], variant: Variant, answers: Answers) -> None:
+    try:
+        ablation.configure(daemon, variant)
+        answers.given[variant.name] = ask(daemon, questions, variant)
+    except UnavailableError as reason:
+        answers.unavailable[variant.name] = str(reason)
+
+
+def _by_repository(questions: Iterable[Question]) -> list[tuple[Repository, list[Question]]]:
+    groups: dict[Repository, list[Question]] = defaultdict(list)
+    for question in questions:
+        groups[question.repository].append(question)
+    return list(groups.items())
+
+
+def questions_of(measured: Measured) -> list[dict[str, Any]]:
+    """One record a question and mode: NDCG@10 by system, and what Cairn showed."""
+    records = []
+    for mode, answers in measured.modes.items():
+        for place, shown in enumerate(answers.given[FULL.name]):
+            records.append(
+                {
+                    "repository": shown.question.repository.name,
+                    "mode": mode,
+                    "category": shown.question.category,
+                    "query": shown.question.query,
+                    "ndcg_at_10": {
+                        name: round(given[place].scores.ndcg_at_10, 4)
+                        for name, given in answers.given.items()
+                        if name not in answers.unavailable
+                    },
+                    "results": [f"{span.path}:{span.start_line}-{span.end_line}" for span in shown.results],
+                }
+            )
+    return records

@@ -1,0 +1,95 @@
+"""The measured answers as the JSON that is kept."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.figures import Figures, surroundings
+from engine.place import git
+
+from retrieval.ablation import FULL, Variant
+from retrieval.asking import Answer
+from retrieval.measurement import Answers, Measured
+from retrieval.sets import Repository
+from retrieval.summary import ndcg, summary
+
+
+def results(
+    measured: Measured, repositories: Sequence[Repository], systems: Sequence[str], signals: Sequence[Variant]
+) -> Figures:
+    """Conditions, repositories and, by mode, the summary of each system and the effect of each signal."""
+    models = {figures.get("model") for by_mode in measured.indexes.values() for figures in by_mode.values()}
+    return {
+        "conditions": {
+            **surroundings(),
+            "commit": commit(),
+            "model": ", ".join(sorted(filter(None, models))),
+        },
+        "repositories": {
+            repository.name: {
+                "language": repository.language,
+                "revision": repository.revision,
+                "folder": repository.folder,
+                "index": measured.indexes[repository.name],
+            }
+            for repository in repositories
+        },
+        "modes": {
+            mode: {
+                "systems": {name: _system(name, answers) for name in systems},
+                "signals": {variant.name: _effect(variant, answers) for variant in signals},
+            }
+            for mode, answers in measured.modes.items()
+        },
+    }
+
+
+def commit() -> str | None:
+    """The commit of this repository, with `+` where its tracked files have changes; None outside of git."""
+    here = Path(__file__).parent
+    try:
+        changed = git(here, "--no-optional-locks", "status", "--porcelain", "--untracked-files=no")
+        return git(here, "rev-parse", "--short=12", "HEAD").strip() + ("+" if changed.strip() else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _system(name: str, answers: Answers) -> Figures:
+    if name in answers.unavailable:
+        return {"not_available": answers.unavailable[name]}
+    return summary(answers.given[name])
+
+
+def _effect(variant: Variant, answers: Answers) -> Figures:
+    """NDCG@10 of the variant, and the difference that it makes to the full ranking, in all and by half."""
+    about = {"weight": variant.default, "tried": next(iter(variant.weights.values()))}
+    if variant.name in answers.unavailable:
+        return {**about, "not_available": answers.unavailable[variant.name]}
+    mine, full = answers.given[variant.name], answers.given[FULL.name]
+    return {
+        **about,
+        "ndcg_at_10": round(ndcg(mine), 4),
+        "change": _change(mine, full),
+        "change_by_half_of_questions": {
+            half: _change(*(_half(given, half) for given in (mine, full)))
+            for half in sorted({answer.question.half_of_questions for answer in full})
+        },
+        "questions_better": _count(mine, full, 1),
+        "questions_worse": _count(mine, full, -1),
+    }
+
+
+def _change(mine: Sequence[Answer], full: Sequence[Answer]) -> float:
+    return round(ndcg(mine) - ndcg(full), 4)
+
+
+def _half(answers: Sequence[Answer], half: str) -> list[Answer]:
+    return [answer for answer in answers if answer.question.half_of_questions == half]
+
+
+def _count(mine: Sequence[Answer], full: Sequence[Answer], sign: int) -> int:
+    pairs: list[tuple[Any, Any]] = list(zip(mine, full, strict=True))
+    return sum((a.scores.ndcg_at_10 - b.scores.ndcg_at_10) * sign > 1e-9 for a, b in pairs)

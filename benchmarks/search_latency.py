@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""How long searches of the real daemon take over LSP, with everything indexed and warm, and while somebody types.
+
+    python benchmarks/search_latency.py --workspace FOLDER DATA [--workspace FOLDER DATA ...] [--output FILE] ...
+
+DATA is where the folder's index is kept; it is made first where it is not complete. Questions are drawn from the
+index (names, commit subjects, first sentences of comments), or are the lines of a file. Then the first of them are
+typed, character by character, each keystroke cancelling the request before it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from pathlib import Path
+
+from engine.daemon import Daemon
+from engine.drawn import drawn_questions
+from engine.figures import Figures, milliseconds, surroundings
+from engine.index_file import opened
+from engine.palette import LONGEST, type_questions
+from engine.ready import NotReadyError, indexed
+
+_PARAMS = {"limit": 20, "context": 0}
+_SPACINGS_MS = (60, 20)
+"""A fast typist, and a key that is held down."""
+
+
+def main() -> None:
+    options = _arguments()
+    rows = []
+    for workspace, data in options.workspace:
+        try:
+            rows.append(measure(workspace.resolve(), data.resolve(), options))
+        except NotReadyError as problem:
+            sys.exit(str(problem))
+    rows.sort(key=lambda row: row["chunks"])
+    kept = {"conditions": {**surroundings(), "seed": options.seed}, "request": _PARAMS, "workspaces": rows}
+    print(json.dumps(kept, indent=2))
+    if options.output:
+        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+
+
+def measure(workspace: Path, data: Path, options: argparse.Namespace) -> Figures:
+    """All figures of one workspace."""
+    with indexed(workspace, data) as (daemon, index):
+        questions = _questions(workspace, data, options)
+        if not questions:
+            sys.exit(f"there are no questions for {workspace}; give a file with --questions")
+        _ask(daemon, questions)  # each once unmeasured: what is read from the disk is there then
+        plain = [seconds for _ in range(options.runs) for seconds in _ask(daemon, questions)]
+        typed = questions[: options.typed]
+        shown = [question[:LONGEST].rstrip() for question in typed]
+        _ask(daemon, shown)
+        alone = [seconds for _ in range(options.runs) for seconds in _ask(daemon, shown)]
+        return {
+            "workspace": workspace.name,
+            "files": index["files"],
+            "chunks": index["chunks"],
+            "questions": len(questions),
+            "search_ms": milliseconds(plain),
+            "typed": len(typed),
+            "typed_questions_asked_whole_ms": milliseconds(alone),
+            **{
+                f"typed_every_{spacing}_ms": type_questions(daemon, typed, spacing / 1000, _PARAMS).figures()
+                for spacing in _SPACINGS_MS
+            },
+        }
+
+
+def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> list[str]:
+    if options.questions:
+        lines = options.questions.read_text(encoding="utf-8").splitlines()
+        return [line.strip() for line in lines if line.strip()]
+    with opened(data) as index:
+        return drawn_questions(workspace, index, options.count, random.Random(options.seed))
+
+
+def _ask(daemon: Daemon, questions: list[str]) -> list[float]:
+    """Seconds from each question to its answer, one after the other."""
+    took = []
+    for question in questions:
+        pending = daemon.send("cairn/search", {**_PARAMS, "query": question})
+        pending.result()
+        took.append((pending.answered or 0.0) - pending.sent)
+    return took
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--workspace", type=Path, nargs=2, action="append", required=True, metavar=("FOLDER", "DATA")
+    )
+    parser.add_argument("--questions", type=Path, help="a file with a question on each line")
+    parser.add_argument("--count", type=int, default=90, help="questions to draw")
+    parser.add_argument("--runs", type=int, default=3, help="how often each is asked")
+    parser.add_argument("--typed", type=int, default=60, help="questions that are typed")
+    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--output", type=Path, help="also write the figures here")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Means, effects of signals, tables and plot of the retrieval benchmark."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+from retrieval import plot, report
+from retrieval.ablation import FULL, Variant, signals
+from retrieval.asking import Answer, answer
+from retrieval.measurement import Answers, Measured
+from retrieval.metrics import Span
+from retrieval.results import results
+from retrieval.sets import Question, Repository
+from retrieval.summary import summary
+
+from cairn.retrieval.signals import SIGNALS
+
+QUAY = Repository("quay", "python", "https://example.org/quay", "abc", "lib")
+PIER = Repository("pier", "go", "https://example.org/pier", "def", ".")
+WITHOUT_NAME = Variant("without: file name", {"file name": 0.0}, default=2.0)
+
+
+def asked(repository: Repository, query: str, rank: int, ms: float = 5.0) -> Answer:
+    """An answer with the only target at that rank."""
+    question = Question(repository, query, (Span("a.py"),), (), "symbol")
+    return answer(question, [*(Span(f"x{place}") for place in range(1, rank)), Span("a.py")], ms)
+
+
+FIRST, SECOND, THIRD = 1.0, 0.6309, 0.5
+"""NDCG@10 of one target at that rank."""
+
+
+def test_means_over_questions_and_over_repositories() -> None:
+    given = [asked(QUAY, "one", 1, 1.0), asked(QUAY, "two", 1, 2.0), asked(PIER, "three", 3, 30.0)]
+    told = summary(given)
+    assert told["mean_of_questions"]["ndcg_at_10"] == pytest.approx((FIRST + FIRST + THIRD) / 3, abs=1e-4)
+    assert told["mean_of_repositories"]["ndcg_at_10"] == pytest.approx((FIRST + THIRD) / 2)
+    assert {name: part["questions"] for name, part in told["by_language"].items()} == {"python": 2, "go": 1}
+    assert told["by_language"]["go"]["mrr"] == pytest.approx(1 / 3, abs=1e-4)
+    assert told["ms"] == {"p50": 2.0, "p95": 30.0}
+
+
+def measured() -> Measured:
+    answers = Answers()
+    answers.given[FULL.name] = [asked(QUAY, "one", 1), asked(QUAY, "two", 2)]
+    answers.given[WITHOUT_NAME.name] = [asked(QUAY, "one", 2), asked(QUAY, "two", 2)]
+    answers.unavailable["ripgrep"] = "there is no rg on the path"
+    index = {"model": "tiny", "files": 3, "chunks": 9, "index_mb": 0.1}
+    return Measured(
+        {"folder": answers},
+        {"quay": {"folder": {**index, "all_files_indexed_s": 1.0, "ready_s": None}}},
+    )
+
+
+def test_a_signal_is_worth_what_is_lost_without_it() -> None:
+    kept = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
+    effect = kept["modes"]["folder"]["signals"][WITHOUT_NAME.name]
+    assert effect["change"] == pytest.approx((SECOND - FIRST) / 2, abs=1e-4)
+    assert (effect["weight"], effect["tried"]) == (2.0, 0.0)
+    assert (effect["questions_better"], effect["questions_worse"]) == (0, 1)
+
+
+def test_what_is_not_available_is_said_and_not_plotted() -> None:
+    kept = results(measured(), [QUAY], [FULL.name, "ripgrep"], [WITHOUT_NAME])
+    assert "| ripgrep | not available: there is no rg on the path |" in report.markdown(kept)
+    assert [(point.system, point.mode) for point in plot.points(kept)] == [("cairn", "folder")]
+    drawn = ElementTree.fromstring(plot.svg(plot.points(kept)))
+    assert {text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")} >= {"cairn", "folder"}
+
+
+def test_every_signal_has_a_variant_and_those_without_weight_are_tried() -> None:
+    assert [next(iter(variant.weights)) for variant in signals()] == [signal.name for signal in SIGNALS]
+
+    class Unused:
+        name, weight, trial_weight = "commits that say so", 0.0, 1.5
+
+    (variant,) = signals([Unused])
+    assert variant.weights == {"commits that say so": 1.5}
