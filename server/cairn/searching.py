@@ -14,6 +14,7 @@ from cairn.errors import ModelError
 from cairn.folders import Folder, index_state, on_screen, uris
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import ChunkFilter
+from cairn.index.vocabulary import IndexVocabulary
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import retrieve
@@ -32,7 +33,7 @@ def search_folders(
     """The answer, and why a leg failed, if one did. Raises QueryCancelledError soon after `cancelled()` turns true."""
     started = time.perf_counter()
     readers = on_screen(folders)
-    query = understand(params.query, params.alpha)
+    query = understand(params.query, params.alpha, IndexVocabulary(readers), settings)
     retrieved = retrieve(
         readers,
         query,

@@ -28,6 +28,7 @@ from cairn.index.progress import Progress
 from cairn.index.reader import MAX_NEIGHBOURS, ChunkFilter, ColumnWeights, Hit, StoredChunk
 from cairn.index.vector_store import VectorStore
 from cairn.index.vectors import StaticIntake
+from cairn.index.vocabulary import IndexVocabulary
 from cairn.index.writer import IndexWriter
 
 ALL = ChunkFilter()
@@ -545,3 +546,13 @@ def test_settings_that_leave_a_file_out_take_it_from_the_screen(desk: Desk) -> N
     desk.index()
     desk.reader.look_at_screen()
     assert desk.defining("unload", "moor_ship") == []
+
+
+def test_words_that_are_on_the_screen_alone_are_known_and_repaired_to(desk: Desk) -> None:
+    vocabulary = IndexVocabulary([desk.reader])
+    assert vocabulary.unknown(["lighthouse", "crane"]) == {"lighthouse"}
+    desk.type("lamps.py", "def lighthouse():\n    return 1\n")
+    assert vocabulary.unknown(["lighthouse", "crane"]) == frozenset()
+    assert [known.text for known in vocabulary.near("ligthhouse", 1)] == ["lighthouse"]
+    desk.close("lamps.py")
+    assert vocabulary.unknown(["lighthouse"]) == {"lighthouse"}

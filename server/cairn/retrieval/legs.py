@@ -22,6 +22,8 @@ ALL_COLUMNS = ColumnWeights(text=1.0, identifiers=1.0, path=2.0, symbol=2.5)
 NAMES_ONLY = ColumnWeights(text=0.0, identifiers=0.0, path=0.0, symbol=1.0)
 
 _MAX_SYMBOLS = 50
+_RESPELLED = 0.8
+"""What the name counts in another convention: less than the name in another case, 0.9."""
 
 ChunkScores = dict[int, dict[str, float]]
 """For each chunk of one index, what each leg says of it."""
@@ -56,7 +58,13 @@ class Legs:
         self._run(
             "definition", lambda index, _: index.keywords(names, NAMES_ONLY, limit, self.only, self.cancelled)
         )
-        self._run("symbol", lambda index, _: index.defining(query.names, _MAX_SYMBOLS, self.only))
+        self._run("symbol", lambda index, _: self._defining(index, query))
+
+    def _defining(self, index: IndexReader, query: Query) -> list[Hit]:
+        respelled = index.defining(query.respelled, _MAX_SYMBOLS, self.only) if query.respelled else []
+        found = {hit.chunk_id: _RESPELLED * hit.score for hit in respelled}
+        found |= {hit.chunk_id: hit.score for hit in index.defining(query.names, _MAX_SYMBOLS, self.only)}
+        return [Hit(chunk, score) for chunk, score in found.items()]
 
     def by_meaning(self, asked: QueryVector) -> None:
         """The nearest chunks to the question, and the similarity of all that other legs found."""
