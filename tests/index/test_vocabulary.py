@@ -19,7 +19,7 @@ FILES = {
     "src/workspace_pool.py": "def open_connection(ship):\n    # authentication of the harbour master\n    return ship\n",
     "src/sessions.py": 'class SessionStore:\n    """Keeps the categories; serializes sessions."""\n',
     "docs/guide.md": "# Guide\n\nAuthenticate before a serializer stops. Categories are serialized and stopped.\n",
-    "docs/once.md": "# Other\n\nThe barnacle is alone and stops.\n",
+    "docs/once.md": "# Other\n\nThe master of mas and the barnacle is alone and stops.\n",
 }
 
 
@@ -56,11 +56,13 @@ def test_a_word_is_known_in_any_inflection_and_within_identifiers_and_paths(
         ("categoreis", ("categoreis → categories",)),
         ("stoppped", ("stoppped → stopped",)),
         ("serialzes", ("serialzes → serializes",)),
+        ("mastre", ("mastre → master",)),
         ("sesionStore", ("sesion → session",)),
         ("barnacel", ()),  # in one chunk only, and nothing is called so
         ("harbor", ()),  # likewise
         ("workspace sessions", ()),
         ("lighthouse", ()),
+        ("opener", ()),  # from "open"
     ],
 )
 def test_typing_errors_are_repaired_to_words_of_the_index(

@@ -133,6 +133,8 @@ def _near(db: apsw.Connection, word: str, errors: int) -> list[KnownWord]:
     spelled: dict[str, list[str]] = {term: undone[term] for term in documents}
     starting = _terms_starting(db, word[: _shared(word)])
     for term in _alike(word, starting, errors):
+        if len(term) > _SHORTEST and word in _inflections(term):  # "extractor" beside "extract" is a word
+            return []
         inflections = [text for text in _inflections(term) if unlikeness(word, text)[0] <= errors]
         spelled.setdefault(term, []).extend(text for text in inflections if _stem(text) == term)
     spelled.pop(_stem(word), None)
