@@ -39,6 +39,9 @@ def test_lists_become_typed_tuples() -> None:
             "cairn.discovery.render.formatStyle: expected one of",
         ),
         ({"index": {"exclude": [1]}}, "cairn.index.exclude: expected a string"),
+        ({"search": {"synonyms": ["home"]}}, "cairn.search.synonyms: expected an object, got ['home']"),
+        ({"search": {"synonyms": {"home": 3}}}, "cairn.search.synonyms: home: expected a string, got 3"),
+        ({"search": {"synonyms": {3: "home"}}}, "cairn.search.synonyms: expected a string as a key, got 3"),
     ],
 )
 def test_a_bad_value_is_reported_with_its_place_and_the_default_stays(
@@ -55,6 +58,15 @@ def test_the_workspace_file_is_read(tmp_path: Path) -> None:
     settings, warnings = load_workspace_file(Settings(), tmp_path)
     assert settings.index.exclude == ("vendor/",)
     assert warnings == []
+
+
+def test_synonyms_of_several_places_add_up_and_their_keys_stay_as_they_are(tmp_path: Path) -> None:
+    user, _ = overlay(Settings(), {"search": {"synonyms": {"home_page": "home", "a": "b"}}}, "")
+    (tmp_path / ".cairn.toml").write_text('[search.synonyms]\n"quick links" = "shortcuts"\na = "c"\n')
+    settings, warnings = load_workspace_file(user, tmp_path)
+    assert settings.search.synonyms == {"home_page": "home", "a": "c", "quick links": "shortcuts"}
+    assert warnings == []
+    assert hash(settings) == hash(settings)
 
 
 @pytest.mark.parametrize("content", [b"[index\n", b"\xff\xfe\x00"])

@@ -9,7 +9,7 @@ import pytest
 from cairn.chunking.model import ChunkType
 from cairn.errors import InvalidRequestError
 from cairn.protocol import DiscoverParams, SearchFilter, SearchParams
-from cairn.schema import structure, unstructure
+from cairn.schema import structure, structure_value, unstructure
 
 
 def test_defaults_fill_what_is_absent() -> None:
@@ -63,3 +63,30 @@ def test_answers_are_plain_json_with_camel_case_keys() -> None:
     assert shown["filter"] == {"type": ["code"], "language": [], "path": [], "collection": []}
     assert type(shown["filter"]["type"][0]) is str
     assert "maxBullets" in unstructure(DiscoverParams(query="x"))
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "expected"),
+    [
+        ({}, dict[str, float], {}),
+        ({"file name": 2}, dict[str, float], {"file name": 2.0}),
+        ({"a": ["x"]}, dict[str, tuple[str, ...]], {"a": ("x",)}),
+        ({"anything": [1, None]}, dict[str, Any], {"anything": [1, None]}),
+    ],
+)
+def test_an_object_with_any_keys_has_values_of_one_type(value: Any, hint: Any, expected: Any) -> None:
+    assert structure_value(value, hint) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"file name": "2"}, "file name: expected a number, got '2'"),
+        ({"file name": True}, "file name: expected a number, got True"),
+        ([], "expected an object"),
+        (None, "expected an object"),
+    ],
+)
+def test_an_object_whose_value_does_not_fit_names_its_key(value: Any, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        structure_value(value, dict[str, float])

@@ -27,7 +27,7 @@ WORKSPACE_FILE = ".cairn.toml"
 USER_FILE = "config.toml"
 
 _ADDS_UP = {"adds_up": True}
-"""Marks a list whose values from several places are joined instead of replaced."""
+"""Marks a list or mapping whose values from several places are joined instead of replaced."""
 
 
 # --- workspace and index -------------------------------------------------------------------------
@@ -118,6 +118,11 @@ class SearchSettings:
     """Chunks each leg may contribute; sqlite-vec's cost grows with the square beyond 200."""
     leg_deadline_ms: float = 250.0
     """A leg that takes longer is broken off and counts with what it found until then."""
+    synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=_ADDS_UP)
+    """What else this workspace calls things: `shortcuts = "quick links"`. Phrases are rewritten before the question
+    is cut into words, single words after; what was typed is searched for, too."""
+    core_concepts: tuple[str, ...] = field(default=(), metadata=_ADDS_UP)
+    """Words that the workspace is about: never taken for a typing error, and what one is repaired to."""
     verdict: VerdictSettings = field(factory=VerdictSettings)
     diversity: DiversitySettings = field(factory=DiversitySettings)
 
@@ -313,7 +318,8 @@ def overlay(settings: T, values: Mapping[str, Any], where: str) -> tuple[T, list
         try:
             changes[name] = _non_negative(structure_value(value, fields[name]))
             if name in adds_up:
-                changes[name] = (*current, *changes[name])
+                added = changes[name]
+                changes[name] = {**current, **added} if isinstance(added, Mapping) else (*current, *added)
         except ValueError as problem:
             warnings.append(f"{place}: {problem}")
     changed: T = evolve(cast(Any, settings), **changes)

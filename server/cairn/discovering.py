@@ -15,6 +15,7 @@ from cairn.discovery.render import estimate_tokens
 from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.folders import Folder, index_state, on_screen, uris
+from cairn.index.known_words import IndexVocabulary
 from cairn.retrieval.meaning import ModelMeaning
 from cairn.retrieval.query import Query, QueryType, understand
 from cairn.retrieval.verdict import judge
@@ -33,7 +34,7 @@ def discover_evidence(
     readers = on_screen(folders)
     meaning = meaning_of(readers, model)
     embedder = meaning.embedder if isinstance(meaning, ModelMeaning) else None
-    query = understand(params.query)
+    query = understand(params.query, None, IndexVocabulary(readers), settings.search)
     searcher = IndexedSearcher(
         [folder.uri for folder in folders], readers, meaning, settings.search, cancelled
     )

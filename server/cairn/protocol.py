@@ -142,6 +142,8 @@ class SearchAnswer:
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step; `cached` is 1 where the answer was there already."""
+    broken_off: tuple[str, ...] = ()
+    """Steps whose time was over before they had looked everywhere; what they found until then counts."""
 
 
 # --- cairn/related, workspace/symbol ---------------------------------------------------------------
@@ -178,8 +180,6 @@ class RelatedAnswer:
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step."""
-    broken_off: tuple[str, ...] = ()
-    """Steps whose time was over before they had looked everywhere; what they found until then counts."""
 
 
 @frozen

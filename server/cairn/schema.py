@@ -103,6 +103,27 @@ def _sequence_hook(value: Any, hint: Any) -> tuple[Any, ...]:
     return tuple(_converter.structure(each, item) for each in value)
 
 
+def _dict_hook(value: Any, hint: Any) -> dict[str, Any]:
+    """An object with any keys, all of whose values are of one type."""
+    _, item = typing.get_args(hint)
+    if not isinstance(value, Mapping):
+        raise ValueError(f"expected an object, got {_shown(value)}")
+    return {_key(key): _item(key, each, item) for key, each in value.items()}
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise ValueError(f"expected a string as a key, got {_shown(key)}")
+    return key
+
+
+def _item(key: str, value: Any, hint: Any) -> Any:
+    try:
+        return structure_value(value, hint)
+    except ValueError as problem:
+        raise ValueError(f"{key}: {problem}") from None
+
+
 def _optional_hook(value: Any, hint: Any) -> Any:
     (inner,) = [arg for arg in typing.get_args(hint) if arg is not types.NoneType]
     return None if value is None else _converter.structure(value, inner)
@@ -111,6 +132,12 @@ def _optional_hook(value: Any, hint: Any) -> Any:
 def _is_tuple(hint: Any) -> bool:
     origin: object = typing.get_origin(hint)
     return origin is tuple
+
+
+def _is_dict(hint: Any) -> bool:
+    """Whether `hint` is `dict[str, …]` or `Mapping[str, …]`; of values of any type, there is nothing to check."""
+    origin: object = typing.get_origin(hint)
+    return origin in (dict, Mapping) and typing.get_args(hint)[1] is not Any
 
 
 def _is_optional(hint: Any) -> bool:
@@ -149,6 +176,7 @@ for _primitive in (bool, int, float, str):
     _converter.register_structure_hook(_primitive, _strict(_primitive))
 _converter.register_structure_hook(enum.StrEnum, _enum_hook)
 _converter.register_structure_hook_func(_is_tuple, _sequence_hook)
+_converter.register_structure_hook_func(_is_dict, _dict_hook)
 _converter.register_structure_hook_func(_is_optional, _optional_hook)
 _converter.register_structure_hook_factory(attrs.has, _class_structure)
 _converter.register_unstructure_hook_factory(attrs.has, _class_unstructure)

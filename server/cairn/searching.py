@@ -14,6 +14,7 @@ from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.folders import Folder, index_state, on_screen, uris
+from cairn.index.known_words import IndexVocabulary
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.operations.answer_cache import AnswerCache
@@ -94,7 +95,7 @@ def _search(
     params: protocol.SearchParams,
     cancelled: Callable[[], bool],
 ) -> tuple[protocol.SearchAnswer, str | None]:
-    query = understand(params.query, params.alpha)
+    query = understand(params.query, params.alpha, IndexVocabulary(readers), settings.search)
     retrieved = retrieve(
         readers,
         query,

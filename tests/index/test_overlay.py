@@ -22,6 +22,7 @@ from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.tokenization import TextTokenizer
 from cairn.index import overlay as overlay_module
 from cairn.index.intake import Intake
+from cairn.index.known_words import IndexVocabulary
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.overlay import Overlay
 from cairn.index.progress import Progress
@@ -545,3 +546,13 @@ def test_settings_that_leave_a_file_out_take_it_from_the_screen(desk: Desk) -> N
     desk.index()
     desk.reader.look_at_screen()
     assert desk.defining("unload", "moor_ship") == []
+
+
+def test_words_that_are_on_the_screen_alone_are_known_and_repaired_to(desk: Desk) -> None:
+    vocabulary = IndexVocabulary([desk.reader])
+    assert vocabulary.unknown(["lighthouse", "crane"]) == {"lighthouse"}
+    desk.type("lamps.py", "def lighthouse():\n    return 1\n")
+    assert vocabulary.unknown(["lighthouse", "crane"]) == frozenset()
+    assert [known.text for known in vocabulary.near("ligthhouse", 1)] == ["lighthouse"]
+    desk.close("lamps.py")
+    assert vocabulary.unknown(["lighthouse"]) == {"lighthouse"}

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection, Sequence
+
 import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cairn.config import SearchSettings
+from cairn.index.known_words import KnownWord
 from cairn.index.schema import SCHEMA
 from cairn.retrieval.query import MAX_QUERY_CHARS, MAX_TERMS, QueryType, understand
 
@@ -43,6 +48,20 @@ def test_content_words_are_kept_and_identifiers_split(text: str, terms: tuple[st
         ("make parsing faster", QueryType.OPTIMISATION),
         ("where are cookies signed", QueryType.LOCATION),
         ("session cookie", QueryType.LOCATION),
+        ("render()", QueryType.SYMBOL),
+        ("Foo#bar", QueryType.SYMBOL),
+        ("empty?", QueryType.SYMBOL),
+        ("add-url-rule", QueryType.SYMBOL),
+        ("foo(bar)", QueryType.LOCATION),
+        ("get_user set_user", QueryType.LOCATION),
+        ("login doesn't work", QueryType.BUG_FIX),
+        ("NullPointerException: name", QueryType.BUG_FIX),
+        ("where is the slow path", QueryType.LOCATION),
+        ("onde a sessão é criada", QueryType.LOCATION),
+        ("corrigir o tempo limite", QueryType.BUG_FIX),
+        ("criar uma rota", QueryType.IMPLEMENTATION),
+        ("otimizar consultas", QueryType.OPTIMISATION),
+        ("explique as rotas", QueryType.EXPLANATION),
     ],
 )
 def test_the_type_of_a_question(text: str, kind: QueryType) -> None:
@@ -63,6 +82,49 @@ def test_names_to_look_up_as_definitions(text: str, names: tuple[str, ...]) -> N
     assert understand(text).names == names
 
 
+SPELLINGS = ("addUrlRule", "add_url_rule", "add-url-rule", "AddURLRule", "add url rule", "addURLRule()")
+
+
+@pytest.mark.parametrize("asked", SPELLINGS)
+@pytest.mark.parametrize(
+    "defined", ["add_url_rule", "addUrlRule", "AddURLRule", "addurlrule", "add-url-rule"]
+)
+def test_a_name_is_looked_up_as_any_convention_writes_it(asked: str, defined: str) -> None:
+    query = understand(asked)
+    looked_up = {name.lower() for name in (*query.names, *query.respelled)}
+    assert defined.lower() in looked_up
+    assert {"add", "url", "rule"} <= set(query.terms)
+
+
+@pytest.mark.parametrize(
+    ("text", "respelled"),
+    [
+        ("OAuth2Form", ("oauth2_form", "oauth2-form")),
+        ("background tasks", ("background_tasks", "backgroundtasks", "background-tasks")),
+        ("where are background tasks", ()),  # a sentence
+        ("one two three four five", ()),
+        ("E0308", ()),
+    ],
+)
+def test_other_spellings_of_names(text: str, respelled: tuple[str, ...]) -> None:
+    assert understand(text).respelled == respelled
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Foo::bar", "bar"),
+        ("foo.bar()", "bar"),
+        ("Foo#bar", "bar"),
+        ("pkg/foo.Bar", "Bar"),
+        ("empty?", "empty"),
+        ("Vec<T>", "Vec"),
+    ],
+)
+def test_the_own_name_of_a_qualified_one(text: str, name: str) -> None:
+    assert understand(text).names == (name,)
+
+
 def test_adjacent_words_are_also_searched_as_one() -> None:
     match = understand("thread pool size").match()
     assert {'"threadpool"', '"thread_pool"', '"poolsize"'} <= set(match.split(" OR "))
@@ -75,20 +137,53 @@ def test_a_pasted_page_is_cut_and_says_so() -> None:
     assert "only the first" in query.corrections[0]
 
 
-@given(st.text(max_size=80))
-def test_any_text_makes_an_expression_that_the_index_accepts(text: str) -> None:
-    match = understand(text).match()
-    database = apsw.Connection(":memory:")
-    database.execute(SCHEMA)
-    if match:
-        list(
-            database.execute(
-                "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?",
-                (match.encode("utf-8", "replace").decode(),),
-            )
-        )
-        list(
-            database.execute(
-                "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (f"{{symbol_words}} : ({match})",)
-            )
-        )
+class AllUnknown:
+    """A vocabulary that knows no word, and takes each for the same one."""
+
+    def unknown(self, words: Sequence[str]) -> Collection[str]:
+        return words
+
+    def near(self, word: str, errors: int) -> Sequence[KnownWord]:
+        return [KnownWord(word[:-1] + 'e"', 3, named=True)]
+
+
+PIECES = st.sampled_from(
+    [
+        "a.py:9", "x/", "*.go", "E0308", "HTTP 404", "=>", "`", "'", '"', "at f (a.js:1:2)", "\n", "função", "fn(",
+        'File "x.py", line 3, in f', "log in", "\\", ":999999999999", "wrkspace", "[", "{", "OR", "NEAR(", "^", "-",
+    ]
+)  # fmt: skip
+HOSTILE = st.one_of(
+    st.text(max_size=80), st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=12).map(" ".join)
+)
+
+
+@pytest.fixture(scope="module")
+def database() -> apsw.Connection:
+    connection = apsw.Connection(":memory:")
+    connection.execute(SCHEMA)
+    return connection
+
+
+@given(text=HOSTILE)
+def test_any_text_makes_an_expression_that_the_index_accepts(database: apsw.Connection, text: str) -> None:
+    settings = SearchSettings(
+        synonyms={"log in": 'sign "in', "x": "(", "f": ""}, core_concepts=("wrkspaces",)
+    )
+    query = understand(text, None, AllUnknown(), settings)
+    if match := query.match():
+        for expression in (match, f"{{symbol_words}} : ({match})"):
+            sendable = expression.encode("utf-8", "replace").decode()
+            list(database.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (sendable,)))
+    assert set(query.alternatives) <= set(query.terms)
+    assert isinstance(hash(query), int)
+
+
+@pytest.mark.parametrize(
+    "piece", ["(", "a(", "a.", "/", "a/", "`", "'a", "at ", "a:1 ", "<a", "{", "E_A", "--", "a-"]
+)
+def test_hostile_text_takes_no_time(piece: str) -> None:
+    text = piece * (MAX_QUERY_CHARS // len(piece))
+    started = time.perf_counter()
+    understand(text)
+    assert time.perf_counter() - started < 1.0

@@ -85,3 +85,17 @@ def test_of_few_chunks_or_of_unrelated_ones_it_counts_as_the_usual() -> None:
     assert _expected_similarity([{"static": 0.1, "similarity": 0.5}])(0.9) == 0.5
     falling = [{"static": step / 100, "similarity": 1 - step / 50} for step in range(20)]
     assert _expected_similarity(falling)(0.9) == pytest.approx(0.81)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["moor_ship", "moorShip", "moor-ship", "MoorShip", "moor ship", "Berth::moor_ship()", "berths.moorShip"],
+)
+def test_a_definition_is_found_in_every_spelling_of_its_name(tmp_path: Path, asked: str) -> None:
+    writer = IndexWriter(tmp_path)
+    text = "def moor_ship(berth):\n    return berth\n"
+    record = FileRecord("src/a.py", len(text), 0, content_key(text), "p-source")
+    writer.write([IndexedFile(record, "source", True, tuple(chunk_text("src/a.py", text)))], ())
+    writer.close()
+    found = retrieve([IndexReader(tmp_path)], understand(asked), None, SearchSettings(), limit=5).ranked
+    assert [(ranked.stored.path, ranked.source) for ranked in found] == [("src/a.py", "exact")]

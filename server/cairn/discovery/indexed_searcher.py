@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from cairn.config import SearchSettings
 from cairn.discovery.model import ChunkMetadata, ScoredChunk
+from cairn.index.known_words import IndexVocabulary
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.retrieval.meaning import Meaning, QueryVector
-from cairn.retrieval.query import understand
+from cairn.retrieval.query import Query, understand
 from cairn.retrieval.search import EVERYTHING, Ranked, Retrieved, retrieve
 
 _CHUNKS_PER_FILE = 3
@@ -32,6 +33,7 @@ class IndexedSearcher:
         self.found: dict[str, Ranked] = {}
         """Every passage found so far by `doc_id`, with its best score."""
         self._full_score = 0.0
+        self._understood: dict[str, Query] = {}
         self._rankings: dict[str, Retrieved] = {}
         self._vectors: dict[str, QueryVector] = {}
         self._folders = folders
@@ -62,17 +64,23 @@ class IndexedSearcher:
         """Rank each new query; all their vectors come from one model call."""
         new = [query for query in dict.fromkeys(queries) if query not in self._rankings]
         if new and self._meaning:
-            understood = [understand(query).text for query in new]
+            understood = [self._understand(query).meant for query in new]
             self._vectors.update(zip(new, self._meaning.vectors(understood), strict=True))
         for query in new:
             self._rankings[query] = self._retrieve(query, _WHOLE_RANKING, EVERYTHING)
             if not self._full_score:
                 self._full_score = max((ranked.score for ranked in self._rankings[query].ranked), default=0.0)
 
+    def _understand(self, query: str) -> Query:
+        if query not in self._understood:
+            vocabulary = IndexVocabulary(self._readers)
+            self._understood[query] = understand(query, vocabulary=vocabulary, settings=self._settings)
+        return self._understood[query]
+
     def _retrieve(self, query: str, limit: int, only: ChunkFilter) -> Retrieved:
         return retrieve(
             self._readers,
-            understand(query),
+            self._understand(query),
             self._meaning,
             self._settings,
             limit=limit,

@@ -24,6 +24,8 @@ NAMES_ONLY = ColumnWeights(text=0.0, identifiers=0.0, path=0.0, symbol=1.0)
 
 _MAX_SYMBOLS = 50
 _MAX_LITERALS = 4
+_RESPELLED = 0.8
+"""What the name counts in another convention: less than the name in another case, 0.9."""
 
 ChunkScores = dict[int, dict[str, float]]
 """For each chunk of one index, what each leg says of it."""
@@ -60,7 +62,7 @@ class Legs:
         self._run(
             "definition", lambda index, _, until: index.keywords(names, NAMES_ONLY, limit, self.only, until)
         )
-        self._run("symbol", lambda index, _, __: index.defining(query.names, _MAX_SYMBOLS, self.only))
+        self._run("symbol", lambda index, _, __: self._defining(index, query))
 
     def by_text(self, query: Query, *, case: bool = False, word: bool = False) -> None:
         """The query's literals as they are written. What other legs found is looked at first: it stands high anyway.
@@ -89,6 +91,12 @@ class Legs:
 
         if wanted:
             self._run("exact", find)
+
+    def _defining(self, index: IndexReader, query: Query) -> list[Hit]:
+        respelled = index.defining(query.respelled, _MAX_SYMBOLS, self.only) if query.respelled else []
+        found = {hit.chunk_id: _RESPELLED * hit.score for hit in respelled}
+        found |= {hit.chunk_id: hit.score for hit in index.defining(query.names, _MAX_SYMBOLS, self.only)}
+        return [Hit(chunk, score) for chunk, score in found.items()]
 
     def by_meaning(self, asked: QueryVector) -> None:
         """The nearest chunks to the question, and the similarity of all that other legs found."""

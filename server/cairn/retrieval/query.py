@@ -1,14 +1,27 @@
-"""From what was typed to what is searched for."""
+"""From what was typed to what is searched for.
+
+Inflections need nothing here: the keyword index stems its text and the question alike, plurals included, so that a
+known term always matches itself.
+"""
 
 from __future__ import annotations
 
-import enum
 import re
+from collections.abc import Mapping, Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cairn.chunking.identifiers import identifier_words
-from cairn.words import LIGHT_WORDS, STOPWORDS
+from cairn.config import SearchSettings
+from cairn.retrieval.mentions import Mentions, read_mentions
+from cairn.retrieval.portuguese import is_portuguese
+from cairn.retrieval.query_types import QueryType, is_name, own_name, query_type
+from cairn.retrieval.repair import Vocabulary, repairs
+from cairn.retrieval.synonyms import rewrite_phrases, word_synonyms
+from cairn.retrieval.traces import Trace, read_trace
+from cairn.retrieval.wording import alternatives, read_words, replaced, translations, with_synonyms, words_of
+
+__all__ = ["MAX_QUERY_CHARS", "MAX_TERMS", "Query", "QueryType", "Vocabulary", "understand"]
 
 MAX_QUERY_CHARS = 4_000
 """Longer questions are cut here, and the answer says so: a paste must not hang a search."""
@@ -16,19 +29,13 @@ MAX_QUERY_CHARS = 4_000
 MAX_TERMS = 32
 """FTS5 scores every match of every term; a pasted page is searched by its first words."""
 
+_MAX_NAME_WORDS = 4
+"""Plain words that may together be a name: "add url rule". More are a sentence."""
+
 DEFAULT_ALPHA = 0.5
 """Keywords and vectors at the weights of `signals`, whatever the type of the question."""
 
-
-class QueryType(enum.StrEnum):
-    """What is wanted (S5, priority 7)."""
-
-    SYMBOL = "symbol"
-    BUG_FIX = "bugFix"
-    IMPLEMENTATION = "implementation"
-    EXPLANATION = "explanation"
-    LOCATION = "location"
-    OPTIMISATION = "optimisation"
+_WORD = re.compile(r"\w")
 
 
 @frozen
@@ -40,24 +47,53 @@ class Query:
     terms: tuple[str, ...]
     """Lower-case content words in order of first use, those inside identifiers included."""
     compounds: tuple[str, ...]
-    """Identifiers of several words, as typed: `add_url_rule`, `HTTPServer`."""
+    """Identifiers of several words and error codes, as typed: `add_url_rule`, `HTTPServer`, `HTTP 404`."""
     phrases: tuple[str, ...]
-    """What stood in double quotes."""
+    """What stood in quotes or backticks."""
     type: QueryType
     alpha: float
     corrections: tuple[str, ...] = ()
+    alternatives: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
+    """For a term, other words or phrases that count as the term: longer and shorter forms, synonyms, translations,
+    what a typing error was meant to be."""
+    paths: tuple[str, ...] = ()
+    """Path fragments and globs that were named, with forward slashes. One from a stack trace may start above the
+    folder, so that a file's path ends with the fragment or the fragment with the file's path."""
+    line: int | None = None
+    """The line that was named with the first path, counted from 1."""
+    literals: tuple[str, ...] = ()
+    """What to look for letter by letter; empty for a question in plain words."""
+    meant: str = ""
+    """The text with synonyms and repairs in place: what is compared by meaning."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Spellings under which a definition that is asked for by name may stand in the index."""
-        last = re.split(r"[.:#/>-]+", self.text.strip().removesuffix("()"))[-1]
-        return (
-            tuple(dict.fromkeys(filter(None, (*self.compounds, last)))) if self.is_symbol else self.compounds
-        )
+        own = [own_name(_bare(text)) for text in (self.text, self.meant)] if self.is_symbol else []
+        return tuple(dict.fromkeys(filter(None, (*self.compounds, *own))))
+
+    @property
+    def respelled(self) -> tuple[str, ...]:
+        """`names` as other conventions write them; whole short questions, too: "add url rule" → `add_url_rule`.
+
+        Case is left to the look-up: `addurlrule` stands for `addUrlRule`.
+        """
+        spelled = [_words_with_numbers(name) for name in self.names]
+        plain = " ".join(self.text.lower().split()) == self.normalized
+        if plain and not spelled and len(self.terms) <= _MAX_NAME_WORDS:
+            spelled.append(list(self.terms))
+        others = (sign.join(words) for words in spelled if len(words) > 1 for sign in ("_", "", "-"))
+        typed = {name.lower() for name in self.names}
+        return tuple(dict.fromkeys(name for name in others if name not in typed))
 
     @property
     def is_symbol(self) -> bool:
         return self.type is QueryType.SYMBOL
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """For each term, the term and its alternatives: a text that holds any of them holds the term."""
+        return tuple((term, *self.alternatives.get(term, ())) for term in self.terms)
 
     @property
     def joined(self) -> tuple[str, ...]:
@@ -65,64 +101,119 @@ class Query:
         return tuple(a + b for a, b in zip(self.terms, self.terms[1:], strict=False))
 
     def match(self) -> str:
-        """The FTS5 expression: any term, compound, joined pair or phrase; "" when there is nothing to find."""
+        """The FTS5 expression: any term, alternative, compound, joined pair or phrase; "" when there is nothing to find."""
         pairs = zip(self.terms, self.terms[1:], strict=False)
-        words = [*self.terms, *self.compounds, *self.joined, *(f"{a}_{b}" for a, b in pairs), *self.phrases]
+        words = [
+            *self.terms,
+            *(other for term in self.terms for other in self.alternatives.get(term, ())),
+            *self.compounds,
+            *self.joined,
+            *(f"{a}_{b}" for a, b in pairs),
+            *(name for name in self.respelled if "-" not in name),  # in the index those are single words
+            *self.phrases,
+        ]
         return " OR ".join(_quoted(word) for word in dict.fromkeys(words))
 
 
-_WORD = re.compile(r"\w+(?:'\w+)?")
-_PHRASE = re.compile(r'"([^"]+)"')
-_COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w")
-
-# S5's classifier. The first that matches decides; a single word without spaces is a symbol.
-_TYPES = (
-    (QueryType.BUG_FIX, re.compile(r"^fix\b|\bbugs?\b|\berrors?\b|\bcrash\w*|\bexception when\b|\bfails?\b")),
-    (QueryType.IMPLEMENTATION, re.compile(r"^(implement\w*|add|create)\b")),
-    (QueryType.OPTIMISATION, re.compile(r"\boptimi[sz]\w*|\bimprove\b|\bfaster\b|\bslow\b")),
-    (
-        QueryType.EXPLANATION,
-        re.compile(r"^(how|what|why|explain|describe|overview|o que|como|por ?qu[eê])\b"),
-    ),
-)
+_DEFAULTS = SearchSettings()
 
 
-def understand(text: str, alpha: float | None = None) -> Query:
-    """Understand `text`. Text beyond MAX_QUERY_CHARS is left out, and `corrections` says so."""
-    corrections = []
-    if len(text) > MAX_QUERY_CHARS:
-        corrections.append(f"only the first {MAX_QUERY_CHARS} of {len(text)} characters were used")
-        text = text[:MAX_QUERY_CHARS]
-    words = [word.removesuffix("'s") for word in _WORD.findall(text)]
-    kind = _query_type(text.strip())
-    lonely = len(words) == 1
-    compounds: dict[str, None] = {}
-    terms: dict[str, None] = {}
-    for word in words:
-        if _COMPOUND.search(word):
-            compounds[word] = None
-        for part in identifier_words(word):
-            if lonely or kind is QueryType.SYMBOL or (part not in STOPWORDS and len(part) > 1):
-                terms[part] = None
-    telling = [term for term in terms if term not in LIGHT_WORDS] if kind is not QueryType.SYMBOL else ()
-    kept = tuple(telling or terms)[:MAX_TERMS]
+def understand(
+    text: str,
+    alpha: float | None = None,
+    vocabulary: Vocabulary | None = None,
+    settings: SearchSettings = _DEFAULTS,
+) -> Query:
+    """Understand `text`, with the words of `vocabulary` to repair typing errors by.
+
+    Text beyond MAX_QUERY_CHARS is left out; `corrections` says so, and what was repaired.
+    """
+    cut = text[:MAX_QUERY_CHARS]
+    meant, phrases = rewrite_phrases(cut, settings.synonyms)
+    trace = read_trace(meant) or Trace(message=meant)
+    mentions = read_mentions(trace.message)
+    kind = _type(mentions, trace)
+    files = tuple(path.rpartition("/")[2] for path in trace.paths)
+    wording = read_words(
+        "\n".join((mentions.rest, *trace.names, *files)),
+        is_name=kind is QueryType.SYMBOL,
+        is_code=mentions.is_code,
+        codes=mentions.codes,
+    )
+    synonyms = word_synonyms(settings.synonyms)
+    terms, synonymous = with_synonyms(wording.terms, synonyms)
+    terms = terms[:MAX_TERMS]
+    for new, old in phrases.items():
+        synonymous |= dict.fromkeys(read_words(new).terms[:1], (old,))
+    exact = words_of((*mentions.quotes, *mentions.paths, *mentions.codes, *files))
+    plain = [term for term in terms if term not in exact]
+    translated, repaired = _unfamiliar(plain, mentions.rest, vocabulary, settings)
+    # An identifier is what it is: neither `TraceConfig` nor its parts are short for anything.
+    named = terms if kind is QueryType.SYMBOL and not cut.islower() else words_of(wording.compounds)
     return Query(
-        text=text,
-        normalized=" ".join(kept),
-        terms=kept,
-        compounds=tuple(compounds)[:MAX_TERMS],
-        phrases=tuple(phrase for phrase in _PHRASE.findall(text) if _WORD.search(phrase)),
+        text=cut,
+        normalized=" ".join(terms),
+        terms=terms,
+        compounds=tuple(dict.fromkeys((*wording.compounds, *mentions.codes)))[:MAX_TERMS],
+        phrases=tuple(quote for quote in mentions.quotes if _WORD.search(quote)),
         type=kind,
         alpha=DEFAULT_ALPHA if alpha is None else alpha,
-        corrections=tuple(corrections),
+        corrections=(*_shortened(text), *(f"{typed} → {word}" for typed, word in repaired.items())),
+        alternatives=alternatives(
+            terms,
+            other_lengths_of=[term for term in plain if term not in named],
+            others=(synonymous, {typed: (word,) for typed, word in repaired.items()}, translated),
+        ),
+        paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
+        line=mentions.line or trace.line,
+        literals=mentions.literals,
+        meant=replaced(meant, synonyms | repaired),
     )
 
 
-def _query_type(text: str) -> QueryType:
-    if text and not re.search(r"\s", text):
-        return QueryType.SYMBOL
-    lowered = text.lower()
-    return next((kind for kind, pattern in _TYPES if pattern.search(lowered)), QueryType.LOCATION)
+def _unfamiliar(
+    terms: Sequence[str], text: str, vocabulary: Vocabulary | None, settings: SearchSettings
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Of `terms` the Portuguese words with what they mean, and the typing errors with what was meant."""
+    if is_portuguese(text):  # where no English word is expected, none is mistyped
+        return translations(terms, text), {}
+    if vocabulary is None or not terms:
+        return {}, {}
+    unknown = vocabulary.unknown(terms)
+    translated = translations([term for term in terms if term in unknown], text)
+    wrong = [term for term in terms if term in unknown and term not in translated]
+    return translated, repairs(wrong, vocabulary, settings.core_concepts)
+
+
+def _bare(text: str) -> str:
+    """Without the punctuation that ends a question."""
+    return text.strip().rstrip("?.,;")
+
+
+def _words_with_numbers(name: str) -> list[str]:
+    """The words of a name, a number being part of the word before it: `OAuth2Form` → oauth2, form."""
+    words: list[str] = []
+    for word in identifier_words(name):
+        if words and (word.isdigit() or len(words[-1]) == 1):
+            words[-1] += word
+        else:
+            words.append(word)
+    return words
+
+
+def _shortened(text: str) -> tuple[str, ...]:
+    if len(text) <= MAX_QUERY_CHARS:
+        return ()
+    return (f"only the first {MAX_QUERY_CHARS} of {len(text)} characters were used",)
+
+
+def _type(mentions: Mentions, trace: Trace) -> QueryType:
+    text = trace.message.strip()
+    if mentions.codes or trace.paths:
+        return QueryType.BUG_FIX
+    if mentions.is_path or mentions.is_code:
+        return QueryType.LOCATION
+    return QueryType.SYMBOL if is_name(_bare(text)) else query_type(text)
 
 
 def _quoted(word: str) -> str:

@@ -79,7 +79,7 @@ def retrieve(
         legs.by_text(query, case=case, word=word)
     if meaning is not None and query.alpha > 0 and query.terms:
         began = time.perf_counter()
-        asked = vector or meaning.vectors([query.text])[0]
+        asked = vector or meaning.vectors([query.meant])[0]
         legs.timings["embed"] = (time.perf_counter() - began) * 1000
         legs.by_meaning(asked)
     if legs.problems and not any(legs.pools):

@@ -1,0 +1,64 @@
+"""What programmers shorten, and what it is short for.
+
+Both spellings are searched for: `ctx` in a question also finds "context", and "configuration" finds `config`.
+"""
+
+from __future__ import annotations
+
+from cairn.words import stem
+
+_SHORT = """
+    acct account | addr address | admin administrator | alloc allocate allocation | app application
+    apps applications | arg argument | args arguments | arr array | async asynchronous | attr attribute
+    attrs attributes | auth authentication authorization | authn authentication | authz authorization
+    bool boolean | btn button | buf buffer | calc calculate | cb callback | cert certificate | certs certificates
+    cfg config configuration | char character | cmd command | cmds commands | cnt count | col column
+    conf config configuration | config configuration | configs configurations | conn connection | conns connections
+    const constant | coord coordinate | cred credential | creds credentials | ctor constructor | ctx context
+    curr current | db database | dbs databases | decl declaration | def definition | del delete | dep dependency
+    deps dependencies | desc description | dest destination | dev development | dict dictionary | dir directory
+    dirs directories | doc documentation | docs documentation | dst destination | elem element | env environment
+    envs environments | err error | errs errors | evt event | exc exception | exec execute | expr expression
+    ext extension | fmt format | fn function | fns functions | func function | funcs functions | gen generate
+    hdr header | i18n internationalization | idx index | img image | impl implementation | impls implementations
+    info information | init initialization | int integer | iter iterator | js javascript | k8s kubernetes | l10n localization
+    a11y accessibility | len length | lib library | libs libraries | md markdown | mem memory | mgr manager | mod module
+    msg message | msgs messages | nav navigation | ns namespace | num number | obj object | op operation
+    ops operations | opt option | opts options | org organization | orig original | param parameter | params parameters
+    passwd password | perf performance | perm permission | perms permissions | pkg package | pkgs packages | pkt packet
+    pref preference | prefs preferences | prev previous | proc process | prod production | prop property
+    props properties | ptr pointer | pwd password | py python | rb ruby | ref reference | refs references
+    regexp regex | repo repository | repos repositories | req request | reqs requests | res response result
+    resp response | rm remove | sched scheduler | sep separator | sess session | spec specification
+    specs specifications | src source | srv server | stats statistics | stmt statement | str string | struct structure
+    structs structures | sync synchronization | tbl table | temp temporary | tmp temporary temp | ts typescript
+    tz timezone | usr user | util utility | utils utilities | val value | vals values | var variable | vars variables
+    vec vector | ver version | ws websocket | yml yaml
+"""
+EXPANSIONS: dict[str, tuple[str, ...]] = {
+    short: tuple(full)
+    for line in _SHORT.strip().splitlines()
+    for short, *full in (entry.split() for entry in line.split("|"))
+}
+"""For each abbreviation what it may stand for."""
+
+# Only abbreviations that mean one thing and that name things beside the whole word. `func`, `str`, `err`, `async`, `param`
+# or `cmd` stand in nearly every chunk of some languages' code (with the last three NDCG@10 fell on the development
+# set), `spec` and `doc` mean files of their own kind.
+_SAFE = "auth cert cfg config conn creds ctx db dir env init msg repo stats tmp"
+_CONTRACTIONS: dict[str, tuple[tuple[str, str], ...]] = {}
+"""For the stem of each whole word that word and how it is commonly shortened."""
+for _word in _SAFE.split():
+    for _full in EXPANSIONS[_word]:
+        _CONTRACTIONS[stem(_full)] = (*_CONTRACTIONS.get(stem(_full), ()), (_full, _word))
+
+_ALIKE = 7
+"""Letters in which words of one stem must agree: "author" has the stem of "authorization"."""
+
+
+def other_lengths(word: str) -> tuple[str, ...]:
+    """What the lower-case `word` stands for, or how it is shortened; never `word` itself."""
+    if word in EXPANSIONS:
+        return EXPANSIONS[word]
+    shorter = _CONTRACTIONS.get(stem(word), ())
+    return tuple(short for full, short in shorter if word[:_ALIKE] == full[:_ALIKE])

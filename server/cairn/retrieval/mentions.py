@@ -1,0 +1,237 @@
+"""What a question names exactly rather than describes: quotes, paths, error codes, pieces of code."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterable, Iterator
+
+from attrs import frozen
+
+from cairn.words import LIGHT_WORDS, is_stopword
+from cairn.workspace.languages import detect_language
+
+MAX_MENTIONS = 8
+"""Of each kind: a paste names many things, and each costs a look-up."""
+
+MAX_LITERAL_CHARS = 200
+
+
+@frozen
+class Mentions:
+    """What was found, in the order of the text."""
+
+    paths: tuple[str, ...] = ()
+    """Path fragments and globs with forward slashes, without `./` and line numbers."""
+    line: int | None = None
+    """The line of the first path, counted from 1."""
+    quotes: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    """Error codes, as typed."""
+    literals: tuple[str, ...] = ()
+    """What to look for letter by letter; empty for a question in plain words."""
+    rest: str = ""
+    """The text without line numbers."""
+    is_code: bool = False
+    """Whether the whole text is a piece of code."""
+    is_path: bool = False
+    """Whether the whole text is the path of a file, or a glob."""
+
+
+def read_mentions(text: str) -> Mentions:
+    """Everything of the kinds above that `text` holds."""
+    paths, line, rest = _read_paths(text)
+    quotes = _first(_read_quotes(text))
+    codes = _first(_read_codes(text))
+    is_path = bool(paths) and len(text.split()) == 1
+    is_code = not is_path and _is_code(text)
+    pieces = (
+        _lines(text) if is_code else [*quotes, *codes, *_messages(text), *_operators(text, (*quotes, *paths))]
+    )
+    literals = _first(piece for piece in pieces if len(piece) <= MAX_LITERAL_CHARS)
+    return Mentions(paths, line, quotes, codes, literals, rest, is_code, is_path)
+
+
+def _first(found: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(found))[:MAX_MENTIONS]
+
+
+# --- quotes ----------------------------------------------------------------------------------------
+
+_QUOTES = re.compile(
+    r'"([^"]+)"|“([^”]+)”|`{1,3}([^`]+)`{1,3}'
+    # An apostrophe is no quote: one that opens follows no letter, one that closes precedes none.
+    r"|(?<!\w)'([^'\n]{2,80})'(?!\w)|‘([^’\n]{2,80})’(?!\w)"
+)
+
+
+def _read_quotes(text: str) -> Iterator[str]:
+    for match in _QUOTES.finditer(text):
+        quote = next(filter(None, match.groups())).strip()
+        if quote:
+            yield from _lines(quote)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+# --- paths -----------------------------------------------------------------------------------------
+
+_PATH = re.compile(
+    r"(?<![\w/\\.@-])(?:[A-Za-z]:)?[\w.~*@+\[\]{}/\\-]*[\w*](?:(?::|#L|, line )(\d+)(?::\d+)?)?[/\\]?"
+)
+_PLACE_CHARS = 20
+_PLACE = re.compile(r"\b(?:in|under|inside|within|from|em|dentro de)\s+$", re.IGNORECASE)
+# Names of products, and endings that are more often a member's name than a file's.
+_PRODUCTS = re.compile(
+    r"(?:node|vue|next|nuxt|react|express|three|d3|ember|backbone|angular|chart|socket|alpine)\.(?:js|io)",
+    re.IGNORECASE,
+)
+_MEMBERS = frozenset(
+    "t s d m v r f for service text el re res inc props org desktop targets slim just rest".split()
+)
+
+
+def _read_paths(text: str) -> tuple[tuple[str, ...], int | None, str]:
+    """The path fragments, the first one's line, and the text without line numbers."""
+    paths: list[str] = []
+    first_line: int | None = None
+    rest, end = [], 0
+    for match in _PATH.finditer(text):
+        whole, number = match.group(), match.group(1)
+        marked = match.end(1) if number else match.end()
+        fragment = re.sub(r"(?::|#L|, line )\d+(?::\d+)?$", "", whole) if number else whole
+        if not _is_path(
+            fragment,
+            bool(number),
+            _PLACE.search(text[max(0, match.start() - _PLACE_CHARS) : match.start()]),
+            text[marked:],
+        ):
+            continue
+        if number and not paths:
+            first_line = int(number[:9])
+        paths.append(normalised_path(fragment))
+        rest += [text[end : match.start()], fragment]
+        end = match.end()
+    return _first(paths), first_line, "".join([*rest, text[end:]])
+
+
+def normalised_path(fragment: str) -> str:
+    """With forward slashes, and without `./`, a drive or a slash in front."""
+    path = re.sub(r"^[A-Za-z]:", "", fragment).replace("\\", "/")
+    return re.sub(r"^(?:\.{0,2}/|~/)+", "", path).rstrip("/")
+
+
+def _is_path(fragment: str, has_line: bool, placed: object, after: str) -> bool:
+    if not re.search(r"\w", fragment) or after.startswith("("):
+        return False
+    pieces = [piece for piece in re.split(r"[/\\]", fragment) if piece]
+    slashes = len(re.findall(r"[/\\]", fragment))
+    name = pieces[-1]
+    named = _has_file_name(name, bool(slashes) or has_line)
+    if not slashes:
+        return named or (name.startswith("*.") and len(name) > 2)
+    if not all(re.search(r"\w|\*", piece) or piece in (".", "..") for piece in pieces):
+        return False
+    if named or "*" in fragment or fragment.startswith(("./", "../", "~/", "/")) or fragment[-1] in "/\\":
+        return True
+    # "success/error" and "client/server/peer" are words; what stands after "in" and ends the sentence is a place.
+    return bool(placed) and not re.match(r"\s+\w", after)
+
+
+def _has_file_name(name: str, certain: bool) -> bool:
+    ending = name.rpartition(".")[2].lower()
+    if "." not in name.strip(".") or name[0] in "@[{" or not re.fullmatch(r"[\w.+@~*\[\]-]+", name):
+        return False
+    if not certain and (ending in _MEMBERS or _PRODUCTS.fullmatch(name)):
+        return False
+    return bool(detect_language(name))
+
+
+# --- error codes -----------------------------------------------------------------------------------
+
+_NO_ERRORS = "SHA|AES|RFC|ISO|RSA|RS|ES|HS|PS|CP|H|X|UTF|UCS|IEEE|INT|UINT|MD|ED|SECP|P|V|PEP|RSASHA|UTC|GMT|ARM|CVE|AMD|WIN"
+_CODE = re.compile(
+    rf"\b(?:(?!(?:{_NO_ERRORS})\d)[A-Z]{{1,6}}\d{{3,6}}|ORA-\d{{5}}|ERR_[A-Z0-9_]+|[A-Z0-9_]+_ERR(?:OR)?_[A-Z0-9_]+"
+    r"|E_[A-Z][A-Z_]+|0x[0-9A-Fa-f]{6,16}|(?:HTTP(?:/\d(?:\.\d)?)?|status(?: code)?|SQLSTATE:?|errno|exit code)"
+    r" \[?(?:[1-5]\d\d|\d[0-9A-Z]{4}|\d{1,3})\]?)\b",
+)
+_ERRNO = frozenset(errno.errorcode.values()) | {"ENOTFOUND", "EAI_AGAIN", "EAI_NONAME"}
+_CAPITALS = re.compile(r"\bE[A-Z0-9_]{3,}\b")
+
+
+def _read_codes(text: str) -> Iterator[str]:
+    found = [(match.start(), match.group()) for match in _CODE.finditer(text)]
+    found += [(m.start(), m.group()) for m in _CAPITALS.finditer(text) if m.group() in _ERRNO]
+    for _, code in sorted(found):
+        yield code
+
+
+_MESSAGE = re.compile(
+    r"^(?:[\w.]*(?:Error|Exception|Warning)|fatal(?: error)?|panic|error(?:\[\w+\])?): +(\S.*\s\S.*)$",
+    re.MULTILINE,
+)
+
+
+def _messages(text: str) -> list[str]:
+    """What pasted errors say: the program's own words."""
+    return [match.group(1).strip().rstrip(".") for match in _MESSAGE.finditer(text)]
+
+
+# --- code ------------------------------------------------------------------------------------------
+
+_OPERATOR = re.compile(
+    r"""=>|->|<-|:=|[!=<>]=|\?\.|\?\?|&&|\|\||\+\+|[-+*]=|<<|>>|\#\[|\#\w+\b.*[<(]|\$[A-Za-z_{(]|\{\{|</|/>|<\w[^>]*>
+        |%-?\d*(?:\.\d)?[sdvqxfr]\b|(?<!\w)@[A-Za-z]|^--\w|\w\[[^\]\s]*\]|::[\w:]+\(|\w\((?!e?s\))[^)\s]|\w\($""",
+    re.VERBOSE,
+)
+_NOT_OPERATORS = re.compile(
+    r"(?:c|g|clang|notepad)\+\+\W*|[ackmf]\#\W*|[-+*/&|=<>.,:;?!()\"'`#…–—]{1,2}\W*", re.IGNORECASE
+)
+_TELLING = frozenset(
+    ("=>", "->", "?.", "??", "::", ":=", "<-", "==", "!=", "<=", ">=", "&&", "||", "++", "<<", ">>")
+)
+_CODE_SIGNS = re.compile(
+    r"[;{}]\s*$|\{[^{}\n]*\}|\w\((?!e?s\))[^)\s]|\w\($|\s[:+*/|&-]?=\s|[=!]==?|\S->\S|\)\s*=>|=>\s*[({]|::\w+\(|&&|\|\||</\w|\#\[|^@\w+\(|\w\[\w*\]",
+    re.MULTILINE,
+)
+# Words that keep a text from being code. Those that are keywords of a language ("in", "not", "with") do not.
+_PROSE = re.compile(
+    r"\b(?:how|what|where|why|which|the|does|a|an|of|to|are|that|should|can|you|when|how's|como|onde|qual|quais"
+    r"|uma?|que|não|para|explain|find|show)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_code(text: str) -> bool:
+    return bool(_CODE_SIGNS.search(text)) and not _PROSE.search(text) and not text.rstrip().endswith("?")
+
+
+def _operators(text: str, known: Iterable[str]) -> Iterator[str]:
+    """The pieces of code within a sentence."""
+    for quoted in known:
+        text = text.replace(quoted, " ")
+    tokens = text.split()
+    for place, token in enumerate(tokens):
+        if not re.search(r"\w", token):
+            if token.strip("`\"'") in _TELLING and not _between_words(tokens, place):
+                yield token.strip("`\"'")
+            elif len(token) > 2 and _OPERATOR.search(token):
+                yield token
+            continue
+        piece = token.rstrip(",;.?!:").strip("`\"'")
+        if _OPERATOR.search(piece) and not _NOT_OPERATORS.fullmatch(piece):
+            yield piece
+
+
+def _between_words(tokens: list[str], place: int) -> bool:
+    """Whether a sign stands between two words with a meaning: "client -> server" is prose."""
+
+    def means_something(index: int) -> bool:
+        if not 0 <= index < len(tokens):
+            return False
+        word = tokens[index].strip(".,;:?!").lower()
+        return bool(re.search(r"\w", word)) and not is_stopword(word) and word not in LIGHT_WORDS
+
+    return means_something(place - 1) and means_something(place + 1)

@@ -1,0 +1,78 @@
+"""What kind of answer a question wants (S5, priority 7)."""
+
+from __future__ import annotations
+
+import enum
+import re
+
+
+class QueryType(enum.StrEnum):
+    """What is wanted (S5, priority 7)."""
+
+    SYMBOL = "symbol"
+    BUG_FIX = "bugFix"
+    IMPLEMENTATION = "implementation"
+    EXPLANATION = "explanation"
+    LOCATION = "location"
+    OPTIMISATION = "optimisation"
+
+
+# S5's classifier with Portuguese added. The first that matches decides.
+_TYPES = (
+    (
+        QueryType.BUG_FIX,
+        re.compile(
+            r"^fix\b|\bbugs?\b|\berrors?\b|\w(?:error|exception):|\bcrash\w*|\bexception when\b|\bfails?\b|\bbroken\b"
+            r"|\b(?:does|do|did|is|are)(?: not|n['’]t) work|\bissues? with\b|^(?:debug|troubleshoot)\b"
+            r"|^corrig\w+|^consert\w+|\berros?\b|\bfalh(?:a|as|am|ou|ando)\b|\bnão funciona\w*|\btrava\b"
+        ),
+    ),
+    (
+        QueryType.IMPLEMENTATION,
+        re.compile(r"^(?:implement\w*|add|create|adicion(?:ar|e|a)|cri(?:ar|e|a)|escrev(?:er|a))\b"),
+    ),
+    (
+        QueryType.LOCATION,
+        re.compile(
+            r"^(?:where|which|find|locate|onde|em (?:que|qual)|ach(?:ar|e)|encontr(?:ar|e)|localiz(?:ar|e))\b"
+        ),
+    ),
+    (
+        QueryType.OPTIMISATION,
+        re.compile(
+            r"\boptimi[sz]\w*|\bimprove\b|\bfaster\b|\bslow\b|\bspeed up\b|\botimiz\w*|\bmelhorar\b|\bmais rápid\w+"
+            r"|\blent[oa]s?\b"
+        ),
+    ),
+    (
+        QueryType.EXPLANATION,
+        re.compile(
+            r"^(?:how|what|why|explain|describe|overview|o que|como|por ?qu[eê]|qual|quais|expli(?:que|ca|car)"
+            r"|descrev(?:a|er)|para que serve|visão geral|resumo)\b"
+        ),
+    ),
+)
+
+_NAME = re.compile(
+    r"""[@$&.]{0,2}[^\W\d][\w$]*                # a name, with what some languages write before it
+        (?:(?:::|\.|\#|->|/|\\|-|:)[\w$]+)*     # qualified, or of several words
+        [!?]?(?:<[\w\s,:<>]*>)?(?:\(\))?        # as it is called, with the types it is made for""",
+    re.VERBOSE,
+)
+_QUALIFIERS = re.compile(r"::|->|[.:#/\\]")
+
+
+def is_name(text: str) -> bool:
+    """Whether `text` is one identifier or qualified name, also `name()`."""
+    return bool(_NAME.fullmatch(text))
+
+
+def own_name(text: str) -> str:
+    """The last part of a qualified name: `Router::add_route()` → `add_route`."""
+    return re.sub(r"[!?]?(?:<.*)?(?:\(\))?$", "", _QUALIFIERS.split(text)[-1]).lstrip("@$&")
+
+
+def query_type(text: str) -> QueryType:
+    """The type of a question that is more than a name; a location is asked for unless something else shows."""
+    lowered = text.strip().lower()
+    return next((kind for kind, pattern in _TYPES if pattern.search(lowered)), QueryType.LOCATION)

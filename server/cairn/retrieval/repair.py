@@ -1,0 +1,87 @@
+"""Typing errors repaired by the words of the index (S2: known terms)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from cairn.index.known_words import KnownWord, unlikeness
+from cairn.retrieval.abbreviations import EXPANSIONS
+from cairn.words import LIGHT_WORDS, STOPWORDS, stem
+
+MIN_LETTERS = 4
+"""Any two shorter words are alike."""
+_SHORT = MIN_LETTERS
+"""Words up to this length are repaired only to what something is called, and not by another letter: "rack", "race"."""
+_LONG = 8
+"""Words whose stem is of this length may hold two errors: "resolved" and "reserved" are two words."""
+_CLEARLY = 2
+"""A word must be so many times as frequent as the next one that is as close."""
+_MAX_REPAIRS = 3
+"""Each takes up to 20 ms in a large index; a text with more unknown words is about something else."""
+_KNOWN = EXPANSIONS.keys() | STOPWORDS | LIGHT_WORDS
+
+
+class Vocabulary(Protocol):
+    """The words of one or several indexes."""
+
+    def unknown(self, words: Sequence[str]) -> Collection[str]:
+        """Those of the lower-case `words` that occur nowhere: in no inflection, and in no identifier."""
+        ...
+
+    def near(self, word: str, errors: int) -> Sequence[KnownWord]:
+        """Words at most about `errors` letters away from `word`."""
+        ...
+
+
+@cache
+def _common() -> frozenset[str]:
+    """Stems of words that many projects use (scripts/common_words.py): spelled right, whether an index holds them or not."""
+    return frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").split())
+
+
+def mistakable(words: Iterable[str]) -> list[str]:
+    """Those of the lower-case `words` that could be a typing error if no index held them."""
+    return [
+        word
+        for word in words
+        if len(word) >= MIN_LETTERS and word.isascii() and word.isalpha() and word not in _KNOWN
+        if stem(word) not in _common()
+    ]
+
+
+def repairs(
+    unknown: Iterable[str], vocabulary: Vocabulary, core_concepts: Sequence[str] = ()
+) -> dict[str, str]:
+    """For each of the lower-case words that no index holds the word that was meant, where that is clear."""
+    core = {concept.lower() for concept in core_concepts}
+    wrong = [word for word in mistakable(unknown) if word not in core][:_MAX_REPAIRS]
+    found = ((word, repair(word, vocabulary, core)) for word in wrong)
+    return {word: meant for word, meant in found if meant}
+
+
+def repair(word: str, vocabulary: Vocabulary, core: Iterable[str] = ()) -> str | None:
+    """The known word that `word` was meant to be; None where none is close, or two are."""
+    errors = 2 if len(stem(word)) >= _LONG else 1
+    known = [*(KnownWord(concept, 1, named=True) for concept in core), *vocabulary.near(word, errors)]
+    close = [(unlikeness(word, each.text), each) for each in known if _plausible(word, each)]
+    close = [(rank, each) for rank, each in close if 0 < rank[0] <= errors]
+    close.sort(key=lambda pair: (pair[0], not pair[1].named, -pair[1].documents, pair[1].text))
+    if not close:
+        return None
+    (rank, best), others = close[0], close[1:]
+    rivals = [each for r, each in others if r == rank and each.stem != best.stem and each.named >= best.named]
+    if any(each.documents * _CLEARLY > best.documents for each in rivals):
+        return None
+    return best.text
+
+
+def _plausible(word: str, known: KnownWord) -> bool:
+    replaced = len(word) == len(known.text) and sorted(word) != sorted(known.text)
+    if len(word) <= _SHORT and (replaced or not known.named):
+        return False
+    # People seldom mistype the first letter, but for typing the second one first.
+    swapped = len(known.text) > 1 and word[:2] == known.text[1::-1] and word[2:] == known.text[2:]
+    return word[0] == known.text[0] or swapped

@@ -1,0 +1,67 @@
+"""Stack traces in a pasted text: which files and functions they name, and what they say."""
+
+from __future__ import annotations
+
+import re
+
+from attrs import frozen
+
+from cairn.retrieval.mentions import normalised_path
+
+_PLACES_KEPT = 8
+"""The innermost few frames lead to the cause; a trace may have hundreds."""
+
+# One line of a trace each. Groups: path, line, name.
+_FRAMES = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r'File "(?P<path>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<name>[\w.<>]+))?',  # Python
+        r"\bat (?P<name>(?:async |new )?[\w$.<>\[\] ]{1,200}?) ?\((?:file://)?(?P<path>[^()\s]+?):(?P<line>\d+)(?::\d+)?\)",  # JS, Java
+        r"\bat (?P<name>[\w.<>`\[\],+ ]{1,200}\([^)\n]{0,300}\)) in (?P<path>[^\n]{1,300}?):line (?P<line>\d+)",  # C#
+        r"(?:\bat |--> |panicked at )(?:file://)?(?P<path>[\w.~/\\:-]*[\w-]\.\w+):(?P<line>\d+)(?::\d+)?",  # JS, Rust
+        r"(?P<path>[\w.~/\\-]+\.rb):(?P<line>\d+):in [`'](?P<name>[^'\n]+)'",  # Ruby
+        r"#\d+ (?P<path>/[^\s(]+)\((?P<line>\d+)\): (?P<name>[\w\\:>-]+)\([^\n]*",  # PHP
+        r"^\t(?P<path>/[^\s:]+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?",  # Go
+    )
+)
+_NOISE = re.compile(
+    r"^\s*(?:Traceback \(most recent call last\):|goroutine \d+ \[[^\]]*\]:|Caused by:|stack backtrace:|\.\.\. \d+ more"
+    r"|\[?Previous exception[^\n]*|File\b\s*$|During handling of the above exception[^\n]*|[\^~\s]+$)",
+    re.MULTILINE,
+)
+_SOURCE_LINE = re.compile(
+    r'(File "[^"\n]+", line \d+[^\n]*\n)[ \t]{4,}(?!File "|\w+(?:Error|Exception))[^\n]*'
+)
+_PLACEHOLDER = re.compile(r"<[^>]*>|\banonymous\b|^(?:async|new) ")
+
+
+@frozen
+class Trace:
+    """What a stack trace names, innermost first as far as its kind shows."""
+
+    paths: tuple[str, ...] = ()
+    line: int | None = None
+    """The line in the first path, counted from 1."""
+    names: tuple[str, ...] = ()
+    message: str = ""
+    """What stood outside the frames: the error itself, and what was asked about it."""
+
+
+def read_trace(text: str) -> Trace | None:
+    """The trace in `text`; None where there is not even one line of one."""
+    frames = [match for pattern in _FRAMES for match in pattern.finditer(text)]
+    if not frames:
+        return None
+    frames.sort(key=lambda match: match.start())
+    if 'File "' in text:  # Python names the innermost last
+        frames.reverse()
+    paths = dict.fromkeys(normalised_path(frame["path"]) for frame in frames)
+    names = (frame.groupdict().get("name") or "" for frame in frames)
+    own = dict.fromkeys(
+        filter(None, (_PLACEHOLDER.sub("", name.partition("(")[0]).strip(". ") for name in names))
+    )
+    rest = _SOURCE_LINE.sub(r"\1", text)
+    for pattern in _FRAMES:
+        rest = pattern.sub(" ", rest)
+    message = "\n".join(line for line in map(str.strip, _NOISE.sub("", rest).splitlines()) if line)
+    return Trace(tuple(paths)[:_PLACES_KEPT], int(frames[0]["line"][:9]), tuple(own)[:_PLACES_KEPT], message)

@@ -1,0 +1,107 @@
+"""The content words of a question, and what else counts as each of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from attrs import frozen
+
+from cairn.chunking.identifiers import identifier_words
+from cairn.retrieval.abbreviations import other_lengths
+from cairn.retrieval.portuguese import in_english, phrases_in_english
+from cairn.words import LIGHT_WORDS, STOPWORDS, stem
+
+_WORD = re.compile(r"\w+(?:'\w+)?")
+_COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w")
+_KEBAB_NAME = re.compile(r"[^\W\d_]\w*(?:-\w+)+(?:\(\))?")
+
+
+@frozen
+class Wording:
+    """The words of a question."""
+
+    terms: tuple[str, ...]
+    """Lower-case content words in order of first use, those inside identifiers included."""
+    compounds: tuple[str, ...]
+    """Identifiers of several words, as typed."""
+
+
+def read_words(
+    text: str, *, is_name: bool = False, is_code: bool = False, codes: Collection[str] = ()
+) -> Wording:
+    """The words of `text`. Of a name every word counts, of code all but function words; `codes` are not taken apart."""
+    words = [word.removesuffix("'s") for word in _WORD.findall(text)]
+    compounds = dict.fromkeys(word for word in words if _COMPOUND.search(word))
+    if is_name and _KEBAB_NAME.fullmatch(text.strip()):
+        compounds = {text.strip().removesuffix("()"): None}
+    every = is_name or len(words) == 1
+    terms = dict.fromkeys(
+        part
+        for word in words
+        for part in ([word.lower()] if word in codes and "_" not in word else identifier_words(word))
+        if every or (part not in STOPWORDS and len(part) > 1)
+    )
+    telling = () if is_name or is_code else tuple(term for term in terms if term not in LIGHT_WORDS)
+    return Wording(telling or tuple(terms), tuple(compounds))
+
+
+def words_of(pieces: Iterable[str]) -> set[str]:
+    """All words of `pieces` in lower case, whole and split."""
+    return {
+        part
+        for piece in pieces
+        for word in _WORD.findall(piece)
+        for part in (word.lower(), *identifier_words(word))
+    }
+
+
+def with_synonyms(
+    terms: Iterable[str], synonyms: Mapping[str, str]
+) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The terms with synonyms in the place of words; and for the first word of each, what it stands for."""
+    replaced: dict[str, None] = {}
+    stands_for: dict[str, tuple[str, ...]] = {}
+    for term in terms:
+        new = read_words(synonyms[term]).terms if term in synonyms else ()
+        replaced.update(dict.fromkeys(new or (term,)))
+        if new and term not in new:
+            stands_for[new[0]] = (*stands_for.get(new[0], ()), term)
+    return tuple(replaced), stands_for
+
+
+def translations(words: Iterable[str], text: str) -> dict[str, tuple[str, ...]]:
+    """For each Portuguese word of `words` what it means in English, `text` being the question that they are from."""
+    found = {word: meanings for word in words if (meanings := in_english(word))}
+    for first, meaning in phrases_in_english(text):
+        if first in found or first in words:
+            found[first] = (*found.get(first, ()), meaning)
+    return found
+
+
+def alternatives(
+    terms: Iterable[str], other_lengths_of: Collection[str], others: Iterable[Mapping[str, tuple[str, ...]]]
+) -> dict[str, tuple[str, ...]]:
+    """For each term that has any its alternatives: those in `others`, and the longer or shorter forms of `other_lengths_of`."""
+    sources = tuple(others)
+
+    def candidates(term: str) -> Iterator[str]:
+        for source in sources:
+            yield from source.get(term, ())
+        if term in other_lengths_of:
+            yield from other_lengths(term)
+
+    found = {term: _different(term, candidates(term)) for term in terms}
+    return {term: other for term, other in found.items() if other}
+
+
+def _different(term: str, words: Iterable[str]) -> tuple[str, ...]:
+    """Without those that are `term` in another inflection: the index holds stems."""
+    return tuple(dict.fromkeys(word for word in words if stem(word) != stem(term)))
+
+
+def replaced(text: str, words: Mapping[str, str]) -> str:
+    """The text with whole words, in any case, replaced."""
+    if not words:
+        return text
+    return _WORD.sub(lambda match: words.get(match.group().lower(), match.group()), text)

@@ -1,0 +1,177 @@
+"""What else counts as a word of a question: other lengths, synonyms, translations, repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import pytest
+
+from cairn.config import SearchSettings
+from cairn.index.known_words import KnownWord
+from cairn.retrieval.query import Query, understand
+from cairn.retrieval.repair import repair
+from cairn.words import stem
+
+
+class Words:
+    """A vocabulary of the given words, each in so many chunks; those in capitals are names."""
+
+    def __init__(self, **documents: int) -> None:
+        self.known = [KnownWord(w.lower(), n, w.isupper(), stem(w.lower())) for w, n in documents.items()]
+
+    def unknown(self, words: Sequence[str]) -> Collection[str]:
+        return {word for word in words if stem(word) not in {known.stem for known in self.known}}
+
+    def near(self, word: str, errors: int) -> Sequence[KnownWord]:
+        return self.known
+
+
+def alternatives(text: str, word: str, **given: object) -> tuple[str, ...]:
+    query: Query = understand(text, **given)  # type: ignore[arg-type]
+    found = query.alternatives.get(word, ())
+    assert all(f'"{other}"' in query.match() for other in found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "others"),
+    [
+        ("fn pointers", "fn", ("function",)),
+        ("impl of the struct", "impl", ("implementation",)),
+        ("auth middleware", "auth", ("authentication", "authorization")),
+        ("db pool", "db", ("database",)),
+        ("where is the configuration read", "configuration", ("cfg", "config")),
+        ("config files", "config", ("configuration",)),
+        ("ctx", "ctx", ("context",)),
+        ("a function of strings", "function", ()),  # `fn` would match every line
+        ("authors of books", "authors", ()),
+        ("TraceConfig", "config", ()),  # an identifier is what it is
+        ("what calls init_db", "db", ()),
+        ("what is in db/app.py", "app", ()),
+        ('the "db pool" here', "db", ()),
+    ],
+)
+def test_abbreviations_and_whole_words_stand_for_each_other(
+    text: str, word: str, others: tuple[str, ...]
+) -> None:
+    assert word in understand(text).terms
+    assert alternatives(text, word) == others
+
+
+SYNONYMS = SearchSettings(
+    synonyms={"shortcuts": "quick links", "homepage": "home", "Dashboard": "home", "sign in": "login"}
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "groups"),
+    [
+        ("where are my shortcuts?", ("quick", "links"), (("quick", "shortcuts"), ("links",))),
+        ("dashboard", ("home",), (("home", "dashboard"),)),
+        ("homepage and dashboard", ("home",), (("home", "homepage", "dashboard"),)),
+        ("how do users Sign  In", ("users", "login"), (("users",), ("login", "sign in"))),
+        ("assign into", ("assign", "into"), (("assign",), ("into",))),
+    ],
+)
+def test_synonyms_are_rewritten_and_the_words_typed_still_count(
+    text: str, terms: tuple[str, ...], groups: tuple[tuple[str, ...], ...]
+) -> None:
+    query = understand(text, settings=SYNONYMS)
+    assert query.terms == tuple(term for term in terms if term != "into")
+    assert query.groups == tuple(group for group in groups if group != ("into",))
+
+
+def test_what_is_compared_by_meaning_has_synonyms_and_repairs_in_place() -> None:
+    query = understand("Shortcuts of the wrkspace", None, Words(WORKSPACE=3, quick=2, links=2), SYNONYMS)
+    assert query.text == "Shortcuts of the wrkspace"
+    assert query.meant == "quick links of the workspace"
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "others"),
+    [
+        ("Como a sessão do usuário é validada?", "sessão", ("session",)),
+        ("Como a sessao do usuario e validada?", "usuario", ("user",)),
+        ("como os arquivos são lidos", "arquivos", ("file",)),
+        ("onde ficam as conexões abertas", "conexões", ("connection",)),
+        ("qual função cria as rotas", "cria", ("create",)),
+        ("onde fica o banco de dados", "banco", ("database",)),
+        ("o que é autenticação", "autenticação", ("authenticate",)),
+        ("as variáveis de ambiente da aplicação", "variáveis", ("variable",)),
+        ("how are erro files read", "erro", ()),
+        ("what is a reader", "reader", ()),
+    ],
+)
+def test_portuguese_questions_find_english_code(text: str, word: str, others: tuple[str, ...]) -> None:
+    assert alternatives(text, word) == others
+
+
+def test_a_portuguese_word_that_the_index_lacks_is_translated_in_any_question() -> None:
+    assert alternatives("servidor http", "servidor", vocabulary=Words(http=3)) == ("server",)
+    assert alternatives("servidor http", "servidor", vocabulary=Words(http=3, servidor=2)) == ()
+
+
+def test_a_typing_error_is_repaired_and_said() -> None:
+    query = understand("explain wrkspace", vocabulary=Words(WORKSPACE=9, works=40))
+    assert query.corrections == ("wrkspace → workspace",)
+    assert query.terms == ("wrkspace",)
+    assert query.groups == (("wrkspace", "workspace"),)
+
+
+def test_a_symbol_is_also_looked_up_as_it_was_meant() -> None:
+    assert understand("wrkspace", vocabulary=Words(WORKSPACE=9)).names == ("wrkspace", "workspace")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "works well",  # known
+        "wor",  # too short to tell
+        "port 8081",
+        '"wrkspace"',
+        "in wrkspace.py",
+        "onde está o wrkspace",  # of another language, nothing is known
+        "connector caching",  # spelled right, whether the index holds it or not
+        "ctxt",
+    ],
+)
+def test_what_is_no_typing_error_is_left_alone(text: str) -> None:
+    vocabulary = Words(WORKSPACE=9, works=9, well=9, connect=9, catching=9, port=9, text=9)
+    assert understand(text, vocabulary=vocabulary).corrections == ()
+
+
+@pytest.mark.parametrize(
+    ("word", "documents", "meant"),
+    [
+        ("wrkspace", {"workspace": 5}, "workspace"),
+        ("conection", {"connection": 5}, "connection"),
+        ("recieve", {"receive": 5}, "receive"),
+        ("uesr", {"USER": 5}, "user"),
+        ("uesr", {"user": 5}, None),  # so short, only what something is called
+        ("rack", {"RACE": 5}, None),  # another letter makes another word
+        ("owrkspace", {"workspace": 5}, "workspace"),
+        ("porkspace", {"workspace": 5}, None),  # the first letter is seldom wrong
+        ("authentcaton", {"authentication": 5}, "authentication"),
+        ("berthn", {"bertha": 5, "bertho": 1}, "bertha"),
+        ("berthn", {"bertha": 5, "bertho": 4}, None),  # either
+        ("berthn", {"bertha": 5, "BERTHO": 1}, "bertho"),
+        ("modle", {"model": 1, "mode": 50}, "model"),  # swapped letters before a letter too many
+        ("resolbad", {"resolves": 5}, None),  # two errors in a short stem
+        ("harbour", {"wharf": 5}, None),
+    ],
+)
+def test_the_nearest_word_that_is_clearly_best(
+    word: str, documents: dict[str, int], meant: str | None
+) -> None:
+    assert repair(word, Words(**documents)) == meant
+
+
+def test_core_concepts_are_known_and_repaired_to() -> None:
+    settings = SearchSettings(core_concepts=("Wrkspace", "widget"))
+    query = understand("wrkspace wigdet", vocabulary=Words(WORKSPACE=9), settings=settings)
+    assert query.corrections == ("wigdet → widget",)
+
+
+def test_only_a_few_words_of_a_text_are_repaired() -> None:
+    query = understand("wrkspace wokrspace workspce worksapce", vocabulary=Words(WORKSPACE=9))
+    assert len(query.corrections) == 3
