@@ -114,8 +114,15 @@ class DiversitySettings:
 class SearchSettings:
     """Limits of the retrieval pipeline."""
 
-    candidates: int = 200
-    """Chunks each leg may contribute; sqlite-vec's cost grows with the square beyond 200."""
+    candidates: int = 300
+    """Chunks that keywords may contribute."""
+    neighbours: int = 200
+    """Chunks that meaning may contribute; sqlite-vec's cost grows with the square beyond."""
+    keyword_rows: int = 8_000
+    """Chunks that a question's words are scored in, about: of more than that, the most frequent words count only where
+    two of them meet."""
+    weights: Mapping[str, float] = field(factory=dict, hash=False)
+    """Other weights for ranking signals, by name (docs/ranking.md); 0 switches one off."""
     leg_deadline_ms: float = 250.0
     """A leg that takes longer is broken off and counts with what it found until then."""
     synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=_ADDS_UP)

@@ -7,7 +7,7 @@ import pytest
 from cairn.chunking.model import Chunk, ChunkType
 from cairn.index.reader import StoredChunk
 from cairn.retrieval.query import understand
-from cairn.retrieval.signals import SIGNALS, Candidate, Family, FileCandidate, score_files
+from cairn.retrieval.ranking import SIGNALS, Candidate, Family, FileCandidate, score_files
 from cairn.workspace.collections import file_kind
 
 

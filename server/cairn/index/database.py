@@ -16,7 +16,7 @@ import apsw
 
 from cairn.errors import IndexUnavailableError
 from cairn.index.meta import read_facts, set_fact
-from cairn.index.schema import SCHEMA, SCHEMA_VERSION
+from cairn.index.schema import KEYWORD_TABLES, SCHEMA, SCHEMA_VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -201,7 +201,7 @@ def check_soundness(connection: apsw.Connection, interrupted: Callable[[], bool]
         verdict = connection.execute("PRAGMA quick_check(1)").get
         if verdict != "ok":
             raise apsw.CorruptError(str(verdict))
-        for table in ("chunks_fts", "operators"):
+        for table in KEYWORD_TABLES:
             connection.execute(f"INSERT INTO {table}({table}) VALUES ('integrity-check')")
         for wrong, sql in _CONTRADICTIONS.items():
             if connection.execute(sql).get:
@@ -218,6 +218,8 @@ def check_soundness(connection: apsw.Connection, interrupted: Callable[[], bool]
 _CONTRADICTIONS = {
     "chunks without keywords": "SELECT EXISTS (SELECT id FROM chunks EXCEPT SELECT id FROM chunks_fts_docsize)",
     "keywords without chunks": "SELECT EXISTS (SELECT id FROM chunks_fts_docsize EXCEPT SELECT id FROM chunks)",
+    "files without path words": "SELECT EXISTS (SELECT id FROM files EXCEPT SELECT id FROM paths_fts_docsize)",
+    "path words without files": "SELECT EXISTS (SELECT id FROM paths_fts_docsize EXCEPT SELECT id FROM files)",
     "chunks that are not counted": "SELECT count(*) <> (SELECT value FROM meta WHERE key = 'chunks') FROM chunks",
 }
 """What no transaction leaves behind, and SQLite knows nothing of."""

@@ -119,7 +119,8 @@ def _ask(reader: IndexReader, question: Callable[[apsw.Connection], T]) -> list[
 def _absent(db: apsw.Connection, words: Sequence[str]) -> list[str]:
     rows = db.execute(
         """SELECT key FROM json_each(?) WHERE NOT EXISTS
-           (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')""",
+           (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')
+           AND NOT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH '"' || value || '"')""",
         (json.dumps(list(words)),),
     )
     return [words[int(row[0])] for row in rows]
@@ -227,7 +228,8 @@ def _inflections(term: str) -> Iterator[str]:
 def _is_named(db: apsw.Connection, word: str) -> bool:
     return bool(
         db.execute(
-            "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?)",
-            (f'{{path_words symbol_words}} : "{word}"',),
+            "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?1)"
+            " OR EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH ?2)",
+            (f'symbol_words : "{word}"', f'"{word}"'),
         ).get
     )

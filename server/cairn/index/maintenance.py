@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from cairn.config import IndexSettings
-from cairn.index.schema import STATIC_TABLE, vectors_table
+from cairn.index.schema import KEYWORD_TABLES, STATIC_TABLE, vectors_table
 
 _DAY = 24 * 3600
 _HOLES = 0.3
@@ -49,7 +49,7 @@ class Maintenance:
             for table in self._vector_tables():
                 while self._has_holes(table) and self._empty_a_block(table):
                     _check(interrupted)
-            for table in ("chunks_fts", "operators"):
+            for table in KEYWORD_TABLES:
                 while self._merge_keywords(table):
                     _check(interrupted)
             while self._give_back():

@@ -16,7 +16,17 @@ from cairn.index.borrowed_bm25 import Statistics, read_statistics, register, sco
 from cairn.index.exact import Found, best_first
 from cairn.index.meta import Facts
 from cairn.index.overlay import Overlay
-from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, IndexReader, IndexStats, StoredChunk
+from cairn.index.reader import (
+    NAMES_ONLY,
+    ChunkFilter,
+    ColumnWeights,
+    Hit,
+    IndexReader,
+    IndexStats,
+    Outline,
+    StoredChunk,
+    outline,
+)
 from cairn.index.until import Until
 
 if TYPE_CHECKING:
@@ -41,13 +51,18 @@ class OverlaidReader(IndexReader):
     ) -> list[Hit]:
         with self.overlay.shown() as (screen, hidden):
             found = screen.occurrences(match, weights, only, cancelled) if screen else []
+            named = screen.occurrences(match, NAMES_ONLY, only, cancelled) if found and screen else []
         hits = super().keywords(match, weights, limit, _without(only, hidden), cancelled)
         if not found:
             return hits
         # Where a word is frequent, counting takes long: after the screen is free for others again.
         with self._query(cancelled) as db:
             statistics = read_statistics(db, match) if db else Statistics(0, 0, ())
-        return _merged(hits, score(found, statistics), limit)
+        names = score(named, statistics)
+        shown = [
+            Hit(-chunk, value, names.get(chunk, 0.0)) for chunk, value in score(found, statistics).items()
+        ]
+        return _best([*hits, *shown], limit)
 
     def containing(
         self,
@@ -149,6 +164,19 @@ class OverlaidReader(IndexReader):
             )
         return found
 
+    def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
+        here, there = _apart(ids)
+        found = super().outlines(there)
+        if here:
+            found.update((key, outline(chunk)) for key, chunk in self.chunks([-key for key in here]).items())
+        return found
+
+    def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
+        every = list(paths)
+        with self.overlay.shown() as (screen, hidden):
+            here = screen.leading_chunks(every, per_file, only) if screen else []
+        return [*super().leading_chunks(every, per_file, _without(only, hidden)), *(-each for each in here)]
+
     def around(self, path: str, position: int, window: int) -> list[StoredChunk]:
         with self.overlay.shown() as (screen, hidden):
             if screen and path in hidden:
@@ -240,5 +268,8 @@ def _merged(hits: list[Hit], screen: Mapping[int, float], limit: int) -> list[Hi
     """Both together, best first; `screen` by the ids of its own index."""
     if not screen:
         return hits
-    both = [*hits, *(Hit(-chunk, value) for chunk, value in screen.items())]
-    return sorted(both, key=lambda hit: (-hit.score, hit.chunk_id))[:limit]
+    return _best([*hits, *(Hit(-chunk, value) for chunk, value in screen.items())], limit)
+
+
+def _best(hits: Iterable[Hit], limit: int) -> list[Hit]:
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:limit]

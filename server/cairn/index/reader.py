@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import apsw
 from attrs import define, evolve, field, frozen
 
-from cairn.chunking.model import Chunk
+from cairn.chunking.model import Chunk, ChunkType
 from cairn.errors import IndexUnavailableError, OutOfTimeError, QueryCancelledError
 from cairn.index.database import DAMAGE, DATABASE_NAME, file_identity, open_reader
 from cairn.index.exact import Found, Literal, find
@@ -47,6 +47,40 @@ class StoredChunk:
     collection: str
     chunk: Chunk
     content_hash: str
+
+
+@frozen
+class Outline:
+    """What ranking asks of a chunk: all but its text."""
+
+    id: int
+    path: str
+    kind: str
+    position: int
+    type: str
+    symbol: str
+    symbol_kind: str
+    names: str
+    """The names that it defines, as a JSON list."""
+
+    @property
+    def defines(self) -> tuple[str, ...]:
+        """Every name defined in the chunk."""
+        return tuple(json.loads(self.names))
+
+    @property
+    def is_preamble(self) -> bool:
+        """Code that defines nothing: a licence, imports."""
+        return self.type == ChunkType.CODE and not self.symbol and self.names == "[]"
+
+
+def outline(stored: StoredChunk) -> Outline:
+    """The outline of a chunk that is there as a whole."""
+    chunk = stored.chunk
+    return Outline(
+        stored.id, stored.path, stored.kind, chunk.position, chunk.type.value, chunk.symbol, chunk.symbol_kind,
+        json.dumps(chunk.defines),
+    )  # fmt: skip
 
 
 @frozen
@@ -93,8 +127,15 @@ class ColumnWeights:
 
     text: float = 1.0
     identifiers: float = 1.0
-    path: float = 1.0
     symbol: float = 1.0
+
+    @property
+    def sql(self) -> str:
+        """As arguments of FTS5's bm25."""
+        return f"{self.text}, {self.identifiers}, {self.symbol}"
+
+
+NAMES_ONLY = ColumnWeights(text=0.0, identifiers=0.0, symbol=1.0)
 
 
 @frozen
@@ -103,6 +144,8 @@ class Hit:
 
     chunk_id: int
     score: float
+    names: float = 0.0
+    """Of a keyword hit, what the names that the chunk defines score alone."""
 
 
 @define(eq=False)
@@ -128,13 +171,12 @@ class IndexReader:
                 return []
             # `+rowid`: one keyword query whose rows are filtered, not a keyword query for each admitted row.
             rows = db.execute(
-                f"""SELECT rowid, -bm25(chunks_fts, {weights.text}, {weights.identifiers}, {weights.path},
-                           {weights.symbol}) AS score
+                f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score, -bm25(chunks_fts, {NAMES_ONLY.sql})
                     FROM chunks_fts WHERE chunks_fts MATCH ? AND {passes}
                     ORDER BY score DESC, rowid LIMIT ?""",
                 (match, *values, limit),
             )
-            return [Hit(int(row[0]), float(row[1])) for row in rows]
+            return [Hit(int(row[0]), float(row[1]), float(row[2])) for row in rows]
 
     def containing(
         self,
@@ -294,6 +336,35 @@ class IndexReader:
                 f"{_SELECT_CHUNKS} WHERE c.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
             )
             return {chunk.id: chunk for chunk in map(_stored, rows)}
+
+    def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
+        """The outlines of the chunks with these ids; one that is gone is left out."""
+        with self._query() as db:
+            if db is None:
+                return {}
+            rows = db.execute(
+                """SELECT c.id, f.path, f.kind, c.position, c.type, c.symbol, c.symbol_kind, c.defines
+                   FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id""",
+                (json.dumps(list(ids)),),
+            )
+            return {int(str(row[0])): Outline(*row) for row in rows}
+
+    def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
+        """Of each of these files up to `per_file` chunks that define something, or else its first ones."""
+        passes, values = self._passes("c.id", only)
+        with self._query() as db:
+            if db is None:
+                return []
+            rows = db.execute(
+                f"""SELECT id FROM (
+                        SELECT c.id, row_number() OVER (
+                            PARTITION BY c.file_id ORDER BY c.defines = '[]', c.position) AS place
+                        FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value
+                        JOIN chunks c ON c.file_id = f.id WHERE {passes})
+                    WHERE place <= ?""",
+                (json.dumps(list(paths)), *values, per_file),
+            )
+            return [int(row[0]) for row in rows]
 
     def around(self, path: str, position: int, window: int) -> list[StoredChunk]:
         """The chunk at `position` of `path` with up to `window` chunks on each side, in file order."""

@@ -22,9 +22,8 @@ class ScreenReader(IndexReader):
             if db is None or not match:
                 return []
             rows = db.execute(
-                f"""SELECT rowid, {OCCURRENCES}(chunks_fts, {weights.text}, {weights.identifiers}, {weights.path},
-                           {weights.symbol})
-                    FROM chunks_fts WHERE chunks_fts MATCH ? AND {passes}""",
+                f"""SELECT rowid, {OCCURRENCES}(chunks_fts, {weights.sql}) FROM chunks_fts
+                    WHERE chunks_fts MATCH ? AND {passes}""",
                 (match, *values),
             )
             return [read_occurrences(int(row[0]), str(row[1])) for row in rows]

@@ -15,6 +15,7 @@ import apsw
 from attrs import frozen
 
 from cairn.index.meta import raise_generation, read_facts
+from cairn.index.words import compound_parts
 from cairn.workspace.history import Change, Commit, FileHistory, follow, head, read_commits
 
 _BLOCK = 200
@@ -22,6 +23,8 @@ _BLOCK = 200
 _KEPT_COMMITS = 40_000
 """Of all branches seen, so that a switch back reads nothing anew; the oldest blocks that HEAD does not reach go."""
 _TOUCH = struct.Struct("<IB")
+_NARROW = 9
+"""Files of a commit that is about each of them: what touched more told nothing further (docs/ranking.md)."""
 
 
 class History:
@@ -47,9 +50,13 @@ class History:
         if stopped():
             return True
         commits, self.problem = reading or ([], "")
-        present = [str(row[0]) for row in self._db.execute("SELECT path FROM files WHERE is_text")]
+        present = {
+            str(path): int(file_id)
+            for path, file_id in self._db.execute("SELECT path, id FROM files WHERE is_text")
+        }
         ids = {commit.hash: number for number, commit in commits}
-        self._write(follow((commit for _, commit in commits), present), ids)
+        subjects = {commit.hash: commit.subject for _, commit in commits}
+        self._write(follow((commit for _, commit in commits), list(present)), present, ids, subjects)
         self._followed = [at, paths_version]
         with self._db:
             self._db.execute(
@@ -76,30 +83,49 @@ class History:
             self._db.executemany("DELETE FROM commits WHERE first = ?", [(start,) for start in old])
         return reached, reading.problem
 
-    def _write(self, histories: Mapping[str, FileHistory], ids: Mapping[str, int]) -> None:
+    def _write(
+        self,
+        histories: Mapping[str, FileHistory],
+        files: Mapping[str, int],
+        ids: Mapping[str, int],
+        subjects: Mapping[str, str],
+    ) -> None:
+        """Store what changed of `histories`; `files` are the ids by path, the others those and subjects by commit."""
         rows = {
             path: (
+                files[path],
                 b"".join(_TOUCH.pack(ids[touch.hash], touch.files) for touch in history.touches),
                 history.count,
                 history.last_time,
             )
             for path, history in histories.items()
         }
-        known = {
-            str(path): (touches, count, last)
-            for path, touches, count, last in self._db.execute("SELECT * FROM file_history")
-        }
-        if rows != known:
-            with self._db:
-                self._db.executemany(
-                    "DELETE FROM file_history WHERE path = ?",
-                    [(path,) for path in known.keys() - rows.keys()],
-                )
-                self._db.executemany(
-                    "INSERT OR REPLACE INTO file_history VALUES (?, ?, ?, ?)",
-                    [(path, *row) for path, row in rows.items() if known.get(path) != row],
-                )
-                raise_generation(self._db)
+        known = {str(path): tuple(row) for path, *row in self._db.execute("SELECT * FROM file_history")}
+        if rows == known:
+            return
+        gone = known.keys() - rows.keys()
+        changed = [path for path, row in rows.items() if known.get(path) != row]
+        with self._db:
+            self._db.executemany("DELETE FROM file_history WHERE path = ?", [(path,) for path in gone])
+            self._db.executemany(
+                "DELETE FROM subjects_fts WHERE rowid = ?",
+                [(int(str(known[path][0])),) for path in (*gone, *changed) if path in known],
+            )
+            self._db.executemany(
+                "INSERT OR REPLACE INTO file_history VALUES (?, ?, ?, ?, ?)",
+                [(path, *rows[path]) for path in changed],
+            )
+            self._db.executemany(
+                "INSERT INTO subjects_fts(rowid, subjects) VALUES (?, ?)",
+                [(files[path], _subject_words(histories[path], subjects)) for path in changed],
+            )
+            raise_generation(self._db)
+
+
+def _subject_words(history: FileHistory, subjects: Mapping[str, str]) -> str:
+    """What is searched of the subjects of commits that touched a file, and few others with it."""
+    narrow = [subjects[touch.hash] for touch in history.touches if touch.files <= _NARROW]
+    return "\n".join(f"{subject} {' '.join(compound_parts(subject))}" for subject in narrow)
 
 
 @frozen

@@ -199,7 +199,13 @@ class IndexWriter:
         self.db.execute(
             f"INSERT INTO files({names}) VALUES ({values})", (file.record.path, *_file_values(file, now))
         )
-        written = self._insert(self.db.last_insert_rowid(), file, file.chunks)
+        file_id = self.db.last_insert_rowid()
+        folders, _, name = file.record.path.rpartition("/")
+        self.db.execute(
+            "INSERT INTO paths_fts(rowid, stem, folders) VALUES (?, ?, ?)",
+            (file_id, " ".join(split_words(name)), " ".join(split_words(folders))),
+        )
+        written = self._insert(file_id, file, file.chunks)
         return _Change(written, of_paths=True, of_links=True)
 
     def _replace(self, file: IndexedFile, now: str, anew: bool) -> _Change | None:
@@ -257,7 +263,6 @@ class IndexWriter:
     def _insert(self, file_id: int, file: IndexedFile, chunks: Iterable[Chunk]) -> list[int]:
         """Add chunks of the file; their ids."""
         record = file.record
-        path_words = " ".join(split_words(record.path))
         ids = []
         for chunk in chunks:
             embedding_key = content_key(composite_text(record.path, record.collection, chunk))
@@ -270,8 +275,8 @@ class IndexWriter:
                 word for name in (*chunk.defines, chunk.title) for word in split_words(name)
             )
             self.db.execute(
-                "INSERT INTO chunks_fts(rowid, text, identifiers, path_words, symbol_words) VALUES (?, ?, ?, ?, ?)",
-                (ids[-1], chunk.text, " ".join(compound_parts(chunk.text)), path_words, symbol_words),
+                "INSERT INTO chunks_fts(rowid, text, identifiers, symbol_words) VALUES (?, ?, ?, ?)",
+                (ids[-1], chunk.text, " ".join(compound_parts(chunk.text)), symbol_words),
             )
             self.db.execute(
                 "INSERT INTO operators(rowid, pairs) VALUES (?, ?)",

@@ -1,34 +1,58 @@
-"""The search legs of one query: each finds chunks in its own way, and what they find is pooled."""
+"""The search legs of one query: each finds chunks or files in its own way, and what they find is pooled.
+
+Words and meaning are looked for side by side: SQLite and the model both work without Python's lock.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from attrs import define, field
 
 from cairn.config import SearchSettings
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
+from cairn.index.file_queries import best_by_file, files_at, files_by_path, files_by_subjects
+from cairn.index.keyword_counts import KeywordCounts, keyword_counts
 from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, IndexReader
 from cairn.index.until import Until
-from cairn.retrieval.meaning import ModelVector, QueryVector
+from cairn.retrieval.keyword_plan import Plan, plan_keywords
+from cairn.retrieval.meaning import Meaning, ModelVector, QueryVector
 from cairn.retrieval.query import Query
 
 logger = logging.getLogger(__name__)
 
-ALL_COLUMNS = ColumnWeights(text=1.0, identifiers=1.0, path=2.0, symbol=2.5)
-"""Body 1, folders 1 to file stem 2.5, defined names 2.5 (docs/ranking.md)."""
-NAMES_ONLY = ColumnWeights(text=0.0, identifiers=0.0, path=0.0, symbol=1.0)
+KEYWORD_WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.5)
+"""Defined names count 2.5 times (docs/ranking.md)."""
 
 _MAX_SYMBOLS = 50
 _MAX_LITERALS = 4
-_RESPELLED = 0.8
-"""What the name counts in another convention: less than the name in another case, 0.9."""
+_MAX_FILES = 40
+"""Files that may be found as wholes, by their paths and by their commits each."""
+_SUBJECT_ROWS = 4_000
+"""Files whose commits' subjects are scored: a third of the chunks, for there are fewer files than chunks."""
+_RESPELLED = 0.5
+"""What the name counts in another convention: `from_request` is seldom what `FromRequest` asks for. In another case, 0.9."""
+_SIGILS = ("$", "@", "_", "#")
+"""Marks that some languages write before a name, and nobody asks for."""
+_SIGILLED = 0.9
 
-ChunkScores = dict[int, dict[str, float]]
-"""For each chunk of one index, what each leg says of it."""
+
+@define
+class Pool:
+    """What was found in one index."""
+
+    chunks: defaultdict[int, dict[str, float]] = field(factory=lambda: defaultdict(dict))
+    """For each chunk, what each leg says of it."""
+    files: dict[str, None] = field(factory=dict)
+    """Paths of files that were found as wholes."""
+    named: frozenset[str] = frozenset()
+    """Those that the question names."""
+    subjects: Mapping[str, float] = field(factory=dict)
+    """BM25 over the subjects of their commits, as a share of what is possible, by path."""
 
 
 @define
@@ -39,7 +63,7 @@ class Legs:
     only: ChunkFilter
     settings: SearchSettings
     cancelled: Callable[[], bool]
-    pools: list[ChunkScores] = field(init=False)
+    pools: list[Pool] = field(init=False)
     """What was found, by index, in the order of `readers`."""
     timings: dict[str, float] = field(factory=dict, init=False)
     """Milliseconds by leg."""
@@ -50,19 +74,54 @@ class Legs:
     """Legs whose time was over before they had looked everywhere."""
 
     def __attrs_post_init__(self) -> None:
-        self.pools = [defaultdict(dict) for _ in self.readers]
+        self.pools = [Pool() for _ in self.readers]
 
     def by_words(self, query: Query) -> None:
-        """Keywords in all columns, keywords among defined names, and the very name of a definition."""
-        match, limit = query.match(), self.settings.candidates
-        names = f"{{symbol_words}} : ({match})" if match else ""
-        self._run(
-            "keyword", lambda index, _, until: index.keywords(match, ALL_COLUMNS, limit, self.only, until)
+        """Keywords in chunks, in paths and in the subjects of commits; the very name of a definition."""
+        self._run("keyword", lambda index, pool, until: self._keywords(index, pool, query, until))
+        self._run("symbol", lambda index, pool, _: self._add(pool, "symbol", self._defining(index, query)))
+        self._run("file", lambda index, pool, until: self._files(index, pool, query, until))
+
+    def _keywords(self, index: IndexReader, pool: Pool, query: Query, until: Until) -> None:
+        plan = self._plan(index, query, "chunks_fts", self.settings.keyword_rows)
+        hits = index.keywords(plan.match, KEYWORD_WEIGHTS, self.settings.candidates, self.only, until)
+        self._add(pool, "keyword", hits)
+        for hit in hits:
+            if hit.names > 0:
+                pool.chunks[hit.chunk_id]["definition"] = hit.names
+
+    def _files(self, index: IndexReader, pool: Pool, query: Query, until: Until) -> None:
+        plan = self._plan(index, query, "subjects_fts", _SUBJECT_ROWS)
+        found_by = files_by_subjects(index, plan.match, until)
+        pool.subjects = {path: score / (plan.possible or 1.0) for path, score in found_by.items()}
+        pool.named = frozenset(files_at(index, query.paths, _MAX_FILES))
+        found = [
+            *sorted(pool.named),
+            *files_by_path(
+                index, self._plan(index, query, "paths_fts", _SUBJECT_ROWS).match, _MAX_FILES, until
+            ),
+            *best_by_file(pool.subjects, _MAX_FILES),
+        ]
+        pool.files = dict.fromkeys(found)
+
+    def _plan(self, index: IndexReader, query: Query, table: str, rows: int) -> Plan:
+        def count(words: Sequence[str]) -> KeywordCounts:
+            counted = index.read(lambda db: keyword_counts(index, db, table, words, rows + 1))
+            return counted or KeywordCounts()
+
+        return plan_keywords(query, count, rows)
+
+    def _defining(self, index: IndexReader, query: Query) -> list[Hit]:
+        found: dict[int, float] = {}
+        spellings = (
+            (query.respelled, _RESPELLED),
+            ([sigil + name for name in query.names for sigil in _SIGILS], _SIGILLED),
+            (query.names, 1.0),
         )
-        self._run(
-            "definition", lambda index, _, until: index.keywords(names, NAMES_ONLY, limit, self.only, until)
-        )
-        self._run("symbol", lambda index, _, __: self._defining(index, query))
+        for names, share in spellings:
+            for hit in index.defining(names, _MAX_SYMBOLS, self.only) if names else ():
+                found[hit.chunk_id] = max(share * hit.score, found.get(hit.chunk_id, 0.0))
+        return [Hit(chunk, score) for chunk, score in found.items()]
 
     def by_text(self, query: Query, *, case: bool = False, word: bool = False) -> None:
         """The query's literals as they are written. What other legs found is looked at first: it stands high anyway.
@@ -72,7 +131,7 @@ class Legs:
         """
         wanted = _literals(query, case or word)
 
-        def find(index: IndexReader, pool: ChunkScores, until: Until) -> Iterable[Hit]:
+        def find(index: IndexReader, pool: Pool, until: Until) -> None:
             scores: dict[int, float] = defaultdict(float)
             for literal in wanted:
                 found = index.containing(
@@ -83,41 +142,64 @@ class Legs:
                     only=self.only,
                     cancelled=self.cancelled,
                     deadline_ms=until.ms_left,
-                    first=list(pool),
+                    first=list(pool.chunks),
                 )
                 for hit in found.hits:
                     scores[hit.chunk_id] += hit.score / len(wanted)
-            return [Hit(chunk, score) for chunk, score in scores.items()]
+            self._add(pool, "exact", [Hit(chunk, score) for chunk, score in scores.items()])
 
         if wanted:
             self._run("exact", find)
 
-    def _defining(self, index: IndexReader, query: Query) -> list[Hit]:
-        respelled = index.defining(query.respelled, _MAX_SYMBOLS, self.only) if query.respelled else []
-        found = {hit.chunk_id: _RESPELLED * hit.score for hit in respelled}
-        found |= {hit.chunk_id: hit.score for hit in index.defining(query.names, _MAX_SYMBOLS, self.only)}
-        return [Hit(chunk, score) for chunk, score in found.items()]
-
-    def by_meaning(self, asked: QueryVector) -> None:
-        """The nearest chunks to the question, and the similarity of all that other legs found."""
-        limit = self.settings.candidates
-        self._run("similarity", lambda index, _, until: asked.nearest(index, limit, self.only, until))
+    def by_meaning(self, query: Query, meaning: Meaning, vector: QueryVector | None) -> QueryVector:
+        """The nearest chunks to the question; its vector, which `vector` is where the caller has it already."""
+        began = time.perf_counter()
+        asked = vector or meaning.vectors([query.meant])[0]
+        self.timings["embed"] = (time.perf_counter() - began) * 1000
+        limit = self.settings.neighbours
+        self._run(
+            "similarity",
+            lambda index, pool, until: self._add(
+                pool, "similarity", asked.nearest(index, limit, self.only, until)
+            ),
+        )
         if isinstance(asked, ModelVector) and asked.some_wait:
             # Found, but not compared: the two kinds of similarity have nothing in common.
-            self._run("static", lambda index, _, __: asked.without_vector(index))
+            self._run("static", lambda index, pool, _: self._add(pool, "static", asked.without_vector(index)))
+        return asked
 
-        def compare(index: IndexReader, pool: ChunkScores, _: Until) -> Iterable[Hit]:
-            unknown = [chunk for chunk, scores in pool.items() if "similarity" not in scores]
-            return [Hit(chunk, score) for chunk, score in asked.similarities(index, unknown).items()]
+    def compare(self, asked: QueryVector) -> None:
+        """The similarity of all that other legs found."""
 
-        self._run("compared", compare)
+        def find(index: IndexReader, pool: Pool, _: Until) -> None:
+            unknown = [chunk for chunk, scores in pool.chunks.items() if "similarity" not in scores]
+            for chunk, score in asked.similarities(index, unknown).items():
+                pool.chunks[chunk]["compared"] = score
 
-    def _run(self, leg: str, find: Callable[[IndexReader, ChunkScores, Until], Iterable[Hit]]) -> None:
+        self._run("compared", find)
+
+    def merge(self, other: Legs) -> None:
+        """Add the chunks that `other` found, which looked in the same indexes."""
+        for pool, theirs in zip(self.pools, other.pools, strict=True):
+            for chunk, scores in theirs.chunks.items():
+                pool.chunks[chunk].update(scores)
+        self.timings |= other.timings
+        self.problems += other.problems
+        self.broken_off += other.broken_off
+        self.cut = self.cut or other.cut
+
+    def _add(self, pool: Pool, leg: str, hits: Iterable[Hit]) -> None:
+        found = list(hits)
+        self.cut = self.cut or len(found) >= self.settings.candidates
+        for hit in found:
+            pool.chunks[hit.chunk_id][leg] = hit.score
+
+    def _run(self, leg: str, find: Callable[[IndexReader, Pool, Until], None]) -> None:
         started = time.perf_counter()
         until = Until(self.cancelled, self.settings.leg_deadline_ms)
         for reader, pool in zip(self.readers, self.pools, strict=True):
             try:
-                hits = list(find(reader, pool, until))
+                find(reader, pool, until)
             except QueryCancelledError:
                 raise
             except OutOfTimeError:
@@ -125,10 +207,6 @@ class Legs:
             except CairnError as problem:
                 logger.warning("the %s leg failed: %s", leg, problem)
                 self.problems.append(problem)
-                continue
-            self.cut = self.cut or len(hits) >= self.settings.candidates
-            for hit in hits:
-                pool[hit.chunk_id][leg] = hit.score
         self.timings[leg] = (time.perf_counter() - started) * 1000
         if until.is_over:
             logger.info("the %s leg was broken off after %.0f ms", leg, self.timings[leg])
@@ -138,7 +216,46 @@ class Legs:
             raise QueryCancelledError("The request was cancelled.")
 
 
+_side_by_side = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
+"""Threads for legs beside the one that asks; each keeps a connection to every index that it reads."""
+
+
+def run_legs(
+    legs: Legs,
+    query: Query,
+    meaning: Meaning | None,
+    *,
+    vector: QueryVector | None = None,
+    case: bool = False,
+    word: bool = False,
+) -> QueryVector | None:
+    """Run all legs that `query` asks for; its vector, where it is compared by meaning."""
+    asking = None
+    beside = Legs(legs.readers, legs.only, legs.settings, legs.cancelled)
+    if meaning is not None and query.alpha > 0 and query.terms:
+        if query.alpha == 1:
+            asked = beside.by_meaning(query, meaning, vector)
+            legs.merge(beside)
+            return asked
+        asking = _side_by_side.submit(beside.by_meaning, query, meaning, vector)
+    if query.alpha < 1:
+        legs.by_words(query)
+        legs.by_text(query, case=case, word=word)
+    if asking is None:
+        return None
+    try:
+        asked = asking.result()
+    except QueryCancelledError:
+        raise
+    except CairnError as problem:
+        logger.warning("the question was not compared by meaning: %s", problem)
+        legs.problems.append(problem)
+        return None
+    legs.merge(beside)
+    return asked
+
+
 def _literals(query: Query, all_of_it: bool) -> tuple[str, ...]:
     """What is to be found as it is written; with `all_of_it`, the whole query where no part of it is."""
-    marked: tuple[str, ...] = getattr(query, "literals", ()) or query.phrases
+    marked = query.literals or query.phrases
     return marked[:_MAX_LITERALS] or ((query.text.strip(),) if all_of_it else ())

@@ -100,19 +100,13 @@ class Query:
         """Adjacent terms as one word: "thread pool" may be defined as `threadpool` or `ThreadPool`."""
         return tuple(a + b for a, b in zip(self.terms, self.terms[1:], strict=False))
 
-    def match(self) -> str:
-        """The FTS5 expression: any term, alternative, compound, joined pair or phrase; "" when there is nothing to find."""
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """What else of the question to look for among keywords: compounds, joined pairs, other conventions, phrases."""
         pairs = zip(self.terms, self.terms[1:], strict=False)
-        words = [
-            *self.terms,
-            *(other for term in self.terms for other in self.alternatives.get(term, ())),
-            *self.compounds,
-            *self.joined,
-            *(f"{a}_{b}" for a, b in pairs),
-            *(name for name in self.respelled if "-" not in name),  # in the index those are single words
-            *self.phrases,
-        ]
-        return " OR ".join(_quoted(word) for word in dict.fromkeys(words))
+        names = (name for name in self.respelled if "-" not in name)  # in the index those are single words
+        every = (*self.compounds, *self.joined, *(f"{a}_{b}" for a, b in pairs), *names, *self.phrases)
+        return tuple(dict.fromkeys(every))
 
 
 _DEFAULTS = SearchSettings()
@@ -214,9 +208,3 @@ def _type(mentions: Mentions, trace: Trace) -> QueryType:
     if mentions.is_path or mentions.is_code:
         return QueryType.LOCATION
     return QueryType.SYMBOL if is_name(_bare(text)) else query_type(text)
-
-
-def _quoted(word: str) -> str:
-    """As an FTS5 string: whatever stands in it is text, never syntax."""
-    escaped = word.replace('"', '""').replace("\0", "")
-    return f'"{escaped}"'

@@ -61,7 +61,7 @@ _RARE = 3
 """Names that more files define do not say which one is meant."""
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
-_TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, path=0.0, symbol=0.0)
+_TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
 _ALL = ChunkFilter()
 _NO_DAMPING = DiversitySettings(directory=1.0, file_name=1.0, file=1.0)
 

@@ -1,0 +1,95 @@
+"""What an index knows of files as wholes: by the words of their paths, by the subjects of their commits, by imports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import apsw
+from attrs import frozen
+
+from cairn.index.overlaid_reader import OverlaidReader
+from cairn.index.reader import IndexReader
+
+
+@frozen
+class FileFacts:
+    """What is known of one file but its text."""
+
+    in_degree: int = 0
+    """How many files import it."""
+    last_commit: int = 0
+    """Unix seconds; 0 without one."""
+    commits: int = 0
+    size: int = 0
+    """Bytes."""
+
+
+def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callable[[], bool]) -> list[str]:
+    """Paths in which words of the FTS5 expression `match` stand, best first; files on the screen come last."""
+
+    def ask(db: apsw.Connection) -> list[str]:
+        rows = db.execute(
+            """SELECT f.path FROM (SELECT rowid FROM paths_fts WHERE paths_fts MATCH ?
+                   ORDER BY bm25(paths_fts, 2.5, 1), rowid LIMIT ?) found JOIN files f ON f.id = found.rowid""",
+            (match, limit),
+        )
+        return [str(row[0]) for row in rows]
+
+    if not match:
+        return []
+    found = reader.read(ask, cancelled) or []
+    if isinstance(reader, OverlaidReader):
+        with reader.overlay.shown() as (screen, _):
+            found += (screen.read(ask, cancelled) or []) if screen else []
+    return list(dict.fromkeys(found))
+
+
+def files_at(reader: IndexReader, fragments: Sequence[str], limit: int) -> list[str]:
+    """Paths that end with one of the `fragments`, or lie in a folder of that name; a longer one may end with the path."""
+
+    def ask(db: apsw.Connection) -> list[str]:
+        rows = db.execute(
+            """SELECT path FROM files WHERE is_text AND EXISTS (SELECT 1 FROM json_each(?1) f
+                   WHERE path GLOB f.value OR path GLOB '*/' || f.value OR path GLOB f.value || '/*'
+                      OR path GLOB '*/' || f.value || '/*' OR '/' || f.value GLOB '*/' || path)
+               ORDER BY length(path), path LIMIT ?2""",
+            (json.dumps([fragment.strip("/") for fragment in fragments]), limit),
+        )
+        return [str(row[0]) for row in rows]
+
+    return (reader.read(ask) or []) if fragments else []
+
+
+def files_by_subjects(reader: IndexReader, match: str, cancelled: Callable[[], bool]) -> dict[str, float]:
+    """BM25 of the FTS5 expression `match` over the subjects of the commits that touched each file, by path."""
+    if not match:
+        return {}
+    rows = reader.read(
+        lambda db: db.execute(
+            """SELECT f.path, -bm25(subjects_fts) FROM subjects_fts
+                CROSS JOIN files f ON f.id = subjects_fts.rowid WHERE subjects_fts MATCH ?""",
+            (match,),
+        ).fetchall(),
+        cancelled,
+    )
+    return {str(path): float(str(score)) for path, score in rows or ()}
+
+
+def file_facts(reader: IndexReader, paths: Iterable[str]) -> dict[str, FileFacts]:
+    """What is known of these files."""
+    rows = reader.read(
+        lambda db: db.execute(
+            """SELECT wanted.value, coalesce(i.in_degree, 0), coalesce(h.last_time, 0), coalesce(h.count, 0),
+                      coalesce(f.size, 0)
+               FROM json_each(?) wanted LEFT JOIN files f ON f.path = wanted.value LEFT JOIN file_imports i ON i.path = wanted.value
+               LEFT JOIN file_history h ON h.path = wanted.value""",
+            (json.dumps(list(paths)),),
+        ).fetchall()
+    )
+    return {str(path): FileFacts(*map(int, map(str, facts))) for path, *facts in rows or ()}
+
+
+def best_by_file(scores: Mapping[str, float], limit: int) -> list[str]:
+    """The paths with the highest scores."""
+    return sorted(scores, key=lambda path: (-scores[path], path))[:limit]

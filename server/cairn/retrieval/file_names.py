@@ -1,0 +1,48 @@
+"""The words of a file's path, as ranking compares them with a question."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from cairn.words import stem, stems
+
+_BARRELS = frozenset({"index", "init", "mod", "lib", "main", "__init__", "__main__"})
+"""File stems that say nothing: such a file is named by its folder."""
+_SEPARATORS = re.compile(r"[^a-z0-9]+")
+_VERSION = re.compile(r"v(\d+)")
+
+
+@lru_cache(maxsize=50_000)
+def name_stems(path: str) -> tuple[str, ...]:
+    """The stems of the words of a file's name, or of its folder's where the name says nothing."""
+    return stems(_name(path))
+
+
+@lru_cache(maxsize=50_000)
+def joined_name(path: str) -> str:
+    """The file's name as one lower-case word: `thread-pool.c` → threadpool."""
+    return _SEPARATORS.sub("", _name(path).lower())
+
+
+@lru_cache(maxsize=50_000)
+def folder_stems(path: str) -> frozenset[str]:
+    """The stems of the words of all folders of a path, and each folder's name as one word."""
+    folders = path.split("/")[:-1]
+    return frozenset(
+        word for folder in folders for word in (*stems(folder), stem(_SEPARATORS.sub("", folder.lower())))
+    )
+
+
+@lru_cache(maxsize=50_000)
+def versions(path: str) -> tuple[tuple[str, int], ...]:
+    """Folders that name a version: what lies above each of them, and its number."""
+    folders = path.split("/")[:-1]
+    found = ((place, _VERSION.fullmatch(folder.lower())) for place, folder in enumerate(folders))
+    return tuple(("/".join(folders[:place]), int(match[1])) for place, match in found if match)
+
+
+def _name(path: str) -> str:
+    *folders, name = path.split("/")
+    file_stem = name.partition(".")[0] or name
+    return folders[-1] if file_stem.lower() in _BARRELS and folders else file_stem

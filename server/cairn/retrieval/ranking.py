@@ -1,0 +1,158 @@
+"""The ranking pipeline: which signals there are, and what each weighs.
+
+Weights were found on one half of the repositories of a development set and checked on the other, and on repositories in other
+languages; docs/ranking.md has the table with what each signal is worth. Those of weight 0 were tried and did nothing, or
+harm; `search.weights` switches them on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve
+
+from cairn.retrieval.candidates import Candidate, FileCandidate
+from cairn.retrieval.file_names import folder_stems, joined_name, name_stems, versions
+from cairn.retrieval.signals import Asked, Family, Signal, Value, best, top
+from cairn.retrieval.tried_signals import TRIED
+from cairn.words import stem
+from cairn.workspace.collections import FileKind
+
+_SLOW_DECAY = tuple(0.7**place for place in range(8))
+"""Shares of a file's best eight chunks: a file that is about something says so in several places."""
+_FAST_DECAY = (1.0, 0.5, 0.25)
+
+_TYPE_KINDS = frozenset(
+    {"class", "struct", "interface", "trait", "enum", "type", "protocol", "object", "module", "record"}
+)
+
+
+def _definition(asked: Asked, file: FileCandidate) -> float:
+    """How well the file defines the one name that was asked for."""
+    if not asked.query.is_symbol:
+        return 0.0
+    wanted = {name.lower().lstrip("$@_#") for name in asked.query.names}
+    return max((_defines(chunk, wanted) for chunk in file.chunks if chunk.symbol), default=0.0)
+
+
+def _defines(chunk: Candidate, wanted: set[str]) -> float:
+    """A type is what is asked for more often than a function, a variable or a member of the same name."""
+    outline = chunk.outline
+    is_main = outline.symbol.lower().lstrip("$@_#") in wanted
+    is_type = is_main and outline.symbol_kind in _TYPE_KINDS
+    return chunk.symbol * (0.3 + 0.4 * is_main + 0.3 * is_type)
+
+
+def _file_name(asked: Asked, file: FileCandidate) -> float:
+    """Share of the words of the file's name that the question holds."""
+    words = name_stems(file.path)
+    return sum(word in asked.stems for word in words) / len(words) if words else 0.0
+
+
+def _joined_name(asked: Asked, file: FileCandidate) -> float:
+    return float(joined_name(file.path) in asked.joined)
+
+
+def _abbreviated_name(asked: Asked, file: FileCandidate) -> float:
+    """Whether a word of the file's name begins a longer word of the question: `req` and "request"."""
+    words = [word for word in name_stems(file.path) if len(word) > 1 and word not in asked.stems]
+    return float(
+        any(
+            term.startswith(word) and len(term) > len(word) + 1
+            for word in words
+            for term in asked.query.terms
+        )
+    )
+
+
+def _folder_name(asked: Asked, file: FileCandidate) -> float:
+    """Share of the question's words that name a folder of the path."""
+    wanted = {stem(term) for term in asked.query.terms}
+    return len(wanted & folder_stems(file.path)) / len(wanted) if wanted else 0.0
+
+
+def _older_version(asked: Asked, file: FileCandidate) -> float:
+    return float(any(asked.newest[file.folder, above] > number for above, number in versions(file.path)))
+
+
+def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
+    def value(asked: Asked, file: FileCandidate) -> float:
+        return float(file.kind == kind and not unless_asked_for & asked.stems)
+
+    return value
+
+
+def _asks(words: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in words.split())
+
+
+_ABOUT_TESTS = _asks("test tests testing tested fixture mock assert")
+_ABOUT_EXAMPLES = _asks("example sample demo tutorial benchmark")
+_ABOUT_DOCS = _asks(
+    "documentation docs guide readme tutorial changelog changes release install installation contributing license"
+)
+_ABOUT_CONFIG = _asks(
+    "config configuration settings dependency dependencies package workflow ci build version"
+)
+
+SIGNALS: tuple[Signal, ...] = (
+    Signal("keywords in its best chunk", 1.0, Family.KEYWORD, best(lambda chunk: chunk.keyword)),
+    Signal(
+        "keywords in its best eight chunks",
+        1.5,
+        Family.KEYWORD,
+        top(lambda chunk: chunk.keyword, _SLOW_DECAY),
+    ),
+    Signal("names it defines", 0.7, Family.KEYWORD, best(lambda chunk: chunk.definition)),
+    Signal("file name", 1.5, Family.KEYWORD, _file_name, relative=False),
+    Signal("file name as one word", 1.5, Family.KEYWORD, _joined_name, relative=False),
+    Signal("file name abbreviated", 1.0, Family.KEYWORD, _abbreviated_name, relative=False),
+    Signal("folder names", 0.7, Family.KEYWORD, _folder_name),
+    Signal("defines the symbol", 7.0, Family.KEYWORD, _definition, relative=False, always=False),
+    Signal(
+        "contains the very text",
+        4.0,
+        Family.KEYWORD,
+        best(lambda chunk: chunk.exact),
+        relative=False,
+        always=False,
+    ),
+    Signal(
+        "is named by its path",
+        6.0,
+        Family.KEYWORD,
+        lambda _, file: float(file.is_named),
+        relative=False,
+        always=False,
+    ),
+    Signal(
+        "commit subjects", 2.2, Family.KEYWORD, lambda _, file: file.subjects, floor=0.3, needs_history=True
+    ),
+    Signal("imported by others", 1.2, Family.FILE, lambda _, file: math.log1p(file.facts.in_degree)),
+    Signal("meaning of its best chunk", 2.0, Family.VECTOR, best(lambda chunk: chunk.similarity)),
+    Signal(
+        "meaning of its best three chunks",
+        0.5,
+        Family.VECTOR,
+        top(lambda chunk: chunk.similarity, _FAST_DECAY),
+    ),
+    Signal("is a test", -4.5, Family.FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
+    Signal("is an example", -2.5, Family.FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),
+    Signal("is documentation", -4.0, Family.FILE, _is(FileKind.DOCS, _ABOUT_DOCS), relative=False),
+    Signal("is configuration", -2.7, Family.FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
+    Signal("is of an older version", -2.0, Family.FILE, _older_version, relative=False),
+    *TRIED,
+)
+"""The signals with the weights that are used where the settings have no others."""
+
+
+def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) -> tuple[Signal, ...]:
+    """The signals with other weights, by name."""
+    return tuple(evolve(s, weight=weights[s.name]) if s.name in weights else s for s in signals)
+
+
+def unknown_signals(weights: Mapping[str, float]) -> list[str]:
+    """Names in `weights` that no signal has."""
+    known = {signal.name for signal in SIGNALS}
+    return [name for name in weights if name not in known]
