@@ -76,12 +76,22 @@ class EmbeddingSettings:
 
 @frozen
 class VerdictSettings:
-    """Confidence thresholds of S2, phase 1."""
+    """When to answer and when to ask back: S2's thresholds (phase 1), and two of the calibration."""
 
     min_score: float = 3.0
-    min_confidence: float = 0.3
-    min_gap: float = 2.0
+    """S2's count of the first result, from which its match is no weak one."""
     min_matched_terms: int = 2
+    """…and of the question's terms that it must hold, where there are so many."""
+    min_gap: float = 2.0
+    """By how much S2's count must tell apart two results that are both called what was asked for…"""
+    min_confidence: float = 0.3
+    """…and by what share of the first one's."""
+    min_coverage: float = 0.3
+    """Share of the question, by the rarity of its terms, that some result must hold. Below, four of five questions were
+    about what the repository does not have (benchmarks/retrieval/verdicts.py)."""
+    min_lead: float = 0.22
+    """By what share of its score the first result must lead the mean of the next three. From 0.3 on it is right more often,
+    but half of the questions are asked back (benchmarks/retrieval/verdicts.py)."""
 
 
 @frozen
