@@ -20,8 +20,8 @@ _MAX_KEPT = 200
 class TermMatcher:
     """The terms of a question, each with its alternatives (`Query.groups`), ready to be looked for.
 
-    A text's words are stemmed only where they have the beginning of a term's stem in them: stemming all words of ten
-    results took 14 ms, this takes 1.
+    A text's words are stemmed only where they have the beginning of a term's stem in them: for ten results this
+    takes 0.5 ms.
     """
 
     terms: tuple[tuple[tuple[str, ...], ...], ...]
