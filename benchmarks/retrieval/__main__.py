@@ -45,7 +45,7 @@ def main() -> None:
 
 def _run(options: argparse.Namespace) -> tuple[Figures, list[Figures]]:
     """The results, and a record of every question."""
-    questions = read_sets(options.sets, options.only)
+    questions = [question for question in read_sets(options.sets, options.only) if question.answerable]
     repositories = list(dict.fromkeys(question.repository for question in questions))
     checkouts = {repository.name: checkout(repository, options.checkouts) for repository in repositories}
     families = ablation.families()

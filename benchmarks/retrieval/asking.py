@@ -40,11 +40,11 @@ def ask(daemon: Daemon, questions: Iterable[Question], variant: Variant) -> list
         began = time.perf_counter()
         found = daemon.search(question.query, **params)
         ms = (time.perf_counter() - began) * 1000
-        answers.append(answer(question, [_span(result) for result in found["results"]], ms))
+        answers.append(answer(question, [span(result) for result in found["results"]], ms))
     return answers
 
 
-def _span(result: dict[str, Any]) -> Span:
+def span(result: dict[str, Any]) -> Span:
     """LSP counts lines from 0 and excludes the end."""
     lines = result["range"]
     return Span(result["path"], lines["start"]["line"] + 1, lines["end"]["line"])

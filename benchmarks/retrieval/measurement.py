@@ -56,10 +56,10 @@ def measure(
 ) -> Measured:
     """Ask everything. `checkouts` is by the repository's name; `data` keeps an index a workspace."""
     measured = Measured({mode: Answers() for mode in modes}, defaultdict(dict))
-    for repository, asked in _by_repository(questions):
+    for repository, asked in by_repository(questions):
         known: dict[Path, tuple[Answers, Figures]] = {}
         for mode in modes:
-            workspace, kept = _workspace(repository, checkouts[repository.name], mode, data)
+            workspace, kept = workspace_of(repository, checkouts[repository.name], mode, data)
             if workspace not in known:
                 print(f"{repository.name}, {mode}: {len(asked)} questions", file=sys.stderr, flush=True)
                 known[workspace] = _measure(workspace, kept, asked, variants)
@@ -69,7 +69,7 @@ def measure(
     return measured
 
 
-def _workspace(repository: Repository, checkout: Path, mode: str, data: Path) -> tuple[Path, Path]:
+def workspace_of(repository: Repository, checkout: Path, mode: str, data: Path) -> tuple[Path, Path]:
     """The folder that is open, and where its index is; the two modes may share both."""
     workspace = checkout / repository.folder if mode == FOLDER else checkout
     return workspace, data / f"{repository.name}-{CHECKOUT if workspace == checkout else FOLDER}"
@@ -100,7 +100,7 @@ def _ask_variant(daemon: Daemon, questions: Sequence[Question], variant: Variant
         answers.unavailable[variant.name] = str(reason)
 
 
-def _by_repository(questions: Iterable[Question]) -> list[tuple[Repository, list[Question]]]:
+def by_repository(questions: Iterable[Question]) -> list[tuple[Repository, list[Question]]]:
     groups: dict[Repository, list[Question]] = defaultdict(list)
     for question in questions:
         groups[question.repository].append(question)

@@ -43,7 +43,9 @@ class Question:
     relevant: tuple[Span, ...]
     secondary: tuple[Span, ...]
     category: str
-    """The type of the query: `symbol`, `semantic`, `architecture`, …"""
+    """The type of the query: `symbol`, `semantic`, `architecture`, …; "" where a set does not say."""
+    answerable: bool = True
+    """Whether the repository has what is asked for; where it has not, nothing is relevant."""
 
     @property
     def half_of_questions(self) -> str:
@@ -94,11 +96,16 @@ def _repositories(folder: Path) -> dict[str, Repository]:
 
 def _question(file: Path, repository: Repository, item: dict[str, Any]) -> Question:
     try:
+        if "answerable" in item:  # of a set for verdicts
+            item = {"secondary": [], "category": "", **item}
         relevant, secondary = (tuple(map(_target, item[name])) for name in ("relevant", "secondary"))
-        question = Question(repository, item["query"], relevant, secondary, item["category"])
+        answerable = bool(item.get("answerable", True))
+        question = Question(repository, item["query"], relevant, secondary, item["category"], answerable)
     except (KeyError, TypeError) as problem:
         raise SetError(f"{file}: {item} is no question: {problem!r}") from problem
-    if not relevant:
+    if bool(relevant) != answerable:
+        if not answerable:
+            raise SetError(f"{file}: something is relevant for {question.query!r}, which is not answerable")
         raise SetError(f"{file}: nothing is relevant for {question.query!r}")
     return question
 

@@ -91,6 +91,7 @@ def verdict(judged: Verdict) -> protocol.Verdict:
         candidates=tuple(protocol.Candidate(c.title, c.category, c.path) for c in judged.candidates),
         confidence=round(judged.confidence, 4),
         matched_terms=judged.matched_terms,
+        coverage=round(judged.coverage, 4),
     )
 
 

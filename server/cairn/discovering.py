@@ -18,6 +18,7 @@ from cairn.folders import Folder, index_state, on_screen, uris
 from cairn.index.known_words import IndexVocabulary
 from cairn.retrieval.meaning import ModelMeaning
 from cairn.retrieval.query import Query, QueryType, understand
+from cairn.retrieval.rarity import term_shares
 from cairn.retrieval.verdict import judge
 from cairn.searching import meaning_of
 from cairn.workspace.collections import TAGS, FileKind
@@ -34,7 +35,8 @@ def discover_evidence(
     readers = on_screen(folders)
     meaning = meaning_of(readers, model)
     embedder = meaning.embedder if isinstance(meaning, ModelMeaning) else None
-    query = understand(params.query, None, IndexVocabulary(readers), settings.search)
+    vocabulary = IndexVocabulary(readers)
+    query = understand(params.query, None, vocabulary, settings.search)
     searcher = IndexedSearcher(
         [folder.uri for folder in folders], readers, meaning, settings.search, cancelled
     )
@@ -55,7 +57,8 @@ def discover_evidence(
         check_cancelled=check_cancelled,
     )
     ranked = answers.in_order(response.chunks, searcher.found)
-    best_of_files = {(r.folder, r.stored.path): r.stored for r in reversed(ranked)}
+    best_of_files = list({(r.folder, r.stored.path): r for r in reversed(ranked)}.values())[::-1]
+    verdict = judge(query, best_of_files, settings.search.verdict, term_shares(query, vocabulary))
     by_uri = {folder.uri: folder for folder in folders}
 
     def shown(bullet: Bullet) -> protocol.Bullet:
@@ -66,7 +69,7 @@ def discover_evidence(
         plan=answers.plan(response.plan, shown),
         bullets=tuple(map(shown, response.bullets)),
         chunks=answers.search_results(ranked, query, readers, uris(folders), context=0, explain=False),
-        verdict=answers.verdict(judge(query, list(best_of_files.values())[::-1], settings.search.verdict)),
+        verdict=answers.verdict(verdict),
         metrics=answers.discover_metrics(response.metrics),
         index=index_state(folders),
     )

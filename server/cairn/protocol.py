@@ -113,7 +113,10 @@ class Verdict:
     message: str
     candidates: tuple[Candidate, ...]
     confidence: float
+    """By what share of its score the first result leads the mean of the next three, 0 to 1."""
     matched_terms: tuple[str, ...]
+    coverage: float = 0.0
+    """How much of the question some result holds, 0 to 1, rare terms counting more."""
 
 
 @frozen

@@ -20,8 +20,9 @@ from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.operations.answer_cache import AnswerCache
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import understand
+from cairn.retrieval.rarity import term_shares
 from cairn.retrieval.search import retrieve
-from cairn.retrieval.verdict import judge
+from cairn.retrieval.verdict import JUDGED, judge
 from cairn.unicode import well_formed
 from cairn.workspace.ignore_patterns import selection_problem
 from cairn.workspace.languages import KNOWN_LANGUAGES, nearest_language
@@ -95,22 +96,23 @@ def _search(
     params: protocol.SearchParams,
     cancelled: Callable[[], bool],
 ) -> tuple[protocol.SearchAnswer, str | None]:
-    query = understand(params.query, params.alpha, IndexVocabulary(readers), settings.search)
+    vocabulary = IndexVocabulary(readers)
+    query = understand(params.query, params.alpha, vocabulary, settings.search)
     retrieved = retrieve(
         readers,
         query,
         meaning_of(readers, model),
         settings.search,
-        limit=params.limit,
+        limit=max(params.limit, JUDGED),
         only=chunk_filter(params.filter, readers),
         case=params.case_sensitive,
         word=params.whole_word,
         cancelled=cancelled,
     )
     results = answers.search_results(
-        retrieved.ranked, query, readers, uris(folders), params.context, params.explain
+        retrieved.ranked[: params.limit], query, readers, uris(folders), params.context, params.explain
     )
-    verdict = judge(query, [ranked.stored for ranked in retrieved.ranked], settings.search.verdict)
+    verdict = judge(query, retrieved.ranked, settings.search.verdict, term_shares(query, vocabulary))
     answer = protocol.SearchAnswer(
         results=results,
         verdict=answers.verdict(verdict),

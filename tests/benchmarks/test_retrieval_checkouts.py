@@ -88,3 +88,27 @@ def test_the_halves_are_the_same_everywhere(tmp_path: Path, query: str, half: st
     _write_set(tmp_path, query=query)
     (question,) = read_sets([tmp_path / "dev"])
     assert (question.half_of_questions, question.half_of_repositories) == (half, "b")
+
+
+def test_what_cannot_be_answered_has_nothing_relevant(tmp_path: Path) -> None:
+    _write_set(tmp_path, relevant=[], answerable=False)
+    (question,) = read_sets([tmp_path / "dev"])
+    assert not question.answerable
+    assert not question.relevant
+
+
+def test_a_question_both_answered_and_unanswerable_is_refused(tmp_path: Path) -> None:
+    _write_set(tmp_path, answerable=False)
+    with pytest.raises(SetError, match="not answerable"):
+        read_sets([tmp_path / "dev"])
+
+
+def test_the_sets_of_the_benchmark_can_be_read() -> None:
+    folder = Path(__file__).parents[2] / "benchmarks" / "retrieval" / "sets"
+    questions = {kind: read_sets([folder / kind]) for kind in ("code", "documents", "verdict")}
+    assert {kind: len(found) for kind, found in questions.items()} == {
+        "code": 140,
+        "documents": 40,
+        "verdict": 198,
+    }
+    assert sum(not question.answerable for question in questions["verdict"]) == 110

@@ -113,3 +113,12 @@ def test_a_range_that_takes_too_long_is_given_up(
     monkeypatch.setattr(vocabulary_module, "_BUDGET_S", 0.0)
     assert understand("authetication", vocabulary=vocabulary).corrections == ()
     assert understand("wrkspace", vocabulary=vocabulary).corrections == ("wrkspace → workspace",)
+
+
+def test_chunks_that_hold_a_word_are_counted(vocabulary: IndexVocabulary, writer: IndexWriter) -> None:
+    assert vocabulary.chunks() == 4
+    counted = vocabulary.documents(["serialize", "stopping", "mas", "sessions", "absent", "más"])
+    assert counted == {"serialize": 2, "stopping": 2, "mas": 1, "sessions": 1, "absent": 0, "más": 1}
+    writer.write([indexed("docs/more.md", "# More\n\nSerialized sessions.\n")], ())
+    assert vocabulary.chunks() == 5
+    assert vocabulary.documents(["serialize", "sessions"]) == {"serialize": 3, "sessions": 2}

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import time
+import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from string import ascii_lowercase
@@ -78,6 +79,23 @@ class IndexVocabulary:
             return ()
         return frozenset(left)
 
+    def documents(self, words: Collection[str]) -> Mapping[str, int]:
+        """For each of the lower-case `words` how many chunks hold it in any inflection."""
+        counted = dict.fromkeys(words, 0)
+        for reader in self.readers:
+            with suppress(CairnError):
+                for word, documents in _counted(reader, tuple(counted)).items():
+                    counted[word] += documents
+        return counted
+
+    def chunks(self) -> int:
+        """How many chunks there are."""
+        found = 0
+        for reader in self.readers:
+            with suppress(CairnError):
+                found += reader.facts().chunks
+        return found
+
     def near(self, word: str, errors: int) -> Sequence[KnownWord]:
         """Words at most about `errors` letters away from the lower-case `word`, best first within an index."""
         found: list[KnownWord] = []
@@ -100,7 +118,32 @@ class IndexVocabulary:
 _KEPT: WeakKeyDictionary[IndexReader, dict[tuple[int, str, int], list[KnownWord]]] = WeakKeyDictionary()
 """What was asked before, for as long as the index stays as it is."""
 
+_COUNTED: WeakKeyDictionary[IndexReader, tuple[int, dict[str, int]]] = WeakKeyDictionary()
+"""The index's generation, and how many of its chunks hold a word: a count reads all places where the word stands."""
+
 T = TypeVar("T")
+
+
+def _counted(reader: IndexReader, words: Sequence[str]) -> dict[str, int]:
+    generation = reader.facts().generation
+    kept_at, kept = _COUNTED.get(reader, (generation, {}))
+    if kept_at != generation or len(kept) > _MAX_KEPT:
+        kept = {}
+    stems = {word: _stem(_without_accents(word)) for word in words if word not in kept}
+    if stems:
+        counts: defaultdict[str, int] = defaultdict(int)
+        for answer in _ask(reader, lambda db: _documents(db, sorted(set(stems.values())))):
+            for term, documents in answer:
+                counts[term] += documents
+        kept = kept | {word: counts[term] for word, term in stems.items()}
+        _COUNTED[reader] = (generation, kept)
+    return {word: kept[word] for word in words}
+
+
+def _without_accents(word: str) -> str:
+    """As FTS5's tokenizer takes them away."""
+    decomposed = unicodedata.normalize("NFD", word)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
 def _ask(reader: IndexReader, question: Callable[[apsw.Connection], T]) -> list[T]:

@@ -1,28 +1,48 @@
-"""Whether the best result answers, or a question back would help more (S2, phase 1)."""
+"""Whether the best result answers, or a question back would help more (S2, phase 1).
+
+S2's rules were written for a few short help texts, where a document that has the words of a question is the one that is
+meant. In a repository many files have them. So S2's count of one document decides as S2 says whether a match is a weak
+one and which of two documents of a name is meant; beside it stand two measures of all results, which are calibrated
+(`benchmarks/retrieval/verdicts.py`): how much of the question the results hold, and how far the first one leads.
+"""
 
 from __future__ import annotations
 
 import enum
 import math
+import re
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
+from cairn.chunking.model import ChunkType
 from cairn.config import VerdictSettings
 from cairn.index.reader import StoredChunk
-from cairn.retrieval.query import Query
-from cairn.words import stem, text_stems
+from cairn.retrieval.matching import TermMatcher, matcher
+from cairn.retrieval.query import Query, QueryType
+from cairn.retrieval.search import Ranked
+from cairn.retrieval.wording import read_words
+from cairn.words import stem
 
 _PHRASE_IN_TITLE, _TERM_IN_TITLE, _TERM_IN_KEYWORDS, _TERM_IN_CONTENT = 5.0, 3.0, 2.0, 1.0
 """S2's scoring formula."""
-
-_UNIT_STEMS = 60
+_UNIT_WORDS = 150
 """S2 divides by the square root of the document's length. Its thresholds suit short help texts; length is
-counted in units of such a text here (different stems), so that they keep their meaning for code."""
+counted in units of such a text here, so that they keep their meaning for code."""
 
+JUDGED = 10
+"""Files that could be what is meant."""
+_COMPARED = 3
+"""Results after the first that it must lead: whoever looks at an answer sees as many."""
+_HELD_BY_NAME, _HELD_BY_TEXT = 0.5, 0.5
+"""How much of a term a result holds that is called so, and one whose text has it; nearly as good as any (fitted)."""
+_MAX_INTENTS = 2
+"""S2: up to two short answers."""
 
-_JUDGED = 5
-"""Results that could be what is meant. S2 counts words only: further down it would offer what ranking refused."""
+_CONNECTIVE = re.compile(r"\s*,\s*|\s+(?:and|or|e|ou|&)\s+", re.IGNORECASE)
+
+NOTHING_MATCHES = "Which part should I explain?"
+WHICH_FIRST = "Which one should I go deeper on?"
 
 
 class Action(enum.StrEnum):
@@ -43,7 +63,15 @@ class Evidence:
     score: float
     matched: tuple[str, ...]
     named: bool
-    """Whether a term stands in the title or keywords, or the whole phrase in the title."""
+    """Whether a term stands in the title or keywords."""
+    phrase: bool = False
+    """Whether the title has the terms next to each other and in order."""
+    other_words: int = 0
+    """Words of the title that belong to no term."""
+    defined: frozenset[str] = frozenset()
+    """Of the names that were asked for those that it defines, in lower case."""
+    coverage: float = 0.0
+    """How much of the question it holds, 0 to 1, rare terms counting more."""
 
 
 @frozen
@@ -54,55 +82,224 @@ class Verdict:
     message: str = ""
     candidates: tuple[Evidence, ...] = ()
     confidence: float = 0.0
+    """By how much the first result leads the next ones, as a share of its own score."""
     matched_terms: tuple[str, ...] = ()
+    coverage: float = 0.0
+    """How much of the question the best result holds, 0 to 1, rare terms counting more."""
 
 
 def matched_terms(query: Query, stored: StoredChunk) -> tuple[str, ...]:
-    """The query's terms that the chunk holds in any inflection, in the query's order."""
-    chunk = stored.chunk
-    held = text_stems(f"{chunk.text} {chunk.header_path} {' '.join(chunk.defines)} {stored.path}")
-    return tuple(term for term in query.terms if stem(term) in held)
+    """The query's terms that the chunk holds, in any inflection or by an alternative, in the query's order."""
+    wanted = matcher(query.groups)
+    held = wanted.held(stored.chunk.text) | wanted.held(stored.chunk.title) | wanted.held(_keywords(stored))
+    return tuple(term for place, term in enumerate(query.terms) if place in held)
 
 
-def evidence(query: Query, stored: StoredChunk) -> Evidence:
-    """S2's score of one chunk."""
+def evidence(query: Query, stored: StoredChunk, shares: Sequence[float] = ()) -> Evidence:
+    """S2's count of one chunk; `shares` are how much each term tells (`rarity.term_shares`), all alike by default."""
+    return _evidence(query.terms, query.names, matcher(query.groups), stored, shares or _even(query))
+
+
+def judge(
+    query: Query, found: Sequence[Ranked], settings: VerdictSettings, shares: Sequence[float] = ()
+) -> Verdict:
+    """S2's confidence rules over the results, best ranked first; `shares` as for `evidence`.
+
+    The first JUDGED files of `found` count, each with its first chunk; with fewer, leading them says less.
+    """
+    shares = shares or _even(query)
+    found = _best_of_files(found)
+    all_evidence = [evidence(query, ranked.stored, shares) for ranked in found]
+    coverage = max((each.coverage for each in all_evidence), default=0.0)
+    lead = _lead([ranked.score for ranked in found])
+    if not any(each.score for each in all_evidence) or coverage < settings.min_coverage:
+        return Verdict(Action.NO_MATCH, NOTHING_MATCHES, confidence=lead, coverage=coverage)
+    if several := _intents(query, found, settings):
+        matched = tuple(dict.fromkeys(term for each in several for term in each.matched))
+        return Verdict(Action.ANSWER, WHICH_FIRST, several, lead, matched, coverage)
+    action, message, candidates = _decide(query, all_evidence, lead, settings)
+    return Verdict(action, message, candidates, lead, candidates[0].matched, coverage)
+
+
+def _best_of_files(found: Sequence[Ranked]) -> list[Ranked]:
+    files: dict[tuple[int, str], Ranked] = {}
+    for ranked in found:
+        files.setdefault((ranked.folder, ranked.stored.path), ranked)
+    return list(files.values())[:JUDGED]
+
+
+def _decide(
+    query: Query, ranked: Sequence[Evidence], lead: float, settings: VerdictSettings
+) -> tuple[Action, str, tuple[Evidence, ...]]:
+    top = _explained(query, ranked) or ranked[0]
+    matching = [each for each in ranked if each.score]
+    if not _is_strong(top, len(query.terms), settings):
+        return Action.CLARIFY, _weak(top, is_only_one=len(matching) <= 1), (top,)
+    if rival := _namesake(query, top, ranked, settings):
+        pair = _told_apart(top, rival)
+        return Action.CLARIFY, _which(*pair), pair
+    explained = top is not ranked[0]  # it need not lead by its score
+    if lead < settings.min_lead and len(matching) > 1 and not explained:
+        second = next(each for each in matching if each is not top)
+        pair = _told_apart(top, second)
+        return Action.CLARIFY, _which(*pair), pair
+    return Action.ANSWER, "", (top,)
+
+
+def _is_strong(judged: Evidence, terms: int, settings: VerdictSettings) -> bool:
+    """S2's guards: enough of the terms, not in the text alone, and well enough."""
+    # One word can never match twice: what is asked for by one name is judged by the other rules.
+    needed = min(settings.min_matched_terms, max(1, terms))
+    # S2: a phrase in the title counts as two matched terms.
+    matched = max(len(judged.matched), 2 * judged.phrase)
+    return matched >= needed and judged.named and judged.score >= settings.min_score
+
+
+def _explained(query: Query, ranked: Sequence[Evidence]) -> Evidence | None:
+    """What an explanation asks for by its whole title: "what is home" means "Home", and not "Dashboard home"."""
+    if query.type is not QueryType.EXPLANATION:
+        return None
+    return next((each for each in ranked[: 1 + _COMPARED] if each.phrase and not each.other_words), None)
+
+
+def _namesake(
+    query: Query, top: Evidence, ranked: Sequence[Evidence], settings: VerdictSettings
+) -> Evidence | None:
+    """Another result that is called what was asked for, as `top` is, and that S2's count does not tell from it."""
+    words = 0 if _explained(query, ranked) else 1
+    for rival in ranked[: 1 + _COMPARED]:
+        by_title = top.phrase and rival.phrase and rival.other_words <= words
+        if rival is top or not (by_title or top.defined & rival.defined):
+            continue
+        gap = top.score - rival.score
+        if gap < settings.min_gap or gap / top.score < settings.min_confidence:
+            return rival
+    return None
+
+
+def _lead(scores: Sequence[float]) -> float:
+    """S2's confidence, (top - second) / top, the second being the mean of the next results, as if there were three more."""
+    if not scores or scores[0] <= 0:
+        return 0.0
+    return max(0.0, 1 - sum(scores[1 : 1 + _COMPARED]) / _COMPARED / scores[0])
+
+
+# --- several things asked for at once ---------------------------------------------------------------
+
+
+@frozen
+class _Intent:
+    """One of several things that are asked for."""
+
+    terms: tuple[str, ...]
+    matcher: TermMatcher = field()
+
+
+def _intents(query: Query, found: Sequence[Ranked], settings: VerdictSettings) -> tuple[Evidence, ...]:
+    """For each thing that is asked for the result that is called so; empty unless there are two, each with its own."""
+    intents = _split(query)
+    if len(intents) < 2:
+        return ()
+    answers: list[Evidence] = []
+    for intent in intents:
+        shares = [1 / len(intent.terms)] * len(intent.terms)
+        judged = (_evidence(intent.terms, (), intent.matcher, ranked.stored, shares) for ranked in found)
+        own = next((each for each in judged if _is_own(each, len(intent.terms), settings)), None)
+        if own is None or any(own.path == other.path for other in answers):
+            return ()
+        answers.append(own)
+    return tuple(answers)
+
+
+def _is_own(judged: Evidence, terms: int, settings: VerdictSettings) -> bool:
+    return _is_strong(judged, terms, settings) and judged.phrase and judged.other_words <= 1
+
+
+def _split(query: Query) -> list[_Intent]:
+    """What stands between "and", "or" and commas, if that makes two; every term must belong to one."""
+    pieces = [piece for piece in _CONNECTIVE.split(query.meant or query.text) if read_words(piece).terms]
+    if len(pieces) != _MAX_INTENTS:
+        return []
+    intents = []
+    for piece in pieces:
+        asked = {stem(term) for term in read_words(piece).terms}
+        groups = [group for group in query.groups if asked & set(map(stem, group))]
+        if not groups:
+            return []
+        intents.append(_Intent(tuple(group[0] for group in groups), matcher(tuple(groups))))
+    return intents if sum(len(intent.terms) for intent in intents) == len(query.terms) else []
+
+
+# --- what is said -----------------------------------------------------------------------------------
+
+
+def _weak(top: Evidence, is_only_one: bool) -> str:
+    if is_only_one:
+        return f"I think you mean {top.title}. Is that right?"
+    return f"I’m not sure which part you mean. Are you asking about {top.title}? If not, tell me its name."
+
+
+def _which(first: Evidence, second: Evidence) -> str:
+    return f"Do you mean {first.title} ({first.category}) or {second.title} ({second.category})?"
+
+
+def _told_apart(first: Evidence, second: Evidence) -> tuple[Evidence, Evidence]:
+    """With categories that differ: where the collection is one and the same, their folders, or else their paths."""
+    if first.category != second.category:
+        return first, second
+    folders = [each.path.rpartition("/")[0] for each in (first, second)]
+    if folders[0] != folders[1] and all(folders):
+        return evolve(first, category=folders[0]), evolve(second, category=folders[1])
+    return evolve(first, category=first.path), evolve(second, category=second.path)
+
+
+# --- S2's count -------------------------------------------------------------------------------------
+
+
+def _even(query: Query) -> tuple[float, ...]:
+    return (1 / len(query.terms),) * len(query.terms) if query.terms else ()
+
+
+def _keywords(stored: StoredChunk) -> str:
+    # Lines of their own, so that no phrase is made of the end of one and the beginning of the other.
+    return "\n".join((stored.path, stored.chunk.header_path, *stored.chunk.defines))
+
+
+def _evidence(
+    terms: Sequence[str],
+    names: Sequence[str],
+    wanted: TermMatcher,
+    stored: StoredChunk,
+    shares: Sequence[float],
+) -> Evidence:
     chunk = stored.chunk
-    title = text_stems(chunk.title)
-    keywords = text_stems(f"{stored.path} {chunk.header_path} {' '.join(chunk.defines)}")
-    content = text_stems(chunk.text)
-    asked = {term: stem(term) for term in query.terms}
-    phrase = len(asked) > 1 and " ".join(asked) in chunk.title.lower()
-    raw = _PHRASE_IN_TITLE * phrase + sum(
-        _TERM_IN_TITLE * (word in title)
-        + _TERM_IN_KEYWORDS * (word in keywords)
-        + _TERM_IN_CONTENT * (word in content)
-        for word in asked.values()
+    title, keywords, content = (wanted.held(text) for text in (chunk.title, _keywords(stored), chunk.text))
+    phrase = wanted.is_phrase_of(chunk.title)
+    raw = (
+        _PHRASE_IN_TITLE * (phrase and len(terms) > 1)
+        + _TERM_IN_TITLE * len(title)
+        + _TERM_IN_KEYWORDS * len(keywords)
+        + _TERM_IN_CONTENT * len(content)
     )
-    length = math.sqrt(max(1.0, len(content) / _UNIT_STEMS))
+    length = math.sqrt(max(1.0, len(chunk.text.split()) / _UNIT_WORDS))
     if phrase:
         length = 1 + (length - 1) / 2
-    matched = tuple(term for term, word in asked.items() if word in title | keywords | content)
-    named = phrase or any(word in title | keywords for word in asked.values())
-    return Evidence(chunk.title or stored.path, stored.collection, stored.path, raw / length, matched, named)
-
-
-def judge(query: Query, found: Sequence[StoredChunk], settings: VerdictSettings) -> Verdict:
-    """S2's confidence rules over the best of the results, best ranked first (one chunk a file)."""
-    ranked = sorted((evidence(query, stored) for stored in found[:_JUDGED]), key=lambda e: -e.score)
-    if not ranked or ranked[0].score == 0:
-        return Verdict(Action.NO_MATCH, "Which part should I explain?")
-    top = ranked[0]
-    second = ranked[1] if len(ranked) > 1 else None
-    gap = top.score - (second.score if second else 0.0)
-    confidence = gap / top.score
-    # One word can never match twice: what is asked for by one name is judged by the other rules.
-    needed = min(settings.min_matched_terms, max(1, len(query.terms)))
-    if len(top.matched) < needed or not top.named or top.score < settings.min_score:
-        message = (
-            f"I’m not sure which one you mean. Are you asking about {top.title}? If not, tell me the name."
-        )
-        return Verdict(Action.CLARIFY, message, (top,), confidence, top.matched)
-    if second and (gap < settings.min_gap or confidence < settings.min_confidence):
-        message = f"Do you mean {top.title} ({top.category}) or {second.title} ({second.category})?"
-        return Verdict(Action.CLARIFY, message, (top, second), confidence, top.matched)
-    return Verdict(Action.ANSWER, "", (top,), confidence, top.matched)
+    named = title | keywords
+    coverage = sum(
+        share * (_HELD_BY_NAME * (place in named) + _HELD_BY_TEXT * (place in content or place in named))
+        for place, share in enumerate(shares)
+    )
+    return Evidence(
+        title=chunk.title or stored.path,
+        category=stored.collection,
+        path=stored.path,
+        score=raw / length,
+        matched=tuple(term for place, term in enumerate(terms) if place in named | content),
+        named=bool(named),
+        phrase=phrase,
+        other_words=wanted.words_beside(chunk.title) if phrase else 0,
+        defined=frozenset(map(str.lower, names)) & frozenset(map(str.lower, chunk.defines))
+        if chunk.type is not ChunkType.PROSE
+        else frozenset(),
+        coverage=coverage,
+    )

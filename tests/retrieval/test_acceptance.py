@@ -1,0 +1,194 @@
+"""S2's acceptance queries, put to the engine on the small documents workspace that they were written for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cairn import protocol
+from cairn.engine import Engine
+
+DOCUMENTS = {
+    "concepts/home.md": """
+        # Home
+
+        Home is the first page of the app. It greets you and shows what you worked on last.
+        The house in the corner takes you home from everywhere.
+        """,
+    "concepts/workspace.md": """
+        # Workspace
+
+        A workspace is the area where you keep your work together. It holds your notes and whatever else you arrange there.
+        Open one from the sidebar. Each has panels, which you can dock left or right or hide altogether.
+
+        ## Finding things
+
+        In a workspace, the search field finds notes by their text and by the day on which they were written.
+        """,
+    "concepts/notes.md": """
+        # Notes
+
+        Notes are short texts that you write for yourself. They are saved while you type.
+
+        ## Pinning
+
+        A pinned note stays on top of the list.
+        """,
+    "concepts/recent.md": """
+        # Recent
+
+        Recent lists the pages that you visited last, newest first.
+        """,
+    "dashboard/home.md": """
+        # Dashboard home
+
+        The dashboard's own start screen has a grid of tiles, and a bar above it with the date.
+        """,
+    "widgets/quick-links.md": """
+        # Quick links
+
+        Keeps the addresses you need every day one click away. Drag one to change the order.
+        """,
+    "widgets/widgets.md": """
+        # Widgets
+
+        Small tiles that show live information: the weather, a clock, a to-do list. Add them with the plus button.
+        """,
+    "actions/export.md": """
+        # Export
+
+        Saves everything to a file that you can open elsewhere. Choose the format first.
+        """,
+    ".cairn.toml": """
+        [search.synonyms]
+        shortcuts = "quick links"
+        homepage = "home"
+        """,
+}
+
+WORKSPACE, HOME, NOTES, LINKS = (
+    "concepts/workspace.md",
+    "concepts/home.md",
+    "concepts/notes.md",
+    "widgets/quick-links.md",
+)
+
+
+@pytest.fixture(scope="module", params=["with vectors", "without vectors"])
+def engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, real_models: Path
+) -> Iterator[Engine]:
+    folder, data = tmp_path_factory.mktemp("help"), tmp_path_factory.mktemp("data")
+    for path, text in DOCUMENTS.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text("\n".join(map(str.strip, text.strip().splitlines())) + "\n", "utf-8")
+    for shared in ("models", "grammars"):
+        (data / shared).symlink_to(real_models.parent / shared, target_is_directory=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CAIRN_DATA_DIR", str(data))
+        patch.setenv("CAIRN_CONFIG_DIR", str(data / "no-settings"))
+        compares = request.param == "with vectors"
+        engine = Engine({"index": {"watch": False}, "embedding": {"enabled": compares}})
+        engine.add_folder(folder)
+        _wait_until_complete(engine)
+        assert (engine.status().embedded > 0) == compares
+        yield engine
+        engine.stop()
+
+
+def _wait_until_complete(engine: Engine) -> None:
+    deadline = time.monotonic() + 60
+    while not engine.progress().complete:
+        assert time.monotonic() < deadline, engine.status()
+        time.sleep(0.02)
+
+
+def ask(engine: Engine, query: str) -> protocol.SearchAnswer:
+    return engine.search(protocol.SearchParams(query=query, limit=5))
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("explain workspace", WORKSPACE),
+        ("wrkspace", WORKSPACE),
+        ("explain wrkspace", WORKSPACE),
+        ("shortcuts", LINKS),
+        ("where are my shortcuts?", LINKS),
+        ("what is quick links", LINKS),
+        ("explain notes", NOTES),
+        ("o que é workspace", WORKSPACE),
+    ],
+)
+def test_what_one_document_is_about_is_answered_by_it(engine: Engine, query: str, path: str) -> None:
+    answer = ask(engine, query)
+    assert answer.results[0].path == path
+    assert answer.verdict.action == "answer"
+    assert [candidate.path for candidate in answer.verdict.candidates] == [path]
+    assert answer.results[0].matched_terms
+
+
+def test_an_explanation_is_of_what_is_called_just_so(engine: Engine) -> None:
+    answer = ask(engine, "what is home")
+    assert answer.verdict.action == "answer"
+    assert [candidate.path for candidate in answer.verdict.candidates] == [HOME]
+    assert HOME in [result.path for result in answer.results[:2]]
+
+
+@pytest.mark.parametrize("query", ["explain calendar", "how do I do it", "the thing"])
+def test_what_no_document_is_about_matches_nothing(engine: Engine, query: str) -> None:
+    verdict = ask(engine, query).verdict
+    assert (verdict.action, verdict.message) == ("noMatch", "Which part should I explain?")
+    assert not verdict.candidates
+
+
+def test_a_word_of_the_text_alone_is_a_weak_match(engine: Engine) -> None:
+    verdict = ask(engine, "tell me about panels").verdict
+    assert verdict.action == "clarify"
+    assert verdict.message in (
+        "I think you mean Workspace. Is that right?",
+        "I’m not sure which part you mean. Are you asking about Workspace? If not, tell me its name.",
+    )
+
+
+@pytest.mark.parametrize("query", ["home", "homepage"])
+def test_a_name_of_two_documents_is_asked_about(engine: Engine, query: str) -> None:
+    verdict = ask(engine, query).verdict
+    assert verdict.action == "clarify"
+    first, second = verdict.candidates
+    assert {(one.title, one.category) for one in verdict.candidates} == {
+        ("Home", "concepts"),
+        ("Dashboard home", "dashboard"),
+    }
+    assert verdict.message == (
+        f"Do you mean {first.title} ({first.category}) or {second.title} ({second.category})?"
+    )
+
+
+@pytest.mark.parametrize(
+    "query", ["workspace and widgets", "explain workspace and widgets", "widgets, workspace"]
+)
+def test_two_things_are_answered_both(engine: Engine, query: str) -> None:
+    verdict = ask(engine, query).verdict
+    assert (verdict.action, verdict.message) == ("answer", "Which one should I go deeper on?")
+    assert {candidate.path for candidate in verdict.candidates} == {WORKSPACE, "widgets/widgets.md"}
+
+
+def test_how_to_find_something_shows_it_and_where_it_is(engine: Engine) -> None:
+    paths = [result.path for result in ask(engine, "how do I find my notes?").results]
+    assert {NOTES, WORKSPACE} <= set(paths)
+
+
+def test_a_result_names_the_terms_that_it_holds_by_another_word(engine: Engine) -> None:
+    answer = ask(engine, "wrkspace")
+    assert answer.query.corrections == ("wrkspace → workspace",)
+    assert answer.results[0].matched_terms == answer.verdict.matched_terms == ("wrkspace",)
+
+
+def test_the_verdict_does_not_depend_on_how_many_results_are_shown(engine: Engine) -> None:
+    alone = engine.search(protocol.SearchParams(query="home", limit=1))
+    assert len(alone.results) == 1
+    assert alone.verdict == ask(engine, "home").verdict
