@@ -99,7 +99,7 @@ class Desk:
 
     def rows(self) -> StaticRows | None:
         """What is in memory now, None where sqlite-vec is asked."""
-        return self.reader.read(self.reader._static_rows)
+        return self.reader._static_rows()
 
 
 @pytest.fixture(autouse=True)
@@ -454,6 +454,22 @@ def test_blocks_that_are_not_as_they_should_be_are_noticed(desk: Desk, damage: s
     desk.give(range(1, 50))
     desk.writer.db.execute(damage.replace("{t}", STATIC_TABLE))
     assert desk.rows() is None
+
+
+def test_many_rows_are_read_behind_while_sqlite_vec_answers(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static_matrix, "_READ_BEHIND_FROM", 0)
+    desk.give(range(1, 50))
+    asked = vectors(1, seed=3)[0]
+    assert desk.found(asked, 5) == desk.expected(asked, 5)
+    ends = time.monotonic() + 10
+    while desk.rows() is None:
+        assert time.monotonic() < ends, "the rows were never read"
+        time.sleep(0.005)
+    desk.give(range(50, 60))
+    assert desk.rows() is not None, "a change is followed at once"
+    assert desk.found(asked, 5) == desk.expected(asked, 5)
 
 
 def test_memory_is_freed_once_nobody_asks(desk: Desk) -> None:

@@ -27,7 +27,7 @@ def compare_chunks(
     except UnknownLayoutError:
         return _compared_by_sqlite_vec(db, model_id, ids, asked)
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(asked)
-    cosines = np.divide(vectors @ asked, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    cosines = np.divide(np.vecdot(vectors, asked), lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return dict(zip(found, cosines.astype(np.float64).tolist(), strict=True))
 
 

@@ -240,10 +240,10 @@ class IndexReader:
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
     ) -> list[Hit]:
         """The chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine similarity."""
+        matrix = self._static_rows()
         with self._query(cancelled) as db:
             if db is None or not _has_static(db):
                 return []
-            matrix = self._static_rows(db)
             if matrix is not None:
                 return self._nearest_of(matrix, db, vector, min(limit, MAX_NEIGHBOURS), only, cancelled)
             passes, passing = self._passes("id", only)
@@ -261,10 +261,10 @@ class IndexReader:
 
     def static_similarities(self, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:
         """The cosine similarity of these chunks' static vectors to `vector`; a chunk without one is left out."""
+        matrix = self._static_rows()
         with self._query() as db:
             if db is None or not _has_static(db):
                 return {}
-            matrix = self._static_rows(db)
             if matrix is not None:
                 return matrix.similarities(ids, vector)
             rows = db.execute(
@@ -276,8 +276,11 @@ class IndexReader:
             )
             return {int(row[0]): float(row[1]) for row in rows}
 
-    def _static_rows(self, db: apsw.Connection) -> StaticRows | None:
-        """The static vectors in memory, where that is faster than sqlite-vec."""
+    def _static_rows(self) -> StaticRows | None:
+        """The static vectors in memory, where that is faster than sqlite-vec.
+
+        Reading them is not broken off: the next question would have to begin anew.
+        """
         if self._open is not None:
             return None
         if self._matrix is None:
@@ -287,7 +290,9 @@ class IndexReader:
 
             with self._making_matrix:
                 self._matrix = self._matrix or StaticMatrix()
-        return self._matrix.rows(db, self._local.identity)
+        with self._query() as db:
+            has_rows = db is not None and _has_static(db)
+            return self._matrix.rows(db, self._local.identity) if db is not None and has_rows else None
 
     def _nearest_of(
         self,
