@@ -249,13 +249,17 @@ class StaticRows:
 
     def _places(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
         """Where the rows with these ids are, those that are there."""
+        places = self._places_ever(ids)
+        return places if self._present is None else places[self._present[places]]
+
+    def _places_ever(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Deleted rows included."""
         if not self._count:
             return np.empty(0, np.intp)
         known = self._store.ids[: self._count]
         at = np.minimum(np.searchsorted(known, ids, sorter=self._sorter), self._count - 1)
         places: NDArray[np.intp] = at if self._sorter is None else self._sorter[at]
-        places = places[known[places] == ids]
-        return places if self._present is None else places[self._present[places]]
+        return places[known[places] == ids]
 
     def _squared_distances(
         self, vector: _Vectors, places: NDArray[np.intp] | None = None
@@ -489,7 +493,7 @@ def _changed(
     old = _ids(block for number, block in before.items() if number in other or number not in now)
     new = _ids(other.values())
     gone, added = np.setdiff1d(old, new), np.setdiff1d(new, old)  # a row that moved is neither
-    if not store.has_room(len(added)) or np.isin(added, store.ids[: store.count]).any():
+    if not store.has_room(len(added)) or rows._places_ever(added).size:
         return None
     for number, block in other.items() if len(added) else ():
         _add(db, store, number, block, added)
