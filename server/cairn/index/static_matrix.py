@@ -259,7 +259,8 @@ class StaticRows:
         known = self._store.ids[: self._count]
         at = np.minimum(np.searchsorted(known, ids, sorter=self._sorter), self._count - 1)
         places: NDArray[np.intp] = at if self._sorter is None else self._sorter[at]
-        return places[known[places] == ids]
+        present: NDArray[np.intp] = places[known[places] == ids]
+        return present
 
     def _squared_distances(
         self, vector: _Vectors, places: NDArray[np.intp] | None = None
