@@ -65,9 +65,10 @@ class Folder:
         return self.shown.as_uri()
 
     def close(self) -> None:
-        """Stop indexing the folder, and forget what is on the screen."""
+        """Stop indexing the folder, and forget what is on the screen and in memory."""
         self.indexer.stop()
         self.reader.overlay.close()
+        self.reader.forget_vectors()
 
     def place_of(self, path: Path) -> str | None:
         """Where in the folder the file at `path` is, by its real path or the one it was opened by; None if elsewhere."""

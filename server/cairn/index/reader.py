@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from cairn.index.static_matrix import StaticMatrix, StaticRows
+
 T = TypeVar("T")
 
 MAX_NEIGHBOURS = 200
@@ -158,6 +160,8 @@ class IndexReader:
     _local: threading.local = field(factory=threading.local, init=False)
     _stats: IndexStats = field(factory=IndexStats, init=False)
     _vocabulary: Vocabulary = field(factory=Vocabulary, init=False)
+    _matrix: StaticMatrix | None = field(default=None, init=False)
+    _making_matrix: threading.Lock = field(factory=threading.Lock, init=False)
 
     def keywords(
         self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
@@ -255,14 +259,9 @@ class IndexReader:
         with self._query() as db:
             if db is None or (model_id := _model_id(db, model)) is None:
                 return {}
-            rows = db.execute(
-                f"""SELECT c.id, 1.0 - vec_distance_cosine(v.embedding, ?)
-                    FROM json_each(?) i CROSS JOIN chunks c ON c.id = i.value
-                    CROSS JOIN embeddings e ON e.model_id = {model_id} AND e.key = c.embedding_key
-                    CROSS JOIN {vectors_table(model_id)} v ON v.rowid = e.id""",
-                (_blob(vector), json.dumps(list(ids))),
-            )
-            return {int(row[0]): float(row[1]) for row in rows}
+            from cairn.index.model_vectors import compare_chunks  # with numpy
+
+            return compare_chunks(db, model_id, ids, vector)
 
     def key_similarities(
         self, keys: Iterable[str], vector: NDArray[np.float32], model: str
@@ -283,10 +282,13 @@ class IndexReader:
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
     ) -> list[Hit]:
         """The chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine similarity."""
-        passes, passing = self._passes("id", only)
+        matrix = self._static_rows()
         with self._query(cancelled) as db:
             if db is None or not _has_static(db):
                 return []
+            if matrix is not None:
+                return self._nearest_of(matrix, db, vector, min(limit, MAX_NEIGHBOURS), only, cancelled)
+            passes, passing = self._passes("id", only)
             where, values, spare = self._neighbour_filter(db, only)
             rows = db.execute(
                 f"""WITH nearest AS MATERIALIZED (
@@ -301,9 +303,12 @@ class IndexReader:
 
     def static_similarities(self, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:
         """The cosine similarity of these chunks' static vectors to `vector`; a chunk without one is left out."""
+        matrix = self._static_rows()
         with self._query() as db:
             if db is None or not _has_static(db):
                 return {}
+            if matrix is not None:
+                return matrix.similarities(ids, vector)
             rows = db.execute(
                 f"""WITH compared AS (
                         SELECT v.rowid AS id, vec_distance_L2(v.embedding, vec_int8(?)) AS distance
@@ -312,6 +317,51 @@ class IndexReader:
                 (vector.tobytes(), json.dumps(list(ids))),
             )
             return {int(row[0]): float(row[1]) for row in rows}
+
+    def _static_rows(self) -> StaticRows | None:
+        """The static vectors in memory, where that is faster than sqlite-vec.
+
+        Reading them is not broken off: the next question would have to begin anew.
+        """
+        if self._open is not None:
+            return None
+        if self._matrix is None:
+            from cairn.index.static_matrix import (
+                StaticMatrix,
+            )  # with numpy: when there is something to compare
+
+            with self._making_matrix:
+                self._matrix = self._matrix or StaticMatrix()
+        with self._query() as db:
+            has_rows = db is not None and _has_static(db)
+            return self._matrix.rows(db, self._local.identity) if db is not None and has_rows else None
+
+    def _nearest_of(
+        self,
+        matrix: StaticRows,
+        db: apsw.Connection,
+        vector: NDArray[np.int8],
+        limit: int,
+        only: ChunkFilter,
+        cancelled: Callable[[], bool],
+    ) -> list[Hit]:
+        from cairn.index.static_matrix import read_ids
+
+        allowed = None
+        where, values = self._filter_sql(only)
+        if where:
+            allowed = matrix.among((where, *values), lambda: read_ids(db, where, values))
+        elif only.hidden:
+            allowed = matrix.except_for(read_ids(db, _HIDDEN_CHUNKS, [json.dumps(only.hidden)]))
+        if cancelled():  # numpy cannot be broken off
+            raise _broken_off(cancelled)
+        ids, scores = matrix.nearest(vector, limit, allowed)
+        return [Hit(*each) for each in zip(ids.tolist(), scores.tolist(), strict=True)]
+
+    def forget_vectors(self) -> None:
+        """Free the memory that static vectors take; the next question reads them anew."""
+        if self._matrix is not None:
+            self._matrix.forget()
 
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         """Chunks that define one of `names`; 1 for the very spelling, 0.9 for another case."""
@@ -533,9 +583,7 @@ class IndexReader:
         try:
             yield db
         except apsw.InterruptError:
-            if isinstance(cancelled, Until) and cancelled.is_over and not cancelled.cancelled():
-                raise OutOfTimeError("The query was broken off, as its time was over.") from None
-            raise QueryCancelledError("The request was cancelled.") from None
+            raise _broken_off(cancelled) from None
         except DAMAGE as problem:
             if self._open is None:
                 ask_for_check(self.folder)
@@ -568,6 +616,12 @@ _HIDDEN_CHUNKS = (
     "SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id"
     " WHERE f.path IN (SELECT value FROM json_each(?))"
 )
+
+
+def _broken_off(cancelled: Callable[[], bool] | None) -> OutOfTimeError | QueryCancelledError:
+    if isinstance(cancelled, Until) and cancelled.is_over and not cancelled.cancelled():
+        return OutOfTimeError("The query was broken off, as its time was over.")
+    return QueryCancelledError("The request was cancelled.")
 
 
 def _stored(row: Sequence[object]) -> StoredChunk:

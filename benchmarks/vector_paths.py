@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+"""How fast the nearest static vectors are found, by which path, and how many of them.
+
+    python benchmarks/vector_paths.py DATA --questions SETS [--subjects REPOSITORY ...] [--rows 10000 100000 500000]
+
+DATA holds a complete index with static vectors, which is only read. Of it come the vectors: a sample for fewer rows, and
+for more, mixtures of two of its rows (0.6 to 0.95 of the one) with noise, of the same length. Questions are those of the
+sets and the subjects of commits, embedded by the same static table. All paths answer one question before any answers the
+next, so that what else the machine does falls on all of them alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+from engine.figures import Figures, percentile, surroundings
+from engine.index_file import index_path
+from numpy.typing import NDArray
+
+from cairn.config import EmbeddingSettings
+from cairn.embedding.shared import SharedModel
+from cairn.embedding.static import StaticTable
+from cairn.index import model_vectors, static_matrix
+from cairn.index.database import _connect
+from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.index.schema import STATIC_TABLE
+from cairn.index.vector_store import VectorStore
+from cairn.index.writer import IndexWriter
+
+_LIMIT = 200
+_RECALLED = (50, 200)
+_QUERY_TOKENS = 256
+_COMPARED = 400
+"""Chunks whose model vectors a search compares: what two legs found."""
+_FILTERS = {
+    "most chunks (code)": ChunkFilter(types=("code",)),
+    "a fifth (prose)": ChunkFilter(types=("prose",)),
+    "few (yaml)": ChunkFilter(languages=("yaml",)),
+    "all but one file": ChunkFilter(hidden=("django/db/models/query.py",)),
+}
+
+Int8 = NDArray[np.int8]
+Path_ = Callable[[Int8], NDArray[np.int64]]
+"""From a question to the ids of the nearest rows, best first."""
+
+
+def main() -> None:
+    options = _arguments()
+    db = _opened(index_path(options.data))
+    table = _static_table(db)
+    questions = table.embed_int8(_questions(options)[: options.count], _QUERY_TOKENS)
+    vectors = np.stack(
+        [np.frombuffer(r[0], np.int8) for r in db.execute(f"SELECT embedding FROM {STATIC_TABLE}")]
+    )
+    kept: Figures = {
+        "conditions": {
+            **surroundings(),
+            "questions": len(questions),
+            "rows_in_index": len(vectors),
+            "limit": _LIMIT,
+        },
+        "paths": {},
+    }
+    for rows in options.rows:
+        kept["paths"][str(rows)] = _compare(_resized(vectors, rows), questions, table)
+        print(json.dumps({rows: kept["paths"][str(rows)]}, indent=2))
+    kept["index"] = _real_index(options.data, questions)
+    print(json.dumps(kept["index"], indent=2))
+    options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+
+
+# --- one number of rows ------------------------------------------------------------------------------------
+
+
+def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
+    with tempfile.TemporaryDirectory() as folder:
+        writer = IndexWriter(Path(folder))
+        VectorStore(writer.db).use_static(table.id, table.dimension)
+        VectorStore(writer.db).store_static(range(1, len(vectors) + 1), vectors, queued=0)
+        bits = _bit_table(writer.db, vectors)
+        reader = IndexReader(Path(folder))
+        with _in_memory():
+            figures = _reading(reader, writer, questions[0])
+        rows = _rows(reader)
+        paths: dict[str, Path_] = {
+            "sqlite-vec int8": lambda asked: _by_sqlite_vec(reader, asked),
+            "sqlite-vec bits": bits,
+            "float32 matrix": _float32(vectors),
+            "int8 matrix": _uncoded(rows),
+            **{f"signs of {words * 64} bits, {count} candidates": _signs(vectors, words, count)
+               for words, count in ((2, 2_000), (2, 8_000), (4, 2_000), (4, 8_000), (4, 24_000)) if count < len(vectors)},
+        }  # fmt: skip
+        if figures["codes"]:
+            paths["int8 matrix with codes"] = lambda asked: rows.nearest(asked, _LIMIT)[0]
+        with _in_memory():
+            paths["IndexReader.nearest_static"] = lambda asked: _ids(
+                reader.nearest_static(asked, _LIMIT, ChunkFilter(), _never)
+            )
+            figures["paths"] = _measured(paths, questions, paths["float32 matrix"])
+        reader.forget_vectors()
+        writer.close()
+    return figures
+
+
+def _measured(paths: dict[str, Path_], questions: Int8, exact: Path_) -> Figures:
+    """Milliseconds and recall of each path, in turns."""
+    seconds: dict[str, list[float]] = {name: [] for name in paths}
+    recall: dict[str, list[list[float]]] = {name: [] for name in paths}
+    for asked in questions[:2]:
+        for find in paths.values():
+            find(asked)
+    for asked in questions:
+        right = exact(asked)
+        for name, find in paths.items():
+            began = time.perf_counter()
+            found = find(asked)
+            seconds[name].append(time.perf_counter() - began)
+            recall[name].append([np.isin(right[:k], found[:k]).mean() for k in _RECALLED])
+    slowest = percentile(seconds["sqlite-vec int8"], 50)
+    return {
+        name: {
+            "p50_ms": round(percentile(taken, 50) * 1000, 2),
+            "p95_ms": round(percentile(taken, 95) * 1000, 2),
+            "of_sqlite_vec": round(percentile(taken, 50) / slowest, 3),
+            **{f"recall_{k}": round(float(np.mean([r[i] for r in recall[name]])), 4) for i, k in enumerate(_RECALLED)},
+        }
+        for name, taken in seconds.items()
+    }  # fmt: skip
+
+
+def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
+    """What the matrix costs: to read, to follow a save, to code, and in memory."""
+
+    def ask() -> float:
+        began = time.perf_counter()
+        reader.nearest_static(asked, 1, ChunkFilter(), _never)
+        return round((time.perf_counter() - began) * 1000, 1)
+
+    first = ask()
+    reader.forget_vectors()
+    again, known = ask(), ask()
+    began = time.perf_counter()
+    codes = _rows(reader)._store.count >= static_matrix._CODED_FROM
+    while codes and _rows(reader)._store.codes is None:
+        time.sleep(0.001)
+    coded = round((time.perf_counter() - began) * 1000, 1)
+    held = _rows(reader).nbytes
+    new = 10**7
+    VectorStore(writer.db).store_static(range(new, new + 5), np.repeat(asked[None], 5, axis=0), queued=0)
+    added = ask()
+    with writer.db:
+        writer.db.execute(f"DELETE FROM {STATIC_TABLE} WHERE rowid >= {new}")
+        writer.db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+    deleted = ask()
+    return {
+        "first_question_ms": first,
+        "read_again_ms": again,
+        "question_ms": known,
+        "question_after_5_rows_came_ms": added,
+        "question_after_5_rows_went_ms": deleted,
+        "codes": codes,
+        "coded_after_ms": coded if codes else None,
+        "held_mb": round(held / 1e6, 1),
+    }
+
+
+def _by_sqlite_vec(reader: IndexReader, asked: Int8, only: ChunkFilter | None = None) -> NDArray[np.int64]:
+    with _set("FEWEST_ROWS", 10**9):
+        matrix, reader._matrix = reader._matrix, None
+        hits = reader.nearest_static(asked, _LIMIT, only or ChunkFilter(), _never)
+        reader._matrix = matrix
+    return _ids(hits)
+
+
+def _bit_table(db: apsw.Connection, vectors: Int8) -> Path_:
+    """sqlite-vec's own bit vectors, of what is left without the mean."""
+    mean = vectors.mean(axis=0, dtype=np.float32)
+    db.execute(f"CREATE VIRTUAL TABLE temp.bits USING vec0(embedding bit[{vectors.shape[1]}])")
+    packed = np.packbits(vectors > mean, axis=1)
+    with db:
+        db.executemany(
+            "INSERT INTO temp.bits(rowid, embedding) VALUES (?, vec_bit(?))",
+            ((row + 1, bits.tobytes()) for row, bits in enumerate(packed)),
+        )
+
+    def find(asked: Int8) -> NDArray[np.int64]:
+        wanted = np.packbits(asked > mean).tobytes()
+        rows = db.execute(
+            "SELECT rowid FROM temp.bits WHERE embedding MATCH vec_bit(?) AND k = ? ORDER BY distance",
+            (wanted, _LIMIT),
+        )
+        return np.array([row[0] for row in rows], np.int64)
+
+    return find
+
+
+def _float32(vectors: Int8) -> Path_:
+    matrix = vectors.astype(np.float32)
+    squares = np.einsum("ij,ij->i", matrix, matrix)
+
+    def find(asked: Int8) -> NDArray[np.int64]:
+        return _best(squares - 2 * (matrix @ asked.astype(np.float32))) + 1
+
+    return find
+
+
+def _signs(vectors: Int8, words: int, candidates: int) -> Path_:
+    """The first words of the product's own code: two are the signs of the numbers, four those after a rotation, too."""
+    coder = static_matrix._Coder(vectors[::16].mean(axis=0, dtype=np.float32))
+    codes = np.empty((coder.words, len(vectors)), np.uint64)
+    coder.encode(vectors, codes)
+    squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32)
+
+    def find(asked: Int8) -> NDArray[np.int64]:
+        own = np.empty((coder.words, 1), np.uint64)
+        coder.encode(asked[None], own)
+        differing = np.zeros(len(vectors), np.uint16)
+        for word, code in zip(codes[:words], own[:, 0], strict=False):
+            differing += np.bitwise_count(word ^ code)
+        most = int(np.searchsorted(np.bincount(differing[::8]).cumsum(), candidates / 8))
+        places = np.flatnonzero(differing <= most)
+        near = np.vecdot(vectors[places].astype(np.float32), asked.astype(np.float32))
+        return places[_best(squares[places] - 2 * near)] + 1
+
+    return find
+
+
+def _best(distances: NDArray[np.float32]) -> NDArray[np.intp]:
+    wanted = min(_LIMIT, len(distances))
+    found = np.flatnonzero(distances <= np.partition(distances, wanted - 1)[wanted - 1])
+    return found[np.argsort(distances[found], kind="stable")][:wanted]
+
+
+# --- the index itself -----------------------------------------------------------------------------------------
+
+
+class _AnyVersion(IndexReader):
+    """Reads an index of any version: the tables that are read here are in all of them."""
+
+    def _connection(self) -> apsw.Connection | None:
+        if getattr(self._local, "db", None) is None:
+            self._local.db = _opened(self.folder / "index.db")
+            self._local.identity = None
+        return self._local.db
+
+
+def _real_index(data: Path, questions: Int8) -> Figures:
+    """Filters, and the comparison by the model's vectors."""
+    reader = _AnyVersion(index_path(data).parent)
+    figures: Figures = {"filters": {}}
+    for name, only in _FILTERS.items():
+        began = time.perf_counter()
+        reader.nearest_static(questions[0], _LIMIT, only, _never)
+        first = time.perf_counter() - began
+        figures["filters"][name] = {
+            "sqlite_vec_ms": _p50(
+                questions[:20], lambda asked, only=only: _by_sqlite_vec(reader, asked, only)
+            ),
+            "first_ms": round(first * 1000, 2),
+            "known_ms": _p50(
+                questions, lambda asked, only=only: reader.nearest_static(asked, _LIMIT, only, _never)
+            ),
+        }
+    facts = reader.facts()
+    if facts.model_id:
+        figures["model_vectors_of_400"] = _model_vectors(reader, facts.model_id, questions)
+    reader.forget_vectors()
+    return figures
+
+
+def _model_vectors(reader: IndexReader, model: int, questions: Int8) -> Figures:
+    pools = [_ids(reader.nearest_static(asked, _LIMIT, ChunkFilter(), _never)) for asked in questions]
+    pools = [np.union1d(one, other)[:_COMPARED] for one, other in itertools.pairwise(pools)]
+    db = reader._connection()
+    assert db is not None
+    stored = db.execute(f"SELECT embedding FROM vectors_{model} LIMIT 1").get
+    asked = np.frombuffer(stored, np.float32)
+    seconds: dict[str, list[float]] = {"sqlite-vec": [], "blocks": []}
+    ways = {"sqlite-vec": model_vectors._compared_by_sqlite_vec, "blocks": model_vectors.compare_chunks}
+    for _ in range(2):  # the second time counts
+        seconds = {name: [] for name in ways}
+        for pool in pools:
+            for name, compare in ways.items():
+                began = time.perf_counter()
+                compare(db, model, pool.tolist(), asked)
+                seconds[name].append(time.perf_counter() - began)
+    chunks = float(np.mean([len(pool) for pool in pools]))
+    return {
+        "chunks": round(chunks),
+        **{f"{name}_ms": round(percentile(s, 50) * 1000, 2) for name, s in seconds.items()},
+    }
+
+
+# --- what all of it needs ----------------------------------------------------------------------------------------
+
+
+def _resized(vectors: Int8, rows: int) -> Int8:
+    rng = np.random.default_rng(0)
+    if rows <= len(vectors):
+        return vectors[np.sort(rng.choice(len(vectors), rows, replace=False))]
+    more = rows - len(vectors)
+    one, other = (vectors[rng.integers(0, len(vectors), more)].astype(np.float32) for _ in range(2))
+    share = rng.uniform(0.6, 0.95, (more, 1)).astype(np.float32)
+    mixed = share * one + (1 - share) * other + rng.normal(0, 1.5, one.shape).astype(np.float32)
+    mixed *= 127 / np.linalg.norm(mixed, axis=1, keepdims=True)
+    return np.concatenate([vectors, np.rint(mixed).astype(np.int8)])
+
+
+def _opened(path: Path) -> apsw.Connection:
+    """To a file that nobody writes meanwhile: not even the files beside it are touched."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return _connect(f"{path.absolute().as_uri()}?immutable=1", flags)
+
+
+def _rows(reader: IndexReader) -> static_matrix.StaticRows:
+    with _in_memory():
+        rows = reader._static_rows()
+    assert rows is not None
+    return rows
+
+
+def _uncoded(rows: static_matrix.StaticRows) -> Path_:
+    """Distances to all rows, whether they are coded or not."""
+
+    def find(asked: Int8) -> NDArray[np.int64]:
+        codes, rows._store.codes = rows._store.codes, None
+        found = rows.nearest(asked, _LIMIT)[0]
+        rows._store.codes = codes
+        return found
+
+    return find
+
+
+def _ids(hits: Sequence[Any]) -> NDArray[np.int64]:
+    return np.array([hit.chunk_id for hit in hits], np.int64)
+
+
+def _p50(questions: Int8, ask: Callable[[Int8], object]) -> float:
+    seconds = []
+    for asked in questions:
+        began = time.perf_counter()
+        ask(asked)
+        seconds.append(time.perf_counter() - began)
+    return round(percentile(seconds, 50) * 1000, 2)
+
+
+def _in_memory() -> Any:
+    """The tables made here have vectors and no chunks, by whose number it is told which path serves."""
+    return _set("FEWEST_ROWS", 0)
+
+
+@contextmanager
+def _set(name: str, value: int) -> Iterator[None]:
+    before = getattr(static_matrix, name)
+    setattr(static_matrix, name, value)
+    try:
+        yield
+    finally:
+        setattr(static_matrix, name, before)
+
+
+def _never() -> bool:
+    return False
+
+
+def _static_table(db: apsw.Connection) -> StaticTable:
+    table = SharedModel(EmbeddingSettings()).static_table()
+    used = str(db.execute("SELECT value FROM meta WHERE key = 'static_table'").get)
+    if table is None or used.split(" ")[0] != table.id:
+        sys.exit(f"the index was made with the static table {used}, which is not installed")
+    return table
+
+
+def _questions(options: argparse.Namespace) -> list[str]:
+    sets = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(options.questions.glob("*.json"))]
+    found = [entry["query"] for entries in sets for entry in entries]
+    for repository in options.subjects:
+        command = ("git", "-C", str(repository), "log", "--format=%s", "-n", "200")
+        found += subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    np.random.default_rng(0).shuffle(found)
+    return found
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="data folder with one complete index")
+    parser.add_argument(
+        "--questions", type=Path, required=True, help="folder of NAME.json, each a list of {query}"
+    )
+    parser.add_argument(
+        "--subjects", type=Path, nargs="*", default=[], help="repositories whose commits are asked for"
+    )
+    parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000, 500_000])
+    parser.add_argument("--count", type=int, default=100, help="questions")
+    parser.add_argument(
+        "--output", type=Path, default=Path(__file__).parent / "results" / "vector-paths.json"
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
