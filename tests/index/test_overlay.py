@@ -32,8 +32,8 @@ from cairn.index.vectors import StaticIntake
 from cairn.index.writer import IndexWriter
 
 ALL = ChunkFilter()
-WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, path=2.0, symbol=2.5)
-NAMES = ColumnWeights(text=0.0, identifiers=0.0, path=0.0, symbol=1.0)
+WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.5)
+NAMES = ColumnWeights(text=0.0, identifiers=0.0, symbol=1.0)
 MODEL = "m@1"
 
 SHIPS = "def moor_ship(berth):\n    return berth.rope\n"

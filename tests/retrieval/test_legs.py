@@ -13,6 +13,7 @@ from cairn.chunking.model import content_key
 from cairn.config import SearchSettings
 from cairn.index.reader import IndexReader
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.retrieval.legs import _literals
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import Retrieved, retrieve
 
@@ -61,7 +62,21 @@ def test_with_case_or_word_the_whole_question_is_a_text(readers: list[IndexReade
     assert ("src/late.py", "exact") not in sources(ask(readers, "may not leave: %s", case=True))
     assert sources(ask(readers, "may not leave: %s", case=True))[0] == ("src/errors.py", "exact")
     assert sources(ask(readers, "eave: %s", word=True)) == []
-    assert "exact" not in ask(readers, "may not leave: %s").timings
+    assert "exact" not in ask(readers, "may not leave").timings
+    assert sources(ask(readers, "may not leave", case=True))[0][1] == "exact"
+
+
+@pytest.mark.parametrize(
+    ("text", "literals"),
+    [
+        ("may not leave: %s", ("may not leave: %s",)),  # whatever in it looks like code
+        ('the "May Not" of %s', ("May Not",)),
+        ('where is "=>" used', ("=>",)),
+        ("if x:\n    y()\n", ("if x:", "y()")),
+    ],
+)
+def test_what_is_found_as_written_with_case_or_word(text: str, literals: tuple[str, ...]) -> None:
+    assert _literals(understand(text), all_of_it=True) == literals
 
 
 def test_a_leg_whose_time_is_over_is_named_and_nothing_fails(readers: list[IndexReader]) -> None:

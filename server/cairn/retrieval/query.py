@@ -63,6 +63,8 @@ class Query:
     """The line that was named with the first path, counted from 1."""
     literals: tuple[str, ...] = ()
     """What to look for letter by letter; empty for a question in plain words."""
+    quotes: tuple[str, ...] = ()
+    """`phrases`, and what stood in quotes or backticks but has no word: `"=>"`."""
     meant: str = ""
     """The text with synonyms and repairs in place: what is compared by meaning."""
 
@@ -161,6 +163,7 @@ def understand(
         paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
         line=mentions.line or trace.line,
         literals=mentions.literals,
+        quotes=mentions.quotes,
         meant=replaced(meant, synonyms | repaired),
     )
 
