@@ -45,7 +45,9 @@ def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callab
     return list(dict.fromkeys(found))
 
 
-def files_at(reader: IndexReader, fragments: Sequence[str], limit: int) -> list[str]:
+def files_at(
+    reader: IndexReader, fragments: Sequence[str], limit: int, cancelled: Callable[[], bool]
+) -> list[str]:
     """Paths that end with one of the `fragments`, or lie in a folder of that name; a longer one may end with the path.
 
     A fragment is taken as it is written, for `[slug].tsx` is a name of files, and as a glob.
@@ -54,21 +56,22 @@ def files_at(reader: IndexReader, fragments: Sequence[str], limit: int) -> list[
 
     def ask(db: apsw.Connection) -> list[str]:
         rows = db.execute(
-            """SELECT path FROM files WHERE is_text AND EXISTS (SELECT 1 FROM json_each(?1) f
-                   WHERE instr('/' || path || '/', '/' || f.value || '/')
-                      OR '/' || path || '/' GLOB '*/' || f.value || '/*'
-                      OR substr('/' || f.value, -length(path) - 1) = '/' || path)
-               ORDER BY length(path), path LIMIT ?2""",
+            # `f.path`: json_each has a column `path`, too.
+            """SELECT f.path FROM files f WHERE f.is_text AND EXISTS (SELECT 1 FROM json_each(?1) named
+                   WHERE instr('/' || f.path || '/', '/' || named.value || '/')
+                      OR '/' || f.path || '/' GLOB '*/' || named.value || '/*'
+                      OR substr('/' || named.value, -length(f.path) - 1) = '/' || f.path)
+               ORDER BY length(f.path), f.path LIMIT ?2""",
             (wanted, limit),
         )
         return [str(row[0]) for row in rows]
 
     if not fragments:
         return []
-    found = reader.read(ask) or []
+    found = reader.read(ask, cancelled) or []
     if isinstance(reader, OverlaidReader):
         with reader.overlay.shown() as (screen, _):
-            found += (screen.read(ask) or []) if screen else []
+            found += (screen.read(ask, cancelled) or []) if screen else []
     return sorted(dict.fromkeys(found), key=lambda path: (len(path), path))[:limit]
 
 

@@ -94,7 +94,7 @@ class Legs:
         plan = self._plan(index, query, "subjects_fts", _SUBJECT_ROWS, until)
         found_by = files_by_subjects(index, plan.match, until)
         pool.subjects = {path: score / (plan.possible or 1.0) for path, score in found_by.items()}
-        pool.named = frozenset(files_at(index, query.paths, _MAX_FILES))
+        pool.named = frozenset(files_at(index, query.paths, _MAX_FILES, until))
         by_path = self._plan(index, query, "paths_fts", _SUBJECT_ROWS, until)
         found = [
             *sorted(pool.named),

@@ -20,6 +20,7 @@ from cairn.retrieval.repair import Vocabulary, repairs
 from cairn.retrieval.synonyms import rewrite_phrases, word_synonyms
 from cairn.retrieval.traces import Trace, read_trace
 from cairn.retrieval.wording import alternatives, read_words, replaced, translations, with_synonyms, words_of
+from cairn.unicode import well_formed
 
 __all__ = ["MAX_QUERY_CHARS", "MAX_TERMS", "Query", "QueryType", "Vocabulary", "understand"]
 
@@ -124,7 +125,7 @@ def understand(
 
     Text beyond MAX_QUERY_CHARS is left out; `corrections` says so, and what was repaired.
     """
-    cut = text[:MAX_QUERY_CHARS]
+    cut = well_formed(text[:MAX_QUERY_CHARS])
     meant, phrases = rewrite_phrases(cut, settings.synonyms)
     trace = read_trace(meant) or Trace(message=meant)
     mentions = read_mentions(trace.message)
