@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from attrs import frozen
+
 from cairn.index.file_queries import FileFacts
 from cairn.index.reader import Outline
 from cairn.retrieval.candidates import Candidate, FileCandidate
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import SIGNALS
-from cairn.retrieval.signals import Asked, Scored, Signal, score_files
+from cairn.retrieval.signals import Asked, Contribution, Signal, score_files
 from cairn.workspace.collections import file_kind
 
 
@@ -68,9 +70,18 @@ def file(
     return FileCandidate(folder, path, file_kind(path), equal, subjects, facts, is_named)
 
 
+@frozen
+class Scored:
+    """What one file scores, and why, strongest first."""
+
+    score: float
+    reasons: tuple[Contribution, ...]
+
+
 def scores(query: Query, files: Sequence[FileCandidate], signals: Sequence[Signal] = SIGNALS) -> list[Scored]:
     """What each of the files scores."""
-    return score_files(Asked(query, tuple(files)), signals)
+    scored = score_files(Asked(query, tuple(files)), signals)
+    return [Scored(each.score, each.reasons) for each in scored]
 
 
 def order(

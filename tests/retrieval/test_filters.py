@@ -15,7 +15,6 @@ from cairn.chunking.model import ChunkType
 from cairn.config import SearchSettings
 from cairn.errors import InvalidRequestError
 from cairn.index.reader import ChunkFilter, StoredChunk
-from cairn.retrieval.candidates import add_whole_files
 from cairn.retrieval.legs import Legs
 from cairn.retrieval.meaning import ModelVector, StaticMeaning, StaticVector
 from cairn.retrieval.query import understand
@@ -92,7 +91,6 @@ def test_every_leg_keeps_to_every_filter(
     legs.by_words(query)
     meaning = StaticMeaning(folder.models.table)
     legs.by_meaning(query, meaning, vector)
-    add_whole_files([folder.reader], legs.pools, only)
     assert not legs.problems
     found = folder.reader.chunks(legs.pools[0].chunks)
     assert all(passes(stored, only) for stored in found.values())

@@ -15,7 +15,7 @@ from cairn.engine import Engine
 from cairn.retrieval.candidates import FileCandidate
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import SIGNALS, weight_warnings, weighted
-from cairn.retrieval.search import _places, retrieve
+from cairn.retrieval.search import retrieve
 from cairn.retrieval.signals import Asked, Family, Signal
 
 
@@ -209,13 +209,21 @@ def test_equal_scores_are_ordered_by_path_whatever_was_written_first(tmp_path: P
     folder.close()
 
 
-@pytest.mark.parametrize(("keyword", "shown"), [(1.6, 1), (1.4, 0)])
-def test_a_preamble_is_shown_only_where_it_matches_twice_as_well(keyword: float, shown: int) -> None:
-    preamble, definition = chunk(keyword=3), chunk(position=1, keyword=keyword, defines=("moor",))
-    files = [FileCandidate(0, "src/a.py", "source", (preamble, definition))]
-    query = understand("where do ships moor")
-    (place,) = _places(query, files, scores(query, files), limit=1, per_file=1)
-    assert place.candidate.outline.position == shown
+def test_a_preamble_is_shown_only_where_it_matches_twice_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imports = "".join(f"import ship_{n}\nimport moor_{n}\n" for n in range(40))
+    body = "    pass\n" * 120
+    folder = IndexedFolder(tmp_path, {"a.py": f"{imports}\n\ndef moor(ship):\n{body}\n\ndef tide():\n{body}"})
+
+    def shown() -> str:
+        query = understand("where do ships moor")
+        return retrieve([folder.reader], query, None, SearchSettings(), limit=1).ranked[0].stored.chunk.symbol
+
+    assert shown() == "moor"
+    monkeypatch.setattr("cairn.retrieval.search._PREAMBLE_SHARE", 9.0)
+    assert shown() == ""
+    folder.close()
 
 
 def test_a_chunk_stands_for_its_file_by_what_all_legs_say() -> None:
