@@ -352,6 +352,7 @@ class Engine:
             warnings=(
                 *self._warnings,
                 *(warning for folder in folders for warning in folder.settings.warnings()),
+                *_weight_warnings(folders),
                 *(warning for folder in folders for warning in folder.reader.overlay.warnings),
                 *(f"not read: {place}" for place in unreadable),
             ),
@@ -413,3 +414,13 @@ def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Settings, list[s
     settings, problems = load_user_file(Settings())
     settings, more = overlay(settings, editor_settings, "cairn")
     return settings, [*problems, *more]
+
+
+def _weight_warnings(folders: Sequence[Folder]) -> list[str]:
+    """Where the folders' settings weigh signals that there are not."""
+    weights = {name: 0.0 for folder in folders for name in folder.settings().search.weights}
+    if not weights:
+        return []
+    from cairn.retrieval.ranking import weight_warnings  # which imports all that ranks
+
+    return weight_warnings(weights)

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from cairn.chunking.model import content_key
-from cairn.config import IndexSettings, Settings
+from cairn.config import IndexSettings, SearchSettings, Settings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.tokenization import TextTokenizer
 from cairn.index import overlay as overlay_module
+from cairn.index.file_queries import files_at, files_by_path
 from cairn.index.intake import Intake
 from cairn.index.known_words import IndexVocabulary
 from cairn.index.overlaid_reader import OverlaidReader
@@ -30,10 +31,12 @@ from cairn.index.reader import MAX_NEIGHBOURS, ChunkFilter, ColumnWeights, Hit, 
 from cairn.index.vector_store import VectorStore
 from cairn.index.vectors import StaticIntake
 from cairn.index.writer import IndexWriter
+from cairn.retrieval.query import understand
+from cairn.retrieval.search import retrieve
 
 ALL = ChunkFilter()
-WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, path=2.0, symbol=2.5)
-NAMES = ColumnWeights(text=0.0, identifiers=0.0, path=0.0, symbol=1.0)
+WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.5)
+NAMES = ColumnWeights(text=0.0, identifiers=0.0, symbol=1.0)
 MODEL = "m@1"
 
 SHIPS = "def moor_ship(berth):\n    return berth.rope\n"
@@ -247,6 +250,54 @@ def test_filters_hold_for_what_is_on_the_screen(desk: Desk, only: ChunkFilter, f
     assert desk.words('"harbour"', only=only) == found
     assert desk.meaning("boat", 1, only) == found
     assert {s.path for s in desk.stored(desk.reader.defining(["harbour"], 5, only))} <= set(found)
+
+
+# --- files as wholes --------------------------------------------------------------------------------
+
+
+def search(desk: Desk, text: str) -> list[str]:
+    found = retrieve([desk.reader], understand(text), None, SearchSettings(), limit=5)
+    return [ranked.stored.path for ranked in found.ranked]
+
+
+def test_a_word_that_is_on_the_screen_alone_is_found(desk: Desk) -> None:
+    assert search(desk, "where is the lighthouse lit") == []
+    desk.type("ships.py", SHIPS + "\n\ndef light(lighthouse):\n    return lighthouse\n")
+    assert search(desk, "where is the lighthouse lit") == ["ships.py"]
+    desk.close("ships.py")
+    assert search(desk, "where is the lighthouse lit") == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["lamps/lighthouse.py", "lighthouse.py", "the files in lamps/", "how do lamps work", "lighthouse"],
+)
+def test_a_file_that_is_not_saved_yet_is_found_by_its_path(desk: Desk, asked: str) -> None:
+    desk.type("lamps/lighthouse.py", "def kindle():\n    return 1\n")
+    assert search(desk, asked)[:1] == ["lamps/lighthouse.py"]
+    desk.close("lamps/lighthouse.py")
+    assert "lamps/lighthouse.py" not in search(desk, asked)
+
+
+def test_a_named_path_counts_the_same_on_the_screen_as_in_the_index(desk: Desk) -> None:
+    desk.type("lamps/lighthouse.py", "def kindle():\n    return 1\n")
+    desk.type("ships.py", SHIPS + "# changed\n")
+    for fragment in ("lamps/lighthouse.py", "ships.py"):
+        (found,) = files_at(desk.reader, [fragment], 5, never)
+        assert found == fragment
+    assert files_at(desk.reader, ["*.py"], 1, never) == ["ships.py"]
+    assert files_by_path(desk.reader, '"ship" OR "lighthouse"', 5, never) == [
+        "ships.py",
+        "lamps/lighthouse.py",
+    ]
+
+
+def test_what_a_file_says_on_the_screen_is_shown_for_one_that_its_path_found(desk: Desk) -> None:
+    desk.type("ships.py", "def unload():\n    pass\n")
+    (ranked,) = retrieve([desk.reader], understand("ships.py"), None, SearchSettings(), limit=1).ranked
+    assert ranked.stored.chunk.text == "def unload():\n    pass\n"
+    desk.type("ships.py", KEY)
+    assert search(desk, "ships.py") == []
 
 
 def test_the_folders_name_counts_where_a_manifest_names_no_project(desk: Desk) -> None:

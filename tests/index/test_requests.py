@@ -11,7 +11,15 @@ from cairn.errors import IndexUnavailableError
 from cairn.index import database as database_module
 from cairn.index.database import DATABASE_NAME
 from cairn.index.reader import IndexReader
-from cairn.index.requests import RequestKind, drop_requests, leave_request, waiting_requests
+from cairn.index.requests import (
+    RequestKind,
+    ask_for_check,
+    check_is_marked,
+    drop_requests,
+    leave_request,
+    take_check_mark,
+    waiting_requests,
+)
 from cairn.index.writer import IndexWriter
 
 
@@ -97,3 +105,24 @@ def test_what_only_a_newer_version_can_ask_for_makes_for_a_look_and_is_done(writ
     assert request.kind is RequestKind.RECONCILE
     drop_requests(writer.db, [request.id])
     assert waiting_requests(writer.db) == []
+
+
+def test_a_check_is_asked_for_even_where_requests_lie_in_what_is_damaged(tmp_path: Path) -> None:
+    writer = IndexWriter(tmp_path)
+    page = int(writer.db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'requests'").get)
+    size = int(writer.db.execute("PRAGMA page_size").get)
+    writer.close()
+    ask_for_check(tmp_path)
+    assert not check_is_marked(tmp_path)  # the index itself takes the request
+    with (tmp_path / DATABASE_NAME).open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+    ask_for_check(tmp_path)
+    assert check_is_marked(tmp_path)
+    assert take_check_mark(tmp_path)
+    assert not take_check_mark(tmp_path)
+
+
+def test_without_an_index_no_check_is_asked_for(tmp_path: Path) -> None:
+    ask_for_check(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -103,7 +103,8 @@ def test_a_commit_adds_one_block_and_changes_the_rows_of_its_files(project: Proj
     project.repository.commit("Change one", {"src/7.py": LINES + "changed = 7\n"})
     before = project.db.total_changes()
     assert project.history.update(never)
-    assert project.db.total_changes() - before < 10
+    # Rows of its block, of its file's history and subjects, and of the facts; none of the other 19 files.
+    assert project.db.total_changes() - before < 20
     assert len(project.blocks()) == 2
     assert project.blocks()[0] == block
     assert project.subjects("src/7.py", "src/8.py") == {

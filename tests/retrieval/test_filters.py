@@ -89,15 +89,15 @@ def test_every_leg_keeps_to_every_filter(
         vector = ModelVector(np.array([1, 0, 0, 0], np.float32), "m@1")
     legs = Legs([folder.reader], only, SearchSettings(), lambda: False)
     legs.by_words(query)
-    legs.by_meaning(vector)
+    meaning = StaticMeaning(folder.models.table)
+    legs.by_meaning(query, meaning, vector)
     assert not legs.problems
-    found = folder.reader.chunks(legs.pools[0])
+    found = folder.reader.chunks(legs.pools[0].chunks)
     assert all(passes(stored, only) for stored in found.values())
     # …and nothing that passes is lost to a filter: each chunk has a vector, and all are within the leg's limit.
     every = [stored for path in (*FILES, "docs/new.md") for stored in folder.reader.page(path)]
     with_vector = {stored.id for stored in every if passes(stored, only)} if not by_model else set()
     assert with_vector <= set(found)
-    meaning = StaticMeaning(folder.models.table)
     results = retrieve(
         [folder.reader], query, meaning, SearchSettings(), limit=50, only=only, vector=vector
     ).ranked

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -11,8 +13,11 @@ from attrs import evolve
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
 from cairn.config import SearchSettings
-from cairn.index.reader import IndexReader
+from cairn.errors import ModelError, QueryCancelledError
+from cairn.index.reader import ChunkFilter, Hit, IndexReader
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.retrieval.legs import Legs, _literals, run_legs
+from cairn.retrieval.meaning import QueryVector
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import Retrieved, retrieve
 
@@ -61,7 +66,21 @@ def test_with_case_or_word_the_whole_question_is_a_text(readers: list[IndexReade
     assert ("src/late.py", "exact") not in sources(ask(readers, "may not leave: %s", case=True))
     assert sources(ask(readers, "may not leave: %s", case=True))[0] == ("src/errors.py", "exact")
     assert sources(ask(readers, "eave: %s", word=True)) == []
-    assert "exact" not in ask(readers, "may not leave: %s").timings
+    assert "exact" not in ask(readers, "may not leave").timings
+    assert sources(ask(readers, "may not leave", case=True))[0][1] == "exact"
+
+
+@pytest.mark.parametrize(
+    ("text", "literals"),
+    [
+        ("may not leave: %s", ("may not leave: %s",)),  # whatever in it looks like code
+        ('the "May Not" of %s', ("May Not",)),
+        ('where is "=>" used', ("=>",)),
+        ("if x:\n    y()\n", ("if x:", "y()")),
+    ],
+)
+def test_what_is_found_as_written_with_case_or_word(text: str, literals: tuple[str, ...]) -> None:
+    assert _literals(understand(text), all_of_it=True) == literals
 
 
 def test_a_leg_whose_time_is_over_is_named_and_nothing_fails(readers: list[IndexReader]) -> None:
@@ -70,3 +89,115 @@ def test_a_leg_whose_time_is_over_is_named_and_nothing_fails(readers: list[Index
     assert {"keyword", "exact"} <= set(found.broken_off)
     assert found.problems == ()
     assert found.cut
+
+
+# --- words and meaning side by side ------------------------------------------------------------------
+
+
+class Answering:
+    """Compares by no vectors at all, once `ready` says so."""
+
+    def __init__(self, ready: Callable[[], object] = lambda: None) -> None:
+        self.ready = ready
+        self.thread = ""
+
+    def vectors(self, queries: Sequence[str]) -> Sequence[QueryVector]:
+        self.thread = threading.current_thread().name
+        self.ready()
+        return [self for _ in queries]
+
+    def nearest(
+        self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
+    ) -> list[Hit]:
+        return []
+
+    def similarities(self, index: IndexReader, ids: Sequence[int]) -> dict[int, float]:
+        return dict.fromkeys(ids, 0.5)
+
+
+def failing() -> None:
+    raise ModelError("The model cannot be loaded. Install it again.")
+
+
+def test_a_question_that_cannot_be_embedded_is_answered_by_words(readers: list[IndexReader]) -> None:
+    found = retrieve(readers, understand("dock the ship"), Answering(failing), SearchSettings(), limit=5)
+    assert sources(found)[0] == ("src/dock.py", "keyword")
+    assert found.problems == ("The model cannot be loaded. Install it again.",)
+    assert "compared" not in found.timings
+
+
+def test_where_meaning_alone_was_asked_for_its_error_is_told(readers: list[IndexReader]) -> None:
+    query = understand("dock the ship", alpha=1.0)
+    with pytest.raises(ModelError, match="Install it again"):
+        retrieve(readers, query, Answering(failing), SearchSettings(), limit=5)
+    with pytest.raises(ModelError, match="Install it again"):
+        retrieve(readers, understand("barnacle"), Answering(failing), SearchSettings(), limit=5)
+
+
+def test_a_programming_error_of_the_other_thread_is_not_hidden(readers: list[IndexReader]) -> None:
+    def wrong() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        retrieve(readers, understand("dock the ship"), Answering(wrong), SearchSettings(), limit=5)
+
+
+def test_words_are_looked_for_while_the_question_is_embedded(readers: list[IndexReader]) -> None:
+    words_found = threading.Event()
+
+    class Watching(IndexReader):
+        def keywords(self, *given: Any) -> list[Hit]:
+            hits = super().keywords(*given)
+            words_found.set()
+            return hits
+
+    embedding = Answering(lambda: words_found.wait(30))
+    watched: list[IndexReader] = [Watching(readers[0].folder)]
+    found = retrieve(watched, understand("dock the ship"), embedding, SearchSettings(), limit=5)
+    assert words_found.is_set()
+    assert embedding.thread.startswith("cairn-leg")
+    assert {"embed", "keyword", "similarity", "compared", "rank"} <= set(found.timings)
+    assert {r.signal for r in found.ranked[0].reasons} >= {"meaning of its best chunk"}
+
+
+def test_a_question_that_is_cancelled_while_it_is_embedded_ends_there(readers: list[IndexReader]) -> None:
+    cancelled = threading.Event()
+    legs = Legs(readers, ChunkFilter(), SearchSettings(), cancelled.is_set)
+    with pytest.raises(QueryCancelledError):
+        run_legs(legs, understand("dock the ship"), Answering(cancelled.set))
+
+
+def test_a_question_that_is_cancelled_while_words_are_looked_for_waits_for_no_embedding(
+    readers: list[IndexReader],
+) -> None:
+    cancelled, let_go, embedded = threading.Event(), threading.Event(), threading.Event()
+
+    class Cancelling(IndexReader):
+        def keywords(self, *given: Any) -> list[Hit]:
+            cancelled.set()
+            return super().keywords(*given)
+
+    embedding = Answering(lambda: (let_go.wait(60), embedded.set()))
+    cancelling: list[IndexReader] = [Cancelling(readers[0].folder)]
+    legs = Legs(cancelling, ChunkFilter(), SearchSettings(), cancelled.is_set)
+    with pytest.raises(QueryCancelledError):
+        run_legs(legs, understand("dock the ship"), embedding)
+    assert not embedded.is_set()
+    let_go.set()
+    assert embedded.wait(60)
+
+
+def test_what_legs_find_side_by_side_is_merged(readers: list[IndexReader]) -> None:
+    query = understand("dock the ship")
+    one, other = (Legs(readers, ChunkFilter(), SearchSettings(), lambda: False) for _ in range(2))
+    one.by_words(query)
+    by_words = {chunk: dict(scores) for chunk, scores in one.pools[0].chunks.items()}
+    (chunk, *_) = by_words
+    other.pools[0].chunks[chunk]["similarity"] = 0.7
+    other.pools[0].chunks[99]["similarity"] = 0.2
+    other.broken_off.append("similarity")
+    other.cut = True
+    one.merge(other)
+    assert one.pools[0].chunks[chunk] == by_words[chunk] | {"similarity": 0.7}
+    assert one.pools[0].chunks[99] == {"similarity": 0.2}
+    assert (one.broken_off, one.cut) == (["similarity"], True)

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.config import SearchSettings
+from cairn.index.keyword_counts import KeywordCounts
 from cairn.index.known_words import KnownWord
 from cairn.index.schema import SCHEMA
+from cairn.retrieval.keyword_plan import plan_keywords
 from cairn.retrieval.query import MAX_QUERY_CHARS, MAX_TERMS, QueryType, understand
 
 
@@ -126,8 +128,8 @@ def test_the_own_name_of_a_qualified_one(text: str, name: str) -> None:
 
 
 def test_adjacent_words_are_also_searched_as_one() -> None:
-    match = understand("thread pool size").match()
-    assert {'"threadpool"', '"thread_pool"', '"poolsize"'} <= set(match.split(" OR "))
+    query = understand("thread pool size")
+    assert {"threadpool", "thread_pool", "poolsize"} <= set(query.spellings)
 
 
 def test_a_pasted_page_is_cut_and_says_so() -> None:
@@ -171,7 +173,7 @@ def test_any_text_makes_an_expression_that_the_index_accepts(database: apsw.Conn
         synonyms={"log in": 'sign "in', "x": "(", "f": ""}, core_concepts=("wrkspaces",)
     )
     query = understand(text, None, AllUnknown(), settings)
-    if match := query.match():
+    if match := plan_keywords(query, lambda _: KeywordCounts(), 1).match:
         for expression in (match, f"{{symbol_words}} : ({match})"):
             sendable = expression.encode("utf-8", "replace").decode()
             list(database.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (sendable,)))

@@ -17,9 +17,10 @@ from cairn.index.database import DATABASE_NAME
 from cairn.index.reader import IndexReader
 from cairn.index.vector_store import VectorStore
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.retrieval.candidates import _expected_similarity
 from cairn.retrieval.meaning import ModelVector, QueryVector
 from cairn.retrieval.query import understand
-from cairn.retrieval.search import Retrieved, _expected_similarity, retrieve
+from cairn.retrieval.search import Retrieved, retrieve
 
 
 class NoMeaning:

@@ -1,71 +1,13 @@
-"""The ranking signals, one table each."""
+"""How signals become a score: sums, shares of what is possible, and the balance between words and meaning."""
 
 from __future__ import annotations
 
 import pytest
+from ranking_builders import file, order, scores
 
-from cairn.chunking.model import Chunk, ChunkType
-from cairn.index.reader import StoredChunk
 from cairn.retrieval.query import understand
-from cairn.retrieval.ranking import SIGNALS, Candidate, Family, FileCandidate, score_files
-from cairn.workspace.collections import file_kind
-
-
-def file(
-    path: str,
-    *,
-    keyword: float = 1.0,
-    similarity: float = 0.0,
-    chunks: int = 1,
-    symbol: float = 0.0,
-    exact: float = 0.0,
-) -> FileCandidate:
-    def candidate(position: int) -> Candidate:
-        chunk = Chunk(position, position, position + 1, "text\n", ChunkType.CODE)
-        stored = StoredChunk(position, path, file_kind(path), "project-source", chunk, "")
-        return Candidate(0, stored, keyword=keyword, similarity=similarity, symbol=symbol, exact=exact)
-
-    return FileCandidate(0, path, file_kind(path), tuple(candidate(position) for position in range(chunks)))
-
-
-def order(query: str, *files: FileCandidate, alpha: float | None = None) -> list[str]:
-    scores = score_files(understand(query, alpha), files)
-    return [files[i].path for i in sorted(range(len(files)), key=lambda i: -scores[i][0])]
-
-
-@pytest.mark.parametrize(
-    ("query", "better", "worse"),
-    [
-        ("session cookie", file("src/sessions.py"), file("src/app.py")),
-        ("thread pool size", file("src/threadpool.c"), file("src/workers.c")),
-        ("json provider", file("src/json/__init__.py"), file("src/app/__init__.py")),
-        ("json provider", file("src/json/base.py"), file("src/app/base.py")),
-        ("where is it parsed", file("src/a.py"), file("tests/test_a.py")),
-        ("where is it parsed", file("src/a.py"), file("examples/a.py")),
-        ("where is it parsed", file("src/a.py"), file("docs/a.md")),
-        ("where is it parsed", file("src/a.py"), file("conf/a.yaml")),
-        ("parse", file("src/a.py", keyword=2), file("src/b.py", keyword=1)),
-        ("parse", file("src/a.py", similarity=0.6), file("src/b.py", similarity=0.3)),
-        ("parse", file("src/a.py", chunks=3), file("src/b.py", chunks=1)),
-        ("parse_args", file("src/a.py", symbol=1), file("src/b.py", keyword=1)),
-    ],
-)
-def test_the_better_file_comes_first(query: str, better: FileCandidate, worse: FileCandidate) -> None:
-    assert order(query, worse, better) == [better.path, worse.path]
-
-
-@pytest.mark.parametrize(
-    ("query", "path"),
-    [
-        ("tests of the parser", "tests/parser.py"),
-        ("an example of a parser", "examples/parser.py"),
-        ("installation guide", "docs/a.md"),
-        ("ci workflow", ".github/workflows/a.yml"),
-    ],
-)
-def test_what_is_asked_for_by_kind_is_not_held_back(query: str, path: str) -> None:
-    ((_, reasons),) = score_files(understand(query), [file(path)])
-    assert not [reason for reason in reasons if reason.signal.startswith("is ")]
+from cairn.retrieval.ranking import SIGNALS
+from cairn.retrieval.signals import Family
 
 
 def test_alpha_moves_the_balance_between_words_and_meaning() -> None:
@@ -77,29 +19,28 @@ def test_alpha_moves_the_balance_between_words_and_meaning() -> None:
 def test_scores_lie_between_0_and_1_and_are_the_sum_of_their_reasons() -> None:
     files = [file("src/session.py", keyword=3, similarity=0.4), file("tests/a.py", keyword=0.1)]
     best_possible = sum(signal.weight for signal in SIGNALS if signal.weight > 0 and signal.always)
-    for score, reasons in score_files(understand("session cookie"), files):
-        assert 0 < score <= 1
-        if score >= 0.05:
-            assert score == pytest.approx(sum(r.value * r.weight for r in reasons) / best_possible)
+    for scored in scores(understand("session cookie"), files):
+        assert 0 < scored.score <= 1
+        if scored.score >= 0.05:
+            total = sum(r.value * r.weight for r in scored.reasons)
+            assert scored.score == pytest.approx(total / best_possible)
 
 
 def test_without_vectors_the_words_make_up_the_whole_score() -> None:
-    ((score, reasons),) = score_files(understand("x", alpha=0.5), [file("src/a.py", keyword=3)])
+    (scored,) = scores(understand("x", alpha=0.5), [file("src/a.py", keyword=3)])
     possible = sum(
         signal.weight
         for signal in SIGNALS
         if signal.weight > 0 and signal.always and signal.family is not Family.VECTOR
     )
-    assert score == pytest.approx(sum(r.value * r.weight for r in reasons) / possible)
+    assert scored.score == pytest.approx(sum(r.value * r.weight for r in scored.reasons) / possible)
 
 
 def test_where_nothing_has_the_very_text_scores_are_as_if_none_was_asked_for() -> None:
     files = [file("src/a.py", keyword=3), file("src/b.py", keyword=2, similarity=0.5)]
     others = [signal for signal in SIGNALS if signal.name != "contains the very text"]
     query = understand("x y")
-    assert [score for score, _ in score_files(query, files)] == [
-        score for score, _ in score_files(query, files, others)
-    ]
+    assert scores(query, files) == scores(query, files, others)
 
 
 def test_the_very_text_counts_for_more_than_keywords() -> None:
@@ -113,4 +54,4 @@ def test_files_that_are_all_held_back_keep_their_order() -> None:
 
 
 def test_no_files_no_scores() -> None:
-    assert score_files(understand("x"), []) == []
+    assert scores(understand("x"), []) == []

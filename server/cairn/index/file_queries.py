@@ -30,8 +30,8 @@ def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callab
 
     def ask(db: apsw.Connection) -> list[str]:
         rows = db.execute(
-            """SELECT f.path FROM (SELECT rowid FROM paths_fts WHERE paths_fts MATCH ?
-                   ORDER BY bm25(paths_fts, 2.5, 1), rowid LIMIT ?) found JOIN files f ON f.id = found.rowid""",
+            """SELECT f.path FROM paths_fts CROSS JOIN files f ON f.id = paths_fts.rowid
+                WHERE paths_fts MATCH ? AND f.is_text ORDER BY bm25(paths_fts, 2.5, 1), f.id LIMIT ?""",
             (match, limit),
         )
         return [str(row[0]) for row in rows]
@@ -45,20 +45,34 @@ def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callab
     return list(dict.fromkeys(found))
 
 
-def files_at(reader: IndexReader, fragments: Sequence[str], limit: int) -> list[str]:
-    """Paths that end with one of the `fragments`, or lie in a folder of that name; a longer one may end with the path."""
+def files_at(
+    reader: IndexReader, fragments: Sequence[str], limit: int, cancelled: Callable[[], bool]
+) -> list[str]:
+    """Paths that end with one of the `fragments`, or lie in a folder of that name; a longer one may end with the path.
+
+    A fragment is taken as it is written, for `[slug].tsx` is a name of files, and as a glob.
+    """
+    wanted = json.dumps([place for fragment in fragments if (place := fragment.strip("/"))])
 
     def ask(db: apsw.Connection) -> list[str]:
         rows = db.execute(
-            """SELECT path FROM files WHERE is_text AND EXISTS (SELECT 1 FROM json_each(?1) f
-                   WHERE path GLOB f.value OR path GLOB '*/' || f.value OR path GLOB f.value || '/*'
-                      OR path GLOB '*/' || f.value || '/*' OR '/' || f.value GLOB '*/' || path)
-               ORDER BY length(path), path LIMIT ?2""",
-            (json.dumps([fragment.strip("/") for fragment in fragments]), limit),
+            # `f.path`: json_each has a column `path`, too.
+            """SELECT f.path FROM files f WHERE f.is_text AND EXISTS (SELECT 1 FROM json_each(?1) named
+                   WHERE instr('/' || f.path || '/', '/' || named.value || '/')
+                      OR '/' || f.path || '/' GLOB '*/' || named.value || '/*'
+                      OR substr('/' || named.value, -length(f.path) - 1) = '/' || f.path)
+               ORDER BY length(f.path), f.path LIMIT ?2""",
+            (wanted, limit),
         )
         return [str(row[0]) for row in rows]
 
-    return (reader.read(ask) or []) if fragments else []
+    if not fragments:
+        return []
+    found = reader.read(ask, cancelled) or []
+    if isinstance(reader, OverlaidReader):
+        with reader.overlay.shown() as (screen, _):
+            found += (screen.read(ask, cancelled) or []) if screen else []
+    return sorted(dict.fromkeys(found), key=lambda path: (len(path), path))[:limit]
 
 
 def files_by_subjects(reader: IndexReader, match: str, cancelled: Callable[[], bool]) -> dict[str, float]:

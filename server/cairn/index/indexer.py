@@ -23,7 +23,14 @@ from cairn.index.intake import Intake, needs_rescan
 from cairn.index.lock import is_held, writer_lock
 from cairn.index.progress import Activity, Progress
 from cairn.index.reader import IndexReader
-from cairn.index.requests import RequestKind, drop_requests, leave_request, waiting_requests
+from cairn.index.requests import (
+    RequestKind,
+    check_is_marked,
+    drop_requests,
+    leave_request,
+    take_check_mark,
+    waiting_requests,
+)
 from cairn.index.vectors import ModelSource
 from cairn.index.work import BURST, Work
 from cairn.index.writer import IndexWriter
@@ -326,6 +333,8 @@ class Indexer:
             raise IndexUnavailableError(
                 f"The index in {self.data} was removed while it was in use. It is made anew in a moment."
             )
+        if take_check_mark(self.data):
+            self._inbox.ask(RequestKind.CHECK, "")
         requests = waiting_requests(writer.db)
         work = self._inbox.take(requests)
         paused = self._inbox.paused
@@ -396,6 +405,7 @@ class Indexer:
             if (
                 time.monotonic() >= min(due, self._look_soon)
                 or waiting_requests(writer.db)
+                or check_is_marked(self.data)
                 or _was_removed(writer)
             ):
                 return

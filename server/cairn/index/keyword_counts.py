@@ -1,7 +1,7 @@
 """How many rows of a keyword table hold a word: enough of it to plan a query by.
 
 FTS5 knows no counts but by counting: 2 ms for a word in 20,000 chunks. So each is counted up to a bound, once, and kept
-until the index has grown or shrunk by a tenth; a plan needs no exact number.
+until the table has grown or shrunk by a tenth; a plan needs no exact number.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ _DRIFT = 0.1
 
 @define
 class _Kept:
-    chunks: int = 0
-    bound: int = 0
+    generation: int = -1
+    """Of the index, when `rows` were counted."""
     rows: int = 0
+    rows_then: int = 0
+    """When the first of `counts` was counted."""
+    bound: int = 0
     counts: dict[str, int] = field(factory=dict)
 
 
@@ -48,13 +51,15 @@ def keyword_counts(
 
     `db` is the calling thread's connection to the index of `reader`.
     """
-    chunks = int(db.execute("SELECT value FROM meta WHERE key = 'chunks'").get or 0)
+    generation = int(db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
     with _changing:
         kept = _KEPT.setdefault(reader, {}).setdefault(table, _Kept())
-        stale = abs(chunks - kept.chunks) > _DRIFT * kept.chunks or kept.bound != bound
-        if stale or len(kept.counts) > _MAX_KEPT:
-            kept.chunks, kept.bound, kept.counts = chunks, bound, {}
+        if generation != kept.generation:
+            kept.generation = generation
             kept.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
+        stale = abs(kept.rows - kept.rows_then) > _DRIFT * kept.rows_then or kept.bound != bound
+        if stale or len(kept.counts) > _MAX_KEPT:
+            kept.rows_then, kept.bound, kept.counts = kept.rows, bound, {}
         counts = kept.counts
     found: dict[str, int] = {}
     for expression in expressions:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -56,7 +56,7 @@ class KnownWord:
 
     text: str
     documents: int
-    """Chunks that hold it in any inflection."""
+    """Chunks and paths that hold it in any inflection."""
     named: bool
     """Whether a definition, a title or a path holds it."""
     stem: str = ""
@@ -173,7 +173,8 @@ def _near(db: apsw.Connection, word: str, errors: int) -> list[KnownWord]:
     undone = defaultdict(list)
     for text in _early_errors_undone(word):
         undone[_stem(text)].append(text)
-    documents = dict(_documents(db, list(undone)))
+    documents = Counter(dict(_documents(db, list(undone))))
+    documents.update(dict(_documents(db, list(undone), "path_words")))
     spelled: dict[str, list[str]] = {term: undone[term] for term in documents}
     starting = _terms_starting(db, word[: _shared(word)])
     for term in _alike(word, starting, errors):
@@ -183,7 +184,7 @@ def _near(db: apsw.Connection, word: str, errors: int) -> list[KnownWord]:
         spelled.setdefault(term, []).extend(text for text in inflections if _stem(text) == term)
     spelled.pop(_stem(word), None)
     likely = {term: min(texts, key=lambda t: unlikeness(word, t)) for term, texts in spelled.items() if texts}
-    documents |= starting
+    documents |= Counter(starting)
     best = sorted(likely, key=lambda term: (unlikeness(word, likely[term]), -documents[term]))[:_MAX_FOUND]
     known = (KnownWord(likely[term], documents[term], _is_named(db, likely[term]), term) for term in best)
     return [each for each in known if each.named or each.documents >= _FEWEST]
@@ -221,22 +222,23 @@ def _early_errors_undone(word: str) -> set[str]:
 
 
 def _terms_starting(db: apsw.Connection, prefix: str) -> dict[str, int]:
-    """How many chunks hold each of the terms; none where reading them takes too long."""
+    """How many chunks and paths hold each of the terms; none where reading them takes too long."""
     until = time.perf_counter() + _BUDGET_S
-    found: dict[str, int] = {}
-    rows = db.execute(
-        "SELECT term, doc FROM words WHERE term >= ? AND term < ?", (prefix, prefix + "\U0010ffff")
-    )
-    for term, documents in rows:
-        found[str(term)] = int(documents)
-        if time.perf_counter() > until:
-            return {}
+    found: Counter[str] = Counter()
+    for table in ("words", "path_words"):
+        rows = db.execute(
+            f"SELECT term, doc FROM {table} WHERE term >= ? AND term < ?", (prefix, prefix + "\U0010ffff")
+        )
+        for term, documents in rows:
+            found[str(term)] += int(documents)
+            if time.perf_counter() > until:
+                return {}
     return found
 
 
-def _documents(db: apsw.Connection, terms: Sequence[str]) -> list[tuple[str, int]]:
+def _documents(db: apsw.Connection, terms: Sequence[str], table: str = "words") -> list[tuple[str, int]]:
     rows = db.execute(
-        "SELECT w.term, w.doc FROM json_each(?) t CROSS JOIN words w ON w.term = t.value",
+        f"SELECT w.term, w.doc FROM json_each(?) t CROSS JOIN {table} w ON w.term = t.value",
         (json.dumps(terms),),
     )
     return [(str(term), int(documents)) for term, documents in rows]

@@ -18,6 +18,9 @@ from cairn.index.database import DATABASE_NAME, UNWRITABLE, open_for_request, un
 
 logger = logging.getLogger(__name__)
 
+_CHECK_MARK = "check"
+"""An empty file."""
+
 
 class RequestKind(enum.StrEnum):
     """What can be asked."""
@@ -72,8 +75,23 @@ def ask_for_check(folder: Path) -> None:
     """Have the index in `folder` checked, and rebuilt if it is damaged, by whoever writes it next."""
     try:
         leave_request(folder, RequestKind.CHECK, "")
-    except IndexUnavailableError as problem:  # then its writer meets the damage, too
+    except IndexUnavailableError as problem:  # where requests lie may be what is damaged
         logger.warning("%s", problem)
+        with contextlib.suppress(OSError):
+            (folder / _CHECK_MARK).touch()
+
+
+def check_is_marked(folder: Path) -> bool:
+    """Whether a check was asked for beside the index, which could not take the request."""
+    return (folder / _CHECK_MARK).exists()
+
+
+def take_check_mark(folder: Path) -> bool:
+    """The same; it is asked for no longer."""
+    if not check_is_marked(folder):
+        return False
+    (folder / _CHECK_MARK).unlink(missing_ok=True)
+    return True
 
 
 def waiting_requests(db: apsw.Connection) -> list[Request]:

@@ -90,6 +90,7 @@ CREATE TABLE vocabulary(upto INTEGER PRIMARY KEY, words BLOB NOT NULL);
 -- Paths and commit subjects are told once for a file: words of a path, told for each of its chunks, were among the
 -- most frequent of all ("test" in half of 107,000 chunks), and dear to ask for.
 CREATE VIRTUAL TABLE paths_fts USING fts5(stem, folders, content='', contentless_delete=1, tokenize="{_TOKENIZER}");
+CREATE VIRTUAL TABLE path_words USING fts5vocab(paths_fts, row);
 CREATE VIRTUAL TABLE subjects_fts USING fts5(subjects, content='', contentless_delete=1, tokenize="{_TOKENIZER}");
 CREATE TRIGGER files_deleted AFTER DELETE ON files BEGIN
     DELETE FROM paths_fts WHERE rowid = old.id;

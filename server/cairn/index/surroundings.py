@@ -101,10 +101,14 @@ class History:
             for path, history in histories.items()
         }
         known = {str(path): tuple(row) for path, *row in self._db.execute("SELECT * FROM file_history")}
-        if rows == known:
-            return
+        # A file that went and came back may have its old row, but not what was searched of it.
+        searched = {int(str(row[0])) for row in self._db.execute("SELECT id FROM subjects_fts_docsize")}
         gone = known.keys() - rows.keys()
-        changed = [path for path, row in rows.items() if known.get(path) != row]
+        changed = [
+            path for path, row in rows.items() if known.get(path) != row or files[path] not in searched
+        ]
+        if not gone and not changed:
+            return
         with self._db:
             self._db.executemany("DELETE FROM file_history WHERE path = ?", [(path,) for path in gone])
             self._db.executemany(

@@ -45,7 +45,8 @@ def plan_keywords(query: Query, count: Count, budget: int) -> Plan:
     Words that do not occur are asked for all the same: they may stand on the screen.
     """
     words = [[quoted_word(word) for word in group] for group in query.groups]
-    others = [quoted_word(word) for word in query.spellings]
+    known = {word for group in words for word in group}
+    others = [word for spelling in query.spellings if (word := quoted_word(spelling)) not in known]
     counts = count([*(word for group in words for word in group), *others])
     groups = [_any(group, counts.matching) for group in words]
     extra = [_Term(word, counts.matching.get(word, 0)) for word in others]
@@ -55,6 +56,8 @@ def plan_keywords(query: Query, count: Count, budget: int) -> Plan:
     parts = [term.expression for term in needed]
     if len(left) > 1:
         parts.append(f"({left[0].expression} AND {left[1].expression})")
+    elif left and not any(term.rows for term in needed):
+        parts.append(left[0].expression)  # nothing else of the question occurs
     possible = sum(_idf(counts.rows, group.rows) * (_K1 + 1) for group in groups)
     return Plan(" OR ".join(dict.fromkeys(parts)), possible)
 

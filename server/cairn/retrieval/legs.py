@@ -83,7 +83,7 @@ class Legs:
         self._run("file", lambda index, pool, until: self._files(index, pool, query, until))
 
     def _keywords(self, index: IndexReader, pool: Pool, query: Query, until: Until) -> None:
-        plan = self._plan(index, query, "chunks_fts", self.settings.keyword_rows)
+        plan = self._plan(index, query, "chunks_fts", self.settings.keyword_rows, until)
         hits = index.keywords(plan.match, KEYWORD_WEIGHTS, self.settings.candidates, self.only, until)
         self._add(pool, "keyword", hits)
         for hit in hits:
@@ -91,22 +91,21 @@ class Legs:
                 pool.chunks[hit.chunk_id]["definition"] = hit.names
 
     def _files(self, index: IndexReader, pool: Pool, query: Query, until: Until) -> None:
-        plan = self._plan(index, query, "subjects_fts", _SUBJECT_ROWS)
+        plan = self._plan(index, query, "subjects_fts", _SUBJECT_ROWS, until)
         found_by = files_by_subjects(index, plan.match, until)
         pool.subjects = {path: score / (plan.possible or 1.0) for path, score in found_by.items()}
-        pool.named = frozenset(files_at(index, query.paths, _MAX_FILES))
+        pool.named = frozenset(files_at(index, query.paths, _MAX_FILES, until))
+        by_path = self._plan(index, query, "paths_fts", _SUBJECT_ROWS, until)
         found = [
             *sorted(pool.named),
-            *files_by_path(
-                index, self._plan(index, query, "paths_fts", _SUBJECT_ROWS).match, _MAX_FILES, until
-            ),
+            *files_by_path(index, by_path.match, _MAX_FILES, until),
             *best_by_file(pool.subjects, _MAX_FILES),
         ]
         pool.files = dict.fromkeys(found)
 
-    def _plan(self, index: IndexReader, query: Query, table: str, rows: int) -> Plan:
+    def _plan(self, index: IndexReader, query: Query, table: str, rows: int, until: Until) -> Plan:
         def count(words: Sequence[str]) -> KeywordCounts:
-            counted = index.read(lambda db: keyword_counts(index, db, table, words, rows + 1))
+            counted = index.read(lambda db: keyword_counts(index, db, table, words, rows + 1), until)
             return counted or KeywordCounts()
 
         return plan_keywords(query, count, rows)
@@ -127,7 +126,7 @@ class Legs:
         """The query's literals as they are written. What other legs found is looked at first: it stands high anyway.
 
         `case` and `word`: whether upper and lower case must be the same, and whether a literal may not be part of a
-        longer word; a query that has no literals is one then.
+        longer word; then the whole query is one, where it quotes none.
         """
         wanted = _literals(query, case or word)
 
@@ -256,6 +255,8 @@ def run_legs(
 
 
 def _literals(query: Query, all_of_it: bool) -> tuple[str, ...]:
-    """What is to be found as it is written; with `all_of_it`, the whole query where no part of it is."""
-    marked = query.literals or query.phrases
-    return marked[:_MAX_LITERALS] or ((query.text.strip(),) if all_of_it else ())
+    """What is to be found as it is written; with `all_of_it`, the lines of the whole query where nothing is quoted."""
+    if all_of_it:
+        lines = (line.strip() for line in query.text.splitlines())
+        return (query.quotes or tuple(filter(None, lines)))[:_MAX_LITERALS]
+    return (query.literals or query.phrases)[:_MAX_LITERALS]

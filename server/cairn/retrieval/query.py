@@ -20,6 +20,7 @@ from cairn.retrieval.repair import Vocabulary, repairs
 from cairn.retrieval.synonyms import rewrite_phrases, word_synonyms
 from cairn.retrieval.traces import Trace, read_trace
 from cairn.retrieval.wording import alternatives, read_words, replaced, translations, with_synonyms, words_of
+from cairn.unicode import well_formed
 
 __all__ = ["MAX_QUERY_CHARS", "MAX_TERMS", "Query", "QueryType", "Vocabulary", "understand"]
 
@@ -63,6 +64,8 @@ class Query:
     """The line that was named with the first path, counted from 1."""
     literals: tuple[str, ...] = ()
     """What to look for letter by letter; empty for a question in plain words."""
+    quotes: tuple[str, ...] = ()
+    """`phrases`, and what stood in quotes or backticks but has no word: `"=>"`."""
     meant: str = ""
     """The text with synonyms and repairs in place: what is compared by meaning."""
 
@@ -122,7 +125,7 @@ def understand(
 
     Text beyond MAX_QUERY_CHARS is left out; `corrections` says so, and what was repaired.
     """
-    cut = text[:MAX_QUERY_CHARS]
+    cut = well_formed(text[:MAX_QUERY_CHARS])
     meant, phrases = rewrite_phrases(cut, settings.synonyms)
     trace = read_trace(meant) or Trace(message=meant)
     mentions = read_mentions(trace.message)
@@ -161,6 +164,7 @@ def understand(
         paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
         line=mentions.line or trace.line,
         literals=mentions.literals,
+        quotes=mentions.quotes,
         meant=replaced(meant, synonyms | repaired),
     )
 

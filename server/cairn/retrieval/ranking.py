@@ -152,7 +152,14 @@ def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) 
     return tuple(evolve(s, weight=weights[s.name]) if s.name in weights else s for s in signals)
 
 
-def unknown_signals(weights: Mapping[str, float]) -> list[str]:
-    """Names in `weights` that no signal has."""
-    known = {signal.name for signal in SIGNALS}
-    return [name for name in weights if name not in known]
+def weight_warnings(weights: Mapping[str, float]) -> list[str]:
+    """One warning for each name in `weights` that no signal has."""
+    from rapidfuzz import process  # seldom needed
+
+    known = [signal.name for signal in SIGNALS]
+    warnings = []
+    for name in weights:
+        if name not in known:
+            nearest = process.extractOne(name, known)[0]
+            warnings.append(f"search.weights.{name}: no signal is called so; did you mean {nearest!r}?")
+    return warnings

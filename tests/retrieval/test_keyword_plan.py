@@ -1,0 +1,188 @@
+"""How a question is asked of a keyword table: of everything while that is little, of what is rare where it is much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import apsw
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.index.index_builders import indexed
+
+from cairn.config import SearchSettings
+from cairn.index.keyword_counts import KeywordCounts
+from cairn.index.reader import ChunkFilter, ColumnWeights, IndexReader
+from cairn.index.schema import SCHEMA
+from cairn.index.writer import IndexWriter
+from cairn.retrieval.keyword_plan import Count, plan_keywords, quoted_word
+from cairn.retrieval.query import Query, understand
+from cairn.retrieval.search import retrieve
+
+
+def counting(rows: int, **holding: int) -> Count:
+    """A table of so many rows, in which these words stand so often and others never."""
+    known = {quoted_word(word): number for word, number in holding.items()}
+
+    def count(expressions: Sequence[str]) -> KeywordCounts:
+        return KeywordCounts(rows, {each: known.get(each, 0) for each in expressions})
+
+    return count
+
+
+def asked_for(query: Query, count: Count, budget: int = 100) -> set[str]:
+    """What of `query` is asked for, its other spellings aside, which occur nowhere and are asked for all the same."""
+    pieces = set(plan_keywords(query, count, budget).match.split(" OR "))
+    others = {quoted_word(word) for word in query.spellings} - {quoted_word(word) for word in query.terms}
+    assert others <= pieces
+    return pieces - others
+
+
+@pytest.mark.parametrize(
+    ("text", "holding", "expected"),
+    [
+        ("moor ship", {"moor": 3, "ship": 5}, {'"moor"', '"ship"'}),
+        ("moor ship", {}, {'"moor"', '"ship"'}),  # on the screen, maybe
+        ("ship moor", {"moor": 10, "ship": 95}, {'"moor"'}),  # rare ones first
+        ("moor ship rope", {"moor": 10, "ship": 95, "rope": 99}, {'"moor"', '("ship" AND "rope")'}),
+        ("tide ship rope", {"tide": 99, "ship": 101, "rope": 97}, {'"rope"', '("tide" AND "ship")'}),
+        (
+            "tide moor ship rope",
+            {"tide": 99, "moor": 10, "ship": 95, "rope": 97},
+            {'"moor"', '("ship" AND "rope")'},
+        ),
+        ("ship rope", {"ship": 101, "rope": 101}, {'("ship" AND "rope")'}),
+        ("ship", {"ship": 101}, {'"ship"'}),  # one word at least…
+        ('"the ship"', {"ship": 101}, {'"ship"'}),  # …that occurs
+        ('"ship"', {"ship": 101}, {'"ship"'}),
+        ('rope "ship"', {"ship": 101, "rope": 5}, {'"rope"'}),  # quoted, it is not another word beside itself
+    ],
+)
+def test_rare_words_are_asked_for_and_of_the_rest_the_two_rarest_together(
+    text: str, holding: Mapping[str, int], expected: set[str]
+) -> None:
+    assert asked_for(understand(text), counting(200, **holding)) == expected
+
+
+def test_alternatives_stand_and_fall_with_their_word() -> None:
+    query = evolve(understand("rope moor"), alternatives={"rope": ("line", "cable")})
+    few = plan_keywords(query, counting(200, rope=10, line=10, cable=10, moor=5), budget=100)
+    assert '("rope" OR "line" OR "cable")' in few.match
+    many = plan_keywords(query, counting(200, rope=60, line=60, cable=10, moor=5), budget=100)
+    assert "rope" not in many.match.replace("rope_moor", "").replace("ropemoor", "")
+    assert '"moor"' in many.match
+
+
+def test_a_question_without_words_has_no_plan() -> None:
+    plan = plan_keywords(understand(""), counting(200), budget=100)
+    assert (plan.match, plan.possible) == ("", 0.0)
+
+
+def test_what_is_possible_is_a_bound_that_rises_with_rarity() -> None:
+    possible = [
+        plan_keywords(understand("moor"), counting(1000, moor=rows), 100).possible for rows in (1, 10, 400)
+    ]
+    assert possible == sorted(possible, reverse=True)
+    assert 0 < possible[-1] < possible[0]
+
+
+@given(
+    holding=st.lists(st.integers(0, 300), min_size=6, max_size=6),
+    budget=st.integers(1, 400),
+)
+def test_no_more_rows_are_asked_for_than_the_budget_unless_one_word_alone_has_more(
+    holding: list[int], budget: int
+) -> None:
+    words = ["moor", "ship", "rope", "tide", "berth", "crane"]
+    rows = dict(zip(words, holding, strict=True))
+    asked = asked_for(understand(" ".join(words)), counting(300, **rows), budget)
+    alone = [word for word in words if f'"{word}"' in asked]
+    assert sum(rows[word] for word in alone) <= budget or sum(rows[word] > 0 for word in alone) == 1
+    left = sorted(rows[word] for word in words if word not in alone)
+    assert all(rows[word] <= least for word in alone for least in left)
+    (*together,) = (piece for piece in asked if " AND " in piece)
+    assert len(together) == (len(left) > 1)
+    if together:
+        assert sorted(rows[word] for word in words if f'"{word}"' in together[0]) == left[:2]
+
+
+# --- what a table finds ----------------------------------------------------------------------------
+
+TEXTS = [
+    "moor the ship at the berth",
+    "a rope and a crane",
+    "ship ship ship",
+    "ThreadPool thread_pool",
+    "E0308 => x ? y",
+    "naïve ção 日本",
+]
+
+
+@pytest.fixture(scope="module")
+def table() -> apsw.Connection:
+    db = apsw.Connection(":memory:")
+    db.execute(SCHEMA)
+    for number, text in enumerate(TEXTS, 1):
+        db.execute(
+            "INSERT INTO chunks_fts(rowid, text, identifiers, symbol_words) VALUES (?, ?, '', '')",
+            (number, text),
+        )
+    return db
+
+
+def found(db: apsw.Connection, match: str) -> set[int]:
+    rows = db.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (match,)) if match else ()
+    return {int(str(row[0])) for row in rows}
+
+
+def unplanned(query: Query) -> str:
+    words = [word for group in query.groups for word in group]
+    return " OR ".join(map(quoted_word, (*words, *query.spellings)))
+
+
+texts = st.text(max_size=60) | st.lists(
+    st.sampled_from([*" ".join(TEXTS).split(), '"', "'", "(", "AND", "NEAR(", "*", "{text}", "\0", "`", "\ud800", ":"]),
+    max_size=12,
+).map(" ".join)  # fmt: skip
+
+
+@given(text=texts, budget=st.integers(1, 8))
+def test_any_text_has_a_plan_that_the_index_accepts_and_that_loses_nothing_it_can_afford(
+    table: apsw.Connection, text: str, budget: int
+) -> None:
+    query = understand(text)
+
+    def count(expressions: Sequence[str]) -> KeywordCounts:
+        return KeywordCounts(len(TEXTS), {each: len(found(table, each)) for each in expressions})
+
+    everything = found(table, unplanned(query))
+    assert found(table, plan_keywords(query, count, 10_000).match) == everything
+    assert found(table, plan_keywords(query, count, budget).match) <= everything
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[IndexReader]:
+    writer = IndexWriter(tmp_path)
+    files = {f"src/a{n}.md": f"# Part {n}\n\nThe ship and its rope {n}.\n" for n in range(30)}
+    files |= {"src/rare.md": "# Barnacles\n\nA ship.\n", "src/odd.md": "# Odd\n\nA rope.\n"}
+    writer.write([indexed(path, text) for path, text in files.items()], ())
+    yield IndexReader(tmp_path)
+    writer.close()
+
+
+def test_a_search_scores_no_more_chunks_than_its_setting_but_finds_the_best(reader: IndexReader) -> None:
+    def paths(text: str, rows: int) -> set[str]:
+        settings = SearchSettings(keyword_rows=rows)
+        query = understand(text)
+        return {r.stored.path for r in retrieve([reader], query, None, settings, limit=50).ranked}
+
+    assert len(paths("barnacles ship", 100)) == 31
+    assert paths("barnacles ship", 20) == {"src/rare.md"}
+    both = paths("barnacles ship rope", 20)
+    assert "src/rare.md" in both
+    assert "src/odd.md" not in both
+    assert len(both) == 31
+    weights = ColumnWeights()
+    assert len(reader.keywords('"ship"', weights, 100, ChunkFilter(), lambda: False)) == 31

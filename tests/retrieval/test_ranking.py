@@ -1,0 +1,234 @@
+"""The ranking pipeline: each signal moves the file that it should, and weights move the signals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from indexed_folder import IndexedFolder
+from ranking_builders import chunk, file, order, scores
+
+from cairn.config import SearchSettings
+from cairn.engine import Engine
+from cairn.retrieval.candidates import FileCandidate
+from cairn.retrieval.query import understand
+from cairn.retrieval.ranking import SIGNALS, weight_warnings, weighted
+from cairn.retrieval.search import retrieve
+from cairn.retrieval.signals import Asked, Family, Signal
+
+
+@pytest.mark.parametrize(
+    ("query", "better", "worse"),
+    [
+        # Words
+        ("parse", file("src/a.py", keyword=2), file("src/b.py", keyword=1)),
+        ("parse", file("src/a.py", chunks=3), file("src/b.py", chunks=1)),
+        ("parse", file("src/a.py", definition=2), file("src/b.py", definition=1)),
+        ("session cookie", file("src/sessions.py"), file("src/app.py")),
+        ("thread pool size", file("src/threadpool.c"), file("src/workers.c")),
+        ("json provider", file("src/json/__init__.py"), file("src/app/__init__.py")),
+        ("json provider", file("src/json/base.py"), file("src/app/base.py")),
+        ("where is a request read", file("lib/req.js"), file("lib/res.js")),
+        # Meaning
+        ("parse", file("src/a.py", similarity=0.6), file("src/b.py", similarity=0.3)),
+        # Names
+        ("parse_args", file("src/a.py", symbol=1, defines=("parse_args",)), file("src/b.py", keyword=1.5)),
+        (
+            "ZodType",
+            file("src/a.ts", symbol=0.9, defines=("$ZodType",), kind="interface"),
+            file("src/b.ts", symbol=0.5, defines=("zod_type",)),
+        ),
+        # What was written, a path that was named
+        ("x y", file("src/a.py", keyword=1, exact=0.8), file("src/b.py", keyword=3)),
+        ("crane in src/port", file("src/port/a.py", is_named=True), file("src/b.py", keyword=3)),
+        # The repository
+        ("mooring ropes", file("src/a.py", subjects=0.6), file("src/b.py", subjects=0.2)),
+        ("mooring ropes", file("src/a.py", in_degree=40), file("src/b.py", in_degree=1)),
+        # Kinds of files
+        ("where is it parsed", file("src/a.py"), file("tests/test_a.py")),
+        ("where is it parsed", file("src/a.py"), file("examples/a.py")),
+        ("where is it parsed", file("src/a.py"), file("docs/a.md")),
+        ("where is it parsed", file("src/a.py"), file("conf/a.yaml")),
+        ("where is it parsed", file("src/v4/a.py"), file("src/v3/a.py")),
+        ("where is it parsed", file("src/v10/a.py"), file("src/v9/a.py")),
+    ],
+)
+def test_the_better_file_comes_first(query: str, better: FileCandidate, worse: FileCandidate) -> None:
+    assert order(query, worse, better) == [better.path, worse.path]
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("tests of the parser", "tests/parser.py"),
+        ("an example of a parser", "examples/parser.py"),
+        ("installation guide", "docs/a.md"),
+        ("ci workflow", ".github/workflows/a.yml"),
+    ],
+)
+def test_what_is_asked_for_by_kind_is_not_held_back(query: str, path: str) -> None:
+    (scored,) = scores(understand(query), [file(path)])
+    assert not [reason for reason in scored.reasons if reason.signal.startswith("is ")]
+
+
+def test_a_version_is_older_only_beside_a_newer_one_in_the_same_place() -> None:
+    files = [file("src/v3/a.py"), file("other/v4/a.py"), evolve(file("src/v4/a.py"), folder=1)]
+    assert len({scored.score for scored in scores(understand("parse"), files)}) == 1
+
+
+# --- definitions -----------------------------------------------------------------------------------
+
+
+def test_a_type_comes_before_a_function_before_what_only_holds_the_name() -> None:
+    files = [
+        file("src/member.py", symbol=1, defines=("Port", "berth"), kind="class"),
+        file("src/function.py", symbol=1, defines=("berth",), kind="function"),
+        file("src/type.py", symbol=1, defines=("Berth",), kind="class"),
+    ]
+    assert order("berth", *files) == ["src/type.py", "src/function.py", "src/member.py"]
+
+
+def test_a_definition_counts_for_a_name_alone_and_not_for_a_question() -> None:
+    files = [file("src/a.py", symbol=1, defines=("berth",)), file("src/b.py")]
+    (defining, other) = scores(understand("where do ships moor at a berth"), files)
+    assert defining.score == other.score
+
+
+@pytest.mark.parametrize("name", ["$Berth", "@Berth", "_Berth", "#Berth", "Berth", "berth"])
+def test_sigils_and_case_keep_a_definition_from_nothing(name: str) -> None:
+    plain, own = (
+        scores(understand("Berth"), [file("src/a.py", symbol=1, defines=(each,), kind="class")])[0]
+        for each in ("Berth", name)
+    )
+    assert own == plain
+
+
+# --- signals with a floor, or with weights of the settings --------------------------------------------
+
+
+def test_the_best_of_poor_commit_subjects_counts_little() -> None:
+    def told(*subjects: float) -> list[float]:
+        files = [file(f"src/{n}.py", subjects=value) for n, value in enumerate(subjects)]
+        reasons = [scored.reasons for scored in scores(understand("mooring ropes"), files)]
+        return [r.value for parts in reasons for r in parts if r.signal == "commit subjects"]
+
+    assert told(0.6, 0.3) == [1.0, 0.5]
+    assert told(0.15, 0.03) == pytest.approx([0.5, 0.1])
+    assert told(0.0) == []
+
+
+def test_a_signal_of_weight_0_is_not_evaluated() -> None:
+    def value(_: Asked, __: FileCandidate) -> float:
+        raise AssertionError("it was evaluated")
+
+    off = Signal("off", 0.0, Family.FILE, value)
+    assert scores(understand("parse"), [file("src/a.py")], [*SIGNALS, off])
+    with pytest.raises(AssertionError, match="it was evaluated"):
+        scores(understand("parse"), [file("src/a.py")], [evolve(off, weight=1.0)])
+
+
+@pytest.mark.parametrize(
+    ("weights", "first"),
+    [
+        ({}, "src/a.py"),
+        ({"is a test": 0.0}, "tests/test_a.py"),
+        ({"is a test": 0.0, "keywords in its best chunk": 0.0, "keywords in its best eight chunks": 0.0}, "src/a.py"),
+        ({"no such signal": 9.0}, "src/a.py"),
+    ],
+)  # fmt: skip
+def test_settings_weigh_signals_anew(weights: Mapping[str, float], first: str) -> None:
+    files = (file("src/a.py", keyword=1, similarity=0.5), file("tests/test_a.py", keyword=3, similarity=0.4))
+    assert order("where is it parsed", *files, signals=weighted(weights))[0] == first
+
+
+def test_weights_of_the_settings_reach_a_search(tmp_path: Path) -> None:
+    folder = IndexedFolder(
+        tmp_path,
+        {
+            "src/moor.py": "def moor(ship):\n    return ship\n",
+            "tests/test_moor.py": "def test_moor(ship):\n    # moor and moor again: moor ships, moor ropes\n    moor\n",
+        },
+    )
+
+    def first(**weights: float) -> str:
+        settings = SearchSettings(weights={name.replace("_", " "): value for name, value in weights.items()})
+        query = understand("where do ships moor")
+        return retrieve([folder.reader], query, None, settings, limit=2).ranked[0].stored.path
+
+    assert first() == "src/moor.py"
+    assert first(is_a_test=9.0) == "tests/test_moor.py"
+    folder.close()
+
+
+def test_a_signal_that_reads_texts_has_those_of_the_best_files(tmp_path: Path) -> None:
+    folder = IndexedFolder(tmp_path, {"src/moor.py": "def moor(ship):\n    return rope\n"})
+    settings = SearchSettings(weights={"share of the words in the text": 1.0})
+    found = retrieve([folder.reader], understand("moor ropes tightly"), None, settings, limit=2)
+    (value,) = (r.value for r in found.ranked[0].reasons if r.signal == "share of the words in the text")
+    assert value == 1.0  # the most of any file
+    folder.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("is test", "is a test"), ("Commit subject", "commit subjects"), ("recent", "recently changed")],
+)
+def test_a_weight_for_no_signal_is_a_warning_with_the_nearest_one(name: str, nearest: str) -> None:
+    (warning,) = weight_warnings({name: 2.0, "is a test": 0.0})
+    assert warning.startswith(f"search.weights.{name}: ")
+    assert f"did you mean {nearest!r}?" in warning
+
+
+def test_the_status_warns_of_weights_for_no_signal_once(bare_data_dir: Path, tmp_path: Path) -> None:
+    engine = Engine({"search": {"weights": {"is test": 0.0, "file name": 1.0}}})
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        engine.add_folder(tmp_path / name, keep_indexed=False)
+    (tmp_path / "two" / ".cairn.toml").write_text('[search.weights]\n"folder" = 1\n')
+    told = [warning for warning in engine.status().warnings if "weights" in warning]
+    assert len(told) == 2
+    assert "'is a test'" in told[0]
+    assert "'folder names'" in told[1]
+    engine.stop()
+
+
+# --- order -----------------------------------------------------------------------------------------
+
+
+def test_equal_scores_are_ordered_by_path_whatever_was_written_first(tmp_path: Path) -> None:
+    names = ["c", "a", "b"]
+    folder = IndexedFolder(tmp_path, {f"{name}.txt": "of mooring\n" for name in names})
+    readers = [folder.reader]
+    for _ in range(2):
+        found = retrieve(readers, understand("mooring of"), None, SearchSettings(), limit=3).ranked
+        assert [ranked.stored.path for ranked in found] == ["a.txt", "b.txt", "c.txt"]
+        folder.writer.write((), ["a.txt"])
+        folder.save({"a.txt": "of mooring\n"})
+    folder.close()
+
+
+def test_a_preamble_is_shown_only_where_it_matches_twice_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imports = "".join(f"import ship_{n}\nimport moor_{n}\n" for n in range(40))
+    body = "    pass\n" * 120
+    folder = IndexedFolder(tmp_path, {"a.py": f"{imports}\n\ndef moor(ship):\n{body}\n\ndef tide():\n{body}"})
+
+    def shown() -> str:
+        query = understand("where do ships moor")
+        return retrieve([folder.reader], query, None, SearchSettings(), limit=1).ranked[0].stored.chunk.symbol
+
+    assert shown() == "moor"
+    monkeypatch.setattr("cairn.retrieval.search._PREAMBLE_SHARE", 9.0)
+    assert shown() == ""
+    folder.close()
+
+
+def test_a_chunk_stands_for_its_file_by_what_all_legs_say() -> None:
+    words, both = chunk(position=0, keyword=3), chunk(position=1, keyword=3, similarity=0.9)
+    named = FileCandidate(0, "src/a.py", "source", (words, both))
+    (scored,) = scores(understand("moor a ship"), [named])
+    values = {reason.signal: reason.value for reason in scored.reasons}
+    assert values["keywords in its best chunk"] == values["meaning of its best chunk"] == 1.0
