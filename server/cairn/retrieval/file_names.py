@@ -10,6 +10,10 @@ from cairn.words import stem, stems
 _BARRELS = frozenset({"index", "init", "mod", "lib", "main", "__init__", "__main__"})
 """File stems that say nothing: such a file is named by its folder."""
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
+_LANGUAGE = re.compile(
+    r"(ar|az|be|bg|bn|ca|cs|da|de|el|en|es|et|fa|fi|fr|he|hi|hu|hy|id|it|ja|ka|kk|ko|lt|lv|mk|ms|nl|no|pl|pt|ro|ru|sk|sl"
+    r"|sq|sr|sv|th|tr|uk|ur|uz|vi|zh)(?:[-_][a-z]{2,4})?"
+)
 _VERSION = re.compile(r"v(\d+)")
 
 
@@ -40,6 +44,14 @@ def versions(path: str) -> tuple[tuple[str, int], ...]:
     folders = path.split("/")[:-1]
     found = ((place, _VERSION.fullmatch(folder.lower())) for place, folder in enumerate(folders))
     return tuple(("/".join(folders[:place]), int(match[1])) for place, match in found if match)
+
+
+@lru_cache(maxsize=50_000)
+def languages(path: str) -> tuple[tuple[str, str], ...]:
+    """Folders that name a natural language: what lies above each of them, and its code."""
+    folders = path.split("/")[:-1]
+    found = ((place, _LANGUAGE.fullmatch(folder.lower())) for place, folder in enumerate(folders))
+    return tuple(("/".join(folders[:place]), match[1]) for place, match in found if match)
 
 
 def _name(path: str) -> str:

@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve
 
 from cairn.retrieval.candidates import Candidate, FileCandidate
-from cairn.retrieval.file_names import folder_stems, joined_name, name_stems, versions
+from cairn.retrieval.file_names import folder_stems, joined_name, languages, name_stems, versions
+from cairn.retrieval.intent import asks_as_user, asks_for_overview
+from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.signals import Asked, Family, Signal, Value, best, top
 from cairn.retrieval.tried_signals import TRIED
 from cairn.words import stem
@@ -76,11 +78,39 @@ def _older_version(asked: Asked, file: FileCandidate) -> float:
     return float(any(asked.newest[file.folder, above] > number for above, number in versions(file.path)))
 
 
+def _translation(asked: Asked, file: FileCandidate) -> float:
+    """Whether the file is a translation of what is there in English, and the question is not in another language."""
+    codes = languages(file.path)
+    others = any(code != "en" and (file.folder, above) in asked.english for above, code in codes)
+    return float(others and not is_portuguese(asked.query.text))
+
+
 def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
     def value(asked: Asked, file: FileCandidate) -> float:
         return float(file.kind == kind and not unless_asked_for & asked.stems)
 
     return value
+
+
+def _is_held_back(asked: Asked, file: FileCandidate) -> float:
+    """Whether it is a document, and none is asked for."""
+    wanted = asks_as_user(asked.query.text) or _ABOUT_DOCS & asked.stems
+    return float(file.kind == FileKind.DOCS and not wanted)
+
+
+def _document_for_users(asked: Asked, file: FileCandidate) -> float:
+    return float(file.kind == FileKind.DOCS and asks_as_user(asked.query.text))
+
+
+def _introduction(asked: Asked, file: FileCandidate) -> float:
+    """How well the file introduces the project, where that is asked for: its README does before other ones."""
+    if file.kind != FileKind.DOCS or not asks_for_overview(asked.query.text):
+        return 0.0
+    *folders, name = file.path.lower().split("/")
+    stem_name = name.partition(".")[0]
+    if stem_name == "readme":
+        return 1.0 if not folders else 0.5
+    return 0.5 if stem_name in ("index", "intro", "introduction", "overview") and len(folders) < 3 else 0.0
 
 
 def _asks(words: str) -> frozenset[str]:
@@ -139,8 +169,11 @@ SIGNALS: tuple[Signal, ...] = (
     ),
     Signal("is a test", -4.5, Family.FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
     Signal("is an example", -2.5, Family.FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),
-    Signal("is documentation", -4.0, Family.FILE, _is(FileKind.DOCS, _ABOUT_DOCS), relative=False),
+    Signal("is documentation", -4.0, Family.FILE, _is_held_back, relative=False),
+    Signal("documents what was asked", 3.0, Family.FILE, _document_for_users, relative=False, always=False),
+    Signal("introduces the project", 3.0, Family.FILE, _introduction, relative=False, always=False),
     Signal("is configuration", -2.7, Family.FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
+    Signal("is a translation", -2.0, Family.FILE, _translation, relative=False),
     Signal("is of an older version", -2.0, Family.FILE, _older_version, relative=False),
     *TRIED,
 )

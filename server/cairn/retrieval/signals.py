@@ -15,7 +15,7 @@ from functools import cached_property
 from attrs import field, frozen
 
 from cairn.retrieval.candidates import Candidate, FileCandidate
-from cairn.retrieval.file_names import versions
+from cairn.retrieval.file_names import languages, versions
 from cairn.retrieval.query import Query
 from cairn.words import stem
 
@@ -59,6 +59,16 @@ class Asked:
             for above, number in versions(file.path):
                 newest[file.folder, above] = max(number, newest.get((file.folder, above), 0))
         return newest
+
+    @cached_property
+    def english(self) -> frozenset[tuple[int, str]]:
+        """Folders above those that hold what is written in English, where other languages stand beside it."""
+        return frozenset(
+            (file.folder, above)
+            for file in self.files
+            for above, code in languages(file.path)
+            if code == "en"
+        )
 
 
 Value = Callable[[Asked, FileCandidate], float]
