@@ -125,10 +125,10 @@ class DiversitySettings:
 class SearchSettings:
     """Limits of the retrieval pipeline."""
 
-    candidates: int = 300
+    candidates: int = 200
     """Chunks that keywords may contribute."""
-    neighbours: int = 200
-    """Chunks that meaning may contribute; sqlite-vec's cost grows with the square beyond."""
+    neighbours: int = 120
+    """Chunks that meaning may contribute."""
     keyword_rows: int = 8_000
     """Chunks that a question's words are scored in, about: of more than that, the most frequent words count only where
     two of them meet."""

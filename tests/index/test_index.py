@@ -20,6 +20,7 @@ from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
 from cairn.errors import IndexUnavailableError, QueryCancelledError
 from cairn.index import database as database_module
+from cairn.index import reader as reader_module
 from cairn.index.database import DATABASE_NAME
 from cairn.index.reader import ChunkFilter, ColumnWeights, IndexReader
 from cairn.index.vector_store import VectorStore
@@ -327,6 +328,7 @@ def test_an_index_that_has_grown_is_no_longer_mapped(
     writer.checkpoint()
     assert mapped() > 0
     monkeypatch.setattr(database_module, "_MAPPED_BYTES", 1)
+    monkeypatch.setattr(reader_module, "_LOOK_EVERY_S", 0.0)
     assert mapped() == 0
 
 

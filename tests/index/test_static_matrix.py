@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cairn.config import IndexSettings
 from cairn.errors import OutOfTimeError, QueryCancelledError
 from cairn.index import model_vectors, static_matrix, vector_blocks
+from cairn.index import reader as reader_module
 from cairn.index.maintenance import Maintenance
 from cairn.index.reader import ChunkFilter, Hit, IndexReader
 from cairn.index.schema import STATIC_TABLE
@@ -324,7 +325,10 @@ def test_the_same_table_made_anew_loses_no_row(desk: Desk) -> None:
     assert desk.found(asked, 60) == desk.expected(asked, 60)
 
 
-def test_another_index_in_its_place_is_another_matrix(desk: Desk, tmp_path: Path) -> None:
+def test_another_index_in_its_place_is_another_matrix(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_module, "_LOOK_EVERY_S", 0.0)
     desk.give(range(1, 10))
     asked = vectors(1, seed=1)[0]
     desk.found(asked)

@@ -81,7 +81,7 @@ class Scored:
 def scores(query: Query, files: Sequence[FileCandidate], signals: Sequence[Signal] = SIGNALS) -> list[Scored]:
     """What each of the files scores."""
     scored = score_files(Asked(query, tuple(files)), signals)
-    return [Scored(each.score, each.reasons) for each in scored]
+    return [Scored(total, scored.reasons(place)) for place, total in enumerate(scored.totals)]
 
 
 def order(

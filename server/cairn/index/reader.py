@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,9 @@ T = TypeVar("T")
 
 MAX_NEIGHBOURS = 200
 """sqlite-vec's cost grows with the square of k; beyond this it is no longer a search (docs/design.md)."""
+
+_LOOK_EVERY_S = 0.02
+"""How often a thread looks whether another file has taken the index's place: a search asks some thirty times."""
 
 _CHECK_EVERY = 1_000
 """SQLite instructions between two looks at the cancel flag: about a hundred rows of a keyword query."""
@@ -565,10 +569,13 @@ class IndexReader:
             if getattr(local, "db", None) is None:
                 local.db = self._open()
             return cast("apsw.Connection | None", local.db)
-        path = self.folder / DATABASE_NAME
-        identity = file_identity(path)
-        if getattr(local, "db", None) is None or local.identity != identity:
-            local.db, local.identity = open_reader(path), identity
+        now = time.monotonic()
+        if getattr(local, "db", None) is None or now >= local.looked + _LOOK_EVERY_S:
+            path = self.folder / DATABASE_NAME
+            identity = file_identity(path)
+            if getattr(local, "db", None) is None or local.identity != identity:
+                local.db, local.identity = open_reader(path), identity
+            local.looked = now
         return cast("apsw.Connection | None", local.db)
 
     @contextmanager

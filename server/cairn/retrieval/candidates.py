@@ -52,7 +52,26 @@ class FileCandidate:
     """Whether the question names it, or a folder of it, by its path."""
 
 
-def gather(readers: Sequence[IndexReader], pools: Sequence[Pool]) -> list[FileCandidate]:
+Outlines = dict[int, Outline]
+
+
+def whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only: ChunkFilter) -> list[Outlines]:
+    """The outlines of all pooled chunks, by folder; for files of which no chunk was found, some are added to the pool."""
+    outlines = []
+    for reader, pool in zip(readers, pools, strict=True):
+        found = reader.outlines(pool.chunks)
+        known = {outline.path for outline in found.values()}
+        missing = [path for path in pool.files if path not in known]
+        added = reader.leading_chunks(missing, _CHUNKS_OF_A_FILE, only) if missing else []
+        for chunk in added:
+            pool.chunks[chunk]["file"] = 1.0
+        outlines.append(found | (reader.outlines(added) if added else {}))
+    return outlines
+
+
+def gather(
+    readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequence[Outlines]
+) -> list[FileCandidate]:
     """The pooled chunks, grouped by file, in the order of folder and path.
 
     A chunk that has no vector yet counts as similar as others are that have one: while vectors are being made,
@@ -60,9 +79,9 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool]) -> list[FileCa
     """
     expected = _expected_similarity([legs for pool in pools for legs in pool.chunks.values()])
     files: list[FileCandidate] = []
-    for folder, (reader, pool) in enumerate(zip(readers, pools, strict=True)):
+    for folder, (reader, pool, known) in enumerate(zip(readers, pools, outlines, strict=True)):
         by_path: dict[str, list[Candidate]] = defaultdict(list)
-        for outline in reader.outlines(pool.chunks).values():
+        for outline in known.values():
             by_path[outline.path].append(_candidate(outline, pool.chunks[outline.id], expected))
         facts = file_facts(reader, by_path)
         for path, chunks in sorted(by_path.items()):
@@ -71,23 +90,13 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool]) -> list[FileCa
                     folder,
                     path,
                     chunks[0].outline.kind,
-                    tuple(sorted(chunks, key=lambda c: c.outline.position)),
+                    tuple(chunks),
                     pool.subjects.get(path, 0.0),
                     facts.get(path, FileFacts()),
                     path in pool.named,
                 )
             )
     return files
-
-
-def add_whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only: ChunkFilter) -> None:
-    """For files that were found but no chunk of them, add some chunks to the pools."""
-    for reader, pool in zip(readers, pools, strict=True):
-        if pool.files:
-            known = {outline.path for outline in reader.outlines(pool.chunks).values()}
-            missing = [path for path in pool.files if path not in known]
-            for chunk in reader.leading_chunks(missing, _CHUNKS_OF_A_FILE, only) if missing else ():
-                pool.chunks[chunk]["file"] = 1.0
 
 
 def _candidate(

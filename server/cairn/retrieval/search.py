@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
 from cairn.config import SearchSettings
 from cairn.index.reader import ChunkFilter, IndexReader, StoredChunk
-from cairn.retrieval.candidates import Candidate, FileCandidate, add_whole_files, gather
+from cairn.retrieval.candidates import Candidate, FileCandidate, gather, whole_files
 from cairn.retrieval.legs import Legs, run_legs
 from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import weighted
-from cairn.retrieval.signals import Asked, Contribution, Scored, Signal, score_files
+from cairn.retrieval.signals import Asked, Contribution, Scores, Signal, score_files
 
 EVERYTHING = ChunkFilter()
 
@@ -56,14 +56,10 @@ class Retrieved:
 class _Place:
     """A chunk in the order of results."""
 
-    folder: int
-    candidate: Candidate
+    file: int
+    """Which of the candidate files it is of."""
+    chunk: Candidate
     score: float
-    reasons: tuple[Contribution, ...]
-
-    @property
-    def order(self) -> tuple[float, int, str, int]:
-        return (-self.score, self.folder, self.candidate.outline.path, self.candidate.outline.position)
 
 
 def retrieve(
@@ -87,16 +83,18 @@ def retrieve(
     """
     legs = Legs(readers, only, settings, cancelled)
     asked = run_legs(legs, query, meaning, vector=vector, case=case, word=word)
-    add_whole_files(readers, legs.pools, only)
+    began = time.perf_counter()
+    outlines = whole_files(readers, legs.pools, only)
+    legs.timings["outline"] = (time.perf_counter() - began) * 1000
     if asked is not None:
         legs.compare(asked)
     if legs.problems and not any(pool.chunks for pool in legs.pools):
         raise legs.problems[0]
     began = time.perf_counter()
-    files = gather(readers, legs.pools)
+    files = gather(readers, legs.pools, outlines)
     signals = weighted(settings.weights)
-    places = _places(query, files, _scores(readers, query, files, signals), limit, per_file)
-    ranked = _fetched(readers, places)
+    scores = _scores(readers, query, files, signals)
+    ranked = _fetched(readers, files, scores, _places(query, files, scores, limit, per_file))
     legs.timings["rank"] = (time.perf_counter() - began) * 1000
     timings = {name: round(ms, 3) for name, ms in legs.timings.items()}
     return Retrieved(tuple(ranked), timings, tuple(map(str, legs.problems)), legs.cut, tuple(legs.broken_off))
@@ -104,13 +102,13 @@ def retrieve(
 
 def _scores(
     readers: Sequence[IndexReader], query: Query, files: Sequence[FileCandidate], signals: Sequence[Signal]
-) -> list[Scored]:
-    """The files' scores; where signals read texts, the best files get theirs in a second stage."""
+) -> Scores:
+    """The files' scores; where signals read texts, in a second stage over the best files."""
     asked = Asked(query, tuple(files))
     scores = score_files(asked, signals)
     if not any(signal.needs_text and signal.weight for signal in signals):
         return scores
-    best = sorted(range(len(files)), key=lambda place: -scores[place].score)[:_READ]
+    best = sorted(range(len(files)), key=lambda place: -scores.totals[place])[:_READ]
     strongest = _strongest(files)
     shown = {
         place: max(files[place].chunks, key=lambda c: _chunk_score(c, strongest, query.alpha))
@@ -120,48 +118,54 @@ def _scores(
     for folder, reader in enumerate(readers):
         ids = [chunk.outline.id for place, chunk in shown.items() if files[place].folder == folder]
         texts |= {stored.id: stored.chunk.text for stored in reader.chunks(ids).values()}
-    again = score_files(evolve(asked, texts=texts), signals)
-    return [again[place] if place in shown else scores[place] for place in range(len(files))]
+    return score_files(evolve(asked, texts=texts), signals)
 
 
 def _places(
-    query: Query, files: Sequence[FileCandidate], scores: Sequence[Scored], limit: int, per_file: int
+    query: Query, files: Sequence[FileCandidate], scores: Scores, limit: int, per_file: int
 ) -> list[_Place]:
     strongest = _strongest(files)
+
+    def order(place: _Place) -> tuple[float, int, str, int]:
+        file = files[place.file]
+        return (-place.score, file.folder, file.path, place.chunk.outline.position)
+
     first: list[_Place] = []
     later: list[_Place] = []
-    for file, scored in zip(files, scores, strict=True):
+    for number, (file, score) in enumerate(zip(files, scores.totals, strict=True)):
         values = [(_chunk_score(chunk, strongest, query.alpha), chunk) for chunk in file.chunks]
         values.sort(key=lambda each: (-each[0], each[1].outline.position))
-        best = values[0][0] or 1.0
-        for rank, (value, chunk) in enumerate(values):
-            # Within a file a chunk counts as much as it matches in proportion to the best one.
-            place = _Place(file.folder, chunk, scored.score * value / best, scored.reasons)
-            if rank == 0:
-                place = evolve(place, score=scored.score)
-            (first if rank < per_file else later).append(place)
+        best = values[0][0]
+        # Within a file a chunk counts as much as it matches in proportion to the best one.
+        places = [_Place(number, chunk, score * value / best if best else score) for value, chunk in values]
+        first += places[:per_file]
+        later += places[per_file:]
     # What is shown falls in score, so a file's second passage may stand before a weaker file's first.
-    first.sort(key=lambda place: place.order)
+    first.sort(key=order)
     if len(first) < limit:
         lowest = first[-1].score if first else 0.0
         # Fewer files than asked for: further passages follow, never above a file's best one.
-        extra = sorted(later, key=lambda place: place.order)[: limit - len(first)]
+        extra = sorted(later, key=order)[: limit - len(first)]
         first += [evolve(place, score=min(place.score, lowest)) for place in extra]
     return first[:limit]
 
 
-def _fetched(readers: Sequence[IndexReader], places: Iterable[_Place]) -> list[Ranked]:
+def _fetched(
+    readers: Sequence[IndexReader], files: Sequence[FileCandidate], scores: Scores, places: Sequence[_Place]
+) -> list[Ranked]:
     """The places with their chunks; one that is gone since is left out."""
-    every = list(places)
     stored = [
-        reader.chunks([place.candidate.outline.id for place in every if place.folder == folder])
+        reader.chunks([place.chunk.outline.id for place in places if files[place.file].folder == folder])
         for folder, reader in enumerate(readers)
     ]
-    return [
-        Ranked(place.folder, chunk, place.score, _source(place.candidate), place.reasons)
-        for place in every
-        if (chunk := stored[place.folder].get(place.candidate.outline.id)) is not None
-    ]
+    ranked = []
+    for place in places:
+        folder = files[place.file].folder
+        chunk = stored[folder].get(place.chunk.outline.id)
+        if chunk is not None:
+            reasons = scores.reasons(place.file)
+            ranked.append(Ranked(folder, chunk, place.score, _source(place.chunk), reasons))
+    return ranked
 
 
 @frozen

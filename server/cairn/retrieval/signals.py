@@ -115,38 +115,53 @@ class Contribution:
 
 
 @frozen
-class Scored:
-    """A file's score, 0 to 1, and what made it, strongest first."""
+class _Column:
+    """What one signal says of each file."""
 
-    score: float
-    reasons: tuple[Contribution, ...]
+    signal: str
+    weight: float
+    values: list[float]
 
 
-def score_files(asked: Asked, signals: Sequence[Signal]) -> list[Scored]:
-    """The score of each of the files, in their order."""
+@frozen
+class Scores:
+    """The scores of some files, in their order, 0 to 1."""
+
+    totals: list[float]
+    _columns: tuple[_Column, ...]
+
+    def reasons(self, place: int) -> tuple[Contribution, ...]:
+        """What made one file's score, strongest first."""
+        parts = (Contribution(c.signal, c.values[place], c.weight) for c in self._columns if c.values[place])
+        return tuple(sorted(parts, key=lambda part: -abs(part.value * part.weight)))
+
+
+def score_files(asked: Asked, signals: Sequence[Signal]) -> Scores:
+    """The scores of the files that are asked about."""
     files = asked.files
-    active = [s for s in signals if s.weight and (asked.texts or not s.needs_text)]
-    columns: list[tuple[str, list[float], float]] = []
+    columns: list[_Column] = []
+    totals = [0.0] * len(files)
     # Without vectors nothing can score by them: then the words alone make up the whole.
     compared = any(chunk.similarity for file in files for chunk in file.chunks)
     best_possible = 0.0
-    for signal in active:
+    for signal in signals:
+        if not signal.weight or (signal.needs_text and not asked.texts):
+            continue
         weight = signal.weight * _balance(signal.family, asked.query.alpha)
         values = [max(0.0, signal.value(asked, file)) for file in files]
-        highest = max(signal.floor, *values) if signal.relative and values else 1.0
-        if weight > 0 and (
-            any(values) or (signal.always and (compared or signal.family is not Family.VECTOR))
-        ):
+        highest = max(values, default=0.0)
+        speaks = highest > 0
+        if weight > 0 and (speaks or (signal.always and (compared or signal.family is not Family.VECTOR))):
             best_possible += weight
-        if any(values):
-            columns.append((signal.name, [value / highest for value in values], weight))
-    scored = []
-    for row in range(len(files)):
-        parts = [Contribution(name, column[row], weight) for name, column, weight in columns if column[row]]
-        total = sum(part.value * part.weight for part in parts)
-        reasons = sorted((p for p in parts if p.weight), key=lambda p: -abs(p.value * p.weight))
-        scored.append(Scored(_positive(total / (best_possible or 1.0)), tuple(reasons)))
-    return scored
+        if not speaks or not weight:
+            continue
+        if signal.relative:
+            divisor = max(signal.floor, highest)
+            values = [value / divisor for value in values]
+        columns.append(_Column(signal.name, weight, values))
+        totals = [total + weight * value for total, value in zip(totals, values, strict=True)]
+    shares = [_positive(total / (best_possible or 1.0)) for total in totals]
+    return Scores(shares, tuple(columns))
 
 
 _FLOOR = 0.05
