@@ -18,45 +18,61 @@ from cairn.retrieval.ranking import SIGNALS, weight_warnings, weighted
 from cairn.retrieval.search import retrieve
 from cairn.retrieval.signals import Asked, Family, Signal
 
+PAIRS = [
+    # Words
+    ("parse", file("src/a.py", keyword=2), file("src/b.py", keyword=1)),
+    ("parse", file("src/a.py", keyword=3), file("src/b.py", keyword=1.8, chunks=2)),
+    ("parse", file("src/a.py", chunks=3), file("src/b.py", chunks=1)),
+    ("parse", file("src/a.py", definition=2), file("src/b.py", definition=1)),
+    ("session cookie", file("src/sessions.py"), file("src/app.py")),
+    ("thread pool size", file("src/threadpool.c"), file("src/workers.c")),
+    ("json provider", file("src/json/__init__.py"), file("src/app/__init__.py")),
+    ("json provider", file("src/json/base.py"), file("src/app/base.py")),
+    ("where is a request read", file("lib/req.js"), file("lib/res.js")),
+    # Meaning
+    ("parse", file("src/a.py", similarity=0.6), file("src/b.py", similarity=0.3)),
+    (
+        "parse",
+        file("src/a.py", keyword=0, similarity=0.6),
+        file("src/b.py", keyword=0, similarity=0.4, chunks=3),
+    ),
+    (
+        "parse",
+        file("src/a.py", keyword=0, similarity=0.6, chunks=2),
+        file("src/b.py", keyword=0, similarity=0.6),
+    ),
+    # Names
+    ("parse_args", file("src/a.py", symbol=1, defines=("parse_args",)), file("src/b.py", keyword=1.5)),
+    (
+        "ZodType",
+        file("src/a.ts", symbol=0.9, defines=("$ZodType",), kind="interface"),
+        file("src/b.ts", symbol=0.5, defines=("zod_type",)),
+    ),
+    # What was written, a path that was named
+    ("x y", file("src/a.py", keyword=1, exact=0.8), file("src/b.py", keyword=3)),
+    ("crane in src/port", file("src/port/a.py", is_named=True), file("src/b.py", keyword=3)),
+    # The repository
+    ("mooring ropes", file("src/a.py", subjects=0.6), file("src/b.py", subjects=0.2)),
+    ("mooring ropes", file("src/a.py", in_degree=40), file("src/b.py", in_degree=1)),
+    # Kinds of files
+    ("where is it parsed", file("src/a.py"), file("tests/test_a.py")),
+    ("where is it parsed", file("src/a.py"), file("examples/a.py")),
+    ("where is it parsed", file("src/a.py"), file("docs/a.md")),
+    ("where is it parsed", file("src/a.py"), file("conf/a.yaml")),
+    ("where is it parsed", file("src/v4/a.py"), file("src/v3/a.py")),
+    ("where is it parsed", file("src/v10/a.py"), file("src/v9/a.py")),
+]
 
-@pytest.mark.parametrize(
-    ("query", "better", "worse"),
-    [
-        # Words
-        ("parse", file("src/a.py", keyword=2), file("src/b.py", keyword=1)),
-        ("parse", file("src/a.py", chunks=3), file("src/b.py", chunks=1)),
-        ("parse", file("src/a.py", definition=2), file("src/b.py", definition=1)),
-        ("session cookie", file("src/sessions.py"), file("src/app.py")),
-        ("thread pool size", file("src/threadpool.c"), file("src/workers.c")),
-        ("json provider", file("src/json/__init__.py"), file("src/app/__init__.py")),
-        ("json provider", file("src/json/base.py"), file("src/app/base.py")),
-        ("where is a request read", file("lib/req.js"), file("lib/res.js")),
-        # Meaning
-        ("parse", file("src/a.py", similarity=0.6), file("src/b.py", similarity=0.3)),
-        # Names
-        ("parse_args", file("src/a.py", symbol=1, defines=("parse_args",)), file("src/b.py", keyword=1.5)),
-        (
-            "ZodType",
-            file("src/a.ts", symbol=0.9, defines=("$ZodType",), kind="interface"),
-            file("src/b.ts", symbol=0.5, defines=("zod_type",)),
-        ),
-        # What was written, a path that was named
-        ("x y", file("src/a.py", keyword=1, exact=0.8), file("src/b.py", keyword=3)),
-        ("crane in src/port", file("src/port/a.py", is_named=True), file("src/b.py", keyword=3)),
-        # The repository
-        ("mooring ropes", file("src/a.py", subjects=0.6), file("src/b.py", subjects=0.2)),
-        ("mooring ropes", file("src/a.py", in_degree=40), file("src/b.py", in_degree=1)),
-        # Kinds of files
-        ("where is it parsed", file("src/a.py"), file("tests/test_a.py")),
-        ("where is it parsed", file("src/a.py"), file("examples/a.py")),
-        ("where is it parsed", file("src/a.py"), file("docs/a.md")),
-        ("where is it parsed", file("src/a.py"), file("conf/a.yaml")),
-        ("where is it parsed", file("src/v4/a.py"), file("src/v3/a.py")),
-        ("where is it parsed", file("src/v10/a.py"), file("src/v9/a.py")),
-    ],
-)
+
+@pytest.mark.parametrize(("query", "better", "worse"), PAIRS)
 def test_the_better_file_comes_first(query: str, better: FileCandidate, worse: FileCandidate) -> None:
     assert order(query, worse, better) == [better.path, worse.path]
+
+
+@pytest.mark.parametrize("signal", [signal.name for signal in SIGNALS if signal.weight])
+def test_each_signal_decides_one_of_these_pairs(signal: str) -> None:
+    others = weighted({signal: 0.0})
+    assert [pair for pair in PAIRS if order(pair[0], pair[2], pair[1], signals=others)[0] != pair[1].path]
 
 
 @pytest.mark.parametrize(
