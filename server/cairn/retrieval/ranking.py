@@ -136,7 +136,7 @@ SIGNALS: tuple[Signal, ...] = (
     ),
     Signal("names it defines", 0.7, Family.KEYWORD, best(lambda chunk: chunk.definition)),
     Signal("file name", 1.5, Family.KEYWORD, _file_name, relative=False),
-    Signal("file name as one word", 1.5, Family.KEYWORD, _joined_name, relative=False),
+    Signal("file name as one word", 1.0, Family.KEYWORD, _joined_name, relative=False),
     Signal("file name abbreviated", 1.0, Family.KEYWORD, _abbreviated_name, relative=False),
     Signal("folder names", 0.7, Family.KEYWORD, _folder_name),
     Signal("defines the symbol", 7.0, Family.KEYWORD, _definition, relative=False, always=False),
@@ -157,9 +157,9 @@ SIGNALS: tuple[Signal, ...] = (
         always=False,
     ),
     Signal(
-        "commit subjects", 2.2, Family.KEYWORD, lambda _, file: file.subjects, floor=0.3, needs_history=True
+        "commit subjects", 2.4, Family.KEYWORD, lambda _, file: file.subjects, floor=0.3, needs_history=True
     ),
-    Signal("imported by others", 1.2, Family.FILE, lambda _, file: math.log1p(file.facts.in_degree)),
+    Signal("imported by others", 1.3, Family.FILE, lambda _, file: math.log1p(file.facts.in_degree)),
     Signal("meaning of its best chunk", 2.0, Family.VECTOR, best(lambda chunk: chunk.similarity)),
     Signal(
         "meaning of its best three chunks",

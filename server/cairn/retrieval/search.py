@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from cairn.config import SearchSettings
+from cairn.config import DiversitySettings, SearchSettings
 from cairn.index.reader import ChunkFilter, IndexReader, StoredChunk
 from cairn.retrieval.candidates import Candidate, FileCandidate, gather, whole_files
+from cairn.retrieval.diversity import Diverse, diversify
 from cairn.retrieval.legs import Legs, run_legs
 from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query
@@ -20,6 +21,8 @@ EVERYTHING = ChunkFilter()
 
 _PREAMBLE_SHARE = 0.5
 """A preamble is shown only where it matches twice as well as anything that is defined below it."""
+_SPARE = 10
+"""Results beyond those asked for, that may take the places of near-duplicates."""
 _READ = 100
 """Files whose texts are read, where a signal asks for texts: the best by all other signals."""
 
@@ -94,7 +97,11 @@ def retrieve(
     files = gather(readers, legs.pools, outlines)
     signals = weighted(settings.weights)
     scores = _scores(readers, query, files, signals)
-    ranked = _fetched(readers, files, scores, _places(query, files, scores, limit, per_file))
+    spare = _SPARE if per_file == 1 else 0  # who wants several passages of a file compares them itself
+    places = _places(query, files, scores, limit + spare, per_file)
+    ranked = _fetched(readers, files, scores, places)
+    if per_file == 1:
+        ranked = _diverse(ranked, settings.diversity)[:limit]
     legs.timings["rank"] = (time.perf_counter() - began) * 1000
     timings = {name: round(ms, 3) for name, ms in legs.timings.items()}
     return Retrieved(tuple(ranked), timings, tuple(map(str, legs.problems)), legs.cut, tuple(legs.broken_off))
@@ -166,6 +173,18 @@ def _fetched(
             reasons = scores.reasons(place.file)
             ranked.append(Ranked(folder, chunk, place.score, _source(place.chunk), reasons))
     return ranked
+
+
+def _diverse(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
+    results = [
+        Diverse(result.score, result.stored.path, result.stored.chunk.text, key=place, folder=result.folder)
+        for place, result in enumerate(ranked)
+    ]
+    return [
+        evolve(ranked[result.key], score=result.score)
+        for result in diversify(results, settings)
+        if isinstance(result.key, int)
+    ]
 
 
 @frozen
