@@ -89,8 +89,11 @@ class Engine:
         """Use another `cairn` section of the editor from now on; what in it could not be used."""
         self._base, self._warnings = _base_settings(editor_settings)
         for folder in self._folders:
+            before = folder.settings()
             folder.settings.rebase(self._base)
-            folder.indexer.rescan()
+            # How results rank says nothing of what is indexed.
+            if _indexing(before) != _indexing(folder.settings()):
+                folder.indexer.rescan()
         self._on_change()
         return self._warnings
 
@@ -407,6 +410,11 @@ def _activity(folder: Folder, facts: Facts) -> Activity:
     if facts.paused or facts.complete:
         return Activity.PAUSED if facts.paused else Activity.IDLE
     return Activity.EMBEDDING if facts.scanned else Activity.READING
+
+
+def _indexing(settings: Settings) -> tuple[object, ...]:
+    """The settings that decide what is indexed, and how."""
+    return (settings.index, settings.embedding, settings.retrieval)
 
 
 def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Settings, list[str]]:
