@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from cairn.config import DiversitySettings
 from cairn.retrieval.diversity import Diverse, diversify
 
+S5 = DiversitySettings(directory=0.8, file_name=0.85, file=0.85)
 OFF = DiversitySettings(directory=1.0, file_name=1.0, file=1.0, near_duplicate=1.0)
 TEXT = "the harbour master assigns each arriving ship to the shortest berth that is free and long enough"
 
@@ -25,25 +26,25 @@ def by_path(results: list[Diverse]) -> dict[object, float]:
 
 
 def test_the_third_file_of_a_directory_is_damped() -> None:
-    scores = by_path(diversify(ranked("a/1.py", "a/2.py", "a/3.py", "a/4.py", "b/5.py"), DiversitySettings()))
+    scores = by_path(diversify(ranked("a/1.py", "a/2.py", "a/3.py", "a/4.py", "b/5.py"), S5))
     assert scores == {0: 1.0, 1: 1.0, 2: 0.8, 3: 0.8, 4: 1.0}
 
 
 def test_a_repeated_name_and_a_repeated_file_are_damped() -> None:
-    found = diversify(ranked("a/mod.rs", "b/mod.rs", "c/lib.rs", "c/lib.rs"), DiversitySettings())
+    found = diversify(ranked("a/mod.rs", "b/mod.rs", "c/lib.rs", "c/lib.rs"), S5)
     assert by_path(found) == {0: 1.0, 1: 0.85, 2: 1.0, 3: 0.85}
 
 
 def test_what_is_damped_falls_below_others() -> None:
     paths = ranked("a/1.py", "a/2.py", "a/3.py", "b/4.py", scores=[1.0, 0.9, 0.8, 0.7])
-    assert [result.path for result in diversify(paths, DiversitySettings())] == [
+    assert [result.path for result in diversify(paths, S5)] == [
         "a/1.py", "a/2.py", "b/4.py", "a/3.py",
     ]  # fmt: skip
 
 
 def test_the_same_directory_in_two_folders_is_not_one() -> None:
     found = [Diverse(1.0, f"a/{n}.py", f"t {n}", key=n, folder=n % 2) for n in range(4)]
-    assert set(by_path(diversify(found, DiversitySettings())).values()) == {1.0}
+    assert set(by_path(diversify(found, S5)).values()) == {1.0}
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_the_same_directory_in_two_folders_is_not_one() -> None:
 )
 def test_a_near_duplicate_stands_behind_all_others(copy: str, is_copy: bool) -> None:
     found = [Diverse(1.0, "a.py", TEXT), Diverse(0.9, "b.py", copy), Diverse(0.1, "c.py", "other")]
-    paths = [result.path for result in diversify(found, DiversitySettings())]
+    paths = [result.path for result in diversify(found, S5)]
     assert paths == (["a.py", "c.py", "b.py"] if is_copy else ["a.py", "b.py", "c.py"])
 
 
@@ -70,7 +71,7 @@ def test_a_long_text_with_a_changed_word_is_a_copy() -> None:
         Diverse(0.9, "b.py", long.replace("word30", "changed")),
         Diverse(0.1, "c.py", "x"),
     ]
-    assert [result.path for result in diversify(found, DiversitySettings())] == ["a.py", "c.py", "b.py"]
+    assert [result.path for result in diversify(found, S5)] == ["a.py", "c.py", "b.py"]
 
 
 def test_short_texts_are_copies_only_where_they_are_equal() -> None:
@@ -79,8 +80,8 @@ def test_short_texts_are_copies_only_where_they_are_equal() -> None:
         Diverse(0.9, "b.py", "import sys"),
         Diverse(0.8, "c.py", "import os"),
     ]
-    assert [result.path for result in diversify(found, DiversitySettings())] == ["a.py", "b.py", "c.py"]
-    assert diversify(found, DiversitySettings())[2].score <= 0.45
+    assert [result.path for result in diversify(found, S5)] == ["a.py", "b.py", "c.py"]
+    assert diversify(found, S5)[2].score <= 0.45
 
 
 @given(
@@ -93,7 +94,7 @@ def test_short_texts_are_copies_only_where_they_are_equal() -> None:
 def test_nothing_is_lost_and_all_stays_ordered(rows: list[tuple[float, str, str]]) -> None:
     rows = sorted(rows, key=lambda row: -row[0])
     given_ = [Diverse(score, path, text, key=place) for place, (score, path, text) in enumerate(rows)]
-    found = diversify(given_, DiversitySettings())
+    found = diversify(given_, S5)
     assert sorted(int(str(r.key)) for r in found) == list(range(len(rows)))
     assert [r.score for r in found] == sorted((r.score for r in found), reverse=True)
     assert all(r.score <= given_[int(str(r.key))].score for r in found)
