@@ -70,6 +70,17 @@ def test_with_case_or_word_the_whole_question_is_a_text(readers: list[IndexReade
     assert sources(ask(readers, "may not leave", case=True))[0][1] == "exact"
 
 
+@pytest.mark.parametrize(("part", "path"), [("ARNIN", "src/errors.py"), ("ship):", "src/dock.py")])
+def test_a_name_that_nothing_has_may_be_part_of_one(readers: list[IndexReader], part: str, path: str) -> None:
+    assert sources(ask(readers, part))[0] == (path, "exact")
+
+
+def test_a_name_that_is_defined_is_not_looked_for_in_texts(readers: list[IndexReader]) -> None:
+    found = ask(readers, "warn")
+    assert sources(found)[0] == ("src/errors.py", "exact")
+    assert "exact" not in found.timings
+
+
 @pytest.mark.parametrize(
     ("text", "literals"),
     [

@@ -6,6 +6,7 @@ Words and meaning are looked for side by side: SQLite and the model both work wi
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -128,7 +129,7 @@ class Legs:
         `case` and `word`: whether upper and lower case must be the same, and whether a literal may not be part of a
         longer word; then the whole query is one, where it quotes none.
         """
-        wanted = _literals(query, case or word)
+        wanted = _literals(query, case or word) or self._undefined_name(query)
 
         def find(index: IndexReader, pool: Pool, until: Until) -> None:
             scores: dict[int, float] = defaultdict(float)
@@ -149,6 +150,13 @@ class Legs:
 
         if wanted:
             self._run("exact", find)
+
+    def _undefined_name(self, query: Query) -> tuple[str, ...]:
+        """The query, where it is one name or piece of code that nothing is called: it may be part of a name."""
+        name = query.text.strip().removesuffix("()")
+        is_one = len(name) > 1 and not re.search(r"\s", name) and not query.paths
+        defined = any("symbol" in scores for pool in self.pools for scores in pool.chunks.values())
+        return (name,) if is_one and not defined else ()
 
     def by_meaning(self, query: Query, meaning: Meaning, vector: QueryVector | None) -> QueryVector:
         """The nearest chunks to the question; its vector, which `vector` is where the caller has it already."""
