@@ -152,11 +152,15 @@ class Legs:
             self._run("exact", find)
 
     def _undefined_name(self, query: Query) -> tuple[str, ...]:
-        """The query, where it is one name or piece of code that nothing is called: it may be part of a name."""
+        """The query, where it is one name or piece of code that nothing is called: it may be part of a name.
+
+        A plain word is one only where it stands nowhere as a word.
+        """
         name = query.text.strip().removesuffix("()")
+        found = {leg for pool in self.pools for scores in pool.chunks.values() for leg in scores}
         is_one = len(name) > 1 and not re.search(r"\s", name) and not query.paths
-        defined = any("symbol" in scores for pool in self.pools for scores in pool.chunks.values())
-        return (name,) if is_one and not defined else ()
+        is_plain = name.isalpha() and name[1:].islower()
+        return (name,) if is_one and not found & {"symbol", *(("keyword",) if is_plain else ())} else ()
 
     def by_meaning(self, query: Query, meaning: Meaning, vector: QueryVector | None) -> QueryVector:
         """The nearest chunks to the question; its vector, which `vector` is where the caller has it already."""
