@@ -127,14 +127,14 @@ _ABOUT_CONFIG = _asks(
 )
 
 SIGNALS: tuple[Signal, ...] = (
-    Signal("keywords in its best chunk", 1.0, Family.KEYWORD, best(lambda chunk: chunk.keyword)),
+    Signal("keywords in its best chunk", 0.6, Family.KEYWORD, best(lambda chunk: chunk.keyword)),
     Signal(
         "keywords in its best eight chunks",
         1.5,
         Family.KEYWORD,
         top(lambda chunk: chunk.keyword, _SLOW_DECAY),
     ),
-    Signal("names it defines", 0.7, Family.KEYWORD, best(lambda chunk: chunk.definition)),
+    Signal("names it defines", 0.4, Family.KEYWORD, best(lambda chunk: chunk.definition)),
     Signal("file name", 1.5, Family.KEYWORD, _file_name, relative=False),
     Signal("file name as one word", 1.0, Family.KEYWORD, _joined_name, relative=False),
     Signal("file name abbreviated", 1.0, Family.KEYWORD, _abbreviated_name, relative=False),
