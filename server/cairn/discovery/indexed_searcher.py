@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from attrs import evolve
+
 from cairn.config import SearchSettings
 from cairn.discovery.model import ChunkMetadata, ScoredChunk
 from cairn.index.known_words import IndexVocabulary
@@ -74,7 +76,10 @@ class IndexedSearcher:
     def _understand(self, query: str) -> Query:
         if query not in self._understood:
             vocabulary = IndexVocabulary(self._readers)
-            self._understood[query] = understand(query, vocabulary=vocabulary, settings=self._settings)
+            understood = understand(query, vocabulary=vocabulary, settings=self._settings)
+            # The first is the question itself, the others are made from it.
+            question = next(iter(self._understood), "")
+            self._understood[query] = evolve(understood, asked_as=question)
         return self._understood[query]
 
     def _retrieve(self, query: str, limit: int, only: ChunkFilter) -> Retrieved:

@@ -68,6 +68,13 @@ class Query:
     """`phrases`, and what stood in quotes or backticks but has no word: `"=>"`."""
     meant: str = ""
     """The text with synonyms and repairs in place: what is compared by meaning."""
+    asked_as: str = ""
+    """The question that the text is a variation of: its wording tells who asks. "" where the text is the question."""
+
+    @property
+    def wording(self) -> str:
+        """The words that somebody chose."""
+        return self.asked_as or self.text
 
     @property
     def names(self) -> tuple[str, ...]:

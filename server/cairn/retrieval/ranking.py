@@ -82,7 +82,7 @@ def _translation(asked: Asked, file: FileCandidate) -> float:
     """Whether the file is a translation of what is there in English, and the question is not in another language."""
     codes = languages(file.path)
     others = any(code != "en" and (file.folder, above) in asked.english for above, code in codes)
-    return float(others and not is_portuguese(asked.query.text))
+    return float(others and not is_portuguese(asked.query.wording))
 
 
 def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
@@ -94,17 +94,17 @@ def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
 
 def _is_held_back(asked: Asked, file: FileCandidate) -> float:
     """Whether it is a document, and none is asked for."""
-    wanted = asks_as_user(asked.query.text) or _ABOUT_DOCS & asked.stems
+    wanted = asks_as_user(asked.query.wording) or _ABOUT_DOCS & asked.stems
     return float(file.kind == FileKind.DOCS and not wanted)
 
 
 def _document_for_users(asked: Asked, file: FileCandidate) -> float:
-    return float(file.kind == FileKind.DOCS and asks_as_user(asked.query.text))
+    return float(file.kind == FileKind.DOCS and asks_as_user(asked.query.wording))
 
 
 def _introduction(asked: Asked, file: FileCandidate) -> float:
     """How well the file introduces the project, where that is asked for: its README does before other ones."""
-    if file.kind != FileKind.DOCS or not asks_for_overview(asked.query.text):
+    if file.kind != FileKind.DOCS or not asks_for_overview(asked.query.wording):
         return 0.0
     *folders, name = file.path.lower().split("/")
     stem_name = name.partition(".")[0]
