@@ -121,10 +121,10 @@ def _scores(
         place: max(files[place].chunks, key=lambda c: _chunk_score(c, strongest, query.alpha))
         for place in best
     }
-    texts: dict[int, str] = {}
+    texts: dict[tuple[int, int], str] = {}
     for folder, reader in enumerate(readers):
         ids = [chunk.outline.id for place, chunk in shown.items() if files[place].folder == folder]
-        texts |= {stored.id: stored.chunk.text for stored in reader.chunks(ids).values()}
+        texts |= {(folder, stored.id): stored.chunk.text for stored in reader.chunks(ids).values()}
     return score_files(evolve(asked, texts=texts), signals)
 
 

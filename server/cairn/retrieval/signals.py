@@ -35,8 +35,8 @@ class Asked:
 
     query: Query
     files: tuple[FileCandidate, ...]
-    texts: Mapping[int, str] = field(factory=dict)
-    """Texts of the chunks that stand for the best files, by the chunk's id, for signals that read them."""
+    texts: Mapping[tuple[int, int], str] = field(factory=dict)
+    """Texts of the chunks that stand for the best files, by folder and chunk, for signals that read them."""
 
     @cached_property
     def stems(self) -> frozenset[str]:

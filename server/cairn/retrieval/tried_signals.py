@@ -36,7 +36,8 @@ _README = re.compile(r"(?:^|/)readme[^/]*$", re.IGNORECASE)
 
 
 def _text(asked: Asked, file: FileCandidate) -> str:
-    return next((asked.texts[c.outline.id] for c in file.chunks if c.outline.id in asked.texts), "")
+    places = ((file.folder, chunk.outline.id) for chunk in file.chunks)
+    return next((asked.texts[place] for place in places if place in asked.texts), "")
 
 
 def _shallow(_: Asked, file: FileCandidate) -> float:
