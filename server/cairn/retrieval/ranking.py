@@ -25,6 +25,9 @@ _SLOW_DECAY = tuple(0.7**place for place in range(8))
 """Shares of a file's best eight chunks: a file that is about something says so in several places."""
 _FAST_DECAY = (1.0, 0.5, 0.25)
 
+_MANY_IMPORTS = 4
+"""Where no file is imported by so many, none stands out: in a project of three files each import would count in full."""
+
 _TYPE_KINDS = frozenset(
     {"class", "struct", "interface", "trait", "enum", "type", "protocol", "object", "module", "record"}
 )
@@ -159,7 +162,13 @@ SIGNALS: tuple[Signal, ...] = (
     Signal(
         "commit subjects", 2.4, Family.KEYWORD, lambda _, file: file.subjects, floor=0.3, needs_history=True
     ),
-    Signal("imported by others", 1.3, Family.FILE, lambda _, file: math.log1p(file.facts.in_degree)),
+    Signal(
+        "imported by others",
+        1.3,
+        Family.FILE,
+        lambda _, file: math.log1p(file.facts.in_degree),
+        floor=math.log1p(_MANY_IMPORTS),
+    ),
     Signal("meaning of its best chunk", 2.0, Family.VECTOR, best(lambda chunk: chunk.similarity)),
     Signal(
         "meaning of its best three chunks",
