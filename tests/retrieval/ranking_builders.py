@@ -5,34 +5,46 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+import numpy as np
 from attrs import frozen
 
 from cairn.index.file_queries import FileFacts
 from cairn.index.reader import Outline
-from cairn.retrieval.candidates import Candidate, FileCandidate
+from cairn.retrieval.candidates import Candidates, Chunks, FileCandidate, Floats
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import SIGNALS
 from cairn.retrieval.signals import Asked, Contribution, Signal, score_files
 from cairn.workspace.collections import file_kind
 
 
-def chunk(
-    path: str = "src/a.py",
-    position: int = 0,
-    *,
-    keyword: float = 0.0,
-    definition: float = 0.0,
-    symbol: float = 0.0,
-    similarity: float = 0.0,
-    exact: float = 0.0,
-    defines: tuple[str, ...] = (),
-    kind: str = "function",
-) -> Candidate:
+@frozen
+class MadeUpChunk:
     """A chunk with what legs say of it; the first of the names in `defines` is its own, of the given kind."""
-    name = defines[0] if defines else ""
-    names = json.dumps(list(defines))
-    outline = Outline(position, path, file_kind(path), position, "code", name, kind if name else "", names)
-    return Candidate(outline, keyword, definition, symbol, similarity, exact)
+
+    keyword: float = 0.0
+    definition: float = 0.0
+    symbol: float = 0.0
+    similarity: float = 0.0
+    exact: float = 0.0
+    defines: tuple[str, ...] = ()
+    kind: str = "function"
+
+    def outline(self, path: str, position: int) -> Outline:
+        name = self.defines[0] if self.defines else ""
+        names, kind = json.dumps(list(self.defines)), self.kind if name else ""
+        return Outline(position, path, file_kind(path), position, "code", name, kind, names)
+
+
+@frozen
+class MadeUpFile:
+    """A file with its chunks."""
+
+    file: FileCandidate
+    chunks: tuple[MadeUpChunk, ...]
+
+    @property
+    def path(self) -> str:
+        return self.file.path
 
 
 def file(
@@ -50,24 +62,26 @@ def file(
     in_degree: int = 0,
     is_named: bool = False,
     folder: int = 0,
-) -> FileCandidate:
+) -> MadeUpFile:
     """A file of as many equal chunks."""
-    equal = tuple(
-        chunk(
-            path,
-            position,
-            keyword=keyword,
-            definition=definition,
-            symbol=symbol,
-            similarity=similarity,
-            exact=exact,
-            defines=defines,
-            kind=kind,
-        )
-        for position in range(chunks)
-    )
+    equal = MadeUpChunk(keyword, definition, symbol, similarity, exact, defines, kind)
     facts = FileFacts(in_degree=in_degree)
-    return FileCandidate(folder, path, file_kind(path), equal, subjects, facts, is_named)
+    return MadeUpFile(
+        FileCandidate(folder, path, file_kind(path), subjects, facts, is_named), (equal,) * chunks
+    )
+
+
+def candidates(files: Sequence[MadeUpFile]) -> Candidates:
+    """The files as ranking has them."""
+    every = [(place, position, c) for place, f in enumerate(files) for position, c in enumerate(f.chunks)]
+
+    def column(name: str) -> Floats:
+        return np.array([getattr(chunk, name) for _, _, chunk in every], np.float64)
+
+    outlines = [chunk.outline(files[place].path, position) for place, position, chunk in every]
+    of_file = np.array([place for place, _, _ in every], np.intp)
+    names = ("keyword", "definition", "symbol", "similarity", "exact")
+    return Candidates(tuple(f.file for f in files), Chunks(outlines, of_file, *map(column, names)))
 
 
 @frozen
@@ -78,15 +92,16 @@ class Scored:
     reasons: tuple[Contribution, ...]
 
 
-def scores(query: Query, files: Sequence[FileCandidate], signals: Sequence[Signal] = SIGNALS) -> list[Scored]:
+def scores(query: Query, files: Sequence[MadeUpFile], signals: Sequence[Signal] = SIGNALS) -> list[Scored]:
     """What each of the files scores."""
-    scored = score_files(Asked(query, tuple(files)), signals)
-    return [Scored(total, scored.reasons(place)) for place, total in enumerate(scored.totals)]
+    found = candidates(files)
+    scored = score_files(Asked(query, found.files, found.chunks), signals)
+    return [Scored(float(total), scored.reasons(place)) for place, total in enumerate(scored.totals)]
 
 
 def order(
     query: str,
-    *files: FileCandidate,
+    *files: MadeUpFile,
     alpha: float | None = None,
     signals: Sequence[Signal] = SIGNALS,
 ) -> list[str]:

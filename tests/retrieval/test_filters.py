@@ -92,7 +92,7 @@ def test_every_leg_keeps_to_every_filter(
     meaning = StaticMeaning(folder.models.table)
     legs.by_meaning(query, meaning, vector)
     assert not legs.problems
-    found = folder.reader.chunks(legs.pools[0].chunks)
+    found = folder.reader.chunks(legs.pools[0].chunks())
     assert all(passes(stored, only) for stored in found.values())
     # …and nothing that passes is lost to a filter: each chunk has a vector, and all are within the leg's limit.
     every = [stored for path in (*FILES, "docs/new.md") for stored in folder.reader.page(path)]

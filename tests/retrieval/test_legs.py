@@ -202,13 +202,13 @@ def test_what_legs_find_side_by_side_is_merged(readers: list[IndexReader]) -> No
     query = understand("dock the ship")
     one, other = (Legs(readers, ChunkFilter(), SearchSettings(), lambda: False) for _ in range(2))
     one.by_words(query)
-    by_words = {chunk: dict(scores) for chunk, scores in one.pools[0].chunks.items()}
-    (chunk, *_) = by_words
-    other.pools[0].chunks[chunk]["similarity"] = 0.7
-    other.pools[0].chunks[99]["similarity"] = 0.2
+    by_words = {leg: dict(found) for leg, found in one.pools[0].found.items()}
+    (chunk, *_) = by_words["keyword"]
+    by_meaning = {chunk: 0.7, 99: 0.2}
+    other.pools[0].found["similarity"].update(by_meaning)
     other.broken_off.append("similarity")
     other.cut = True
     one.merge(other)
-    assert one.pools[0].chunks[chunk] == by_words[chunk] | {"similarity": 0.7}
-    assert one.pools[0].chunks[99] == {"similarity": 0.2}
+    assert one.pools[0].found == by_words | {"similarity": by_meaning}
+    assert one.pools[0].legs_of(99) == {"similarity"}
     assert (one.broken_off, one.cut) == (["similarity"], True)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from indexed_folder import IndexedFolder
-from ranking_builders import chunk, file, order, scores
+from ranking_builders import MadeUpChunk, MadeUpFile, file, order, scores
 
 from cairn.config import SearchSettings
 from cairn.engine import Engine
-from cairn.retrieval.candidates import FileCandidate
+from cairn.retrieval.candidates import Floats
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import SIGNALS, weight_warnings, weighted
 from cairn.retrieval.search import retrieve
@@ -68,7 +68,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("query", "better", "worse"), PAIRS)
-def test_the_better_file_comes_first(query: str, better: FileCandidate, worse: FileCandidate) -> None:
+def test_the_better_file_comes_first(query: str, better: MadeUpFile, worse: MadeUpFile) -> None:
     assert order(query, worse, better) == [better.path, worse.path]
 
 
@@ -93,7 +93,7 @@ def test_what_is_asked_for_by_kind_is_not_held_back(query: str, path: str) -> No
 
 
 def test_a_version_is_older_only_beside_a_newer_one_in_the_same_place() -> None:
-    files = [file("src/v3/a.py"), file("other/v4/a.py"), evolve(file("src/v4/a.py"), folder=1)]
+    files = [file("src/v3/a.py"), file("other/v4/a.py"), file("src/v4/a.py", folder=1)]
     assert len({scored.score for scored in scores(understand("parse"), files)}) == 1
 
 
@@ -139,7 +139,7 @@ def test_the_best_of_poor_commit_subjects_counts_little() -> None:
 
 
 def test_a_signal_of_weight_0_is_not_evaluated() -> None:
-    def value(_: Asked, __: FileCandidate) -> float:
+    def value(_: Asked) -> Floats:
         raise AssertionError("it was evaluated")
 
     off = Signal("off", 0.0, Family.FILE, value)
@@ -246,8 +246,7 @@ def test_a_preamble_is_shown_only_where_it_matches_twice_as_well(
 
 
 def test_a_chunk_stands_for_its_file_by_what_all_legs_say() -> None:
-    words, both = chunk(position=0, keyword=3), chunk(position=1, keyword=3, similarity=0.9)
-    named = FileCandidate(0, "src/a.py", "source", (words, both))
-    (scored,) = scores(understand("moor a ship"), [named])
+    words, both = MadeUpChunk(keyword=3), MadeUpChunk(keyword=3, similarity=0.9)
+    (scored,) = scores(understand("moor a ship"), [evolve(file("src/a.py"), chunks=(words, both))])
     values = {reason.signal: reason.value for reason in scored.reasons}
     assert values["keywords in its best chunk"] == values["meaning of its best chunk"] == 1.0

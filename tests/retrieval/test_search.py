@@ -17,7 +17,7 @@ from cairn.index.database import DATABASE_NAME
 from cairn.index.reader import IndexReader
 from cairn.index.vector_store import VectorStore
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.retrieval.candidates import _expected_similarity
+from cairn.retrieval.candidates import _similarity
 from cairn.retrieval.meaning import ModelVector, QueryVector
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import Retrieved, retrieve
@@ -72,20 +72,28 @@ def test_a_leg_that_fails_is_named_and_the_others_answer(writer: IndexWriter, tm
     database.close()
 
 
+def expected(known: Sequence[tuple[float, float]], static: float) -> float:
+    """What a chunk of that static similarity counts as beside chunks of which both similarities are known."""
+    statics, cosines = (
+        np.array([*column, last])
+        for column, last in zip(zip(*known, strict=True), (static, np.nan), strict=True)
+    )
+    return float(_similarity(cosines, np.full(len(cosines), np.nan), statics)[-1])
+
+
 def test_a_chunk_without_vector_counts_as_those_of_its_static_similarity() -> None:
-    both = [{"static": 0.3 + step / 100, "similarity": 0.1 + step / 50} for step in range(20)]
-    expected = _expected_similarity(both)
-    assert expected(0.4) == pytest.approx(0.3)
-    assert expected(0.7) == pytest.approx(0.9)  # a text saved just now may be nearer than all others
-    usual = sum(scores["similarity"] for scores in both) / len(both)
-    assert expected(None) == pytest.approx(usual)
+    known = [(0.3 + step / 100, 0.1 + step / 50) for step in range(20)]
+    assert expected(known, 0.4) == pytest.approx(0.3)
+    assert expected(known, 0.7) == pytest.approx(0.9)  # a text saved just now may be nearer than all others
+    assert expected(known, np.nan) == pytest.approx(sum(cosine for _, cosine in known) / len(known))
 
 
 def test_of_few_chunks_or_of_unrelated_ones_it_counts_as_the_usual() -> None:
-    assert _expected_similarity([])(0.9) == 0.0
-    assert _expected_similarity([{"static": 0.1, "similarity": 0.5}])(0.9) == 0.5
-    falling = [{"static": step / 100, "similarity": 1 - step / 50} for step in range(20)]
-    assert _expected_similarity(falling)(0.9) == pytest.approx(0.81)
+    unknown = np.array([np.nan])
+    assert _similarity(unknown, unknown, np.array([0.9])).tolist() == [0.0]
+    assert expected([(0.1, 0.5)], 0.9) == 0.5
+    falling = [(step / 100, 1 - step / 50) for step in range(20)]
+    assert expected(falling, 0.9) == pytest.approx(0.81)
 
 
 @pytest.mark.parametrize(

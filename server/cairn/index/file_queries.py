@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import cast
 
 import apsw
 from attrs import frozen
@@ -101,7 +102,7 @@ def file_facts(reader: IndexReader, paths: Iterable[str]) -> dict[str, FileFacts
             (json.dumps(list(paths)),),
         ).fetchall()
     )
-    return {str(path): FileFacts(*map(int, map(str, facts))) for path, *facts in rows or ()}
+    return {cast("str", path): FileFacts(*cast("list[int]", facts)) for path, *facts in rows or ()}
 
 
 def best_by_file(scores: Mapping[str, float], limit: int) -> list[str]:

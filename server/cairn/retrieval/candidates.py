@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import statistics
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from itertools import repeat
 
+import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
 from cairn.index.file_queries import FileFacts, file_facts
 from cairn.index.reader import ChunkFilter, IndexReader, Outline
 from cairn.retrieval.legs import Pool
+
+Floats = NDArray[np.float64]
 
 _FEWEST_COMPARED = 10
 """Fewer chunks that have both kinds of vectors say nothing of how one goes with the other."""
@@ -19,37 +22,74 @@ _CHUNKS_OF_A_FILE = 6
 
 
 @frozen
-class Candidate:
-    """A chunk that at least one leg found, with what the legs say of it (0 where a leg does not know it)."""
-
-    outline: Outline
-    keyword: float = 0.0
-    """BM25 over all columns."""
-    definition: float = 0.0
-    """BM25 over the names it defines."""
-    symbol: float = 0.0
-    """How well it defines the very name that was asked for, 1 at most."""
-    similarity: float = 0.0
-    """Cosine to the query's vector, 0 to 1."""
-    exact: float = 0.0
-    """How well it holds the very text that was asked for, 1 at most."""
-    legs: frozenset[str] = frozenset()
-
-
-@frozen
 class FileCandidate:
-    """A file with its candidate chunks."""
+    """A file of which at least one chunk was found, or that was found as a whole."""
 
     folder: int
     """Which of the searched folders it is from."""
     path: str
     kind: str
-    chunks: tuple[Candidate, ...]
     subjects: float = 0.0
     """BM25 over the subjects of the commits that touched it, as a share of what is possible."""
     facts: FileFacts = field(factory=FileFacts)
     is_named: bool = False
     """Whether the question names it, or a folder of it, by its path."""
+
+
+@frozen(eq=False)
+class Chunks:
+    """The candidate chunks of all files in columns, file after file: an object for each of the 400 took 3 ms a question.
+
+    Each number is what a leg says of the chunk, 0 where it does not know it.
+    """
+
+    outlines: Sequence[Outline]
+    files: NDArray[np.intp]
+    """intp[n], ascending: the place of each chunk's file among the candidate files, which have at least one each."""
+    keyword: Floats
+    """float64[n], as all others: BM25 over all columns."""
+    definition: Floats
+    """BM25 over the names it defines."""
+    symbol: Floats
+    """How well it defines the very name that was asked for, 1 at most."""
+    similarity: Floats
+    """Cosine to the query's vector, 0 to 1."""
+    exact: Floats
+    """How well it holds the very text that was asked for, 1 at most."""
+    _starts: NDArray[np.intp] = field(init=False)
+
+    @_starts.default
+    def _first_of_each(self) -> NDArray[np.intp]:
+        return np.flatnonzero(np.diff(self.files, prepend=-1))
+
+    def best(self, column: Floats) -> Floats:
+        """float64[files]: the highest number of each file."""
+        return np.maximum.reduceat(column, self._starts) if len(column) else column
+
+    def decayed(self, column: Floats, shares: Sequence[float]) -> Floats:
+        """float64[files]: the sum of each file's highest numbers, the first times `shares[0]` and so on."""
+        if not len(column):
+            return column
+        highest_first = column[self.ordered(column)]
+        places = self.places()
+        counted = np.asarray((*shares, 0.0))[np.minimum(places, len(shares))]
+        return np.add.reduceat(highest_first * counted, self._starts)
+
+    def ordered(self, column: Floats) -> NDArray[np.intp]:
+        """intp[n]: the chunks file after file as they are, within each the highest numbers first."""
+        return np.lexsort((-column, self.files))
+
+    def places(self) -> NDArray[np.intp]:
+        """intp[n]: the place of each chunk within its file, from 0."""
+        return np.arange(len(self.files)) - self._starts[self.files]
+
+
+@frozen(eq=False)
+class Candidates:
+    """Files in the order of folder and path, and their chunks in the order of position."""
+
+    files: tuple[FileCandidate, ...]
+    chunks: Chunks
 
 
 Outlines = dict[int, Outline]
@@ -59,80 +99,90 @@ def whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only: Chu
     """The outlines of all pooled chunks, by folder; for files of which no chunk was found, some are added to the pool."""
     outlines = []
     for reader, pool in zip(readers, pools, strict=True):
-        found = reader.outlines(pool.chunks)
+        found = reader.outlines(pool.chunks())
         known = {outline.path for outline in found.values()}
         missing = [path for path in pool.files if path not in known]
         added = reader.leading_chunks(missing, _CHUNKS_OF_A_FILE, only) if missing else []
-        for chunk in added:
-            pool.chunks[chunk]["file"] = 1.0
+        pool.found["file"].update(dict.fromkeys(added, 1.0))
         outlines.append(found | (reader.outlines(added) if added else {}))
     return outlines
 
 
-def gather(
-    readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequence[Outlines]
-) -> list[FileCandidate]:
-    """The pooled chunks, grouped by file, in the order of folder and path.
+def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequence[Outlines]) -> Candidates:
+    """The pooled chunks, file after file.
 
     A chunk that has no vector yet counts as similar as others are that have one: while vectors are being made,
     having one must be no merit.
     """
-    expected = _expected_similarity([legs for pool in pools for legs in pool.chunks.values()])
     files: list[FileCandidate] = []
+    file_of: list[int] = []
+    every: list[Outline] = []
+    columns: dict[str, list[float]] = {leg: [] for leg in _COLUMNS}
     for folder, (reader, pool, known) in enumerate(zip(readers, pools, outlines, strict=True)):
-        by_path: dict[str, list[Candidate]] = defaultdict(list)
-        for outline in known.values():
-            by_path[outline.path].append(_candidate(outline, pool.chunks[outline.id], expected))
-        facts = file_facts(reader, by_path)
-        for path, chunks in sorted(by_path.items()):
-            files.append(
-                FileCandidate(
-                    folder,
-                    path,
-                    chunks[0].outline.kind,
-                    tuple(chunks),
-                    pool.subjects.get(path, 0.0),
-                    facts.get(path, FileFacts()),
-                    path in pool.named,
-                )
-            )
-    return files
+        ordered = sorted(known.values(), key=lambda outline: (outline.path, outline.position))
+        facts = file_facts(reader, {outline.path for outline in ordered})
+        last = None
+        for outline in ordered:
+            if outline.path != last:
+                last = outline.path
+                files.append(_file(folder, outline, pool, facts))
+            file_of.append(len(files) - 1)
+        every += ordered
+        for leg, missing in _COLUMNS.items():
+            found = pool.found.get(leg, {})
+            columns[leg] += map(found.get, (outline.id for outline in ordered), repeat(missing))
+    by_leg = {leg: np.asarray(column, np.float64) for leg, column in columns.items()}
+    chunks = Chunks(
+        every,
+        np.asarray(file_of, np.intp),
+        by_leg["keyword"],
+        by_leg["definition"],
+        by_leg["symbol"],
+        _similarity(by_leg["similarity"], by_leg["compared"], by_leg["static"]),
+        by_leg["exact"],
+    )
+    return Candidates(tuple(files), chunks)
 
 
-def _candidate(
-    outline: Outline, legs: Mapping[str, float], expected: Callable[[float | None], float]
-) -> Candidate:
-    similarity = _similarity(legs)
-    if similarity is None:
-        similarity = expected(legs.get("static"))
-    return Candidate(
-        outline,
-        legs.get("keyword", 0.0),
-        legs.get("definition", 0.0),
-        legs.get("symbol", 0.0),
-        max(0.0, similarity),
-        legs.get("exact", 0.0),
-        frozenset(legs),
+_UNKNOWN = float("nan")
+_COLUMNS = {
+    "keyword": 0.0,
+    "definition": 0.0,
+    "symbol": 0.0,
+    "exact": 0.0,
+    "similarity": _UNKNOWN,
+    "compared": _UNKNOWN,
+    "static": _UNKNOWN,
+}
+"""Legs, and what stands for a chunk that a leg does not know."""
+
+
+def _file(folder: int, outline: Outline, pool: Pool, facts: dict[str, FileFacts]) -> FileCandidate:
+    path = outline.path
+    return FileCandidate(
+        folder,
+        path,
+        outline.kind,
+        pool.subjects.get(path, 0.0),
+        facts.get(path) or FileFacts(),
+        path in pool.named,
     )
 
 
-def _expected_similarity(found: Sequence[Mapping[str, float]]) -> Callable[[float | None], float]:
-    """From a chunk's static similarity, where it has one, to the similarity that chunks have on average which are so."""
-    known = [score for legs in found if (score := _similarity(legs)) is not None]
-    both = [
-        (legs["static"], score)
-        for legs in found
-        if (score := _similarity(legs)) is not None and "static" in legs
-    ]
-    usual = sum(known) / len(known) if known else 0.0
-    if len({static for static, _ in both}) < _FEWEST_COMPARED:
-        return lambda static: usual
-    statics, scores = zip(*both, strict=True)
-    slope = max(0.0, statistics.linear_regression(statics, scores).slope)
-    middle, level = statistics.fmean(statics), statistics.fmean(scores)
-    return lambda static: usual if static is None else level + slope * (static - middle)
-
-
-def _similarity(legs: Mapping[str, float]) -> float | None:
-    """The chunk's cosine to the query, None where it has no vector."""
-    return legs.get("similarity", legs.get("compared"))
+def _similarity(found: Floats, compared: Floats, static: Floats) -> Floats:
+    """Each chunk's cosine to the query; where it has no vector, what chunks of its static similarity have on average."""
+    cosines = np.where(np.isnan(found), compared, found)
+    unknown = np.isnan(cosines)
+    if unknown.all():
+        return np.zeros_like(cosines)
+    if unknown.any():
+        known = ~unknown
+        usual = cosines[known].mean()
+        cosines[unknown] = usual
+        both = known & ~np.isnan(static)
+        if len(np.unique(static[both])) >= _FEWEST_COMPARED:
+            x, y = static[both] - static[both].mean(), cosines[both]
+            slope = max(0.0, float(x @ (y - y.mean()) / (x @ x)))
+            expected = unknown & ~np.isnan(static)
+            cosines[expected] = y.mean() + slope * (static[expected] - static[both].mean())
+    return np.maximum(cosines, 0.0)

@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 from attrs import define, field
 
@@ -46,14 +47,22 @@ _SIGILLED = 0.9
 class Pool:
     """What was found in one index."""
 
-    chunks: defaultdict[int, dict[str, float]] = field(factory=lambda: defaultdict(dict))
-    """For each chunk, what each leg says of it."""
+    found: defaultdict[str, dict[int, float]] = field(factory=lambda: defaultdict(dict))
+    """For each leg, what it says of each chunk that it found."""
     files: dict[str, None] = field(factory=dict)
     """Paths of files that were found as wholes."""
     named: frozenset[str] = frozenset()
     """Those that the question names."""
     subjects: Mapping[str, float] = field(factory=dict)
     """BM25 over the subjects of their commits, as a share of what is possible, by path."""
+
+    def chunks(self) -> list[int]:
+        """All that was found, each once."""
+        return list(dict.fromkeys(chain.from_iterable(self.found.values())))
+
+    def legs_of(self, chunk: int) -> set[str]:
+        """The legs that found the chunk."""
+        return {leg for leg, found in self.found.items() if chunk in found}
 
 
 @define
@@ -87,9 +96,7 @@ class Legs:
         plan = self._plan(index, query, "chunks_fts", self.settings.keyword_rows, until)
         hits = index.keywords(plan.match, KEYWORD_WEIGHTS, self.settings.candidates, self.only, until)
         self._add(pool, "keyword", hits)
-        for hit in hits:
-            if hit.names > 0:
-                pool.chunks[hit.chunk_id]["definition"] = hit.names
+        pool.found["definition"].update((hit.chunk_id, hit.names) for hit in hits if hit.names > 0)
 
     def _files(self, index: IndexReader, pool: Pool, query: Query, until: Until) -> None:
         plan = self._plan(index, query, "subjects_fts", _SUBJECT_ROWS, until)
@@ -142,7 +149,7 @@ class Legs:
                     only=self.only,
                     cancelled=self.cancelled,
                     deadline_ms=until.ms_left,
-                    first=list(pool.chunks),
+                    first=pool.chunks(),
                 )
                 for hit in found.hits:
                     scores[hit.chunk_id] += hit.score / len(wanted)
@@ -157,7 +164,7 @@ class Legs:
         A plain word is one only where it stands nowhere as a word.
         """
         name = query.text.strip().removesuffix("()")
-        found = {leg for pool in self.pools for scores in pool.chunks.values() for leg in scores}
+        found = {leg for pool in self.pools for leg, chunks in pool.found.items() if chunks}
         is_one = len(name) > 1 and not re.search(r"\s", name) and not query.paths
         is_plain = name.isalpha() and name[1:].islower()
         return (name,) if is_one and not found & {"symbol", *(("keyword",) if is_plain else ())} else ()
@@ -183,17 +190,17 @@ class Legs:
         """The similarity of all that other legs found."""
 
         def find(index: IndexReader, pool: Pool, _: Until) -> None:
-            unknown = [chunk for chunk, scores in pool.chunks.items() if "similarity" not in scores]
-            for chunk, score in asked.similarities(index, unknown).items():
-                pool.chunks[chunk]["compared"] = score
+            known = pool.found["similarity"]
+            unknown = [chunk for chunk in pool.chunks() if chunk not in known]
+            pool.found["compared"].update(asked.similarities(index, unknown))
 
         self._run("compared", find)
 
     def merge(self, other: Legs) -> None:
         """Add the chunks that `other` found, which looked in the same indexes."""
         for pool, theirs in zip(self.pools, other.pools, strict=True):
-            for chunk, scores in theirs.chunks.items():
-                pool.chunks[chunk].update(scores)
+            for leg, found in theirs.found.items():
+                pool.found[leg].update(found)
         self.timings |= other.timings
         self.problems += other.problems
         self.broken_off += other.broken_off
@@ -202,8 +209,7 @@ class Legs:
     def _add(self, pool: Pool, leg: str, hits: Iterable[Hit]) -> None:
         found = list(hits)
         self.cut = self.cut or len(found) >= self.settings.candidates
-        for hit in found:
-            pool.chunks[hit.chunk_id][leg] = hit.score
+        pool.found[leg].update((hit.chunk_id, hit.score) for hit in found)
 
     def _run(self, leg: str, find: Callable[[IndexReader, Pool, Until], None]) -> None:
         started = time.perf_counter()

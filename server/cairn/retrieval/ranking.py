@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from attrs import evolve
 
-from cairn.retrieval.candidates import Candidate, FileCandidate
+from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
 from cairn.retrieval.file_names import folder_stems, joined_name, languages, name_stems, versions
 from cairn.retrieval.intent import asks_as_user, asks_for_overview
 from cairn.retrieval.portuguese import is_portuguese
-from cairn.retrieval.signals import Asked, Family, Signal, Value, best, top
+from cairn.retrieval.query import Query
+from cairn.retrieval.signals import Asked, Family, Signal, Value, best, each, top
 from cairn.retrieval.tried_signals import TRIED
 from cairn.words import stem
 from cairn.workspace.collections import FileKind
@@ -33,20 +35,26 @@ _TYPE_KINDS = frozenset(
 )
 
 
-def _definition(asked: Asked, file: FileCandidate) -> float:
-    """How well the file defines the one name that was asked for."""
+def _definition(asked: Asked) -> Floats:
+    """How well each file defines the one name that was asked for."""
     if not asked.query.is_symbol:
-        return 0.0
-    wanted = {name.lower().lstrip("$@_#") for name in asked.query.names}
-    return max((_defines(chunk, wanted) for chunk in file.chunks if chunk.symbol), default=0.0)
+        return np.zeros(len(asked.files))
+    return asked.chunks.best(definitions(asked.query, asked.chunks))
 
 
-def _defines(chunk: Candidate, wanted: set[str]) -> float:
-    """A type is what is asked for more often than a function, a variable or a member of the same name."""
-    outline = chunk.outline
-    is_main = outline.symbol.lower().lstrip("$@_#") in wanted
-    is_type = is_main and outline.symbol_kind in _TYPE_KINDS
-    return chunk.symbol * (0.3 + 0.4 * is_main + 0.3 * is_type)
+def definitions(query: Query, chunks: Chunks) -> Floats:
+    """How well each chunk defines the name that is asked for, 1 at most.
+
+    A type is what is asked for more often than a function, a variable or a member of the same name.
+    """
+    wanted = {name.lower().lstrip("$@_#") for name in query.names}
+    strength = chunks.symbol.copy()
+    for place in np.flatnonzero(strength):
+        outline = chunks.outlines[place]
+        is_main = outline.symbol.lower().lstrip("$@_#") in wanted
+        is_type = is_main and outline.symbol_kind in _TYPE_KINDS
+        strength[place] *= 0.3 + 0.4 * is_main + 0.3 * is_type
+    return strength
 
 
 def _file_name(asked: Asked, file: FileCandidate) -> float:
@@ -61,19 +69,12 @@ def _joined_name(asked: Asked, file: FileCandidate) -> float:
 
 def _abbreviated_name(asked: Asked, file: FileCandidate) -> float:
     """Whether a word of the file's name begins a longer word of the question: `req` and "request"."""
-    words = [word for word in name_stems(file.path) if len(word) > 1 and word not in asked.stems]
-    return float(
-        any(
-            term.startswith(word) and len(term) > len(word) + 1
-            for word in words
-            for term in asked.query.terms
-        )
-    )
+    return float(any(word in asked.beginnings and word not in asked.stems for word in name_stems(file.path)))
 
 
 def _folder_name(asked: Asked, file: FileCandidate) -> float:
     """Share of the question's words that name a folder of the path."""
-    wanted = {stem(term) for term in asked.query.terms}
+    wanted = asked.own_stems
     return len(wanted & folder_stems(file.path)) / len(wanted) if wanted else 0.0
 
 
@@ -81,28 +82,30 @@ def _older_version(asked: Asked, file: FileCandidate) -> float:
     return float(any(asked.newest[file.folder, above] > number for above, number in versions(file.path)))
 
 
-def _translation(asked: Asked, file: FileCandidate) -> float:
-    """Whether the file is a translation of what is there in English, and the question is not in another language."""
-    codes = languages(file.path)
-    others = any(code != "en" and (file.folder, above) in asked.english for above, code in codes)
-    return float(others and not is_portuguese(asked.query.wording))
+def _translation(asked: Asked) -> Floats:
+    """Whether a file is a translation of what is there in English, and the question is not in another language."""
+    if not asked.english or is_portuguese(asked.query.wording):
+        return np.zeros(len(asked.files))
+
+    def value(file: FileCandidate) -> bool:
+        codes = languages(file.path)
+        return any(code != "en" and (file.folder, above) in asked.english for above, code in codes)
+
+    return np.array([value(file) for file in asked.files], np.float64)
 
 
 def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
-    def value(asked: Asked, file: FileCandidate) -> float:
-        return float(file.kind == kind and not unless_asked_for & asked.stems)
-
-    return value
+    return lambda asked: asked.of_kind(kind) * (not unless_asked_for & asked.stems)
 
 
-def _is_held_back(asked: Asked, file: FileCandidate) -> float:
-    """Whether it is a document, and none is asked for."""
-    wanted = asks_as_user(asked.query.wording) or _ABOUT_DOCS & asked.stems
-    return float(file.kind == FileKind.DOCS and not wanted)
+def _is_held_back(asked: Asked) -> Floats:
+    """Whether a file is a document, and none is asked for."""
+    wanted = asks_as_user(asked.query.wording) or bool(_ABOUT_DOCS & asked.stems)
+    return asked.of_kind(FileKind.DOCS) * (not wanted)
 
 
-def _document_for_users(asked: Asked, file: FileCandidate) -> float:
-    return float(file.kind == FileKind.DOCS and asks_as_user(asked.query.wording))
+def _document_for_users(asked: Asked) -> Floats:
+    return asked.of_kind(FileKind.DOCS) * asks_as_user(asked.query.wording)
 
 
 def _introduction(asked: Asked, file: FileCandidate) -> float:
@@ -130,24 +133,24 @@ _ABOUT_CONFIG = _asks(
 )
 
 SIGNALS: tuple[Signal, ...] = (
-    Signal("keywords in its best chunk", 0.6, Family.KEYWORD, best(lambda chunk: chunk.keyword)),
+    Signal("keywords in its best chunk", 0.6, Family.KEYWORD, best(lambda chunks: chunks.keyword)),
     Signal(
         "keywords in its best eight chunks",
         1.5,
         Family.KEYWORD,
-        top(lambda chunk: chunk.keyword, _SLOW_DECAY),
+        top(lambda chunks: chunks.keyword, _SLOW_DECAY),
     ),
-    Signal("names it defines", 0.4, Family.KEYWORD, best(lambda chunk: chunk.definition)),
-    Signal("file name", 1.5, Family.KEYWORD, _file_name, relative=False),
-    Signal("file name as one word", 1.0, Family.KEYWORD, _joined_name, relative=False),
-    Signal("file name abbreviated", 1.0, Family.KEYWORD, _abbreviated_name, relative=False),
-    Signal("folder names", 0.7, Family.KEYWORD, _folder_name),
+    Signal("names it defines", 0.4, Family.KEYWORD, best(lambda chunks: chunks.definition)),
+    Signal("file name", 1.5, Family.KEYWORD, each(_file_name), relative=False),
+    Signal("file name as one word", 1.0, Family.KEYWORD, each(_joined_name), relative=False),
+    Signal("file name abbreviated", 1.0, Family.KEYWORD, each(_abbreviated_name), relative=False),
+    Signal("folder names", 0.7, Family.KEYWORD, each(_folder_name)),
     Signal("defines the symbol", 7.0, Family.KEYWORD, _definition, relative=False, always=False),
     Signal(
         "contains the very text",
         4.0,
         Family.KEYWORD,
-        best(lambda chunk: chunk.exact),
+        best(lambda chunks: chunks.exact),
         relative=False,
         always=False,
     ),
@@ -155,35 +158,40 @@ SIGNALS: tuple[Signal, ...] = (
         "is named by its path",
         6.0,
         Family.KEYWORD,
-        lambda _, file: float(file.is_named),
+        each(lambda _, file: float(file.is_named)),
         relative=False,
         always=False,
     ),
     Signal(
-        "commit subjects", 2.4, Family.KEYWORD, lambda _, file: file.subjects, floor=0.3, needs_history=True
+        "commit subjects",
+        2.4,
+        Family.KEYWORD,
+        each(lambda _, file: file.subjects),
+        floor=0.3,
+        needs_history=True,
     ),
     Signal(
         "imported by others",
         1.3,
         Family.FILE,
-        lambda _, file: math.log1p(file.facts.in_degree),
+        each(lambda _, file: math.log1p(file.facts.in_degree)),
         floor=math.log1p(_MANY_IMPORTS),
     ),
-    Signal("meaning of its best chunk", 2.0, Family.VECTOR, best(lambda chunk: chunk.similarity)),
+    Signal("meaning of its best chunk", 2.0, Family.VECTOR, best(lambda chunks: chunks.similarity)),
     Signal(
         "meaning of its best three chunks",
         0.5,
         Family.VECTOR,
-        top(lambda chunk: chunk.similarity, _FAST_DECAY),
+        top(lambda chunks: chunks.similarity, _FAST_DECAY),
     ),
     Signal("is a test", -4.5, Family.FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
     Signal("is an example", -2.5, Family.FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),
     Signal("is documentation", -4.0, Family.FILE, _is_held_back, relative=False),
     Signal("documents what was asked", 3.0, Family.FILE, _document_for_users, relative=False, always=False),
-    Signal("introduces the project", 3.0, Family.FILE, _introduction, relative=False, always=False),
+    Signal("introduces the project", 3.0, Family.FILE, each(_introduction), relative=False, always=False),
     Signal("is configuration", -2.7, Family.FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
     Signal("is a translation", -2.0, Family.FILE, _translation, relative=False),
-    Signal("is of an older version", -2.0, Family.FILE, _older_version, relative=False),
+    Signal("is of an older version", -2.0, Family.FILE, each(_older_version), relative=False),
     *TRIED,
 )
 """The signals with the weights that are used where the settings have no others."""

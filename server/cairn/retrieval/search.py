@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 
+import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
 from cairn.config import DiversitySettings, SearchSettings
 from cairn.index.reader import ChunkFilter, IndexReader, StoredChunk
-from cairn.retrieval.candidates import Candidate, FileCandidate, gather, whole_files
+from cairn.retrieval.candidates import Candidates, Chunks, Floats, gather, whole_files
 from cairn.retrieval.diversity import Diverse, diversify
-from cairn.retrieval.legs import Legs, run_legs
+from cairn.retrieval.legs import Legs, Pool, run_legs
 from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import weighted
@@ -59,9 +61,10 @@ class Retrieved:
 class _Place:
     """A chunk in the order of results."""
 
+    chunk: int
+    """Which of the candidate chunks it is."""
     file: int
     """Which of the candidate files it is of."""
-    chunk: Candidate
     score: float
 
 
@@ -91,15 +94,15 @@ def retrieve(
     legs.timings["outline"] = (time.perf_counter() - began) * 1000
     if asked is not None:
         legs.compare(asked)
-    if legs.problems and not any(pool.chunks for pool in legs.pools):
+    if legs.problems and not any(pool.chunks() for pool in legs.pools):
         raise legs.problems[0]
     began = time.perf_counter()
-    files = gather(readers, legs.pools, outlines)
-    signals = weighted(settings.weights)
-    scores = _scores(readers, query, files, signals)
+    candidates = gather(readers, legs.pools, outlines)
+    matching = _matching(candidates.chunks, query.alpha)
+    scores = _scores(readers, query, candidates, matching, weighted(settings.weights))
     spare = _SPARE if per_file == 1 else 0  # who wants several passages of a file compares them itself
-    places = _places(query, files, scores, limit + spare, per_file)
-    ranked = _fetched(readers, files, scores, places)
+    places = _places(candidates, matching, scores, limit + spare, per_file)
+    ranked = _fetched(readers, legs.pools, candidates, scores, places)
     if per_file == 1:
         ranked = _diverse(ranked, settings.diversity)[:limit]
     legs.timings["rank"] = (time.perf_counter() - began) * 1000
@@ -108,70 +111,80 @@ def retrieve(
 
 
 def _scores(
-    readers: Sequence[IndexReader], query: Query, files: Sequence[FileCandidate], signals: Sequence[Signal]
+    readers: Sequence[IndexReader],
+    query: Query,
+    candidates: Candidates,
+    matching: Floats,
+    signals: Sequence[Signal],
 ) -> Scores:
     """The files' scores; where signals read texts, in a second stage over the best files."""
-    asked = Asked(query, tuple(files))
+    files, chunks = candidates.files, candidates.chunks
+    asked = Asked(query, files, chunks)
     scores = score_files(asked, signals)
     if not any(signal.needs_text and signal.weight for signal in signals):
         return scores
-    best = sorted(range(len(files)), key=lambda place: -scores.totals[place])[:_READ]
-    strongest = _strongest(files)
+    best = set(np.argsort(-scores.totals, kind="stable")[:_READ].tolist())
+    ordered = chunks.ordered(matching)
     shown = {
-        place: max(files[place].chunks, key=lambda c: _chunk_score(c, strongest, query.alpha))
-        for place in best
+        chunks.outlines[chunk].id: files[file]
+        for chunk in ordered[chunks.places() == 0]
+        if (file := int(chunks.files[chunk])) in best
     }
-    texts: dict[tuple[int, int], str] = {}
+    texts: dict[tuple[int, str], str] = {}
     for folder, reader in enumerate(readers):
-        ids = [chunk.outline.id for place, chunk in shown.items() if files[place].folder == folder]
-        texts |= {(folder, stored.id): stored.chunk.text for stored in reader.chunks(ids).values()}
+        ids = [chunk for chunk, file in shown.items() if file.folder == folder]
+        texts |= {(folder, stored.path): stored.chunk.text for stored in reader.chunks(ids).values()}
     return score_files(evolve(asked, texts=texts), signals)
 
 
 def _places(
-    query: Query, files: Sequence[FileCandidate], scores: Scores, limit: int, per_file: int
+    candidates: Candidates, matching: Floats, scores: Scores, limit: int, per_file: int
 ) -> list[_Place]:
-    strongest = _strongest(files)
+    """The `limit` best chunks, by `matching` at most `per_file` of a file before any further ones."""
+    chunks = candidates.chunks
+    ordered = chunks.ordered(matching)
+    of_file = chunks.files[ordered]
+    # Within a file a chunk counts as much as it matches in proportion to the best one.
+    best = chunks.best(matching)[of_file] if len(ordered) else matching
+    shares = np.divide(matching[ordered], best, out=np.ones_like(best), where=best != 0)
+    values = scores.totals[of_file] * shares
+    is_first = chunks.places() < per_file
 
-    def order(place: _Place) -> tuple[float, int, str, int]:
-        file = files[place.file]
-        return (-place.score, file.folder, file.path, place.chunk.outline.position)
-
-    first: list[_Place] = []
-    later: list[_Place] = []
-    for number, (file, score) in enumerate(zip(files, scores.totals, strict=True)):
-        values = [(_chunk_score(chunk, strongest, query.alpha), chunk) for chunk in file.chunks]
-        values.sort(key=lambda each: (-each[0], each[1].outline.position))
-        best = values[0][0]
-        # Within a file a chunk counts as much as it matches in proportion to the best one.
-        places = [_Place(number, chunk, score * value / best if best else score) for value, chunk in values]
-        first += places[:per_file]
-        later += places[per_file:]
     # What is shown falls in score, so a file's second passage may stand before a weaker file's first.
-    first.sort(key=order)
+    def taken(which: NDArray[np.bool_], most: int) -> list[_Place]:
+        every = np.flatnonzero(which)
+        # Where scores are equal, in the order of folder, path and position, which candidates have.
+        best_first = np.lexsort((ordered[every], -values[every]))[:most]
+        return [_Place(int(ordered[i]), int(of_file[i]), float(values[i])) for i in every[best_first]]
+
+    first = taken(is_first, limit)
     if len(first) < limit:
         lowest = first[-1].score if first else 0.0
         # Fewer files than asked for: further passages follow, never above a file's best one.
-        extra = sorted(later, key=order)[: limit - len(first)]
+        extra = taken(~is_first, limit - len(first))
         first += [evolve(place, score=min(place.score, lowest)) for place in extra]
-    return first[:limit]
+    return first
 
 
 def _fetched(
-    readers: Sequence[IndexReader], files: Sequence[FileCandidate], scores: Scores, places: Sequence[_Place]
+    readers: Sequence[IndexReader],
+    pools: Sequence[Pool],
+    candidates: Candidates,
+    scores: Scores,
+    places: Sequence[_Place],
 ) -> list[Ranked]:
     """The places with their chunks; one that is gone since is left out."""
+    wanted = [(candidates.files[p.file].folder, candidates.chunks.outlines[p.chunk].id) for p in places]
     stored = [
-        reader.chunks([place.chunk.outline.id for place in places if files[place.file].folder == folder])
+        reader.chunks([chunk for within, chunk in wanted if within == folder])
         for folder, reader in enumerate(readers)
     ]
     ranked = []
-    for place in places:
-        folder = files[place.file].folder
-        chunk = stored[folder].get(place.chunk.outline.id)
+    for place, (folder, chunk_id) in zip(places, wanted, strict=True):
+        chunk = stored[folder].get(chunk_id)
         if chunk is not None:
-            reasons = scores.reasons(place.file)
-            ranked.append(Ranked(folder, chunk, place.score, _source(place.chunk), reasons))
+            source = _source(pools[folder].legs_of(chunk_id))
+            ranked.append(Ranked(folder, chunk, place.score, source, scores.reasons(place.file)))
     return ranked
 
 
@@ -187,36 +200,23 @@ def _diverse(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Rank
     ]
 
 
-@frozen
-class _Strongest:
-    """The best of all candidate chunks by each leg; 1 where none has any."""
+def _matching(chunks: Chunks, alpha: float) -> Floats:
+    """float64[chunks]: how well each answers, for choosing which of its file's to show."""
 
-    keyword: float
-    definition: float
-    similarity: float
+    def share(column: Floats) -> Floats:
+        return column / (column.max(initial=0.0) or 1.0)
 
-
-def _strongest(files: Sequence[FileCandidate]) -> _Strongest:
-    chunks = [chunk for file in files for chunk in file.chunks]
-    return _Strongest(
-        max((chunk.keyword for chunk in chunks), default=0.0) or 1.0,
-        max((chunk.definition for chunk in chunks), default=0.0) or 1.0,
-        max((chunk.similarity for chunk in chunks), default=0.0) or 1.0,
-    )
+    words = 3.0 * share(chunks.keyword) + 0.5 * share(chunks.definition)
+    by_words = (1 - alpha) * (words + 2.0 * chunks.symbol + 4.0 * chunks.exact)
+    matching = by_words + alpha * share(chunks.similarity)
+    is_preamble = np.array([outline.is_preamble for outline in chunks.outlines], np.bool_)
+    return np.where(is_preamble, _PREAMBLE_SHARE * matching, matching)
 
 
-def _chunk_score(chunk: Candidate, strongest: _Strongest, alpha: float) -> float:
-    """How well one chunk of a file answers, for choosing which to show."""
-    words = 3.0 * chunk.keyword / strongest.keyword + 0.5 * chunk.definition / strongest.definition
-    meaning = 1.0 * chunk.similarity / strongest.similarity
-    score = (1 - alpha) * (words + 2.0 * chunk.symbol + 4.0 * chunk.exact) + alpha * meaning
-    return score * _PREAMBLE_SHARE if chunk.outline.is_preamble else score
-
-
-def _source(candidate: Candidate) -> str:
-    if candidate.legs & {"symbol", "exact"}:
+def _source(legs: Set[str]) -> str:
+    if legs & {"symbol", "exact"}:
         return "exact"
-    by_words = bool(candidate.legs & {"keyword", "definition", "file"})
-    if by_words and "similarity" in candidate.legs:
+    by_words = bool(legs & {"keyword", "definition", "file"})
+    if by_words and "similarity" in legs:
         return "hybrid"
     return "keyword" if by_words else "embedding"

@@ -8,13 +8,14 @@ its weight.
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
+import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
-from cairn.retrieval.candidates import Candidate, FileCandidate
+from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
 from cairn.retrieval.file_names import languages, versions
 from cairn.retrieval.query import Query
 from cairn.words import stem
@@ -29,20 +30,39 @@ class Family(enum.StrEnum):
     """About the file whatever was asked; `alpha` leaves it alone."""
 
 
-@frozen
+@frozen(eq=False)
 class Asked:
     """A question and all its candidates, with what several signals ask of them."""
 
     query: Query
     files: tuple[FileCandidate, ...]
-    texts: Mapping[tuple[int, int], str] = field(factory=dict)
-    """Texts of the chunks that stand for the best files, by folder and chunk, for signals that read them."""
+    chunks: Chunks
+    texts: Mapping[tuple[int, str], str] = field(factory=dict)
+    """Texts of the chunks that stand for the best files, by folder and path, for signals that read them."""
 
     @cached_property
     def stems(self) -> frozenset[str]:
         """The stems of the question's words and of what counts as them."""
         words = (word for group in self.query.groups for words in group for word in words.split())
         return frozenset(stem(word) for word in words)
+
+    @cached_property
+    def own_stems(self) -> frozenset[str]:
+        """The stems of the question's own words."""
+        return frozenset(map(stem, self.query.terms))
+
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        """What abbreviates a word of the question: its beginnings of two letters or more that leave out as many."""
+        return frozenset(term[:end] for term in self.query.terms for end in range(2, len(term) - 1))
+
+    def of_kind(self, kind: str) -> Floats:
+        """1 for each file of the kind, 0 for others."""
+        return (self._kinds == kind).astype(np.float64)
+
+    @cached_property
+    def _kinds(self) -> NDArray[np.str_]:
+        return np.array([file.kind for file in self.files], np.str_)
 
     @cached_property
     def joined(self) -> frozenset[str]:
@@ -71,7 +91,13 @@ class Asked:
         )
 
 
-Value = Callable[[Asked, FileCandidate], float]
+Value = Callable[[Asked], Floats]
+"""float64[files]: what a signal says of each file that is asked about."""
+
+
+def each(value: Callable[[Asked, FileCandidate], float]) -> Value:
+    """What `value` says of one file, of each."""
+    return lambda asked: np.array([value(asked, file) for file in asked.files], np.float64)
 
 
 @frozen
@@ -97,19 +123,14 @@ class Signal:
     """Of a signal that is off: what it was tried with."""
 
 
-def best(of: Callable[[Candidate], float]) -> Value:
+def best(of: Callable[[Chunks], Floats]) -> Value:
     """What the file's best chunk has of something."""
-    return lambda _, file: max(map(of, file.chunks), default=0.0)
+    return lambda asked: asked.chunks.best(of(asked.chunks))
 
 
-def top(of: Callable[[Candidate], float], decay: Sequence[float]) -> Value:
+def top(of: Callable[[Chunks], Floats], decay: Sequence[float]) -> Value:
     """What the file's best chunks have of something, each counting less."""
-
-    def value(_: Asked, file: FileCandidate) -> float:
-        ranked = sorted(map(of, file.chunks), reverse=True)
-        return sum(score * share for score, share in zip(ranked, decay, strict=False))
-
-    return value
+    return lambda asked: asked.chunks.decayed(of(asked.chunks), decay)
 
 
 @frozen
@@ -124,65 +145,65 @@ class Contribution:
         return f"{self.signal}: {self.value:.2f} × {self.weight:g} = {self.value * self.weight:+.2f}"
 
 
-@frozen
+@frozen(eq=False)
 class _Column:
     """What one signal says of each file."""
 
     signal: str
     weight: float
-    values: list[float]
+    values: Floats
 
 
-@frozen
+@frozen(eq=False)
 class Scores:
     """The scores of some files, in their order, 0 to 1."""
 
-    totals: list[float]
+    totals: Floats
+    """float64[files]."""
     _columns: tuple[_Column, ...]
 
     def reasons(self, place: int) -> tuple[Contribution, ...]:
         """What made one file's score, strongest first."""
-        parts = (Contribution(c.signal, c.values[place], c.weight) for c in self._columns if c.values[place])
+        parts = (
+            Contribution(c.signal, float(c.values[place]), c.weight) for c in self._columns if c.values[place]
+        )
         return tuple(sorted(parts, key=lambda part: -abs(part.value * part.weight)))
 
 
 def score_files(asked: Asked, signals: Sequence[Signal]) -> Scores:
     """The scores of the files that are asked about."""
-    files = asked.files
     columns: list[_Column] = []
-    totals = [0.0] * len(files)
+    totals = np.zeros(len(asked.files))
     # Without vectors nothing can score by them: then the words alone make up the whole.
-    compared = any(chunk.similarity for file in files for chunk in file.chunks)
+    compared = asked.chunks.similarity.any()
     best_possible = 0.0
     for signal in signals:
         if not signal.weight or (signal.needs_text and not asked.texts):
             continue
         weight = signal.weight * _balance(signal.family, asked.query.alpha)
-        values = [max(0.0, signal.value(asked, file)) for file in files]
-        highest = max(values, default=0.0)
+        values = np.maximum(signal.value(asked), 0.0)
+        highest = values.max(initial=0.0)
         speaks = highest > 0
         if weight > 0 and (speaks or (signal.always and (compared or signal.family is not Family.VECTOR))):
             best_possible += weight
         if not speaks or not weight:
             continue
         if signal.relative:
-            divisor = max(signal.floor, highest)
-            values = [value / divisor for value in values]
+            values /= max(signal.floor, highest)
         columns.append(_Column(signal.name, weight, values))
-        totals = [total + weight * value for total, value in zip(totals, values, strict=True)]
-    shares = [_positive(total / (best_possible or 1.0)) for total in totals]
-    return Scores(shares, tuple(columns))
+        totals += weight * values
+    return Scores(_positive(totals / (best_possible or 1.0)), tuple(columns))
 
 
 _FLOOR = 0.05
 
 
-def _positive(share: float) -> float:
-    """`share` itself above 0.05; below, and below 0, ever closer to 0 but in the same order.
+def _positive(shares: Floats) -> Floats:
+    """`shares` themselves above 0.05; below, and below 0, ever closer to 0 but in the same order.
 
     Penalties can outweigh everything a file has, and a workspace of tests alone still has a best test.
     """
-    return share if share >= _FLOOR else _FLOOR * math.exp(share / _FLOOR - 1)
+    return np.where(shares >= _FLOOR, shares, _FLOOR * np.exp(np.minimum(shares, _FLOOR) / _FLOOR - 1))
 
 
 def _balance(family: Family, alpha: float) -> float:

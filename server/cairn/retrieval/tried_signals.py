@@ -11,7 +11,7 @@ import re
 import time
 
 from cairn.retrieval.candidates import FileCandidate
-from cairn.retrieval.signals import Asked, Family, Signal, Value, top
+from cairn.retrieval.signals import Asked, Family, Signal, each, top
 from cairn.words import text_stems
 from cairn.workspace.collections import FileKind
 
@@ -36,8 +36,7 @@ _README = re.compile(r"(?:^|/)readme[^/]*$", re.IGNORECASE)
 
 
 def _text(asked: Asked, file: FileCandidate) -> str:
-    places = ((file.folder, chunk.outline.id) for chunk in file.chunks)
-    return next((asked.texts[place] for place in places if place in asked.texts), "")
+    return asked.texts.get((file.folder, file.path), "")
 
 
 def _shallow(_: Asked, file: FileCandidate) -> float:
@@ -121,37 +120,37 @@ def _proximity(asked: Asked, file: FileCandidate) -> float:
     return 1 / min(gaps) if gaps else 0.0
 
 
-def _names_decayed() -> Value:
-    return top(lambda chunk: chunk.definition, tuple(0.7**place for place in range(8)))
-
+_names_decayed = top(lambda chunks: chunks.definition, tuple(0.7**place for place in range(8)))
 
 TRIED: tuple[Signal, ...] = (
-    Signal("shallow path (S5)", 0.0, Family.FILE, _shallow),
-    Signal("not tiny (S5)", 0.0, Family.FILE, _not_tiny),
-    Signal("words in the path (S5)", 0.0, Family.KEYWORD, _words_in_path),
-    Signal("words in the text (S5)", 0.0, Family.KEYWORD, _density, needs_text=True),
-    Signal("code patterns (S5)", 0.0, Family.FILE, _patterns, needs_text=True),
+    Signal("shallow path (S5)", 0.0, Family.FILE, each(_shallow)),
+    Signal("not tiny (S5)", 0.0, Family.FILE, each(_not_tiny)),
+    Signal("words in the path (S5)", 0.0, Family.KEYWORD, each(_words_in_path)),
+    Signal("words in the text (S5)", 0.0, Family.KEYWORD, each(_density), needs_text=True),
+    Signal("code patterns (S5)", 0.0, Family.FILE, each(_patterns), needs_text=True),
     Signal(
         "documents by content (S5)",
         0.0,
         Family.FILE,
-        _documents_by_content,
+        each(_documents_by_content),
         relative=False,
         needs_text=True,
         trial_weight=-1.0,
     ),
-    Signal("recently changed", 0.0, Family.FILE, _recent, needs_history=True),
+    Signal("recently changed", 0.0, Family.FILE, each(_recent), needs_history=True),
     Signal(
         "often changed",
         0.0,
         Family.FILE,
-        lambda _, file: math.log1p(file.facts.commits),
+        each(lambda _, file: math.log1p(file.facts.commits)),
         needs_history=True,
         trial_weight=0.5,
     ),
-    Signal("whole question in the text (S3)", 0.0, Family.KEYWORD, _whole_question, needs_text=True),
-    Signal("long chunk (S3)", 0.0, Family.FILE, _long, relative=False, needs_text=True, trial_weight=-0.2),
-    Signal("share of the words in the text", 0.0, Family.KEYWORD, _coverage, needs_text=True),
-    Signal("words close together", 0.0, Family.KEYWORD, _proximity, needs_text=True, trial_weight=0.5),
-    Signal("names in its best eight chunks", 0.0, Family.KEYWORD, _names_decayed()),
+    Signal("whole question in the text (S3)", 0.0, Family.KEYWORD, each(_whole_question), needs_text=True),
+    Signal(
+        "long chunk (S3)", 0.0, Family.FILE, each(_long), relative=False, needs_text=True, trial_weight=-0.2
+    ),
+    Signal("share of the words in the text", 0.0, Family.KEYWORD, each(_coverage), needs_text=True),
+    Signal("words close together", 0.0, Family.KEYWORD, each(_proximity), needs_text=True, trial_weight=0.5),
+    Signal("names in its best eight chunks", 0.0, Family.KEYWORD, _names_decayed),
 )
