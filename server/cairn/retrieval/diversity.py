@@ -56,6 +56,14 @@ def diversify(ranked: Sequence[Diverse], settings: DiversitySettings) -> list[Di
     return distinct + sorted(behind, key=_best_first)
 
 
+def is_diverse(ranked: Sequence[Diverse], settings: DiversitySettings) -> bool:
+    """Whether `diversify` leaves `ranked` as they are, whatever follows them."""
+    files = {(result.folder, result.path) for result in ranked}
+    if min(settings.directory, settings.file_name) < 1 or (settings.file < 1 and len(files) < len(ranked)):
+        return False
+    return not _copies(ranked, settings)
+
+
 def _copies(ranked: Sequence[Diverse], settings: DiversitySettings) -> set[int]:
     """The places of those that are nearly the same as a better one."""
     if settings.near_duplicate >= 1:

@@ -174,20 +174,17 @@ class Legs:
         began = time.perf_counter()
         asked = vector or meaning.vectors([query.meant])[0]
         self.timings["embed"] = (time.perf_counter() - began) * 1000
+        # Static vectors find without comparing: the model's are compared with all that was found, whichever leg did.
+        finder, leg = _finder(asked)
         limit = self.settings.neighbours
         self._run(
             "similarity",
-            lambda index, pool, until: self._add(
-                pool, "similarity", asked.nearest(index, limit, self.only, until)
-            ),
+            lambda index, pool, until: self._add(pool, leg, finder.nearest(index, limit, self.only, until)),
         )
-        if isinstance(asked, ModelVector) and asked.some_wait:
-            # Found, but not compared: the two kinds of similarity have nothing in common.
-            self._run("static", lambda index, pool, _: self._add(pool, "static", asked.without_vector(index)))
         return asked
 
     def compare(self, asked: QueryVector) -> None:
-        """The similarity of all that other legs found."""
+        """The similarity of all that was found and has none yet."""
 
         def find(index: IndexReader, pool: Pool, _: Until) -> None:
             known = pool.found["similarity"]
@@ -231,6 +228,13 @@ class Legs:
             self.cut = True
         if self.cancelled():
             raise QueryCancelledError("The request was cancelled.")
+
+
+def _finder(asked: QueryVector) -> tuple[QueryVector, str]:
+    """What finds the nearest chunks to `asked`, and the leg that it is."""
+    if isinstance(asked, ModelVector) and asked.static is not None:
+        return asked.static, "static"
+    return asked, "similarity"
 
 
 _side_by_side = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from cairn.embedding.embedder import Embedder
@@ -48,17 +48,13 @@ class ModelMeaning:
     embedder: Embedder
     static: StaticTable | None = None
     """Finds chunks, which are then compared by the model's vectors."""
-    some_wait: bool = False
-    """There are chunks without a vector of the model."""
 
     def vectors(self, queries: Sequence[str]) -> list[ModelVector]:
         """A vector for each query."""
         static = StaticMeaning(self.static).vectors(queries) if self.static else [None] * len(queries)
         rows = self.embedder.embed_queries(queries)
         model = self.embedder.model.id
-        return [
-            ModelVector(row, model, other, self.some_wait) for row, other in zip(rows, static, strict=True)
-        ]
+        return [ModelVector(row, model, other) for row, other in zip(rows, static, strict=True)]
 
 
 @frozen
@@ -82,28 +78,20 @@ class ModelVector:
     vector: NDArray[np.float32]
     model: str
     static: StaticVector | None = None
-    some_wait: bool = False
-    _found: dict[IndexReader, list[Hit]] = field(factory=dict, init=False, eq=False, repr=False)
-    """What static vectors found, by index: 34 ms for 107,000 chunks, and needed twice where some wait."""
+    """The same question, where static vectors find what the model's are compared with: a twelfth of the numbers, and
+    none of texts that are gone, which could take all places. NDCG@10 was 0.879 so, and 0.881 comparing all."""
 
     def nearest(
         self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
     ) -> list[Hit]:
         if self.static is None:
             return index.nearest(self.vector, self.model, limit, only, cancelled)
-        # Static vectors find, the model's compare: a twelfth of the numbers, and none of texts that are gone, which
-        # could take all places. NDCG@10 was 0.879 so, and 0.881 comparing all (docs/ranking.md).
-        found = self._found[index] = self.static.nearest(index, limit, only, cancelled)
+        found = self.static.nearest(index, limit, only, cancelled)
         compared = self.similarities(index, [hit.chunk_id for hit in found])
         return sorted((Hit(*each) for each in compared.items()), key=lambda hit: (-hit.score, hit.chunk_id))
 
     def similarities(self, index: IndexReader, ids: Sequence[int]) -> dict[int, float]:
         return index.similarities(ids, self.vector, self.model)
-
-    def without_vector(self, index: IndexReader) -> list[Hit]:
-        """What `nearest` found by static vectors, where some have no other; by those that have both, the two can be
-        compared."""
-        return self._found.get(index, []) if self.some_wait else []
 
 
 @frozen
@@ -133,5 +121,5 @@ def choose_meaning(
     if waiting < chunks and (waiting <= _FEW * chunks or table is None or waiting < waiting_static):
         model = embedder()
         if model is not None:
-            return ModelMeaning(model, table, some_wait=waiting > 0)
+            return ModelMeaning(model, table)
     return StaticMeaning(table) if table is not None else None

@@ -49,7 +49,7 @@ def definitions(query: Query, chunks: Chunks) -> Floats:
     """
     wanted = {name.lower().lstrip("$@_#") for name in query.names}
     strength = chunks.symbol.copy()
-    for place in np.flatnonzero(strength):
+    for place in np.flatnonzero(strength).tolist():
         outline = chunks.outlines[place]
         is_main = outline.symbol.lower().lstrip("$@_#") in wanted
         is_type = is_main and outline.symbol_kind in _TYPE_KINDS

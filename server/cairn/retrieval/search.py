@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cairn.config import DiversitySettings, SearchSettings
 from cairn.index.reader import ChunkFilter, IndexReader, StoredChunk
 from cairn.retrieval.candidates import Candidates, Chunks, Floats, gather, whole_files
-from cairn.retrieval.diversity import Diverse, diversify
+from cairn.retrieval.diversity import Diverse, diversify, is_diverse
 from cairn.retrieval.legs import Legs, Pool, run_legs
 from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query
@@ -102,9 +102,13 @@ def retrieve(
     scores = _scores(readers, query, candidates, matching, weighted(settings.weights))
     spare = _SPARE if per_file == 1 else 0  # who wants several passages of a file compares them itself
     places = _places(candidates, matching, scores, limit + spare, per_file)
-    ranked = _fetched(readers, legs.pools, candidates, scores, places)
-    if per_file == 1:
-        ranked = _diverse(ranked, settings.diversity)[:limit]
+
+    def fetched(some: Sequence[_Place]) -> list[Ranked]:
+        return _fetched(readers, legs.pools, candidates, scores, some)
+
+    ranked = fetched(places[:limit])
+    if per_file == 1 and not is_diverse(_compared(ranked), settings.diversity):
+        ranked = _diverse(ranked + fetched(places[limit:]), settings.diversity)[:limit]
     legs.timings["rank"] = (time.perf_counter() - began) * 1000
     timings = {name: round(ms, 3) for name, ms in legs.timings.items()}
     return Retrieved(tuple(ranked), timings, tuple(map(str, legs.problems)), legs.cut, tuple(legs.broken_off))
@@ -189,14 +193,17 @@ def _fetched(
 
 
 def _diverse(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
-    results = [
-        Diverse(result.score, result.stored.path, result.stored.chunk.text, key=place, folder=result.folder)
-        for place, result in enumerate(ranked)
-    ]
     return [
         evolve(ranked[result.key], score=result.score)
-        for result in diversify(results, settings)
+        for result in diversify(_compared(ranked), settings)
         if isinstance(result.key, int)
+    ]
+
+
+def _compared(ranked: Sequence[Ranked]) -> list[Diverse]:
+    return [
+        Diverse(result.score, result.stored.path, result.stored.chunk.text, key=place, folder=result.folder)
+        for place, result in enumerate(ranked)
     ]
 
 
@@ -217,6 +224,6 @@ def _source(legs: Set[str]) -> str:
     if legs & {"symbol", "exact"}:
         return "exact"
     by_words = bool(legs & {"keyword", "definition", "file"})
-    if by_words and "similarity" in legs:
+    if by_words and legs & {"similarity", "static"}:
         return "hybrid"
     return "keyword" if by_words else "embedding"

@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
 from cairn.retrieval.file_names import languages, versions
@@ -58,11 +57,7 @@ class Asked:
 
     def of_kind(self, kind: str) -> Floats:
         """1 for each file of the kind, 0 for others."""
-        return (self._kinds == kind).astype(np.float64)
-
-    @cached_property
-    def _kinds(self) -> NDArray[np.str_]:
-        return np.array([file.kind for file in self.files], np.str_)
+        return np.array([file.kind == kind for file in self.files], np.float64)
 
     @cached_property
     def joined(self) -> frozenset[str]:
