@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
+from weakref import WeakKeyDictionary
 
 import apsw
 from attrs import frozen
 
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import IndexReader
+from cairn.index.remembered import Remembered
 
 
 @frozen
@@ -91,15 +93,26 @@ def files_by_subjects(reader: IndexReader, match: str, cancelled: Callable[[], b
     return {str(path): float(str(score)) for path, score in rows or ()}
 
 
+_known_facts: WeakKeyDictionary[IndexReader, Remembered[str, FileFacts]] = WeakKeyDictionary()
+_MOST_FACTS = 20_000
+"""Facts kept for each index: some 5 MB."""
+
+
 def file_facts(reader: IndexReader, paths: Iterable[str]) -> dict[str, FileFacts]:
     """What is known of these files."""
+    known = _known_facts.setdefault(reader, Remembered(_MOST_FACTS))
+    version = (reader.identity(), IndexReader.facts(reader).generation)
+    return known.get(version, paths, lambda missing: _read_facts(reader, missing))
+
+
+def _read_facts(reader: IndexReader, paths: Sequence[str]) -> dict[str, FileFacts]:
     rows = reader.read(
         lambda db: db.execute(
             """SELECT wanted.value, coalesce(i.in_degree, 0), coalesce(h.last_time, 0), coalesce(h.count, 0),
                       coalesce(f.size, 0)
                FROM json_each(?) wanted LEFT JOIN files f ON f.path = wanted.value LEFT JOIN file_imports i ON i.path = wanted.value
                LEFT JOIN file_history h ON h.path = wanted.value""",
-            (json.dumps(list(paths)),),
+            (json.dumps(paths),),
         ).fetchall()
     )
     return {cast("str", path): FileFacts(*cast("list[int]", facts)) for path, *facts in rows or ()}

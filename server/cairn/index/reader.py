@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -18,6 +19,7 @@ from cairn.errors import IndexUnavailableError, OutOfTimeError, QueryCancelledEr
 from cairn.index.database import DAMAGE, DATABASE_NAME, file_identity, open_reader
 from cairn.index.exact import Found, Literal, find
 from cairn.index.meta import Facts, read_facts
+from cairn.index.remembered import Remembered
 from cairn.index.requests import ask_for_check
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row, key_text
 from cairn.index.schema import STATIC_TABLE, static_cosine, vectors_table
@@ -38,6 +40,9 @@ MAX_NEIGHBOURS = 200
 
 _LOOK_EVERY_S = 0.02
 """How often a thread looks whether another file has taken the index's place: a search asks some thirty times."""
+
+_MOST_OUTLINES = 20_000
+"""Outlines kept: some 8 MB."""
 
 _CHECK_EVERY = 1_000
 """SQLite instructions between two looks at the cancel flag: about a hundred rows of a keyword query."""
@@ -164,6 +169,7 @@ class IndexReader:
     _local: threading.local = field(factory=threading.local, init=False)
     _stats: IndexStats = field(factory=IndexStats, init=False)
     _vocabulary: Vocabulary = field(factory=Vocabulary, init=False)
+    _outlines: Remembered[int, Outline] = field(factory=partial(Remembered, _MOST_OUTLINES), init=False)
     _matrix: StaticMatrix | None = field(default=None, init=False)
     _making_matrix: threading.Lock = field(factory=threading.Lock, init=False)
 
@@ -396,12 +402,8 @@ class IndexReader:
         with self._query() as db:
             if db is None:
                 return {}
-            rows = db.execute(
-                """SELECT c.id, f.path, f.kind, c.position, c.type, c.symbol, c.symbol_kind, c.defines
-                   FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id""",
-                (json.dumps(list(ids)),),
-            )
-            return {int(str(row[0])): Outline(*row) for row in rows}
+            version = (self._identity_read(), read_facts(db).content)
+            return self._outlines.get(version, ids, partial(_read_outlines, db))
 
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
         """Of each of these files up to `per_file` chunks that define something, or else its first ones."""
@@ -578,6 +580,10 @@ class IndexReader:
             local.looked = now
         return cast("apsw.Connection | None", local.db)
 
+    def _identity_read(self) -> object:
+        """Of the index that the calling thread's connection reads."""
+        return getattr(self._local, "identity", None)
+
     @contextmanager
     def _query(self, cancelled: Callable[[], bool] | None = None) -> Iterator[apsw.Connection | None]:
         """The calling thread's connection; a statement running when `cancelled()` turns true is broken off.
@@ -629,6 +635,15 @@ def _broken_off(cancelled: Callable[[], bool] | None) -> OutOfTimeError | QueryC
     if isinstance(cancelled, Until) and cancelled.is_over and not cancelled.cancelled():
         return OutOfTimeError("The query was broken off, as its time was over.")
     return QueryCancelledError("The request was cancelled.")
+
+
+def _read_outlines(db: apsw.Connection, ids: Sequence[int]) -> dict[int, Outline]:
+    rows = db.execute(
+        """SELECT c.id, f.path, f.kind, c.position, c.type, c.symbol, c.symbol_kind, c.defines
+           FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id""",
+        (json.dumps(list(ids)),),
+    )
+    return {int(str(row[0])): Outline(*row) for row in rows}
 
 
 def _stored(row: Sequence[object]) -> StoredChunk:

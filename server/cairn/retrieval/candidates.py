@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import repeat
+from collections.abc import Mapping, Sequence
+from itertools import groupby, repeat
+from typing import cast
 
 import numpy as np
 from attrs import field, frozen
@@ -11,13 +12,14 @@ from numpy.typing import NDArray
 
 from cairn.index.file_queries import FileFacts, file_facts
 from cairn.index.reader import ChunkFilter, IndexReader, Outline
+from cairn.retrieval.file_names import name_stems
 from cairn.retrieval.legs import Pool
 
 Floats = NDArray[np.float64]
 
 _FEWEST_COMPARED = 10
 """Fewer chunks that have both kinds of vectors say nothing of how one goes with the other."""
-_CHUNKS_OF_A_FILE = 6
+_CHUNKS_OF_A_FILE = 3
 """Of a file that was found as a whole, by its path or its commits: chunks that may be shown for it."""
 
 
@@ -32,6 +34,9 @@ class FileCandidate:
     subjects: float = 0.0
     """BM25 over the subjects of the commits that touched it, as a share of what is possible."""
     facts: FileFacts = field(factory=FileFacts)
+    words: float = 0.0
+    """How much of the question its candidate chunks and its name hold, 0 to 1: words count by how much they tell, and
+    half where they are part of no name."""
     is_named: bool = False
     """Whether the question names it, or a folder of it, by its path."""
 
@@ -120,13 +125,12 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
     columns: dict[str, list[float]] = {leg: [] for leg in _COLUMNS}
     for folder, (reader, pool, known) in enumerate(zip(readers, pools, outlines, strict=True)):
         ordered = sorted(known.values(), key=lambda outline: (outline.path, outline.position))
-        facts = file_facts(reader, {outline.path for outline in ordered})
-        last = None
-        for outline in ordered:
-            if outline.path != last:
-                last = outline.path
-                files.append(_file(folder, outline, pool, facts))
-            file_of.append(len(files) - 1)
+        by_path = {
+            path: list(of_file) for path, of_file in groupby(ordered, key=lambda outline: outline.path)
+        }
+        for place, of_file in enumerate(by_path.values(), len(files)):
+            file_of += [place] * len(of_file)
+        files += _files(folder, reader, pool, by_path)
         every += ordered
         for leg, missing in _COLUMNS.items():
             found = pool.found.get(leg, {})
@@ -157,16 +161,38 @@ _COLUMNS = {
 """Legs, and what stands for a chunk that a leg does not know."""
 
 
-def _file(folder: int, outline: Outline, pool: Pool, facts: dict[str, FileFacts]) -> FileCandidate:
-    path = outline.path
-    return FileCandidate(
-        folder,
-        path,
-        outline.kind,
-        pool.subjects.get(path, 0.0),
-        facts.get(path) or FileFacts(),
-        path in pool.named,
-    )
+def _files(
+    folder: int, reader: IndexReader, pool: Pool, chunks: Mapping[str, Sequence[Outline]]
+) -> list[FileCandidate]:
+    facts = file_facts(reader, chunks)
+    return [
+        FileCandidate(
+            folder,
+            path,
+            of_file[0].kind,
+            pool.subjects.get(path, 0.0),
+            facts.get(path) or FileFacts(),
+            words,
+            path in pool.named,
+        )
+        for (path, of_file), words in zip(chunks.items(), _words_held(pool, chunks), strict=True)
+    ]
+
+
+def _words_held(pool: Pool, chunks: Mapping[str, Sequence[Outline]]) -> list[float]:
+    """`FileCandidate.words` of each file."""
+    possible = sum(word.weight for word in pool.words)
+    if not chunks or not possible:
+        return [0.0] * len(chunks)
+    ids = np.array([outline.id for of_file in chunks.values() for outline in of_file], np.int64)
+    starts = np.cumsum([0, *map(len, chunks.values())])[:-1]
+    names = list(map(name_stems, chunks))
+    held = np.zeros(len(chunks))
+    for word in pool.words:
+        in_chunks = np.maximum.reduceat(word.held.shares(ids), starts)
+        in_name = np.array([not word.stems.isdisjoint(name) for name in names], np.bool_)
+        held += word.weight * np.where(in_name, 1.0, in_chunks)
+    return cast("list[float]", (held / possible).tolist())
 
 
 def _similarity(found: Floats, compared: Floats, static: Floats) -> Floats:

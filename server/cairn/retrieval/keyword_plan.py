@@ -24,6 +24,17 @@ _LOWEST_IDF = 1e-6
 
 
 @frozen
+class TellingWord:
+    """A word of the question that stands in few enough rows to ask where."""
+
+    group: int
+    """Which of the question's groups it is."""
+    expression: str
+    weight: float
+    """How much it tells, by how few rows hold it."""
+
+
+@frozen
 class Plan:
     """How a question is asked of one keyword table."""
 
@@ -31,6 +42,8 @@ class Plan:
     """The FTS5 expression; "" where there is nothing to find."""
     possible: float
     """What BM25 gives a row in which every word of the question stands any number of times, a bound that is not met."""
+    telling: tuple[TellingWord, ...] = ()
+    """Words whose rows together are no more than the budget, rarest first, one at least."""
 
 
 @frozen
@@ -59,11 +72,19 @@ def plan_keywords(query: Query, count: Count, budget: int) -> Plan:
     elif left and not any(term.rows for term in needed):
         parts.append(left[0].expression)  # nothing else of the question occurs
     possible = sum(_idf(counts.rows, group.rows) * (_K1 + 1) for group in groups)
-    return Plan(" OR ".join(dict.fromkeys(parts)), possible)
+    telling = (
+        TellingWord(groups.index(group), group.expression, math.log1p(_odds(counts.rows, group.rows)))
+        for group in _essential(sorted(groups, key=lambda group: group.rows), budget)
+    )
+    return Plan(" OR ".join(dict.fromkeys(parts)), possible, tuple(telling))
 
 
 def _idf(rows: int, holding: int) -> float:
-    return max(math.log((max(rows, holding) - holding + 0.5) / (holding + 0.5)), _LOWEST_IDF)
+    return max(math.log(_odds(rows, holding)), _LOWEST_IDF)
+
+
+def _odds(rows: int, holding: int) -> float:
+    return (max(rows, holding) - holding + 0.5) / (holding + 0.5)
 
 
 def _essential(terms: Sequence[_Term], budget: int) -> list[_Term]:

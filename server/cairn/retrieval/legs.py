@@ -13,17 +13,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from cairn.config import SearchSettings
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
 from cairn.index.file_queries import best_by_file, files_at, files_by_path, files_by_subjects
+from cairn.index.holding import Holding, chunks_holding
 from cairn.index.keyword_counts import KeywordCounts, keyword_counts
 from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, IndexReader
 from cairn.index.until import Until
 from cairn.retrieval.keyword_plan import Plan, plan_keywords
 from cairn.retrieval.meaning import Meaning, ModelVector, QueryVector
 from cairn.retrieval.query import Query
+from cairn.words import stem
 
 logger = logging.getLogger(__name__)
 
@@ -43,12 +45,25 @@ _SIGILS = ("$", "@", "_", "#")
 _SIGILLED = 0.9
 
 
+@frozen
+class HeldWord:
+    """A word of the question, and where it stands."""
+
+    stems: frozenset[str]
+    """Of the word and what counts as it."""
+    weight: float
+    """How much it tells."""
+    held: Holding
+
+
 @define
 class Pool:
     """What was found in one index."""
 
     found: defaultdict[str, dict[int, float]] = field(factory=lambda: defaultdict(dict))
     """For each leg, what it says of each chunk that it found."""
+    words: list[HeldWord] = field(factory=list)
+    """Those of the question that tell something."""
     files: dict[str, None] = field(factory=dict)
     """Paths of files that were found as wholes."""
     named: frozenset[str] = frozenset()
@@ -97,6 +112,10 @@ class Legs:
         hits = index.keywords(plan.match, KEYWORD_WEIGHTS, self.settings.candidates, self.only, until)
         self._add(pool, "keyword", hits)
         pool.found["definition"].update((hit.chunk_id, hit.names) for hit in hits if hit.names > 0)
+        for word in plan.telling:
+            held = chunks_holding(index, word.expression, until)
+            stems = (stem(part) for one in query.groups[word.group] for part in one.split())
+            pool.words.append(HeldWord(frozenset(stems), word.weight, held))
 
     def _files(self, index: IndexReader, pool: Pool, query: Query, until: Until) -> None:
         plan = self._plan(index, query, "subjects_fts", _SUBJECT_ROWS, until)

@@ -30,9 +30,13 @@ _FAST_DECAY = (1.0, 0.5, 0.25)
 _MANY_IMPORTS = 4
 """Where no file is imported by so many, none stands out: in a project of three files each import would count in full."""
 
-_TYPE_KINDS = frozenset(
-    {"class", "struct", "interface", "trait", "enum", "type", "protocol", "object", "module", "record"}
-)
+_TYPE_KINDS = {
+    **dict.fromkeys(
+        ("class", "struct", "interface", "trait", "enum", "type", "protocol", "module", "record"), 0.3
+    ),
+    "object": 0.25,  # beside a class of its name it is the lesser one
+}
+"""What a definition of each kind counts more than a function."""
 
 
 def _definition(asked: Asked) -> Floats:
@@ -52,8 +56,8 @@ def definitions(query: Query, chunks: Chunks) -> Floats:
     for place in np.flatnonzero(strength).tolist():
         outline = chunks.outlines[place]
         is_main = outline.symbol.lower().lstrip("$@_#") in wanted
-        is_type = is_main and outline.symbol_kind in _TYPE_KINDS
-        strength[place] *= 0.3 + 0.4 * is_main + 0.3 * is_type
+        of_kind = _TYPE_KINDS.get(outline.symbol_kind, 0.0)
+        strength[place] *= 0.3 + is_main * (0.4 + of_kind)
     return strength
 
 
@@ -133,19 +137,26 @@ _ABOUT_CONFIG = _asks(
 )
 
 SIGNALS: tuple[Signal, ...] = (
-    Signal("keywords in its best chunk", 0.6, Family.KEYWORD, best(lambda chunks: chunks.keyword)),
+    Signal("keywords in its best chunk", 0.5, Family.KEYWORD, best(lambda chunks: chunks.keyword)),
     Signal(
         "keywords in its best eight chunks",
         1.5,
         Family.KEYWORD,
         top(lambda chunks: chunks.keyword, _SLOW_DECAY),
     ),
+    Signal(
+        "words of the question that it holds",
+        1.5,
+        Family.KEYWORD,
+        each(lambda _, file: file.words),
+        relative=False,
+    ),
     Signal("names it defines", 0.4, Family.KEYWORD, best(lambda chunks: chunks.definition)),
-    Signal("file name", 1.5, Family.KEYWORD, each(_file_name), relative=False),
+    Signal("file name", 1.4, Family.KEYWORD, each(_file_name), relative=False),
     Signal("file name as one word", 1.0, Family.KEYWORD, each(_joined_name), relative=False),
     Signal("file name abbreviated", 1.0, Family.KEYWORD, each(_abbreviated_name), relative=False),
     Signal("folder names", 0.7, Family.KEYWORD, each(_folder_name)),
-    Signal("defines the symbol", 7.0, Family.KEYWORD, _definition, relative=False, always=False),
+    Signal("defines the symbol", 5.0, Family.KEYWORD, _definition, relative=False, always=False),
     Signal(
         "contains the very text",
         4.0,
@@ -164,7 +175,7 @@ SIGNALS: tuple[Signal, ...] = (
     ),
     Signal(
         "commit subjects",
-        2.4,
+        2.0,
         Family.KEYWORD,
         each(lambda _, file: file.subjects),
         floor=0.3,
@@ -191,7 +202,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("introduces the project", 3.0, Family.FILE, each(_introduction), relative=False, always=False),
     Signal("is configuration", -2.7, Family.FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
     Signal("is a translation", -2.0, Family.FILE, _translation, relative=False),
-    Signal("is of an older version", -2.0, Family.FILE, each(_older_version), relative=False),
+    Signal("is of an older version", -4.0, Family.FILE, each(_older_version), relative=False),
     *TRIED,
 )
 """The signals with the weights that are used where the settings have no others."""

@@ -16,13 +16,15 @@ from cairn.retrieval.diversity import Diverse, diversify, is_diverse
 from cairn.retrieval.legs import Legs, Pool, run_legs
 from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query
-from cairn.retrieval.ranking import weighted
+from cairn.retrieval.ranking import definitions, weighted
 from cairn.retrieval.signals import Asked, Contribution, Scores, Signal, score_files
 
 EVERYTHING = ChunkFilter()
 
 _PREAMBLE_SHARE = 0.5
 """A preamble is shown only where it matches twice as well as anything that is defined below it."""
+_DEFINITION = 20.0
+"""Whoever asks for a name is shown where it is defined, however often it stands elsewhere in the file."""
 _SPARE = 10
 """Results beyond those asked for, that may take the places of near-duplicates."""
 _READ = 100
@@ -98,7 +100,7 @@ def retrieve(
         raise legs.problems[0]
     began = time.perf_counter()
     candidates = gather(readers, legs.pools, outlines)
-    matching = _matching(candidates.chunks, query.alpha)
+    matching = _matching(candidates.chunks, query)
     scores = _scores(readers, query, candidates, matching, weighted(settings.weights))
     spare = _SPARE if per_file == 1 else 0  # who wants several passages of a file compares them itself
     places = _places(candidates, matching, scores, limit + spare, per_file)
@@ -207,15 +209,16 @@ def _compared(ranked: Sequence[Ranked]) -> list[Diverse]:
     ]
 
 
-def _matching(chunks: Chunks, alpha: float) -> Floats:
+def _matching(chunks: Chunks, query: Query) -> Floats:
     """float64[chunks]: how well each answers, for choosing which of its file's to show."""
 
     def share(column: Floats) -> Floats:
         return column / (column.max(initial=0.0) or 1.0)
 
     words = 3.0 * share(chunks.keyword) + 0.5 * share(chunks.definition)
-    by_words = (1 - alpha) * (words + 2.0 * chunks.symbol + 4.0 * chunks.exact)
-    matching = by_words + alpha * share(chunks.similarity)
+    symbol = _DEFINITION * definitions(query, chunks) if query.is_symbol else 2.0 * chunks.symbol
+    by_words = (1 - query.alpha) * (words + symbol + 4.0 * chunks.exact)
+    matching = by_words + query.alpha * share(chunks.similarity)
     is_preamble = np.array([outline.is_preamble for outline in chunks.outlines], np.bool_)
     return np.where(is_preamble, _PREAMBLE_SHARE * matching, matching)
 
