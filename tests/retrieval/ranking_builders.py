@@ -26,6 +26,7 @@ class MadeUpChunk:
     symbol: float = 0.0
     similarity: float = 0.0
     exact: float = 0.0
+    reexport: float = 0.0
     defines: tuple[str, ...] = ()
     kind: str = "function"
 
@@ -55,19 +56,21 @@ def file(
     similarity: float = 0.0,
     symbol: float = 0.0,
     exact: float = 0.0,
+    reexport: float = 0.0,
     defines: tuple[str, ...] = (),
     kind: str = "function",
     chunks: int = 1,
     subjects: float = 0.0,
+    words: float = 0.0,
     in_degree: int = 0,
     is_named: bool = False,
     folder: int = 0,
 ) -> MadeUpFile:
     """A file of as many equal chunks."""
-    equal = MadeUpChunk(keyword, definition, symbol, similarity, exact, defines, kind)
+    equal = MadeUpChunk(keyword, definition, symbol, similarity, exact, reexport, defines, kind)
     facts = FileFacts(in_degree=in_degree)
     return MadeUpFile(
-        FileCandidate(folder, path, file_kind(path), subjects, facts, is_named), (equal,) * chunks
+        FileCandidate(folder, path, file_kind(path), subjects, facts, words, is_named), (equal,) * chunks
     )
 
 
@@ -80,7 +83,7 @@ def candidates(files: Sequence[MadeUpFile]) -> Candidates:
 
     outlines = [chunk.outline(files[place].path, position) for place, position, chunk in every]
     of_file = np.array([place for place, _, _ in every], np.intp)
-    names = ("keyword", "definition", "symbol", "similarity", "exact")
+    names = ("keyword", "definition", "symbol", "similarity", "exact", "reexport")
     return Candidates(tuple(f.file for f in files), Chunks(outlines, of_file, *map(column, names)))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
-from cairn.config import EmbeddingSettings
+from cairn.config import EmbeddingSettings, SearchSettings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable
@@ -21,7 +21,9 @@ from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.index.vectors import StaticIntake, VectorIntake
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.retrieval import meaning as meaning_module
+from cairn.retrieval.legs import Legs, run_legs
 from cairn.retrieval.meaning import Meaning, ModelMeaning, ModelVector, StaticMeaning, choose_meaning
+from cairn.retrieval.query import understand
 
 MODEL = cast(Embedder, object())
 TABLE = cast(StaticTable, object())
@@ -180,12 +182,14 @@ def test_what_has_no_vector_of_the_model_is_found_by_its_static_one_and_not_comp
         "tides.md",
         "pay.md",
     }
-    found = vector.without_vector(reader)
+    assert vector.static is not None
+    found = vector.static.nearest(reader, 5, ALL, never)
     assert path_of(reader, found[0].chunk_id) == "cranes.md"
     similar = vector.similarities(reader, [hit.chunk_id for hit in found])
     assert {path_of(reader, chunk_id) for chunk_id in similar} == {"tides.md", "pay.md"}
-    (alone,) = ModelMeaning(meaning.embedder).vectors(["lifting containers with a crane"])
-    assert alone.without_vector(reader) == []
+    legs = Legs([reader], ALL, SearchSettings(), never)
+    run_legs(legs, understand("lifting containers with a crane", alpha=1.0), meaning)
+    assert legs.pools[0].legs_of(found[0].chunk_id) == {"static"}
 
 
 def test_each_kind_finds_what_is_meant_and_agrees_with_its_own_similarities(

@@ -24,6 +24,8 @@ PAIRS = [
     ("parse", file("src/a.py", keyword=3), file("src/b.py", keyword=1.8, chunks=2)),
     ("parse", file("src/a.py", chunks=3), file("src/b.py", chunks=1)),
     ("parse", file("src/a.py", definition=2), file("src/b.py", definition=1)),
+    ("parse the header", file("src/a.py", words=1), file("src/b.py", words=0.5)),
+    ("Berth", file("src/a.rs", reexport=1), file("src/b.rs")),
     ("session cookie", file("src/sessions.py"), file("src/app.py")),
     ("thread pool size", file("src/threadpool.c"), file("src/workers.c")),
     ("json provider", file("src/json/__init__.py"), file("src/app/__init__.py")),

@@ -61,6 +61,8 @@ class Chunks:
     """Cosine to the query's vector, 0 to 1."""
     exact: Floats
     """How well it holds the very text that was asked for, 1 at most."""
+    reexport: Floats
+    """1 where it hands on the very name that was asked for."""
     _starts: NDArray[np.intp] = field(init=False)
 
     @_starts.default
@@ -144,6 +146,7 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
         by_leg["symbol"],
         _similarity(by_leg["similarity"], by_leg["compared"], by_leg["static"]),
         by_leg["exact"],
+        by_leg["reexport"],
     )
     return Candidates(tuple(files), chunks)
 
@@ -154,6 +157,7 @@ _COLUMNS = {
     "definition": 0.0,
     "symbol": 0.0,
     "exact": 0.0,
+    "reexport": 0.0,
     "similarity": _UNKNOWN,
     "compared": _UNKNOWN,
     "static": _UNKNOWN,

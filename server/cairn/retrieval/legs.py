@@ -25,6 +25,7 @@ from cairn.index.until import Until
 from cairn.retrieval.keyword_plan import Plan, plan_keywords
 from cairn.retrieval.meaning import Meaning, ModelVector, QueryVector
 from cairn.retrieval.query import Query
+from cairn.retrieval.reexports import hands_on
 from cairn.words import stem
 
 logger = logging.getLogger(__name__)
@@ -177,6 +178,29 @@ class Legs:
         if wanted:
             self._run("exact", find)
 
+    def by_reexports(self, query: Query) -> None:
+        """What hands the name on that is asked for, where nothing is called so: its definition is elsewhere."""
+        defined = [score for pool in self.pools for score in pool.found["symbol"].values()]
+        if not query.is_symbol or max(defined, default=0.0) > _RESPELLED:
+            return
+
+        def find(index: IndexReader, pool: Pool, until: Until) -> None:
+            for name in query.names:
+                held = index.containing(
+                    name,
+                    case=True,
+                    word=True,
+                    limit=_MAX_SYMBOLS,
+                    only=self.only,
+                    cancelled=self.cancelled,
+                    deadline_ms=until.ms_left,
+                )
+                for chunk_id, stored in index.chunks([hit.chunk_id for hit in held.hits]).items():
+                    if hands_on(name, stored.path, stored.chunk.text):
+                        pool.found["reexport"][chunk_id] = 1.0
+
+        self._run("reexport", find)
+
     def _undefined_name(self, query: Query) -> tuple[str, ...]:
         """The query, where it is one name or piece of code that nothing is called: it may be part of a name.
 
@@ -281,6 +305,7 @@ def run_legs(
     if query.alpha < 1:
         legs.by_words(query)
         legs.by_text(query, case=case, word=word)
+        legs.by_reexports(query)
     if asking is None:
         return None
     try:

@@ -158,6 +158,14 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("folder names", 0.7, Family.KEYWORD, each(_folder_name)),
     Signal("defines the symbol", 5.0, Family.KEYWORD, _definition, relative=False, always=False),
     Signal(
+        "hands on the symbol",
+        3.0,
+        Family.KEYWORD,
+        best(lambda chunks: chunks.reexport),
+        relative=False,
+        always=False,
+    ),
+    Signal(
         "contains the very text",
         4.0,
         Family.KEYWORD,

@@ -216,7 +216,9 @@ def _matching(chunks: Chunks, query: Query) -> Floats:
         return column / (column.max(initial=0.0) or 1.0)
 
     words = 3.0 * share(chunks.keyword) + 0.5 * share(chunks.definition)
-    symbol = _DEFINITION * definitions(query, chunks) if query.is_symbol else 2.0 * chunks.symbol
+    symbol = 2.0 * chunks.symbol
+    if query.is_symbol:
+        symbol = _DEFINITION * np.maximum(definitions(query, chunks), chunks.reexport)
     by_words = (1 - query.alpha) * (words + symbol + 4.0 * chunks.exact)
     matching = by_words + query.alpha * share(chunks.similarity)
     is_preamble = np.array([outline.is_preamble for outline in chunks.outlines], np.bool_)
@@ -224,7 +226,7 @@ def _matching(chunks: Chunks, query: Query) -> Floats:
 
 
 def _source(legs: Set[str]) -> str:
-    if legs & {"symbol", "exact"}:
+    if legs & {"symbol", "exact", "reexport"}:
         return "exact"
     by_words = bool(legs & {"keyword", "definition", "file"})
     if by_words and legs & {"similarity", "static"}:
