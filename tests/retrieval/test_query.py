@@ -38,6 +38,19 @@ def test_content_words_are_kept_and_identifiers_split(text: str, terms: tuple[st
 
 
 @pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("s3 bucket", (("s3",), ("bucket",))),
+        ("http2 server", (("http2", "http"), ("server",))),
+        ("2fa for x86", (("2fa",), ("x86",))),
+        ("OAuth2Form login", (("auth",), ("form",), ("login",))),
+    ],
+)
+def test_a_word_with_a_number_is_one_word(text: str, groups: tuple[tuple[str, ...], ...]) -> None:
+    assert understand(text).groups == groups
+
+
+@pytest.mark.parametrize(
     ("text", "kind"),
     [
         ("JSONProvider", QueryType.SYMBOL),

@@ -28,6 +28,7 @@ PAIRS = [
     ("Berth", file("src/a.rs", reexport=1), file("src/b.rs")),
     ("session cookie", file("src/sessions.py"), file("src/app.py")),
     ("thread pool size", file("src/threadpool.c"), file("src/workers.c")),
+    ("oauth2 login", file("src/oauth2.py"), file("src/oauth1.py")),
     ("json provider", file("src/json/__init__.py"), file("src/app/__init__.py")),
     ("json provider", file("src/json/base.py"), file("src/app/base.py")),
     ("where is a request read", file("lib/req.js"), file("lib/res.js")),
@@ -97,6 +98,12 @@ def test_what_is_asked_for_by_kind_is_not_held_back(query: str, path: str) -> No
 def test_a_version_is_older_only_beside_a_newer_one_in_the_same_place() -> None:
     files = [file("src/v3/a.py"), file("other/v4/a.py"), file("src/v4/a.py", folder=1)]
     assert len({scored.score for scored in scores(understand("parse"), files)}) == 1
+
+
+def test_a_version_that_is_asked_for_is_not_held_back_for_being_older() -> None:
+    newer, older = file("src/v4/a.py"), file("src/v3/a.py", keyword=1.2)
+    assert order("parse", newer, older) == ["src/v4/a.py", "src/v3/a.py"]
+    assert order("parse as in v3", newer, older) == ["src/v3/a.py", "src/v4/a.py"]
 
 
 # --- definitions -----------------------------------------------------------------------------------

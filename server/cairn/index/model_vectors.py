@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import cast
 
 import apsw
 import numpy as np
@@ -49,8 +50,9 @@ def _stored(
         ).fetchall()
     except apsw.SQLError as problem:
         raise UnknownLayoutError(str(problem)) from problem
-    places = [(int(str(row[1])), int(str(row[2]))) for row in rows]
-    return [int(str(row[0])) for row in rows], read_vectors_at(db, table, places, dimension)
+    found = cast("list[tuple[int, int, int]]", rows)
+    places = [(block, place) for _, block, place in found]
+    return [chunk for chunk, _, _ in found], read_vectors_at(db, table, places, dimension)
 
 
 def _compared_by_sqlite_vec(

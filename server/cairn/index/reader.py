@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -643,7 +644,7 @@ def _read_outlines(db: apsw.Connection, ids: Sequence[int]) -> dict[int, Outline
            FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id""",
         (json.dumps(list(ids)),),
     )
-    return {int(str(row[0])): Outline(*row) for row in rows}
+    return {outline.id: outline for outline in starmap(Outline, rows)}
 
 
 def _stored(row: Sequence[object]) -> StoredChunk:

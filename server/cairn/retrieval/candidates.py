@@ -134,9 +134,10 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
             file_of += [place] * len(of_file)
         files += _files(folder, reader, pool, by_path)
         every += ordered
+        ids = [outline.id for outline in ordered]
         for leg, missing in _COLUMNS.items():
             found = pool.found.get(leg, {})
-            columns[leg] += map(found.get, (outline.id for outline in ordered), repeat(missing))
+            columns[leg] += map(found.get, ids, repeat(missing)) if found else repeat(missing, len(ids))
     by_leg = {leg: np.asarray(column, np.float64) for leg, column in columns.items()}
     chunks = Chunks(
         every,

@@ -19,7 +19,15 @@ from cairn.retrieval.query_types import QueryType, is_name, own_name, query_type
 from cairn.retrieval.repair import Vocabulary, repairs
 from cairn.retrieval.synonyms import rewrite_phrases, word_synonyms
 from cairn.retrieval.traces import Trace, read_trace
-from cairn.retrieval.wording import alternatives, read_words, replaced, translations, with_synonyms, words_of
+from cairn.retrieval.wording import (
+    alternatives,
+    read_words,
+    replaced,
+    translations,
+    with_synonyms,
+    without_numbers,
+    words_of,
+)
 from cairn.unicode import well_formed
 
 __all__ = ["MAX_QUERY_CHARS", "MAX_TERMS", "Query", "QueryType", "Vocabulary", "understand"]
@@ -166,7 +174,12 @@ def understand(
         alternatives=alternatives(
             terms,
             other_lengths_of=[term for term in plain if term not in named],
-            others=(synonymous, {typed: (word,) for typed, word in repaired.items()}, translated),
+            others=(
+                synonymous,
+                {typed: (word,) for typed, word in repaired.items()},
+                translated,
+                without_numbers(plain),
+            ),
         ),
         paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
         line=mentions.line or trace.line,

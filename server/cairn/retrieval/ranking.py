@@ -83,7 +83,13 @@ def _folder_name(asked: Asked, file: FileCandidate) -> float:
 
 
 def _older_version(asked: Asked, file: FileCandidate) -> float:
-    return float(any(asked.newest[file.folder, above] > number for above, number in versions(file.path)))
+    """Whether it lies in a version's folder beside that of a newer one, and the question does not name its version."""
+    return float(
+        any(
+            asked.newest[file.folder, above] > number and f"v{number}" not in asked.query.terms
+            for above, number in versions(file.path)
+        )
+    )
 
 
 def _translation(asked: Asked) -> Floats:
@@ -183,7 +189,7 @@ SIGNALS: tuple[Signal, ...] = (
     ),
     Signal(
         "commit subjects",
-        2.0,
+        2.2,
         Family.KEYWORD,
         each(lambda _, file: file.subjects),
         floor=0.3,

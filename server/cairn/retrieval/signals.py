@@ -17,7 +17,7 @@ from attrs import field, frozen
 from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
 from cairn.retrieval.file_names import languages, versions
 from cairn.retrieval.query import Query
-from cairn.words import stem
+from cairn.words import stem, stems
 
 
 class Family(enum.StrEnum):
@@ -43,7 +43,7 @@ class Asked:
     def stems(self) -> frozenset[str]:
         """The stems of the question's words and of what counts as them."""
         words = (word for group in self.query.groups for words in group for word in words.split())
-        return frozenset(stem(word) for word in words)
+        return frozenset(part for word in words for part in (stem(word), *stems(word)))
 
     @cached_property
     def own_stems(self) -> frozenset[str]:

@@ -14,6 +14,10 @@ from cairn.words import LIGHT_WORDS, STOPWORDS, stem
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w")
+_NUMBERED = re.compile(r"(?:([^\W\d_]+)\d|\d+[^\W\d_])[^\W_]*")
+"""`oauth2`, `s3`, `k8s`, `2fa`: a word, and its parts are none."""
+_FEWEST_LETTERS = 4
+"""Of what stands before a number, so that it may be said without: "oauth"."""
 _KEBAB_NAME = re.compile(r"[^\W\d_]\w*(?:-\w+)+(?:\(\))?")
 
 
@@ -39,11 +43,23 @@ def read_words(
     terms = dict.fromkeys(
         part
         for word in words
-        for part in ([word.lower()] if word in codes and "_" not in word else identifier_words(word))
+        for part in ([word.lower()] if _is_whole(word, codes) else identifier_words(word))
         if every or (part not in STOPWORDS and len(part) > 1)
     )
     telling = () if is_name or is_code else tuple(term for term in terms if term not in LIGHT_WORDS)
     return Wording(telling or tuple(terms), tuple(compounds))
+
+
+def _is_whole(word: str, codes: Collection[str]) -> bool:
+    if word in codes:
+        return "_" not in word
+    return bool(_NUMBERED.fullmatch(word)) and not _COMPOUND.search(word)
+
+
+def without_numbers(terms: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """For each term that ends in a number what it may be called without."""
+    found = ((term, match[1]) for term in terms if (match := _NUMBERED.fullmatch(term)))
+    return {term: (letters,) for term, letters in found if len(letters or "") >= _FEWEST_LETTERS}
 
 
 def words_of(pieces: Iterable[str]) -> set[str]:
