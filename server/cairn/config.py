@@ -132,7 +132,7 @@ class SearchSettings:
     """Chunks that keywords may contribute."""
     neighbours: int = 120
     """Chunks that meaning may contribute."""
-    keyword_rows: int = 8_000
+    keyword_rows: int = 4_000
     """Chunks that a question's words are scored in, about: of more than that, the most frequent words count only where
     two of them meet."""
     weights: Mapping[str, float] = field(factory=dict, hash=False)
