@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,9 +12,6 @@ from engine.daemon import Daemon
 from retrieval.ablation import Variant
 from retrieval.metrics import DEPTH, Scores, Span, score
 from retrieval.sets import Question
-
-_MOST_MORE = 150
-_asked = itertools.count()
 
 
 @frozen
@@ -36,8 +32,8 @@ def answer(question: Question, results: Sequence[Span], ms: float) -> Answer:
 
 def ask(daemon: Daemon, questions: Iterable[Question], variant: Variant) -> list[Answer]:
     """The daemon's answers, with the ranking that `variant` says."""
-    # Another limit each time: an answer that is there already takes next to no time.
-    params: dict[str, Any] = {"limit": DEPTH + next(_asked) % _MOST_MORE, "context": 0}
+    # Each variant has settings of its own, so none is answered with what is there already.
+    params: dict[str, Any] = {"limit": DEPTH, "context": 0}
     if variant.alpha is not None:
         params["alpha"] = variant.alpha
     answers = []

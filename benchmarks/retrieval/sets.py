@@ -66,6 +66,8 @@ def read_sets(folders: Sequence[Path], only: Sequence[str] = ()) -> list[Questio
     questions = [question for folder in folders for question in _read(folder, only)]
     if unknown := set(only) - {question.repository.name for question in questions}:
         raise SetError(f"no questions about {', '.join(sorted(unknown))} in {', '.join(map(str, folders))}")
+    if not questions:
+        raise SetError(f"no questions in {', '.join(map(str, folders))}: a set is a folder of NAME.json")
     return questions
 
 

@@ -80,6 +80,8 @@ def test_questions_that_nothing_answers_and_unknown_names_are_refused(tmp_path: 
         read_sets([tmp_path / "dev"])
     with pytest.raises(SetError, match="pier"):
         read_sets([tmp_path / "dev"], only=["pier"])
+    with pytest.raises(SetError, match="a set is a folder"):
+        read_sets([tmp_path])  # the folder of sets
 
 
 @pytest.mark.parametrize(("query", "half"), [("moorings", "a"), ("tides", "b")])

@@ -221,6 +221,8 @@ class Legs:
 
     def by_meaning(self, query: Query, meaning: Meaning, vector: QueryVector | None) -> QueryVector:
         """The nearest chunks to the question; its vector, which `vector` is where the caller has it already."""
+        if self.cancelled():  # a model's call cannot be broken off
+            raise QueryCancelledError("The request was cancelled.")
         began = time.perf_counter()
         asked = vector or meaning.vectors([query.meant])[0]
         self.timings["embed"] = (time.perf_counter() - began) * 1000

@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from cairn.config import DiversitySettings, SearchSettings
+from cairn.errors import QueryCancelledError
 from cairn.index.reader import ChunkFilter, IndexReader, StoredChunk
 from cairn.retrieval.candidates import Candidates, Chunks, Floats, gather, whole_files
 from cairn.retrieval.diversity import Diverse, diversify, is_diverse
@@ -102,6 +103,8 @@ def retrieve(
     candidates = gather(readers, legs.pools, outlines)
     matching = _matching(candidates.chunks, query)
     scores = _scores(readers, query, candidates, matching, weighted(settings.weights))
+    if cancelled():
+        raise QueryCancelledError("The request was cancelled.")
     spare = _SPARE if per_file == 1 else 0  # who wants several passages of a file compares them itself
     places = _places(candidates, matching, scores, limit + spare, per_file)
 
