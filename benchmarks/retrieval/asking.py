@@ -30,10 +30,10 @@ def answer(question: Question, results: Sequence[Span], ms: float) -> Answer:
     return Answer(question, tuple(results), score(results, question.relevant, question.secondary), ms)
 
 
-def ask(daemon: Daemon, questions: Iterable[Question], variant: Variant) -> list[Answer]:
-    """The daemon's answers, with the ranking that `variant` says."""
+def ask(daemon: Daemon, questions: Iterable[Question], variant: Variant, limit: int = DEPTH) -> list[Answer]:
+    """The daemon's answers, `limit` results each, with the ranking that `variant` says."""
     # Each variant has settings of its own, so none is answered with what is there already.
-    params: dict[str, Any] = {"limit": DEPTH, "context": 0}
+    params: dict[str, Any] = {"limit": limit, "context": 0}
     if variant.alpha is not None:
         params["alpha"] = variant.alpha
     answers = []

@@ -18,6 +18,7 @@ from retrieval import ablation
 from retrieval.ablation import FULL, Variant
 from retrieval.asking import Answer, ask
 from retrieval.baselines import BM25, BM25_NAME, RIPGREP_NAME, Ripgrep, ask_baseline
+from retrieval.metrics import DEPTH
 from retrieval.sets import Question, Repository
 
 FOLDER, CHECKOUT = "folder", "checkout"
@@ -80,7 +81,8 @@ def _measure(
 ) -> tuple[Answers, Figures]:
     answers = Answers()
     with indexed(workspace, data) as (daemon, figures):
-        ask(daemon, questions, FULL)  # once unmeasured: what is read from the disk is there then
+        # Once unmeasured: what is read from the disk is there then. One result more, or the answers would be there, too.
+        ask(daemon, questions, FULL, limit=DEPTH + 1)
         for variant in (FULL, *variants):
             _ask_variant(daemon, questions, variant, answers)
         with opened(data) as index:
