@@ -155,7 +155,7 @@ SIGNALS: tuple[Signal, ...] = (
         1.5,
         Family.KEYWORD,
         each(lambda _, file: file.words),
-        relative=False,
+        floor=0.5,
     ),
     Signal("names it defines", 0.4, Family.KEYWORD, best(lambda chunks: chunks.definition)),
     Signal("file name", 1.4, Family.KEYWORD, each(_file_name), relative=False),
