@@ -95,7 +95,7 @@ def files_by_subjects(reader: IndexReader, match: str, cancelled: Callable[[], b
 
 _known_facts: WeakKeyDictionary[IndexReader, Remembered[str, FileFacts]] = WeakKeyDictionary()
 _MOST_FACTS = 20_000
-"""Facts kept for each index: some 5 MB."""
+"""Facts kept for each index: 0.28 MB for 1,000."""
 
 
 def file_facts(reader: IndexReader, paths: Iterable[str]) -> dict[str, FileFacts]:

@@ -43,7 +43,7 @@ _LOOK_EVERY_S = 0.02
 """How often a thread looks whether another file has taken the index's place: a search asks some thirty times."""
 
 _MOST_OUTLINES = 20_000
-"""Outlines kept: some 8 MB."""
+"""Outlines kept: 11 MB."""
 
 _CHECK_EVERY = 1_000
 """SQLite instructions between two looks at the cancel flag: about a hundred rows of a keyword query."""
