@@ -375,8 +375,8 @@ def _load(settings: Settings, path: Path, where: str) -> tuple[Settings, list[st
 
 
 def snake_case(key: str) -> str:
-    """`maxFileBytes` → `max_file_bytes`; snake_case stays as it is."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).replace("-", "_").lower()
+    """`maxFileBytes` → `max_file_bytes`, `focusTopNCollections` → `focus_top_n_collections`; snake_case stays as it is."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", key).replace("-", "_").lower()
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

@@ -101,8 +101,8 @@ def retrieve(
         raise legs.problems[0]
     began = time.perf_counter()
     candidates = gather(readers, legs.pools, outlines)
-    matching = _matching(candidates.chunks, query)
-    scores = _scores(readers, query, candidates, matching, weighted(settings.weights))
+    matching = matching_of(candidates.chunks, query)
+    scores = scores_of(readers, query, candidates, matching, weighted(settings.weights))
     if cancelled():
         raise QueryCancelledError("The request was cancelled.")
     spare = _SPARE if per_file == 1 else 0  # who wants several passages of a file compares them itself
@@ -119,14 +119,17 @@ def retrieve(
     return Retrieved(tuple(ranked), timings, tuple(map(str, legs.problems)), legs.cut, tuple(legs.broken_off))
 
 
-def _scores(
+def scores_of(
     readers: Sequence[IndexReader],
     query: Query,
     candidates: Candidates,
     matching: Floats,
     signals: Sequence[Signal],
 ) -> Scores:
-    """The files' scores; where signals read texts, in a second stage over the best files."""
+    """The files' scores; where signals read texts, in a second stage over the best files.
+
+    `matching`, float64[chunks], says which chunk of a file is read then.
+    """
     files, chunks = candidates.files, candidates.chunks
     asked = Asked(query, files, chunks)
     scores = score_files(asked, signals)
@@ -192,7 +195,7 @@ def _fetched(
     for place, (folder, chunk_id) in zip(places, wanted, strict=True):
         chunk = stored[folder].get(chunk_id)
         if chunk is not None:
-            source = _source(pools[folder].legs_of(chunk_id))
+            source = source_of(pools[folder].legs_of(chunk_id))
             ranked.append(Ranked(folder, chunk, place.score, source, scores.reasons(place.file)))
     return ranked
 
@@ -212,7 +215,7 @@ def _compared(ranked: Sequence[Ranked]) -> list[Diverse]:
     ]
 
 
-def _matching(chunks: Chunks, query: Query) -> Floats:
+def matching_of(chunks: Chunks, query: Query) -> Floats:
     """float64[chunks]: how well each answers, for choosing which of its file's to show."""
 
     def share(column: Floats) -> Floats:
@@ -228,10 +231,11 @@ def _matching(chunks: Chunks, query: Query) -> Floats:
     return np.where(is_preamble, _PREAMBLE_SHARE * matching, matching)
 
 
-def _source(legs: Set[str]) -> str:
+def source_of(legs: Set[str]) -> str:
+    """What a result of these legs is found by: `exact`, `keyword`, `embedding` or `hybrid`."""
     if legs & {"symbol", "exact", "reexport"}:
         return "exact"
     by_words = bool(legs & {"keyword", "definition", "file"})
-    if by_words and legs & {"similarity", "static"}:
+    if by_words and legs & {"similarity", "static", "varied"}:
         return "hybrid"
     return "keyword" if by_words else "embedding"
