@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from cairn.errors import InvalidRequestError
+from cairn.lsp_streaming import PROGRESS_TOKENS, streaming
 
 if TYPE_CHECKING:
     from cairn.engine import Engine
@@ -30,10 +32,6 @@ def _resume(engine: Engine, *_: Any) -> dict[str, bool]:
 
 _REQUESTS: dict[str, tuple[str, Request]] = {
     "cairn/search": ("SearchParams", lambda engine, params, cancelled: engine.search(params, cancelled)),
-    "cairn/discover": (
-        "DiscoverParams",
-        lambda engine, params, cancelled: engine.discover(params, cancelled),
-    ),
     "cairn/related": ("RelatedParams", lambda engine, params, cancelled: engine.related(params, cancelled)),
     "cairn/status": ("NoParams", lambda engine, _, __: engine.status()),
     "cairn/collections": ("NoParams", lambda engine, _, __: engine.collections()),
@@ -43,6 +41,19 @@ _REQUESTS: dict[str, tuple[str, Request]] = {
     "cairn/resume": ("NoParams", _resume),
 }
 """Cairn's own methods: the class of their params in `cairn.protocol`, and what the engine does."""
+
+_STAGES = {
+    "filterCollections": "FilterCollectionsParams",
+    "scoreCollections": "ScoreCollectionsParams",
+    "expandQueries": "ExpandQueriesParams",
+    "broadDiscovery": "BroadDiscoveryParams",
+    "semanticFocus": "SemanticFocusParams",
+    "promoteReadme": "PromoteReadmeParams",
+    "compressEvidence": "CompressEvidenceParams",
+    "buildAnswerPlan": "BuildAnswerPlanParams",
+    "renderPrompt": "RenderPromptParams",
+}
+"""The stages of discovery as methods, without `cairn/`, and the class of their params in `cairn.stage_protocol`."""
 
 _COMMANDS: dict[str, tuple[str, Request]] = {
     "cairn.pause": _REQUESTS["cairn/pause"],
@@ -55,16 +66,16 @@ _COMMANDS: dict[str, tuple[str, Request]] = {
 `cairn.early` announces them. A client sends `cairn.refresh` when its window comes to the front.
 """
 
-_PROGRESS_TOKENS = ("workDoneToken", "partialResultToken")
-"""LSP allows them in the params of any request."""
-
 
 def register_requests(server: CairnServer) -> None:
     """Answer all of them on `server`."""
     for method, (params_class, work) in _REQUESTS.items():
-        _register_request(server, method, params_class, work)
+        _register_request(server, method, f"protocol.{params_class}", work)
+    for name, params_class in _STAGES.items():
+        _register_request(server, f"cairn/{name}", f"stage_protocol.{params_class}", _stage(name))
+    _register_discover(server)
     for name, (params_class, work) in _COMMANDS.items():
-        _register_command(server, name, params_class, work)
+        _register_command(server, name, f"protocol.{params_class}", work)
     _register_symbols(server)
 
 
@@ -72,6 +83,22 @@ def _register_request(server: CairnServer, method: str, params_class: str, work:
     @server.feature(method)
     async def handle(params: Any) -> Any:
         return await _answer(server, _without_tokens(params), params_class, work)
+
+
+def _stage(name: str) -> Request:
+    return lambda engine, params, cancelled: engine.stage(name, params, cancelled)
+
+
+def _register_discover(server: CairnServer) -> None:
+    @server.feature("cairn/discover")
+    async def handle(params: Any) -> Any:
+        with streaming(server, params) as tell:
+            return await _answer(
+                server,
+                _without_tokens(params),
+                "protocol.DiscoverParams",
+                lambda engine, request, cancelled: engine.discover(request, cancelled, tell),
+            )
 
 
 def _register_command(server: CairnServer, name: str, params_class: str, work: Request) -> None:
@@ -133,11 +160,11 @@ _SYMBOL_KINDS = {
 
 async def _answer(server: CairnServer, params: Any, params_class: str, work: Request) -> Any:
     # Imported here: `initialize` is answered before anything that Cairn itself needs is loaded.
-    from cairn import protocol
     from cairn.schema import structure, unstructure
 
+    module, _, name = params_class.rpartition(".")
     try:
-        request = structure(params, getattr(protocol, params_class))
+        request = structure(params, getattr(import_module(f"cairn.{module}"), name))
     except InvalidRequestError as problem:
         raise JsonRpcInvalidParams(str(problem)) from problem
     return unstructure(await server.run(lambda engine, cancelled: work(engine, request, cancelled)))
@@ -148,4 +175,4 @@ def _without_tokens(params: Any) -> Any:
         return {}
     if not isinstance(params, dict):
         return params
-    return {key: value for key, value in params.items() if key not in _PROGRESS_TOKENS}
+    return {key: value for key, value in params.items() if key not in PROGRESS_TOKENS}
