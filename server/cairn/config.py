@@ -376,7 +376,11 @@ def _load(settings: Settings, path: Path, where: str) -> tuple[Settings, list[st
 
 def snake_case(key: str) -> str:
     """`maxFileBytes` → `max_file_bytes`; snake_case stays as it is."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).replace("-", "_").lower()
+    return _WORD_START.sub("_", key).replace("-", "_").lower()
+
+
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""In `focusTopNCollections`, also between the `N` and the `C`."""
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

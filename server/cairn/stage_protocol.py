@@ -24,15 +24,15 @@ from cairn.protocol import Bullet, Plan
 MAX_COLLECTIONS = 1_000
 MAX_QUERIES = 100
 MAX_GLOBS = 100
-MAX_CHUNKS = 1_000
+MAX_CHUNKS = 500
 """Given, or asked for by `k`: what one stage returns, the next one takes."""
 MAX_BULLETS = 1_000
 MAX_NAME_CHARS = 1_000
 """Of the name of a collection, a glob, a word and a path."""
-MAX_CHUNK_CHARS = 20_000
-"""Ten times what the index makes of a file at most, but for single long lines."""
+MAX_CHUNK_CHARS = 10_000
+"""The index cuts files into chunks of some 1,500 characters."""
 MAX_BULLET_CHARS = 10_000
-MAX_CHARS = 1_000_000
+MAX_CHARS = 500_000
 """Of all texts of a request together."""
 
 _MAX_NUMBER = 1_000_000_000
