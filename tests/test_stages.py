@@ -17,13 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cairn import config, protocol, stage_protocol
+from cairn import config, lsp_requests, protocol
 from cairn.answers import lines as lines_of
 from cairn.config import DiscoveryConfig
 from cairn.engine import Engine
 from cairn.errors import InvalidRequestError, QueryCancelledError
-from cairn.lsp_requests import _STAGES
 from cairn.schema import camel_case, structure, unstructure
+from cairn.stage_protocol import PARAMS
 from cairn.stages import STAGES
 
 CONFIGS: dict[str, Any] = {
@@ -117,9 +117,6 @@ def seldom_junk(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.integers(0, 20).flatmap(lambda number: junk if number == 7 else values)
 
 
-PARAMS = {name: getattr(stage_protocol, cls) for name, cls in _STAGES.items()}
-
-
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory, real_models: Path) -> Iterator[Engine]:
     folder, data = tmp_path_factory.mktemp("port") / "harbour", tmp_path_factory.mktemp("data")
@@ -144,7 +141,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory, real_models: Path) -> Itera
 
 
 def test_every_stage_is_a_request_with_params_and_settings_of_its_own() -> None:
-    assert list(_STAGES) == list(STAGES) == list(CONFIGS)
+    assert list(lsp_requests.STAGES) == list(PARAMS) == list(STAGES) == list(CONFIGS)
     own = {
         type(value)
         for value in attrs.asdict(DiscoveryConfig(), recurse=False).values()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -42,18 +41,18 @@ _REQUESTS: dict[str, tuple[str, Request]] = {
 }
 """Cairn's own methods: the class of their params in `cairn.protocol`, and what the engine does."""
 
-_STAGES = {
-    "filterCollections": "FilterCollectionsParams",
-    "scoreCollections": "ScoreCollectionsParams",
-    "expandQueries": "ExpandQueriesParams",
-    "broadDiscovery": "BroadDiscoveryParams",
-    "semanticFocus": "SemanticFocusParams",
-    "promoteReadme": "PromoteReadmeParams",
-    "compressEvidence": "CompressEvidenceParams",
-    "buildAnswerPlan": "BuildAnswerPlanParams",
-    "renderPrompt": "RenderPromptParams",
-}
-"""The stages of discovery as methods, without `cairn/`, and the class of their params in `cairn.stage_protocol`."""
+STAGES = (
+    "filterCollections",
+    "scoreCollections",
+    "expandQueries",
+    "broadDiscovery",
+    "semanticFocus",
+    "promoteReadme",
+    "compressEvidence",
+    "buildAnswerPlan",
+    "renderPrompt",
+)
+"""The stages of discovery as methods, without `cairn/`; `cairn.stage_protocol` has their params and answers."""
 
 _COMMANDS: dict[str, tuple[str, Request]] = {
     "cairn.pause": _REQUESTS["cairn/pause"],
@@ -70,12 +69,12 @@ _COMMANDS: dict[str, tuple[str, Request]] = {
 def register_requests(server: CairnServer) -> None:
     """Answer all of them on `server`."""
     for method, (params_class, work) in _REQUESTS.items():
-        _register_request(server, method, f"protocol.{params_class}", work)
-    for name, params_class in _STAGES.items():
-        _register_request(server, f"cairn/{name}", f"stage_protocol.{params_class}", _stage(name))
+        _register_request(server, method, params_class, work)
+    for name in STAGES:
+        _register_stage(server, name)
     _register_discover(server)
     for name, (params_class, work) in _COMMANDS.items():
-        _register_command(server, name, f"protocol.{params_class}", work)
+        _register_command(server, name, params_class, work)
     _register_symbols(server)
 
 
@@ -85,8 +84,18 @@ def _register_request(server: CairnServer, method: str, params_class: str, work:
         return await _answer(server, _without_tokens(params), params_class, work)
 
 
-def _stage(name: str) -> Request:
-    return lambda engine, params, cancelled: engine.stage(name, params, cancelled)
+def _register_stage(server: CairnServer, name: str) -> None:
+    @server.feature(f"cairn/{name}")
+    async def handle(params: Any) -> Any:
+        def work(engine: Engine, cancelled: Callable[[], bool]) -> Any:
+            # Converted on the query thread: it may be half a million characters either way.
+            from cairn.schema import structure, unstructure
+            from cairn.stage_protocol import PARAMS
+
+            request = structure(_without_tokens(params), PARAMS[name])
+            return unstructure(engine.stage(name, request, cancelled))
+
+        return await server.run(work)
 
 
 def _register_discover(server: CairnServer) -> None:
@@ -96,7 +105,7 @@ def _register_discover(server: CairnServer) -> None:
             return await _answer(
                 server,
                 _without_tokens(params),
-                "protocol.DiscoverParams",
+                "DiscoverParams",
                 lambda engine, request, cancelled: engine.discover(request, cancelled, tell),
             )
 
@@ -160,11 +169,11 @@ _SYMBOL_KINDS = {
 
 async def _answer(server: CairnServer, params: Any, params_class: str, work: Request) -> Any:
     # Imported here: `initialize` is answered before anything that Cairn itself needs is loaded.
+    from cairn import protocol
     from cairn.schema import structure, unstructure
 
-    module, _, name = params_class.rpartition(".")
     try:
-        request = structure(params, getattr(import_module(f"cairn.{module}"), name))
+        request = structure(params, getattr(protocol, params_class))
     except InvalidRequestError as problem:
         raise JsonRpcInvalidParams(str(problem)) from problem
     return unstructure(await server.run(lambda engine, cancelled: work(engine, request, cancelled)))

@@ -1,5 +1,7 @@
 """Params and results of every `cairn/*` method: the one schema for LSP, REST and MCP.
 
+Those of the single stages of discovery stand in `cairn.stage_protocol`, which is loaded when one is asked for.
+
 Lines are LSP ranges (0-based, end exclusive); paths are relative to their workspace folder, with `/`.
 `cairn.schema` turns these classes into camelCase JSON and back.
 """

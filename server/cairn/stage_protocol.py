@@ -11,7 +11,7 @@ stage to stage: some 15 queries, 100 chunks and 20 bullets.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -242,6 +242,20 @@ class PromptAnswer:
     """Empty where there is no evidence."""
     tokens: int
     """Of the prompt, in the embedding model's vocabulary; by S1's estimate where there is no model."""
+
+
+PARAMS: Mapping[str, type[Any]] = {
+    "filterCollections": FilterCollectionsParams,
+    "scoreCollections": ScoreCollectionsParams,
+    "expandQueries": ExpandQueriesParams,
+    "broadDiscovery": BroadDiscoveryParams,
+    "semanticFocus": SemanticFocusParams,
+    "promoteReadme": PromoteReadmeParams,
+    "compressEvidence": CompressEvidenceParams,
+    "buildAnswerPlan": BuildAnswerPlanParams,
+    "renderPrompt": RenderPromptParams,
+}
+"""By method, without `cairn/`: what `Engine.stage` takes."""
 
 
 def _valid_chunks(name: str, chunks: Sequence[ScoredChunk]) -> None:

@@ -239,7 +239,7 @@ STAGES: Mapping[str, Callable[[Workspace, Any], Any]] = {
     "buildAnswerPlan": _build_answer_plan,
     "renderPrompt": _render_prompt,
 }
-"""By method, without `cairn/`. Each takes the params of that name in `cairn.stage_protocol` and returns its answer."""
+"""By method, without `cairn/`. Each takes what `stage_protocol.PARAMS` says and returns its answer."""
 
 
 def _config(settings: T, values: Mapping[str, Any]) -> T:

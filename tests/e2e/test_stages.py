@@ -56,9 +56,14 @@ def rounded(bullets: Any) -> Any:
 
 @pytest.mark.parametrize("query", QUESTIONS)
 async def test_the_stages_in_a_row_give_what_discover_gives(
-    daemon: Start, workspace: Path, query: str
+    daemon: Start, workspace: Path, tmp_path: Path, query: str
 ) -> None:
-    async with daemon(workspace) as cairn:
+    other = tmp_path / "lighthouse"
+    other.mkdir()
+    (other / "README.md").write_text(
+        "# Lighthouse\n\nA lighthouse shows ships the way to the berths of a harbour.\n"
+    )
+    async with daemon(workspace, other) as cairn:
         await cairn.ready()
         whole = await cairn.request("cairn/discover", {"query": query})
         parts = await chained(cairn, query)
