@@ -125,7 +125,7 @@ class QueriesAnswer:
 class BroadDiscoveryParams:
     """`cairn/broadDiscovery` → ChunksAnswer, in the order in which MMR picked them.
 
-    The number of queries times `config.kPerQuery` is 2,000 at most.
+    The number of queries times `config.kPerQuery` is 1,000 at most.
     """
 
     queries: tuple[str, ...]
