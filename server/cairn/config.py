@@ -375,8 +375,12 @@ def _load(settings: Settings, path: Path, where: str) -> tuple[Settings, list[st
 
 
 def snake_case(key: str) -> str:
-    """`maxFileBytes` → `max_file_bytes`, `focusTopNCollections` → `focus_top_n_collections`; snake_case stays as it is."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", key).replace("-", "_").lower()
+    """`maxFileBytes` → `max_file_bytes`; snake_case stays as it is."""
+    return _WORD_START.sub("_", key).replace("-", "_").lower()
+
+
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""In `focusTopNCollections`, also between the `N` and the `C`."""
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

@@ -247,15 +247,31 @@ class Engine:
         return answer
 
     def discover(
-        self, params: protocol.DiscoverParams, cancelled: Cancelled = _never
+        self,
+        params: protocol.DiscoverParams,
+        cancelled: Cancelled = _never,
+        tell: Callable[[protocol.DiscoverProgress], None] | None = None,
     ) -> protocol.DiscoverAnswer:
-        """`cairn/discover`: all nine stages. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        """`cairn/discover`: all nine stages. Raises QueryCancelledError soon after `cancelled()` turns true.
+
+        `tell` is called on this thread when a stage has ended, with what it changed of the answer.
+        """
         from cairn.discovering import discover_evidence
 
         folders = self._folders
         self._wait_for_saves(folders)
         with self._gate.query():
-            return discover_evidence(folders, self._model, self._settings(folders), params, cancelled)
+            return discover_evidence(folders, self._model, self._settings(folders), params, cancelled, tell)
+
+    def stage(self, name: str, params: Any, cancelled: Cancelled = _never) -> Any:
+        """One of the nine stages alone: `name` is its method without `cairn/`; `cairn.stage_protocol` has its params
+        and its answer. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        from cairn.stages import STAGES, Workspace
+
+        folders = self._folders
+        self._wait_for_saves(folders)
+        with self._gate.query():
+            return STAGES[name](Workspace(folders, self._model, self._settings(folders), cancelled), params)
 
     def related(
         self, params: protocol.RelatedParams, cancelled: Cancelled = _never

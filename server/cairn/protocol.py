@@ -1,5 +1,7 @@
 """Params and results of every `cairn/*` method: the one schema for LSP, REST and MCP.
 
+Those of the single stages of discovery stand in `cairn.stage_protocol`, which is loaded when one is asked for.
+
 Lines are LSP ranges (0-based, end exclusive); paths are relative to their workspace folder, with `/`.
 `cairn.schema` turns these classes into camelCase JSON and back.
 """
@@ -268,6 +270,24 @@ class DiscoverAnswer:
     verdict: Verdict
     metrics: DiscoverMetrics
     index: IndexState
+
+
+@frozen
+class DiscoverProgress:
+    """What `$/progress` carries to the `partialResultToken` of `cairn/discover`, after each of its nine stages.
+
+    A part of the answer that the stage did not change is absent; one that is there replaces the one before, whole.
+    The answer itself is complete all the same, so that a client may ignore all of these.
+    """
+
+    stage: str
+    """The stage that has ended, as `metrics.stages` names it."""
+    metrics: DiscoverMetrics
+    """As far as they are known."""
+    chunks: tuple[SearchResult, ...] | None = None
+    bullets: tuple[Bullet, ...] | None = None
+    plan: Plan | None = None
+    answer_prompt: str | None = None
 
 
 # --- cairn/status, cairn/collections, cairn/fetchPage, cairn/reindex -------------------------------
