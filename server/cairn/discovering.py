@@ -16,6 +16,7 @@ from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.folders import Folder, index_state, on_screen, uris
 from cairn.index.known_words import IndexVocabulary
+from cairn.learning import learned_from
 from cairn.retrieval.meaning import ModelMeaning
 from cairn.retrieval.query import Query, QueryType, understand
 from cairn.retrieval.rarity import term_shares
@@ -38,7 +39,12 @@ def discover_evidence(
     vocabulary = IndexVocabulary(readers)
     query = understand(params.query, None, vocabulary, settings.search)
     searcher = IndexedSearcher(
-        [folder.uri for folder in folders], readers, meaning, settings.search, cancelled
+        [folder.uri for folder in folders],
+        readers,
+        meaning,
+        settings.search,
+        cancelled,
+        learned=learned_from(folders),
     )
 
     def check_cancelled() -> None:

@@ -13,6 +13,7 @@ from attrs import frozen
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import IndexReader
 from cairn.index.remembered import Remembered
+from cairn.index.rows import key_blob
 
 
 @frozen
@@ -45,6 +46,27 @@ def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callab
     if isinstance(reader, OverlaidReader):
         with reader.overlay.shown() as (screen, _):
             found += (screen.read(ask, cancelled) or []) if screen else []
+    return list(dict.fromkeys(found))
+
+
+def files_holding(reader: IndexReader, content_hash: str, path: str = "") -> list[str]:
+    """Paths of the files that hold a chunk of this content hash, on the screen or on disk; with `path`, that one alone.
+
+    Without it all chunks are looked at.
+    """
+
+    def ask(db: apsw.Connection) -> list[str]:
+        rows = db.execute(
+            """SELECT DISTINCT f.path FROM files f JOIN chunks c ON c.file_id = f.id
+                WHERE c.content_hash = ?1 AND (?2 = '' OR f.path = ?2) ORDER BY f.path""",
+            (key_blob(content_hash), path),
+        )
+        return [str(row[0]) for row in rows]
+
+    found = reader.read(ask) or []
+    if isinstance(reader, OverlaidReader):
+        with reader.overlay.shown() as (screen, _):
+            found += (screen.read(ask) or []) if screen else []
     return list(dict.fromkeys(found))
 
 
