@@ -136,7 +136,11 @@ class FeedbackStore:
                 counts[path][FeedbackAction(action)] += count
                 latest[path] = max(latest[path], at)
         every = [
-            FileChoices(path, dict(counted), datetime.datetime.fromtimestamp(latest[path], datetime.UTC))
+            FileChoices(
+                path,
+                {action: counted[action] for action in FeedbackAction if action in counted},
+                datetime.datetime.fromtimestamp(latest[path], datetime.UTC),
+            )
             for path, counted in counts.items()
         ]
         return tuple(sorted(every, key=lambda file: (-sum(file.counts.values()), file.path)))
