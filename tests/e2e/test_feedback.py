@@ -210,6 +210,13 @@ async def test_copies_are_all_meant_unless_the_path_tells_them_apart(daemon: Sta
         assert reasons(await ask(cairn, UNLIKE)).keys() == {"src/copy.py"}
         await cairn.request("cairn/feedback", chose(first, query=UNLIKE))
         assert reasons(await ask(cairn, UNLIKE)).keys() == {"src/copy.py", "src/tides.py"}
+        for number in range(7):
+            copy = port / "src" / f"copy{number}.py"
+            copy.write_text((port / "src" / "tides.py").read_text())
+            cairn.saved(copy)
+        await cairn.until(lambda status: status["files"]["indexed"] == 11)
+        with pytest.raises(JsonRpcInvalidParams, match="path: is required: 9 files hold this passage"):
+            await cairn.request("cairn/feedback", chose(first, query=UNLIKE))
 
 
 async def test_a_rebuilt_index_and_a_damaged_file_stop_nothing(

@@ -11,9 +11,10 @@ from pathlib import Path
 import apsw
 import pytest
 
+from cairn.errors import InvalidRequestError
 from cairn.index.database import set_aside
 from cairn.index.writer import IndexWriter
-from cairn.operations.feedback import FeedbackStore, FeedbackUnavailableError, FileChoices
+from cairn.operations.feedback import FeedbackStore, FeedbackUnavailableError, FileChoices, store_of
 from cairn.retrieval.learned import FeedbackAction
 
 DAY_S = 24 * 60 * 60
@@ -215,6 +216,11 @@ def test_a_file_that_may_only_be_read_is_read(tmp_path: Path) -> None:
     opened(store, "a.py")
     store.path.chmod(stat.S_IRUSR)
     assert values(FeedbackStore(tmp_path)).keys() == {"a.py"}
+
+
+def test_a_folder_that_is_not_there_has_no_store(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequestError, match="folder: "):
+        store_of(tmp_path / "nowhere")
 
 
 def test_an_index_that_is_set_aside_leaves_it_alone(tmp_path: Path) -> None:

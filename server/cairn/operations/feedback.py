@@ -231,6 +231,7 @@ class FeedbackStore:
             try:
                 self._change(change)
             except _DAMAGE as problem:
+                self.close()
                 self._set_aside(problem)
                 self._change(change)
         except (apsw.Error, OSError, filelock.Timeout) as problem:
