@@ -194,6 +194,9 @@ def test_the_file_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(FeedbackUnavailableError, match="another version"):
         opened(store, "b.py")
     assert store.path.read_bytes() == before
+    store.path.unlink()
+    assert store.learned() is None
+    assert store.remark is None  # what went by is not told any longer
 
 
 def test_an_action_that_only_a_later_version_knows_counts_nothing(tmp_path: Path) -> None:

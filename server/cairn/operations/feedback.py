@@ -76,8 +76,10 @@ class FeedbackStore:
     def __init__(self, data: Path, clock: Callable[[], float] = time.time) -> None:
         """`data` is the folder's data folder; `clock` tells Unix seconds."""
         self.path = data / FEEDBACK_NAME
-        self.remark: str | None = None
-        """What became of a damaged file, if there was one, or why the file is not used."""
+        self._damaged: str | None = None
+        """What became of a damaged file."""
+        self._problem: str | None = None
+        """Why the file could not be read the last time."""
         self._clock = clock
         self._reading = threading.Lock()
         self._reader: apsw.Connection | None = None
@@ -85,6 +87,11 @@ class FeedbackStore:
         """Which file the reader has open."""
         self._learned: Learned | None = None
         """As it was last read."""
+
+    @property
+    def remark(self) -> str | None:
+        """Why the file is not used now, or what became of a damaged one."""
+        return self._problem or self._damaged
 
     def add(
         self, stems: Collection[str], paths: Iterable[str], content_hash: str, action: FeedbackAction
@@ -115,6 +122,7 @@ class FeedbackStore:
             try:
                 db = self._opened()
                 self._learned = None if db is None else self._read(db)
+                self._problem = None
             except _DAMAGE as problem:
                 self._forget_reader()
                 self._learned = None
@@ -124,7 +132,7 @@ class FeedbackStore:
             except (apsw.Error, OSError, FeedbackUnavailableError) as problem:
                 self._forget_reader()
                 self._learned = None
-                self._warn(str(_unavailable(self.path, problem)))
+                self._cannot_be_read(problem)
             return self._learned
 
     def files(self) -> tuple[FileChoices, ...]:
@@ -161,7 +169,7 @@ class FeedbackStore:
             self._write(delete)
         for damaged in self.path.parent.glob(f"{FEEDBACK_NAME}*.damaged-*"):
             damaged.unlink(missing_ok=True)
-        self.remark = None
+        self._damaged = None
         return forgotten
 
     def close(self) -> None:
@@ -264,16 +272,18 @@ class FeedbackStore:
                     journal.replace(f"{kept}-journal")
                 self.path.replace(kept)
         except (OSError, filelock.Timeout) as failure:
-            self._warn(str(_unavailable(self.path, failure)))
+            self._cannot_be_read(failure)
             return
-        self._warn(
-            f"What was learned from choices was damaged ({problem}); it was set aside as {kept.name}, and a new file begun."
+        self._damaged = (
+            f"What was learned from choices was damaged ({problem}); "
+            f"it was set aside as {kept.name}, and a new file begun."
         )
+        logger.warning(self._damaged)
 
-    def _warn(self, remark: str) -> None:
-        if remark != self.remark:
-            logger.warning("%s", remark)
-        self.remark = remark
+    def _cannot_be_read(self, problem: Exception) -> None:
+        told, self._problem = self._problem, str(_unavailable(self.path, problem))
+        if told is None:  # once, not with every search
+            logger.warning(self._problem)
 
 
 def store_of(folder: Path) -> FeedbackStore:
