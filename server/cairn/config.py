@@ -142,6 +142,8 @@ class SearchSettings:
     synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=_ADDS_UP)
     """What else this workspace calls things: `shortcuts = "quick links"`. Phrases are rewritten before the question
     is cut into words, single words after; what was typed is searched for, too."""
+    feedback: bool = True
+    """Remember which results are opened for which questions, and let that count (docs/ranking.md); off, neither is done."""
     core_concepts: tuple[str, ...] = field(default=(), metadata=_ADDS_UP)
     """Words that the workspace is about: never taken for a typing error, and what one is repaired to."""
     verdict: VerdictSettings = field(factory=VerdictSettings)

@@ -17,6 +17,7 @@ from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.folders import Folder, index_state, on_screen, uris
 from cairn.index.known_words import IndexVocabulary
+from cairn.learning import learned_from
 from cairn.partial_answers import PartialAnswers, Tell
 from cairn.retrieval.meaning import ModelMeaning
 from cairn.retrieval.query import Query, QueryType, understand
@@ -46,7 +47,12 @@ def discover_evidence(
     vocabulary = IndexVocabulary(readers)
     query = understand(params.query, None, vocabulary, settings.search)
     searcher = IndexedSearcher(
-        [folder.uri for folder in folders], readers, meaning, settings.search, cancelled
+        [folder.uri for folder in folders],
+        readers,
+        meaning,
+        settings.search,
+        cancelled,
+        learned=learned_from(folders),
     )
 
     def check_cancelled() -> None:

@@ -298,6 +298,20 @@ class Engine:
         for folder in folders:
             folder.indexer.wait_for_saves()
 
+    # --- what was chosen ----------------------------------------------------------------------------
+
+    def feedback(self, params: protocol.FeedbackParams) -> protocol.FeedbackAnswer:
+        """`cairn/feedback`: remember what was done with a result, for questions like the one it answered."""
+        from cairn.learning import take_feedback
+
+        return take_feedback(self._folders, params)
+
+    def reset_feedback(self, params: protocol.ResetFeedbackParams) -> protocol.ResetFeedbackAnswer:
+        """`cairn.resetFeedback`: forget all of that."""
+        from cairn.learning import reset_feedback
+
+        return reset_feedback(self._folders, params)
+
     # --- what there is -----------------------------------------------------------------------------
 
     def fetch_page(self, params: protocol.FetchPageParams) -> protocol.PageAnswer:
@@ -373,6 +387,7 @@ class Engine:
                 *(warning for folder in folders for warning in folder.settings.warnings()),
                 *_weight_warnings(folders),
                 *(warning for folder in folders for warning in folder.reader.overlay.warnings),
+                *(folder.feedback.remark for folder in folders if folder.feedback.remark),
                 *(f"not read: {place}" for place in unreadable),
             ),
             skipped=dict(sum((Counter(folder.indexer.progress.skipped) for folder in folders), Counter())),

@@ -36,6 +36,7 @@ _REQUESTS: dict[str, tuple[str, Request]] = {
     "cairn/collections": ("NoParams", lambda engine, _, __: engine.collections()),
     "cairn/fetchPage": ("FetchPageParams", lambda engine, params, _: engine.fetch_page(params)),
     "cairn/reindex": ("ReindexParams", lambda engine, params, _: engine.reindex(params)),
+    "cairn/feedback": ("FeedbackParams", lambda engine, params, _: engine.feedback(params)),
     "cairn/pause": ("NoParams", _pause),
     "cairn/resume": ("NoParams", _resume),
 }
@@ -59,6 +60,10 @@ _COMMANDS: dict[str, tuple[str, Request]] = {
     "cairn.resume": _REQUESTS["cairn/resume"],
     "cairn.reindex": _REQUESTS["cairn/reindex"],
     "cairn.refresh": ("NoParams", lambda engine, _, __: engine.look_again()),
+    "cairn.resetFeedback": (
+        "ResetFeedbackParams",
+        lambda engine, params, _: engine.reset_feedback(params),
+    ),
 }
 """`workspace/executeCommand`: each takes the params of its request as its only argument, or none.
 

@@ -41,6 +41,7 @@ from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.folders import Folder, on_screen
 from cairn.index.overlaid_reader import OverlaidReader
+from cairn.learning import learned_from
 from cairn.retrieval.meaning import Meaning, ModelMeaning
 from cairn.retrieval.query import MAX_QUERY_CHARS, understand
 from cairn.schema import camel_case
@@ -98,7 +99,9 @@ class Workspace:
 
     def searcher(self) -> IndexedSearcher:
         uris = [folder.uri for folder in self.folders]
-        return IndexedSearcher(uris, self.readers, self.meaning, self.settings.search, self.cancelled)
+        return IndexedSearcher(
+            uris, self.readers, self.meaning, self.settings.search, self.cancelled, learned_from(self.folders)
+        )
 
     def question(self, text: str) -> str:
         """The text as `cairn/discover` takes it: cut where it is too long, and "" where it holds no term."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve
 
@@ -10,6 +10,7 @@ from cairn.config import SearchSettings
 from cairn.discovery.model import ChunkMetadata, ScoredChunk
 from cairn.index.known_words import IndexVocabulary
 from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.search import EVERYTHING, Ranked
@@ -29,8 +30,10 @@ class IndexedSearcher:
         meaning: Meaning | None,
         settings: SearchSettings,
         cancelled: Callable[[], bool],
+        learned: Mapping[int, Learned],
     ) -> None:
-        """`folders` are the URIs of the folders that `readers` read, in the same order."""
+        """`folders` are the URIs of the folders that `readers` read, in the same order; `learned` is `retrieve`'s."""
+        self._learned = learned
         self.found: dict[str, Ranked] = {}
         """Every passage found so far by `doc_id`, with its best score."""
         self._rankings: dict[tuple[tuple[str, ...], ChunkFilter], Ranking] = {}
@@ -83,6 +86,7 @@ class IndexedSearcher:
                 self._meaning,
                 self._settings,
                 only=only,
+                learned=self._learned,
                 cancelled=self._cancelled,
             )
             if not self._full_score:

@@ -18,10 +18,11 @@ from cairn.config import SearchSettings
 from cairn.errors import CairnError, QueryCancelledError
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.retrieval.candidates import Candidates, Floats, gather, whole_files
+from cairn.retrieval.learned import Learned
 from cairn.retrieval.legs import Legs, Pool, side_by_side
 from cairn.retrieval.meaning import Meaning, QueryVector, similarities
 from cairn.retrieval.query import Query
-from cairn.retrieval.ranking import definitions, weighted
+from cairn.retrieval.ranking import definitions
 from cairn.retrieval.search import Ranked, matching_of, scores_of, source_of
 from cairn.retrieval.signals import Scores
 
@@ -104,11 +105,12 @@ def rank_together(
     settings: SearchSettings,
     *,
     only: ChunkFilter,
+    learned: Mapping[int, Learned],
     cancelled: Callable[[], bool],
 ) -> Ranking:
     """Rank the chunks of the indexes for all `queries`, one at least; the first is the question, the others vary it.
 
-    Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error where no leg found anything.
+    `learned` is that of `retrieve`. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error where no leg found anything.
     """
     every = [Legs(readers, only, settings, cancelled) for _ in queries]
     vectors = _find(every, queries, meaning)
@@ -126,7 +128,7 @@ def rank_together(
     columns = _Columns(candidates)
     chunks = candidates.chunks
     matching = matching_of(chunks, queries[0])
-    scores = scores_of(readers, queries[0], candidates, matching, weighted(settings.weights))
+    scores = scores_of(readers, queries[0], candidates, own.pools, matching, settings, learned)
     in_file = _FILE * _share(scores.totals)[chunks.files]
     named = _NAME * np.maximum(definitions(queries[0], chunks) * queries[0].is_symbol, chunks.exact)
     values = []
