@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cairn.config import BroadDiscoveryConfig
 from cairn.discovery.model import CollectionRef, ScoredChunk, Searcher
 from cairn.discovery.order import merge
-from cairn.discovery.similarity import distinct, maximal_marginal_relevance, word_masks
+from cairn.discovery.similarity import Floats, distinct, jaccard, maximal_marginal_relevance, word_sets
 
 
 def broad_discovery(
@@ -21,16 +21,29 @@ def broad_discovery(
 
     One batched search asks `config.k_per_query` chunks for each query. Of a chunk found several times
     the best score counts; scores below `config.similarity_threshold` are dropped; of chunks whose word
-    sets overlap by more than `config.dedup_threshold` (Jaccard) the best is kept.
+    sets overlap by more than `config.dedup_threshold` (Jaccard) the best is kept. MMR compares the chunks'
+    vectors, and their word sets where the searcher has no vectors.
     """
     if not queries or not collections or k <= 0:
         return []
     names = [ref.name for ref in collections]
     found = searcher.search(queries, names, config.k_per_query)
     chunks = merge(chunk for hits in found for chunk in hits if chunk.score >= config.similarity_threshold)
-    masks = word_masks([chunk.content for chunk in chunks])
+    if not chunks:
+        return []
+    overlap = jaccard(word_sets([chunk.content for chunk in chunks]))
     if config.enable_deduplication:
-        kept = distinct(masks, config.dedup_threshold)
-        chunks, masks = [chunks[i] for i in kept], [masks[i] for i in kept]
+        kept = distinct(overlap, config.dedup_threshold)
+        chunks, overlap = [chunks[i] for i in kept], overlap[kept][:, kept]
     scores = [chunk.score for chunk in chunks]
-    return [chunks[i] for i in maximal_marginal_relevance(scores, masks, k, config.mmr_lambda)]
+    similarity = _cosines(searcher, chunks) if len(chunks) > k else None
+    order = maximal_marginal_relevance(
+        scores, overlap if similarity is None else similarity, k, config.mmr_lambda
+    )
+    return [chunks[i] for i in order]
+
+
+def _cosines(searcher: Searcher, chunks: Sequence[ScoredChunk]) -> Floats | None:
+    """float32[n, n]: how alike the chunks are in meaning; None where that is not known."""
+    vectors = searcher.vectors(chunks)
+    return None if vectors is None else vectors @ vectors.T

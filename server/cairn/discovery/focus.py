@@ -91,8 +91,8 @@ def _reranked(chunk: ScoredChunk, terms: QueryTerms) -> ScoredChunk:
 
 
 def _context(searcher: Searcher, hits: Sequence[ScoredChunk], window: int) -> Iterator[ScoredChunk]:
-    for hit in hits:
-        for neighbour in searcher.neighbours(hit, window):
+    for hit, around in zip(hits, searcher.neighbours(hits, window), strict=True):
+        for neighbour in around:
             steps = abs(neighbour.metadata.chunk_index - hit.metadata.chunk_index)
             if steps:
                 yield attrs.evolve(neighbour, score=hit.score * CONTEXT_DECAY**steps)

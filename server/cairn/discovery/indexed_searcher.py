@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
 from cairn.config import SearchSettings
 from cairn.discovery.model import ChunkMetadata, ScoredChunk
 from cairn.index.known_words import IndexVocabulary
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.retrieval.learned import Learned
-from cairn.retrieval.meaning import Meaning
+from cairn.retrieval.meaning import Meaning, ModelMeaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.search import EVERYTHING, Ranked
 from cairn.retrieval.together import Ranking, rank_together
@@ -107,16 +109,40 @@ class IndexedSearcher:
             ),
         ]
 
-    def neighbours(self, chunk: ScoredChunk, window: int) -> list[ScoredChunk]:
-        """Up to `window` chunks before and after `chunk` in its file, in file order, scores 0."""
-        folder = self._folders.index(chunk.metadata.folder)
-        index = chunk.metadata.chunk_index
-        around = self._readers[folder].around(chunk.metadata.file_path, index, window)
-        return [
-            self._scored(Ranked(folder, stored, 0.0, "keyword", ()))
-            for stored in around
-            if stored.chunk.position != index
-        ]
+    def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
+        """For each of `chunks`, up to `window` chunks before and after it in its file, in file order, scores 0."""
+        found: dict[tuple[str, str, int], list[ScoredChunk]] = {}
+        for number, (folder, reader) in enumerate(zip(self._folders, self._readers, strict=True)):
+            places = [
+                (chunk.metadata.file_path, chunk.metadata.chunk_index)
+                for chunk in chunks
+                if chunk.metadata.folder == folder
+            ]
+            around = reader.neighbours(places, window) if places else {}
+            for (path, position), stored in around.items():
+                found[folder, path, position] = [
+                    self._scored(Ranked(number, each, 0.0, "keyword", ()))
+                    for each in stored
+                    if each.chunk.position != position
+                ]
+        every = (chunk.metadata for chunk in chunks)
+        return [found.get((place.folder, place.file_path, place.chunk_index), []) for place in every]
+
+    def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
+        """float32[n, dimension] of unit length by the model, zeros for a chunk that has none yet."""
+        if not isinstance(self._meaning, ModelMeaning):
+            return None
+        embedder = self._meaning.embedder
+        rows = np.zeros((len(chunks), embedder.dimension), np.float32)
+        for number, reader in enumerate(self._readers):
+            wanted = {
+                ranked.stored.id: row
+                for row, chunk in enumerate(chunks)
+                if (ranked := self.found.get(chunk.doc_id)) and ranked.folder == number
+            }
+            ids, vectors = reader.vectors(list(wanted), embedder.dimension, embedder.model.id)
+            rows[[wanted[chunk_id] for chunk_id in ids]] = vectors
+        return rows
 
     def _scored(self, ranked: Ranked) -> ScoredChunk:
         stored, chunk = ranked.stored, ranked.stored.chunk

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
 from cairn.config import BulletCategory, SectionType
 
@@ -133,7 +135,13 @@ class Searcher(Protocol):
     """What the two searching stages need of the engine."""
 
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
-        """The best `k` chunks of the named collections for each query, best first, scores 0 to 1."""
+        """The best `k` chunks of the named collections for each query, best first, scores 0 to 1.
 
-    def neighbours(self, chunk: ScoredChunk, window: int) -> list[ScoredChunk]:
-        """Up to `window` chunks before and after `chunk` in its file, in file order."""
+        The first query is the question, the others are variations of it.
+        """
+
+    def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
+        """For each of `chunks`, up to `window` chunks before and after it in its file, in file order."""
+
+    def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
+        """float32[n, dimension] of unit length, zeros for a chunk that has none; None where nothing has any."""
