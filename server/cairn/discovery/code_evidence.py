@@ -14,7 +14,7 @@ from attrs import frozen
 from cairn.discovery.blocks import Block, join_lines, read_blocks
 from cairn.discovery.model import ChunkMetadata
 from cairn.discovery.passages import Passage, passages_of
-from cairn.discovery.verbatim import lines_of, plain, starts_like_a_mark
+from cairn.discovery.verbatim import lines_of, plain, starts_with_mark
 
 DOCSTRING_LANGUAGES = frozenset({"python", "py", "pyi", "elixir", "ex", "exs", "julia", "jl"})
 """Where a string in triple quotes at the start of a line documents; elsewhere it is data."""
@@ -114,7 +114,7 @@ def _find_head(lines: Sequence[str], signature: str) -> _Head | None:
     if not wanted or any(wanted.count(opening) != wanted.count(closing) for opening, closing in _BRACKETS):
         return None
     numbered = ((number, " ".join(line.split())) for number, line in enumerate(lines))
-    text = join_lines([(number, line, not starts_like_a_mark(line)) for number, line in numbered if line])
+    text = join_lines([(number, line, not starts_with_mark(line)) for number, line in numbered if line])
     position = text.text.find(wanted)
     while position >= 0:
         end = position + len(wanted)

@@ -1,7 +1,7 @@
 """Stage 7: the few sentences that carry the answer, each with the lines it can be checked on.
 
-A bullet is quoted, never rewritten: whitespace is collapsed, and list, heading and comment marks at the
-start of a line are left out; nothing else changes (`cairn.discovery.verbatim`).
+A bullet is quoted, never rewritten: whitespace is collapsed, inline markup and the marks of lists and
+comments are left out; nothing else changes (`cairn.discovery.verbatim`).
 """
 
 from __future__ import annotations
