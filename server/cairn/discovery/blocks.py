@@ -39,6 +39,10 @@ _HTML = re.compile(
     re.IGNORECASE,
 )
 _PARAGRAPH_TAG = re.compile(r"<p>\s*", re.IGNORECASE)
+_XML_DOC_TAG = re.compile(
+    r"</?(?:summary|remarks|param|typeparam|returns|value|exception|example|para|seealso|permission)\b[^>]*>\s*"
+)
+"""What sets a block of C#'s documentation apart."""
 _DIRECTIVE = re.compile(r"\.\.\s+(?P<name>[\w:+-]+?)::(?:\s+(?P<argument>.*))?\Z")
 _FIELD = re.compile(
     r":[A-Za-z][^:`]*:(?:\s|\Z)"
@@ -264,7 +268,7 @@ class _Reader:
         elif text.startswith(">>>") or _TABLE.match(text):
             self._drop_table_header(text)
             self._until_blank = True
-        elif _HTML.match(text) and not _PARAGRAPH_TAG.match(text):
+        elif _HTML.match(text) and not self._paragraph_tag(text):
             self.close()
             self._until_blank = True
         elif text == ".." or text.startswith(".. "):
@@ -322,7 +326,7 @@ class _Reader:
     def _add(self, number: int, indent: int, text: str, joinable: bool) -> None:
         """Add a line of text to the open block, or to a new one that it starts."""
         item = self._item(text)
-        marker = item or _PARAGRAPH_TAG.match(text)
+        marker = item or self._paragraph_tag(text)
         if marker or _FIELD.match(text):
             if item:
                 self._end_lead_in()
@@ -338,6 +342,9 @@ class _Reader:
             self._in_list = self._in_list and indent > 0
             self._open = _Open(indent, item=False)
         self._open.lines.append((number, " ".join(text.split()), joinable))
+
+    def _paragraph_tag(self, text: str) -> re.Match[str] | None:
+        return _PARAGRAPH_TAG.match(text) or (None if self.markdown else _XML_DOC_TAG.match(text))
 
     def _item(self, text: str) -> re.Match[str] | None:
         """The list marker the line starts with."""

@@ -19,7 +19,7 @@ _MARKUP = re.compile(r"[*_~`\[<&\\:]|\{[@:.]|\s\s|\n")
 _CODE_TAGS = "code|c|tt|kbd|samp"
 _TAGS = (
     "a|abbr|b|bdi|bdo|big|br|cite|code|c|del|dfn|em|font|i|img|ins|kbd|li|mark|nobr|p|para|q|s|samp|see|seealso|small"
-    "|span|strike|strong|sub|summary|sup|tt|u|ul|ol|var|wbr|remarks|returns|value|note"
+    "|span|strike|strong|sub|summary|sup|tt|u|ul|ol|var|wbr|remarks|returns|value|note|param|typeparam|exception|example"
 )
 _LABEL = r"(?:[^\[\]`]|(?P<{0}>`+)[^`]+(?P={0})|!?\[[^\[\]]*\](?:\([^()]*\))?)*?"
 """The text between a link's brackets, which may hold code, brackets and an image."""

@@ -26,8 +26,8 @@ def lines_of(text: str) -> list[str]:
 
 
 def without_mark(line: str) -> str:
-    """`line` without the whitespace around it and the comment or quotation mark it starts with."""
-    line = line.strip()
+    """`line` without the whitespace around it, the comment or quotation mark it starts with, and a final `*/`."""
+    line = line.strip().removesuffix("*/").rstrip()
     mark = _LEADING_MARK.match(line)
     return line[mark.end() :].strip() if mark else line
 
