@@ -76,7 +76,7 @@ def code_passages(content: str, metadata: ChunkMetadata, min_words: int = 0) -> 
         if (passage := _documented_head(lines, doc, its_blocks, language))
     ]
     if head := _find_head(lines, metadata.signature):
-        passages.append(Passage(head.text, head.first, head.last))
+        passages.append(Passage(head.text, head.first, head.last, head=head.text))
     for its_blocks in blocks:
         passages.extend(passages_of(its_blocks, min_words))
     return passages
@@ -103,7 +103,7 @@ def _documented_head(
         return None
     first, last = min(head.first, sentence.first), max(head.last, sentence.last)
     text = next((text for text in quotations if stands_in(text, lines[first:last])), None)
-    return Passage(text, first, last) if text else None
+    return Passage(text, first, last, head=head.text) if text else None
 
 
 def _first_sentence(blocks: Sequence[Block]) -> Passage | None:

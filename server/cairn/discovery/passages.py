@@ -44,6 +44,8 @@ class Passage:
     leaning: bool = False
     """Whether it says less when quoted alone: it starts from the sentence before ("This …", "However, …")
     or only points elsewhere ("See …")."""
+    head: str = ""
+    """The part of `text` that is a definition's head."""
 
 
 def prose_passages(content: str, markdown: bool, min_words: int = 0) -> list[Passage]:
