@@ -11,11 +11,12 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
 
 from attrs import define, field, frozen
 
-_MARKUP = re.compile(r"[*_~`\[<&\\:]|\{[@:.]|\s\s|\n")
+_MARKUP = re.compile(r"[*_~`\[<&\\]|\{@")
+_UNEVEN = re.compile(r"\s\s|\A\s|\s\Z|[^\S \n]")
+"""Whitespace that must go; a line end only becomes a space."""
 _CODE_TAGS = "code|c|tt|kbd|samp"
 _TAGS = (
     "a|abbr|b|bdi|bdo|big|br|cite|code|c|del|dfn|em|font|i|img|ins|kbd|li|mark|nobr|p|para|q|s|samp|see|seealso|small"
@@ -26,6 +27,7 @@ _LABEL = r"(?:[^\[\]`]|(?P<{0}>`+)[^`]+(?P={0})|!?\[[^\[\]]*\](?:\([^()]*\))?)*?
 _ADDRESS = r"\(\s*(?:<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
 
 _CONSTRUCT = re.compile(
+    r"(?=[\\:`!\[<{&h])(?:"  # what none begins with is passed over quickly
     r"\\(?P<escaped>[\\`*_\[\]<>#|~!])"
     r"|(?P<hard_break>\\(?=\n))"
     r"|(?<![\w:]):(?:[A-Za-z][\w+.-]*:)+`(?P<role>[^`]+)`(?!`)"
@@ -34,7 +36,7 @@ _CONSTRUCT = re.compile(
     r"|(?P<code>(?P<ticks>`+).+?(?<!`)(?P=ticks)(?!`))"
     r"|(?P<comment><!--.*?-->)"
     rf"|(?P<image>!\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\](?:{_ADDRESS}|\[[^\[\]]*\]))"
-    r"|(?P<footnote>\[\^[^\]\s]+\](?!:)|[ ]?\[(?:\d+|\#[\w-]*|\*|[A-Z][\w-]*\d)\]_(?!\w))"
+    r"|(?P<footnote>\[\^[^\]\s]+\](?!:)|\[(?:\d+|\#[\w-]*|\*|[A-Z][\w-]*\d)\]_(?!\w))"
     rf"|(?<![A-Za-z0-9_\])])\[(?P<link>{_LABEL.format('inner')})\]"
     rf"(?P<address>(?:{_ADDRESS}|\[[^\[\]]*\])(?:\{{:?\s*[.#][^{{}}]*\}})?)"
     r"|\[(?P<lone>`[^`\[\]]+`)\](?![\[(])"
@@ -45,10 +47,11 @@ _CONSTRUCT = re.compile(
     r"|\{@(?:code|literal|value)\s+(?P<inline_code>[^{}]+?)\s*\}"
     r"|\{@(?:link|linkplain)\s+(?P<inline_link>[^{}\s]+)(?:\s+(?P<inline_label>[^{}]+?))?\s*\}"
     r"|(?P<entity>&(?:\#\d+|\#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);)"
-    r"|(?P<bare>\bhttps?://[^\s<>()`]*)",
+    r"|(?P<bare>\bhttps?://[^\s<>()`]*))",
     re.DOTALL,
 )
 _TITLED_ROLE = re.compile(r"(?P<title>.+?)\s*<[^<>]+>\Z", re.DOTALL)
+_WORD = re.compile(r"\S+")
 _RUN = re.compile(r"\*+|_+|~~")
 _IDENTIFIER = re.compile(r"[a-z0-9_]+")
 _GLOB = ".,;/)"
@@ -72,10 +75,8 @@ class Stripped:
 
 def strip_inline(source: str) -> Stripped:
     """`source`, one paragraph whose lines end in `\\n`, without its inline markup."""
-    if not _MARKUP.search(source):
-        text = source.strip()
-        start = source.find(text)
-        return Stripped(text, range(start, start + len(text)))
+    if not _MARKUP.search(source) and not _UNEVEN.search(source):
+        return Stripped(source.replace("\n", " "), range(len(source)))
     edits = _Edits(source)
     edits.read()
     return edits.apply()
@@ -106,28 +107,18 @@ class _Edits:
 
     def apply(self) -> Stripped:
         """The source after all replacements."""
-        characters: list[str] = []
+        pieces: list[str] = []
         places: list[int] = []
-        for character, place in self._characters():
-            if character.isspace():
-                if not characters or characters[-1] == " ":
-                    continue
-                character = " "
-            characters.append(character)
-            places.append(place)
-        if characters and characters[-1] == " ":
-            characters.pop()
-            places.pop()
-        return Stripped("".join(characters), tuple(places), tuple(self._constructs))
-
-    def _characters(self) -> Iterator[tuple[str, int]]:
         position = 0
         for start, end, replacement in sorted(self._replaced):
-            yield from zip(self.source[position:start], range(position, start), strict=True)
-            for offset, character in enumerate(replacement):
-                yield character, min(start + offset, end - 1)
+            pieces.append(self.source[position:start])
+            places.extend(range(position, start))
+            pieces.append(replacement)
+            places.extend(min(start + offset, end - 1) for offset in range(len(replacement)))
             position = end
-        yield from zip(self.source[position:], range(position, len(self.source)), strict=True)
+        pieces.append(self.source[position:])
+        places.extend(range(position, len(self.source)))
+        return Stripped(*_collapsed("".join(pieces), places), tuple(self._constructs))
 
     def _read_constructs(self) -> None:
         position = 0
@@ -151,7 +142,9 @@ class _Edits:
     def _read(self, found: re.Match[str]) -> None:
         """A construct that holds no other."""
         replacement = _replacement(found)
-        if replacement is not None and replacement != found[0]:
+        if found.lastgroup == "footnote" and self.source[: found.start()].endswith(" "):
+            self._replace(found.start() - 1, found.end(), "")
+        elif replacement is not None and replacement != found[0]:
             self._replace(*found.span(), replacement)
         else:
             self._opaque.append(found.span())
@@ -209,6 +202,20 @@ class _Edits:
         if not before.strip() or before in "/([{":
             return False
         return after != "/" and not (after.isascii() and after.isalnum())
+
+
+def _collapsed(text: str, places: list[int]) -> tuple[str, tuple[int, ...]]:
+    """`text` with single spaces between its words and none around them, and the places of what is left."""
+    if not _UNEVEN.search(text):
+        return text.replace("\n", " "), tuple(places)
+    words: list[str] = []
+    left: list[int] = []
+    for word in _WORD.finditer(text):
+        if words:
+            left.append(places[word.start() - 1])
+        words.append(word[0])
+        left.extend(places[word.start() : word.end()])
+    return " ".join(words), tuple(left)
 
 
 def _replacement(found: re.Match[str]) -> str | None:
