@@ -193,9 +193,10 @@ class _Edits:
         before, after = self.source[start - 1 : start], self.source[end : end + 1]
         if not after.strip() or after in _GLOB:
             return False
-        if self.source[start] == "*" and end - start > 1:
-            return not (before.isascii() and before.isalnum())
-        return not before or not (before.isalnum() or before in "./)]\\")
+        is_star = self.source[start] == "*"
+        if before.isalnum() and (before.isascii() or not is_star):
+            return False  # scripts without spaces have emphasis within their words
+        return (is_star and end - start > 1) or not before or before not in "./)]\\"
 
     def _closes(self, start: int, end: int) -> bool:
         before, after = self.source[start - 1 : start], self.source[end : end + 1]
