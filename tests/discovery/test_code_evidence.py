@@ -159,6 +159,7 @@ def test_a_head_is_quoted_with_the_first_sentence_of_its_documentation(extension
         ("java", "  // Run it only once.\n  Type<?> t = Enclosing.class.getType();"),
         ("py", "# Run it only once.\nx = run(y)"),
         ("go", "// Run it only once.\n\n\nfunc Run() {"),
+        ("cs", "/// Run it only once.\npublic class Runner : IRun\n#if ASYNC\n  , IAsync\n#endif\n{"),
         ("ts", "// Run it only once.\nexport function run(\n  a: string,"),
     ],
 )

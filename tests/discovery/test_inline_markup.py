@@ -38,6 +38,7 @@ CASES = {
         "`a`, label, `Foo` `A.B` `x`",
     ),
     "line ends": ("one\\\ntwo  three", "one two three"),
+    "stars of notes": ("By 200%. *", "By 200%."),
     "other scripts": ("中文**粗体**中文，*路径*操作", "中文粗体中文，路径操作"),
 }
 

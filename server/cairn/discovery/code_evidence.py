@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from cairn.discovery.blocks import Block, join_lines, read_blocks
-from cairn.discovery.definition_heads import Head, head_above, head_below, module_above
+from cairn.discovery.definition_heads import PREPROCESSOR, Head, head_above, head_below, module_above
 from cairn.discovery.model import ChunkMetadata
 from cairn.discovery.passages import Passage, passages_of, reads_as_statement
 from cairn.discovery.sentences import split_sentences
@@ -145,7 +145,7 @@ def _find_head(lines: Sequence[str], signature: str) -> Head | None:
         end = position + len(wanted)
         span = text.lines(position, end)
         opens = _BODY_OPENS.match(text.text, end)
-        if span and opens:
+        if span and opens and not any(map(PREPROCESSOR.match, lines[slice(*span)])):
             start = text.offsets[text.numbers.index(span[0])]
             return Head(text.text[start : opens.end()].rstrip(_BODY_SIGNS), *span)
         position = text.text.find(wanted, end)

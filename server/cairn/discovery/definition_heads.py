@@ -30,6 +30,8 @@ _BETWEEN = re.compile(
     r"\s*(?://|#(?=\s)|/\*.*\*/\s*\Z|@(?:spec|impl|doc|since|deprecated|typedoc|callback)\b)"
 )
 """Lines between a comment and its head that are neither: notes to tools, Elixir's attributes."""
+PREPROCESSOR = re.compile(r"\s*#\s*(?:if|ifdef|ifndef|else|elif|endif|region|endregion)\b")
+"""Lines that make two heads of one: neither can be quoted."""
 _ELIXIR_HEAD = re.compile(r"\s*(?:def\w*|@(?:macro)?callback|@type|@opaque)\b")
 _ELIXIR_MODULE = re.compile(r"\s*def(?:module|protocol|impl)\b.*\bdo\s*\Z")
 _CONTINUES = re.compile(r"\s*(?:\{|->|=>|:(?!:)|where\b|throws\b|extends\b|implements\b|with\b|[.,?&|)=])")
@@ -152,6 +154,8 @@ def _end_of_head(lines: Sequence[str], start: int, language: str) -> tuple[int, 
     depth = 0
     for number in range(start, min(len(lines), start + MAX_LINES)):
         line = lines[number].rstrip()
+        if PREPROCESSOR.match(line):
+            return None
         for column, character in enumerate(line):
             if character in "([":
                 depth += 1

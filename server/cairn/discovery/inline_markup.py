@@ -51,6 +51,8 @@ _CONSTRUCT = re.compile(
     re.DOTALL,
 )
 _TITLED_ROLE = re.compile(r"(?P<title>.+?)\s*<[^<>]+>\Z", re.DOTALL)
+_NOTE = re.compile(r"(?<=[.!?])\s+\*+\s*\Z")
+"""A star that points at a note below."""
 _WORD = re.compile(r"\S+")
 _RUN = re.compile(r"\*+|_+|~~")
 _IDENTIFIER = re.compile(r"[a-z0-9_]+")
@@ -168,6 +170,9 @@ class _Edits:
                 start = self._close(openers, run[0][0], start, end)
             if start < end and self._opens(start, end):
                 openers.append(_Run(run[0][0], start, end))
+
+        if note := _NOTE.search(self.source):
+            self._replaced.append((*note.span(), ""))
 
     def _close(self, openers: list[_Run], mark: str, start: int, end: int) -> int:
         """Pair the marks `[start, end)` with those that are open; where the unpaired rest starts."""
