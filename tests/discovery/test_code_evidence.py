@@ -8,6 +8,7 @@ import pytest
 from discovery_builders import chunk
 
 from cairn.discovery import CompressionConfig, compress_evidence
+from cairn.discovery.verbatim import stands_in
 
 
 def quotes(code, path="src/app.py", signature="", language="python", chunk_type="code", **config):
@@ -87,14 +88,15 @@ def test_a_comment_too_long_to_join_the_head_is_quoted_alone():
     }
 
 
-def test_a_comment_with_more_than_a_paragraph_is_not_read_on_into_the_head():
+def test_only_the_first_sentence_of_a_comment_goes_with_the_head():
     code = """
-        // # Usage
-        // Call it once at the start of a run.
+        // Start begins a run.
+        // Call it once for each of the names.
         func Start(name string) error {
     """
     assert quotes(code, path="run.go", signature="func Start(name string) error", language="go") == {
-        "Call it once at the start of a run.": (1, 2)
+        "Start begins a run. … func Start(name string) error": (0, 3),
+        "Call it once for each of the names.": (1, 2),
     }
 
 
@@ -109,9 +111,62 @@ def test_a_block_comment_is_quoted_without_its_marks():
         forEach(fn) {
     """
     assert quotes(code, path="core.js", signature="forEach(fn)", language="javascript") == {
-        "Calls the function for each interceptor that has not been removed from the list.": (1, 3),
+        "Calls the function for each interceptor that has not been removed from the list. … forEach(fn)": (
+            1,
+            7,
+        ),
         "@param {Function} fn what to call with each of the interceptors in turn": (4, 5),
     }
+
+
+HEADS = {
+    "jsdoc": ("js", "/**\n * Adds a route.\n * @param {string} path\n */\napp.use = function use(path) {", "Adds a route. … app.use = function use(path)"),
+    "one line of jsdoc": ("ts", "/** Parses input. */\nexport const parse = async (input: string): Promise<T> => {", "Parses input. export const parse = async (input: string): Promise<T>"),
+    "interface of typescript": ("ts", "  /** Called before a render. */\n  _diff?(vnode: VNode): void;", "Called before a render. _diff?(vnode: VNode): void"),
+    "attributes of rust": ("rs", "/// A router.\n#[derive(Debug, Clone)]\n#[must_use]\npub struct Router<S = ()> {", "A router. … pub struct Router<S = ()>"),
+    "annotations of java": ("java", "  /**\n   * Reads a value. And more.\n   */\n  @Override\n  @SuppressWarnings({\"a\", \"b\"}) // why\n  public <T> T read(Reader in)\n      throws IOException {", "Reads a value. … public <T> T read(Reader in) throws IOException"),
+    "c": ("c", "/* Closes the handle. */\nstatic int\nuv__close(uv_handle_t* handle) {", "Closes the handle. static int uv__close(uv_handle_t* handle)"),
+    "prototype of c": ("h", "// Closes it.\nUV_EXTERN void uv_close(uv_handle_t* handle, uv_close_cb cb);", "Closes it. UV_EXTERN void uv_close(uv_handle_t* handle, uv_close_cb cb)"),
+    "ruby": ("rb", "  # Adds a filter.\n  def before(path = /./, &block)\n    add path", "Adds a filter. def before(path = /./, &block)"),
+    "csharp": ("cs", "    /// <summary>\n    /// Construct a <see cref=\"Logger\"/> now.\n    /// </summary>\n    /// <param name=\"x\">What.</param>\n    [Obsolete(\"no\")]\n    public Logger(int x)\n    {", "Construct a `Logger` now. … public Logger(int x)"),
+    "php": ("php", "    /**\n     * Add a route.\n     */\n    #[Pure]\n    public function map(array $methods, string $p): Route\n    {", "Add a route. … public function map(array $methods, string $p): Route"),
+    "kotlin": ("kt", "/**\n * Installs a plugin.\n */\n@KtorDsl\npublic fun <T : Any> Pipe<*>.install(plugin: T): Unit =\n    go()", "Installs a plugin. … public fun <T : Any> Pipe<*>.install(plugin: T): Unit"),
+    "swift": ("swift", "    /// Creates a request.\n    ///\n    /// - Parameter url: The URL.\n    @discardableResult\n    open func request(_ url: URL,\n                      to: String = \"\") -> Request {", "Creates a request. … open func request(_ url: URL, to: String = \"\") -> Request"),
+    "elixir": ("ex", "  @doc \"\"\"\n  Starts it.\n  \"\"\"\n  @doc since: \"1.0\"\n  @spec start(map()) :: :ok\n  def start(opts) when is_map(opts) do", "Starts it. … def start(opts) when is_map(opts)"),
+    "module of elixir": ("ex", "defmodule Oban.Job do\n  @moduledoc \"\"\"\n  A job.\n  \"\"\"", "defmodule Oban.Job … A job."),
+    "decorated python": ("py", "@cached\n@app.route('/x')\nasync def f(\n    *args,\n    key=1,\n) -> None:\n    r\"\"\"Does **it**. And more.\"\"\"", "async def f( *args, key=1, ) -> None: r\"\"\"Does it."),
+    "comment over python": ("py", "# Counts the files.\ndef count(files):", "Counts the files. def count(files)"),
+    "macro of c": ("h", "/* The larger one. */\n#define MAX(a, b) \\\n  ((a) > (b))", "The larger one. #define MAX(a, b)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("extension", "code", "expected"), HEADS.values(), ids=HEADS.keys())
+def test_a_head_is_quoted_with_the_first_sentence_of_its_documentation(extension, code, expected):
+    found = quotes(code, path=f"a.{extension}", language="", min_sentence_words=2)
+    assert expected in found
+    assert stands_in(expected, code.split("\n")[slice(*found[expected])])
+
+
+@pytest.mark.parametrize(
+    ("extension", "code"),
+    [
+        ("js", "{\n  // Run it only once.\n  const x = compute(a, b);"),
+        ("js", "// Run it only once.\nif (x) {"),
+        ("js", "// Run it only once.\nrun(x);"),
+        ("c", "  // Run it only once.\n  return run(x);"),
+        ("c", "// Run it only once.\n#if defined(_AIX)\nint f(int a) {"),
+        ("swift", "  // Run it only once.\n  async let first = run(x)\n"),
+        ("java", "  // Run it only once.\n  Type<?> t = Enclosing.class.getType();"),
+        ("py", "# Run it only once.\nx = run(y)"),
+        ("go", "// Run it only once.\n\n\nfunc Run() {"),
+        ("cs", "/// Run it only once.\npublic class Runner : IRun\n#if ASYNC\n  , IAsync\n#endif\n{"),
+        ("ts", "// Run it only once.\nexport function run(\n  a: string,"),
+    ],
+)
+def test_a_comment_over_something_else_stays_alone(extension, code):
+    assert list(quotes(code, path=f"a.{extension}", language="", min_sentence_words=2)) == [
+        "Run it only once."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -161,8 +216,10 @@ def test_a_comment_behind_the_head_is_left_out():
 
 
 def test_a_head_with_a_line_that_reads_like_a_comment_is_not_quoted():
+    code = "int f(int a, int b, int c, int d[2\n    * 3], int e, int g, int h);"
+    assert quotes(code, path="f.c", language="c", signature=" ".join(code.split())) == {}
     code = "def f(\n    *args: int,\n    keyword: int, other: int, third: int\n) -> dict[str, int]:"
-    assert quotes(code, signature=" ".join(code.split())) == {}
+    assert len(quotes(code, signature=" ".join(code.split()))) == 1
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ MARKDOWN = {
     "quotations": ("> one\n> two\n\nthree", ["one two", "three"]),
     "alerts": ("> [!NOTE]\n> careful", ["careful"]),
     "html": ('<p align="center">\n  <img src="x">\n</p>\n\ntext', ["text"]),
-    "html comments": ("a\n\n<!-- one\ntwo\n\nthree -->\n\nb <b>c</b>", ["a", "b <b>c</b>"]),
+    "html comments": ("a\n\n<!-- one\ntwo\n\nthree -->\n\nb <b>c</b>", ["a", "b c"]),
     "front matter": ("---\ntitle: x\ntags:\n  - y\n---\ntext", ["text"]),
     "rules": ("a\n\n---\n\nb\n\n***\n\nc", ["a", "b", "c"]),
     "link definitions": ("a [b]\n\n[b]: http://x.y", ["a [b]"]),
@@ -103,15 +103,30 @@ def test_a_part_of_a_block_knows_its_lines():
     ]
 
 
-@pytest.mark.parametrize(
-    "line", ["*emphasis* here", "--flag there", "#123 fixed", "//host/share", "%s is put in", "> more"]
-)
-def test_text_over_a_line_whose_start_reads_like_a_mark_cannot_be_cited(line):
-    first = "> see" if line.startswith(">") else "see"
-    [block] = read_blocks([(0, first), (1, line)], markdown=True)
+@pytest.mark.parametrize("line", ["-- so", "// so", "% so"])
+def test_text_over_a_line_that_starts_like_a_comment_cannot_be_cited(line):
+    [block] = read_blocks([(0, "see"), (1, line)], markdown=True)
     assert block.lines(0, len(block.text)) is None
     assert block.lines(0, 3) == (0, 1)
-    assert block.lines(4, len(block.text)) == (1, 2)
+
+
+@pytest.mark.parametrize("line", ["*emphasis* here", "--flag there", "**bold** there", "%s is put in"])
+def test_text_over_a_line_that_starts_with_emphasis_or_a_flag_can_be_cited(line):
+    [block] = read_blocks([(0, "see"), (1, line)], markdown=True)
+    assert block.lines(0, len(block.text)) == (0, 2)
+
+
+def test_a_quotation_can_be_cited_over_its_lines():
+    [block] = read_blocks([(0, "> see"), (1, "> more")], markdown=True)
+    assert (block.text, block.lines(0, 8)) == ("see more", (0, 2))
+
+
+def test_a_link_over_two_lines_is_cited_as_a_whole():
+    [block] = read_blocks([(0, "One [two"), (1, "three](http://x.y)"), (2, "**four** five")], markdown=True)
+    assert block.text == "One two three four five"
+    assert block.lines(4, 7) == (0, 2)
+    assert block.lines(14, 18) == (2, 3)
+    assert block.lines(0, 3) == (0, 1)
 
 
 @pytest.mark.parametrize(

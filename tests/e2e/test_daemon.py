@@ -17,6 +17,8 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams, JsonRpcRequestCancelled
 
+from cairn.discovery.verbatim import stands_in
+
 from .conftest import COMMAND, PATIENCE_SECONDS, Daemon
 
 Start = Callable[..., AbstractAsyncContextManager[Daemon]]
@@ -250,7 +252,7 @@ async def test_discover_cites_lines_that_hold_the_evidence(daemon: Start, worksp
             lines = (workspace / bullet["path"]).read_text().splitlines()
             start, end = bullet["range"]["start"]["line"], bullet["range"]["end"]["line"]
             assert bullet["citation"] == f"{bullet['path']}#L{start + 1}-L{end}"
-            assert " ".join(bullet["text"].split()) in " ".join(" ".join(lines[start:end]).split())
+            assert stands_in(bullet["text"], lines[start:end])
             assert bullet["sourceId"] in answer["answerPrompt"]
         assert set(answer["metrics"]["stages"]) == {
             "filter_collections", "score_collections", "expand_queries_baseline", "broad_discovery",

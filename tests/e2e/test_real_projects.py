@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from cairn.discovery.verbatim import stands_in
+
 SDISTS = {"flask": "3.1.3", "httpx": "0.28.1"}
 CORPORA = Path(sys.prefix) / "corpora"
 """Beside the environment's packages: fetched once, never committed."""
@@ -119,10 +121,5 @@ def test_every_bullet_stands_on_the_lines_it_cites(
     for bullet in bullets:
         path, first, last = re.fullmatch(r"(.+)#L(\d+)-L(\d+)", bullet["citation"]).groups()  # type: ignore[union-attr]
         lines = (projects[project] / path).read_text().splitlines()[int(first) - 1 : int(last)]
-        assert words(bullet["text"]) in words("\n".join(lines))
+        assert stands_in(bullet["text"], lines)
         assert 3 <= len(bullet["text"].split()) <= 30
-
-
-def words(text: str) -> str:
-    """Without the marks that begin a comment line, and with single blanks."""
-    return " ".join(re.sub(r"(?m)^\s*(#:?|//[/!]?|\*|/\*\*?|--|;;|%)(\s|$)", " ", text).split())

@@ -16,7 +16,8 @@ from itertools import accumulate
 import attrs
 from attrs import define, field, frozen
 
-from cairn.discovery.verbatim import starts_like_a_mark
+from cairn.discovery.inline_markup import strip_inline
+from cairn.discovery.verbatim import stands_in, starts_with_mark
 
 TAB_WIDTH = 4
 INDENTED_CODE = 4
@@ -38,6 +39,10 @@ _HTML = re.compile(
     re.IGNORECASE,
 )
 _PARAGRAPH_TAG = re.compile(r"<p>\s*", re.IGNORECASE)
+_XML_DOC_TAG = re.compile(
+    r"</?(?:summary|remarks|param|typeparam|returns|value|exception|example|para|seealso|permission)\b[^>]*>\s*"
+)
+"""What sets a block of C#'s documentation apart."""
 _DIRECTIVE = re.compile(r"\.\.\s+(?P<name>[\w:+-]+?)::(?:\s+(?P<argument>.*))?\Z")
 _FIELD = re.compile(
     r":[A-Za-z][^:`]*:(?:\s|\Z)"
@@ -72,31 +77,76 @@ _CODE_DIRECTIVES = frozenset(_CODE_DIRECTIVE_NAMES.split())
 
 @frozen
 class Block:
-    """One paragraph or list item: its lines without markers, joined by single spaces."""
+    """One paragraph or list item: its lines without markers and inline markup, joined by single spaces."""
 
     text: str
     numbers: tuple[int, ...]
     """The number of each line, in the numbering of the caller."""
     offsets: tuple[int, ...]
-    """Where each line starts in `text`."""
+    """Where what is left of each line starts in `text`."""
     joinable: tuple[bool, ...]
     """Whether the text still stands verbatim when this line is read together with the one before it."""
     item: bool = False
     """Whether it has a marker of its own: a list item, a field, an admonition."""
     leads_in: bool = False
     """Whether a list, a table or code follows: what has no full stop then ends there, not here."""
+    sources: tuple[str, ...] = ()
+    """The lines with their inline markup, where there was any."""
+    constructs: tuple[tuple[int, int, int, int], ...] = ()
+    """Links and the like over several lines: `text[start:end]`, of which something stands on each of the
+    block's lines `first` to `last`."""
 
     def lines(self, start: int, end: int) -> tuple[int, int] | None:
         """The lines `[first, last)` that `text[start:end]` stands on; None when joining lost something."""
         first = bisect_right(self.offsets, start) - 1
         last = bisect_right(self.offsets, end - 1) - 1
+        for left, right, above, below in self.constructs:
+            if left < end and start < right:
+                first, last = min(first, above), max(last, below)
+        if not self._holds(first, last, self.text[start:end]):
+            first, last = self._unbroken(first, last)
+            if not self._holds(first, last, self.text[start:end]):
+                return None
         if not all(self.joinable[first + 1 : last + 1]):
             return None
         return self.numbers[first], self.numbers[last] + 1
 
+    def _holds(self, first: int, last: int, text: str) -> bool:
+        return not self.sources or stands_in(text, self.sources[first : last + 1])
+
+    def _unbroken(self, first: int, last: int) -> tuple[int, int]:
+        """The lines around `first` to `last` that cut no construct in two: one cut may hide the marks of the next."""
+        touching = [(a, b) for _, _, a, b in self.constructs if a <= last and first <= b]
+        wider = min([first, *(a for a, _ in touching)]), max([last, *(b for _, b in touching)])
+        return wider if wider == (first, last) else self._unbroken(*wider)
+
+
+def read_inline(lines: Sequence[tuple[int, str, bool]], item: bool) -> Block:
+    """The block of numbered lines of running text, each with whether it may be joined to the one before it."""
+    source = "\n".join(text for _, text, _ in lines)
+    starts = list(accumulate((len(text) + 1 for _, text, _ in lines[:-1]), initial=0))
+    stripped = strip_inline(source)
+    return Block(
+        stripped.text,
+        tuple(number for number, _, _ in lines),
+        tuple(stripped.position(start) for start in starts),
+        tuple(joinable for _, _, joinable in lines),
+        item,
+        sources=() if stripped.text == " ".join(source.split()) else tuple(text for _, text, _ in lines),
+        constructs=tuple(
+            (
+                stripped.position(start),
+                stripped.position(end),
+                bisect_right(starts, start) - 1,
+                bisect_right(starts, end - 1) - 1,
+            )
+            for start, end in stripped.constructs
+        ),
+    )
+
 
 def join_lines(lines: Sequence[tuple[int, str, bool]]) -> Block:
-    """One block of numbered lines, each with whether it may be joined to the one before it."""
+    """The same of lines of code, in which nothing is markup."""
     texts = [text for _, text, _ in lines]
     offsets = accumulate((len(text) + 1 for text in texts[:-1]), initial=0)
     return Block(
@@ -158,7 +208,7 @@ class _Reader:
         if not text:
             self.close()
         elif not self._starts_skipping(number, indent, text) and not self._is_furniture(indent, text):
-            self._add(number, indent, text, joinable=not quote and not starts_like_a_mark(text))
+            self._add(number, indent, text, joinable=not starts_with_mark(text))
 
     def close(self) -> None:
         """End the open block."""
@@ -167,7 +217,8 @@ class _Reader:
             return
         if not self.markdown and current.lines[-1][1].endswith("::"):
             self._body_of = current.indent  # a literal block
-        self.blocks.append(attrs.evolve(join_lines(current.lines), item=current.item))
+        if (block := read_inline(current.lines, current.item)).text:
+            self.blocks.append(block)
 
     def _end_lead_in(self) -> None:
         """End the open block where something begins that the paragraph before it may lead in."""
@@ -217,7 +268,7 @@ class _Reader:
         elif text.startswith(">>>") or _TABLE.match(text):
             self._drop_table_header(text)
             self._until_blank = True
-        elif _HTML.match(text) and not _PARAGRAPH_TAG.match(text):
+        elif _HTML.match(text) and not self._paragraph_tag(text):
             self.close()
             self._until_blank = True
         elif text == ".." or text.startswith(".. "):
@@ -275,7 +326,7 @@ class _Reader:
     def _add(self, number: int, indent: int, text: str, joinable: bool) -> None:
         """Add a line of text to the open block, or to a new one that it starts."""
         item = self._item(text)
-        marker = item or _PARAGRAPH_TAG.match(text)
+        marker = item or self._paragraph_tag(text)
         if marker or _FIELD.match(text):
             if item:
                 self._end_lead_in()
@@ -291,6 +342,9 @@ class _Reader:
             self._in_list = self._in_list and indent > 0
             self._open = _Open(indent, item=False)
         self._open.lines.append((number, " ".join(text.split()), joinable))
+
+    def _paragraph_tag(self, text: str) -> re.Match[str] | None:
+        return _PARAGRAPH_TAG.match(text) or (None if self.markdown else _XML_DOC_TAG.match(text))
 
     def _item(self, text: str) -> re.Match[str] | None:
         """The list marker the line starts with."""

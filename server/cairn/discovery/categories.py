@@ -1,64 +1,198 @@
-"""What an English sentence tells about its subject, by the words it uses (S1, stage 7).
+"""What a sentence tells about its subject (S1, stage 7), by several cues that are weighed.
 
-S1's words, matched as whole words ("is a" is not in "this apple"), with their close relatives. The first
-category that matches counts, in S1's order.
+S1 looks for words anywhere in the sentence. Here its words, with their close relatives, count as whole words and
+by their place: the main clause says what a sentence is about, a subordinate clause under which condition, and a
+word such as "module" tells something as subject only. The headings above count too, and for code the kind of
+definition. The heaviest category wins; S1's order breaks ties.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from attrs import frozen
 
 from cairn.config import BulletCategory
 
+# Weights: tuned on tests/data/categories_tuned.tsv. A category needs THRESHOLD in all.
+THRESHOLD = 1.0
+DEFINES = 4.0
+STRONG = 3.0
+"""A word that names the category's matter, in the main clause."""
+STRONG_SUBORDINATE = 0.9
+SUBJECT = 1.2
+"""A word that only may, among the first words of the main clause."""
+WEAK = 0.6
+WEAK_SUBORDINATE = 0.3
+HEADING = 1.5
+OUTER_HEADING = 0.6
+FURNITURE = 0.3
+"""Factor for sentences under headings about contributing, migration and the like: they are about the project."""
+
+_SUBJECT_WORDS = 5
 _DEFINITION_SUBJECT_WORDS = 8
 """A definition names its subject first; "is a" after more words belongs to a subordinate clause."""
 
-_WORDS: tuple[tuple[BulletCategory, str], ...] = (
-    (
+
+@frozen
+class _Cues:
+    """The words of one category: in a sentence, strong and weak, and in a heading."""
+
+    category: BulletCategory
+    strong: re.Pattern[str]
+    weak: re.Pattern[str]
+    heading: re.Pattern[str]
+
+
+def _words(words: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+
+
+_CUES = (
+    _Cues(
         BulletCategory.FEATURE,
-        r"features?|support(?:s|ed|ing)?|provid(?:es?|ed|ing)|offers?|allows?|enables?|capabilit(?:y|ies)"
-        r"|functionality|built-in",
+        _words(
+            r"support(?:s|ed)|(?:we|you|connectors|we also|also) support|provides?|offers?|allows?|enables?|lets you|let you"
+            r"|ha(?:s|ve) the ability|is possible to|capable of|capabilit(?:y|ies)|functionality|built-in|out of the box"
+            r"|now ha(?:s|ve)|suporta|fornece|oferece|permite"
+        ),
+        _words(r"features?|support(?:ing)?|provid(?:ed|ing)|can also|automatically|recursos?"),
+        _words(r"(?<!requesting )(?:new )?features?|capabilities|highlights|why (?:use )?\w+\??|what's new"),
     ),
-    (
+    _Cues(
         BulletCategory.ARCHITECTURE,
-        r"architectur(?:e|al)|components?|modules?|layers?|pipelines?|internals?|internally"
-        r"|consists? of|composed of|made up of|built on|designed as",
+        _words(
+            r"architectur(?:e|al)|internally|under the hood|internals|consists? of|composed of|made up of|built on|designed as"
+            r"|implemented (?:as|by|in|on|with)|pipelines?"
+        ),
+        _words(r"components?|modules?|layers?|threads?|event loop|callbacks?|arquitetura"),
+        _words(
+            r"architecture|design|internals?|how .* works?|pipeline|life ?cycle|under the hood|threads?|scheduling"
+        ),
     ),
-    (
+    _Cues(
         BulletCategory.PERFORMANCE,
-        r"performan(?:ce|t)|speed(?:s|up)?|latency|throughput|fast(?:er|est)?|slow(?:er|est)?"
-        r"|benchmark(?:s|ed)?|overhead|memory usage|scal(?:es|able|ability)",
+        _words(
+            r"performan(?:ce|t)|speed(?:s|up)?|latency|throughput|fast(?:er|est)?|slow(?:er|est)?|benchmark(?:s|ed)?"
+            r"|overhead|memory (?:usage|footprint)|scal(?:es|able|ability)|lightweight|desempenho"
+        ),
+        _words(r"efficient(?:ly)?|memory|cached?|cheap(?:er)?|expensive"),
+        _words(r"performance|benchmarks?|speed|scal(?:ing|ability)|optimi[sz]ations?"),
     ),
-    (
+    _Cues(
         BulletCategory.INTEGRATION,
-        r"integrat(?:es?|ed|ing|ions?)|apis?|sdks?|plugins?|extensions?|compatible with|works with"
-        r"|interoperab(?:le|ility)",
+        _words(
+            r"integrat(?:es?|ed|ing|ions?)|compatible with|works with|interoperab(?:le|ility)|(?:adapters?|bindings?|plugins?) for"
+        ),
+        _words(r"apis?|sdks?|plugins?|extensions?|middlewares?|ides?|reporters?"),
+        _words(
+            r"integrations?|plugins?|extensions|ecosystem|생태계|tooling|third[- ]party|compatib\w+|continuous integration|dependencies"
+        ),
     ),
-    (
+    _Cues(
         BulletCategory.USE_CASE,
-        r"use[ -]cases?|examples?|applications?|useful for|suitable for|designed for|used (?:for|to|when)",
+        _words(
+            r"use[ -]cases?|for example|for instance|(?:following|this|the|our|first|second) example|useful (?:for|when|to|if)"
+            r"|suitable for|designed (?:for|to)|intended (?:for|to)|used (?:for|to|when)|the usage|por exemplo"
+        ),
+        _words(r"examples?|applications?|snippets?|in order to"),
+        _words(r"usage|examples?|use[ -]cases?|tutorials?|quick ?start|getting started|recipes?"),
     ),
 )
-_PATTERNS = tuple((category, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for category, words in _WORDS)
+_FURNITURE_HEADING = _words(
+    r"contribut\w+|pull requests?|maintainers?|security policy|licen[cs]e|releases|opinions|sponsors"
+    r"|code of conduct|troubleshooting|faq|agents\.md|skill|submitting \w+|reviewing \w+"
+)
+
+_MIGRATION_HEADING = _words(r"migrat\w+ (?:guide|to)|upgrading")
+"""The same, except under a heading that is a cue itself: "New features"."""
+
 _NO_SUBJECT = (
-    r"(?:if|when|unless|whether|while|because|since|as|there|this|that|which|who|where|it|here)\b|[@:]\w"
+    r"(?:if|when|unless|whether|while|because|since|as|there|this|that|these|which|who|where|it|here|for|in|by|with|to)\b"
+    r"|[@:]\w|\w*(?:aspect|disadvantage|problem|usage)\b"
 )
 """A clause with one of these words says under which condition, not what: "if the value is a list"."""
 _DEFINITION = re.compile(
-    rf"(?:(?!{_NO_SUBJECT})\S+\s+){{1,{_DEFINITION_SUBJECT_WORDS}}}?(?:is|are) (?:an?|the)\b"
+    rf"(?:(?!{_NO_SUBJECT})\S+\s+){{1,{_DEFINITION_SUBJECT_WORDS}}}?(?:is|are|é|são) (?:(?:an?|the|uma?|os?|as?)\b|`)"
     rf"|(?:(?!{_NO_SUBJECT})\S+\s+){{0,{_DEFINITION_SUBJECT_WORDS}}}?"
-    r"(?:defines|represents?|refers to|stands for)\b",
+    r"(?:defines|represents?|refers to|st(?:ands|ood) for)\b"
+    r"|an? [^,.]+, an? (?:kind|subclass|type|form|variant)\b",
     re.IGNORECASE,
 )
-_TYPE_HEAD = re.compile(r"(?:[a-z]+ )*(?:class|struct|interface|trait|enum) \w+\s?[(:<{]")
+_TYPE_HEAD = re.compile(
+    r"(?:(?:@\w+|[a-z]+|pub\([a-z]+\)) )*(?:class|struct|interface|trait|enum|protocol|record|object|defmodule) [\w.]+"
+)
+_TYPE_HEAD_ALONE = re.compile(rf"{_TYPE_HEAD.pattern}\s?[(:<{{]")
 _OPENING_MARKS = "*_`\"'([“‘"
+_CONNECTION = re.compile(
+    r"(?:(?:and|but|so|also|thus|however|finally|note that|in short|as (?:\w+ )+\w+),?|as [^,]*,)\s+",
+    re.IGNORECASE,
+)
+_PARENTHESES = re.compile(r"\s?\([^()]*\)")
+_LEADING_CLAUSE = re.compile(
+    r"(?:if|when|unless|while|because|since|as|although|though|once|after|before|by|in order to|due to)\b[^,]*,\s*",
+    re.IGNORECASE,
+)
+_SUBORDINATE = re.compile(
+    r"\([^()]*\)|(?:,\s*|\s)(?:which|who|because|if|when|while|so that|where|since|although|unless|whether|as|that)\s.*\Z",
+    re.IGNORECASE,
+)
 
 
-def categorize(sentence: str) -> BulletCategory:
-    """The category of `sentence`; `OTHER` when it uses none of the words."""
-    if _DEFINITION.match(sentence.lstrip(_OPENING_MARKS)) or _TYPE_HEAD.match(sentence):
+def categorize(sentence: str, header_path: str = "", head: str = "") -> BulletCategory:
+    """The category of `sentence`; `OTHER` when no cue is heavy enough.
+
+    `header_path` are the headings above it, outermost first, joined by ` > `. `head` is the part of `sentence`
+    that is a definition's head, if it was quoted from code: its words are names and tell nothing.
+    """
+    text = sentence.replace(head, " ").strip() if head else sentence
+    if _TYPE_HEAD.match(head) or _TYPE_HEAD_ALONE.match(sentence):
         return BulletCategory.DEFINITION
-    for category, pattern in _PATTERNS:
-        if pattern.search(sentence):
-            return category
-    return BulletCategory.OTHER
+    weights = {BulletCategory.DEFINITION: DEFINES if _is_definition(text) else 0.0}
+    main, subordinate = _clauses(text)
+    headings = header_path.split(" > ") if header_path else []
+    for cues in _CUES:
+        weights[cues.category] = sum(_weights(cues, main, subordinate, headings))
+    if _is_furniture(headings):
+        weights = {category: weight * FURNITURE for category, weight in weights.items()}
+    best = max(weights, key=weights.__getitem__)
+    return best if weights[best] >= THRESHOLD else BulletCategory.OTHER
+
+
+def _is_definition(text: str) -> bool:
+    text = _PARENTHESES.sub("", text.lstrip(_OPENING_MARKS))
+    connection = _CONNECTION.match(text)
+    return bool(_DEFINITION.match(text[connection.end() :] if connection else text))
+
+
+def _is_furniture(headings: list[str]) -> bool:
+    """Whether the headings are about the project's life rather than about what it makes."""
+    if any(map(_FURNITURE_HEADING.search, headings)):
+        return True
+    is_cue = bool(headings) and any(cues.heading.search(headings[-1]) for cues in _CUES)
+    return not is_cue and any(map(_MIGRATION_HEADING.search, headings))
+
+
+def _weights(cues: _Cues, main: str, subordinate: str, headings: list[str]) -> Iterator[float]:
+    """What each of the cues found weighs."""
+    if cues.strong.search(main):
+        yield STRONG
+    elif cues.strong.search(subordinate):
+        yield STRONG_SUBORDINATE
+    if found := cues.weak.search(main):
+        yield SUBJECT if len(main[: found.end()].split()) <= _SUBJECT_WORDS else WEAK
+    elif cues.weak.search(subordinate):
+        yield WEAK_SUBORDINATE
+    if headings and cues.heading.search(headings[-1]):
+        yield HEADING
+    elif any(map(cues.heading.search, headings[:-1])):
+        yield OUTER_HEADING
+
+
+def _clauses(text: str) -> tuple[str, str]:
+    """The main clause of a sentence, and everything that is subordinate to it."""
+    leading = _LEADING_CLAUSE.match(text)
+    rest = text[leading.end() :] if leading else text
+    subordinate = [leading[0] if leading else "", *(found[0] for found in _SUBORDINATE.finditer(rest))]
+    return _SUBORDINATE.sub(" ", rest), " ".join(subordinate)

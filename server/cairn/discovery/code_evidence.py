@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from cairn.discovery.blocks import Block, join_lines, read_blocks
+from cairn.discovery.definition_heads import PREPROCESSOR, Head, head_above, head_below, module_above
 from cairn.discovery.model import ChunkMetadata
-from cairn.discovery.passages import Passage, passages_of
-from cairn.discovery.verbatim import lines_of, plain, starts_like_a_mark
+from cairn.discovery.passages import Passage, passages_of, reads_as_statement
+from cairn.discovery.sentences import split_sentences
+from cairn.discovery.verbatim import OMISSION, lines_of, stands_in, starts_with_mark
 
 DOCSTRING_LANGUAGES = frozenset({"python", "py", "pyi", "elixir", "ex", "exs", "julia", "jl"})
 """Where a string in triple quotes at the start of a line documents; elsewhere it is data."""
@@ -30,12 +32,14 @@ _DOCSTRING = re.compile(r"\s*(?:@\w+\s+)?[rRuUbB]{0,2}(?P<quote>\"\"\"|''')")
 _LEGAL = re.compile(r"copyright|spdx-|licensed under|all rights reserved", re.IGNORECASE)
 _PRAGMA = re.compile(
     r"\s*(?:@ts-|eslint|tslint|prettier|noqa|type:|pylint|pragma|nolint|go:|istanbul|fmt:|isort:|ruff:|mypy:"
-    r"|clang-format|shellcheck|TODO|FIXME|XXX|HACK)"
+    r"|clang-format|shellcheck|MARK:|TODO|FIXME|XXX|HACK)"
 )
 _BODY_OPENS = re.compile(r":|\s*\{|;|(?=\s|\Z)")
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 """A signature that leaves one open was cut."""
 _BODY_SIGNS = " \t{:;,"
+_MODULE_DOC = re.compile(r"\s*@moduledoc\b")
+_TAG = re.compile(r"[:@][A-Za-z]")
 _TRAILING_COMMENT = re.compile(r"\s(?:#|//)\s.*")
 
 
@@ -48,81 +52,102 @@ class _Documentation:
     last: int
     quote: str = ""
     """The quotes of a docstring."""
-    marked: bool = False
-    """Whether every line has its own mark, so that the lines below can be read on with it."""
-
-
-@frozen
-class _Head:
-    """A definition's head: `text.text[start:end]`, on the lines `[first, last)`."""
-
-    text: Block
-    start: int
-    end: int
-    first: int
-    last: int
+    attribute: bool = False
+    """Whether the string is the value of Elixir's `@doc`, which stands above what it documents."""
 
 
 def code_passages(content: str, metadata: ChunkMetadata, min_words: int = 0) -> list[Passage]:
     """The quotable passages of a code chunk; lines count from the chunk's first.
 
-    The head together with the documentation next to it, the head alone, and the sentences of every
-    comment and docstring. Licence headers, imports and statements are not evidence.
+    Each documented head together with the first sentence of its documentation, the main head alone, and the
+    sentences of every comment and docstring. Licence headers, imports and statements are not evidence.
     """
     lines = lines_of(content)
+    language = (metadata.language or metadata.file_extension).lower()
     documentation = [
         doc
-        for doc in _documentation(lines, (metadata.language or metadata.file_extension).lower())
+        for doc in _documentation(lines, language)
         if not any(_LEGAL.search(text) for _, text in doc.lines)
     ]
-    passages: list[Passage] = []
+    blocks = [read_blocks(doc.lines) for doc in documentation]
+    passages = [
+        passage
+        for doc, its_blocks in zip(documentation, blocks, strict=True)
+        if (passage := _documented_head(lines, doc, its_blocks, language))
+    ]
     if head := _find_head(lines, metadata.signature):
-        for doc in documentation:
-            passages.extend(_with_documentation(lines, head, doc))
-        passages.append(Passage(_bare(head), head.first, head.last))
-    for doc in documentation:
-        passages.extend(passages_of(read_blocks(doc.lines), min_words))
+        passages.append(Passage(head.text, head.first, head.last, head=head.text))
+    for its_blocks in blocks:
+        passages.extend(passages_of(its_blocks, min_words))
     return passages
 
 
-def _bare(head: _Head) -> str:
-    """The head without the sign that opens its body."""
-    return head.text.text[head.start : head.end].rstrip(_BODY_SIGNS)
+def _documented_head(
+    lines: Sequence[str], doc: _Documentation, blocks: Sequence[Block], language: str
+) -> Passage | None:
+    """The head that `doc` is about with the first sentence of it, in the order of the file."""
+    sentence = _first_sentence(blocks)
+    if sentence is None:
+        return None
+    if doc.quote and not doc.attribute:
+        head = head_above(lines, doc.first)
+        quotations = _below_head(lines, doc, head, sentence) if head else []
+    elif doc.quote and _MODULE_DOC.match(lines[doc.first]):
+        head = module_above(lines, doc.first)
+        quotations = [f"{head.text}{OMISSION}{sentence.text}"] if head else []
+    else:
+        head = head_below(lines, doc.last, language)
+        # Without an omission only what follows directly.
+        quotations = [f"{sentence.text} {head.text}", f"{sentence.text}{OMISSION}{head.text}"] if head else []
+    if head is None:
+        return None
+    first, last = min(head.first, sentence.first), max(head.last, sentence.last)
+    text = next((text for text in quotations if stands_in(text, lines[first:last])), None)
+    return Passage(text, first, last, head=head.text) if text else None
 
 
-def _with_documentation(lines: Sequence[str], head: _Head, doc: _Documentation) -> Iterator[Passage]:
-    """The head read on from the comment right above it, or into the docstring right below it."""
-    blocks = read_blocks(doc.lines)
-    if doc.marked and doc.last == head.first and len(blocks) == 1:
-        # Only as a whole: whatever stands between the first sentence and the head belongs to the text.
-        whole = plain(lines[doc.first : doc.last])
-        if whole == blocks[0].text:
-            yield Passage(f"{whole} {_bare(head)}", doc.first, head.last)
-    elif doc.quote and doc.first == head.last:
-        for sentence in passages_of(blocks[:1])[:1]:
-            text = head.text.text
-            start = text.find(sentence.text, head.end)
-            end = start + len(sentence.text)
-            if start >= 0 and (span := head.text.lines(head.start, end)):
-                end += len(doc.quote) if text.startswith(doc.quote, end) else 0
-                yield Passage(text[head.start : end], *span)
+def _first_sentence(blocks: Sequence[Block]) -> Passage | None:
+    """The first sentence of documentation, unless that starts with a tag or leads in something."""
+    if not blocks or _TAG.match(text := blocks[0].text):
+        return None
+    start, end = split_sentences(text)[0]
+    if len(text[start:end].split()) < 2 or not reads_as_statement(text[start:end]):
+        return None
+    unfinished = text[start:end].endswith(":") or (
+        blocks[0].leads_in and end == len(text) and text[-1] not in ".!"
+    )
+    span = blocks[0].lines(start, end)
+    return None if unfinished or span is None else Passage(text[start:end], *span)
 
 
-def _find_head(lines: Sequence[str], signature: str) -> _Head | None:
-    """Where the signature stands as whole lines, apart from what opens the body."""
+def _below_head(lines: Sequence[str], doc: _Documentation, head: Head, sentence: Passage) -> list[str]:
+    """A Python head and its docstring, as far as the sentence goes; the closing quotes if that is all of it."""
+    opening = _DOCSTRING.match(lines[doc.first])
+    if opening is None:
+        return []
+    begins_below = not lines[doc.first][opening.end() :].strip()
+    quotation = f"{head.text}: {opening[0].strip()}{' ' * begins_below}{sentence.text}"
+    is_all = sentence.last == doc.last and lines[doc.last - 1].rstrip().endswith(
+        sentence.text[-1] + doc.quote
+    )
+    return [quotation + doc.quote * is_all, quotation, f"{head.text}{OMISSION}{sentence.text}"]
+
+
+def _find_head(lines: Sequence[str], signature: str) -> Head | None:
+    """Where the chunker's signature stands as whole lines, apart from what opens the body."""
     wanted = _TRAILING_COMMENT.sub("", " ".join(signature.split())).rstrip(_BODY_SIGNS)
     if not wanted or any(wanted.count(opening) != wanted.count(closing) for opening, closing in _BRACKETS):
         return None
     numbered = ((number, " ".join(line.split())) for number, line in enumerate(lines))
-    text = join_lines([(number, line, not starts_like_a_mark(line)) for number, line in numbered if line])
+    text = join_lines([(number, line, not starts_with_mark(line)) for number, line in numbered if line])
     position = text.text.find(wanted)
     while position >= 0:
         end = position + len(wanted)
         span = text.lines(position, end)
         opens = _BODY_OPENS.match(text.text, end)
-        if span and opens:
+        if span and opens and not any(map(PREPROCESSOR.match, lines[slice(*span)])):
             start = text.offsets[text.numbers.index(span[0])]
-            return _Head(text, start, opens.end(), *span)
+            return Head(text.text[start : opens.end()].rstrip(_BODY_SIGNS), *span)
         position = text.text.find(wanted, end)
     return None
 
@@ -142,7 +167,7 @@ def _documentation(lines: Sequence[str], language: str) -> Iterator[_Documentati
             number = block.last
         elif language in DOCSTRING_LANGUAGES and (quotes := list(_TRIPLE.finditer(lines[number]))):
             opening = _DOCSTRING.match(lines[number])
-            block = _string(lines, number, quotes[0])
+            block = _string(lines, number, quotes[0], attribute=lines[number].lstrip().startswith("@"))
             if opening and opening.end() == quotes[0].end():
                 yield block
             number = block.last
@@ -157,7 +182,7 @@ def _comment_run(lines: Sequence[str], first: int, comment: re.Pattern[str], mar
         text = lines[last][match.end() :]
         texts.append((last, "" if _PRAGMA.match(text) else text))
         last += 1
-    return _Documentation(tuple(texts), first, last, marked=True)
+    return _Documentation(tuple(texts), first, last)
 
 
 def _block_comment(lines: Sequence[str], first: int, offset: int) -> _Documentation:
@@ -178,7 +203,7 @@ def _block_comment(lines: Sequence[str], first: int, offset: int) -> _Documentat
     return _Documentation(tuple(texts), first, number)
 
 
-def _string(lines: Sequence[str], first: int, opening: re.Match[str]) -> _Documentation:
+def _string(lines: Sequence[str], first: int, opening: re.Match[str], attribute: bool) -> _Documentation:
     """A string in triple quotes, to the end of the text where it is not closed."""
     # The first line takes the indentation of the quotes, where the others begin.
     indent = " " * (len(lines[first]) - len(lines[first].lstrip()))
@@ -190,4 +215,4 @@ def _string(lines: Sequence[str], first: int, opening: re.Match[str]) -> _Docume
         number, start = number + 1, 0
         if closing:
             break
-    return _Documentation(tuple(texts), first, number, quote=opening[0])
+    return _Documentation(tuple(texts), first, number, opening[0], attribute)

@@ -1,7 +1,7 @@
 """Stage 7: the few sentences that carry the answer, each with the lines it can be checked on.
 
-A bullet is quoted, never rewritten: whitespace is collapsed, and list, heading and comment marks at the
-start of a line are left out; nothing else changes (`cairn.discovery.verbatim`).
+A bullet is quoted, never rewritten: whitespace is collapsed, inline markup and the marks of lists and
+comments are left out; nothing else changes (`cairn.discovery.verbatim`).
 """
 
 from __future__ import annotations
@@ -156,11 +156,22 @@ def _worth(passage: Passage, position: int, question: _Question, config: Compres
 
 
 def _passages(chunk: ScoredChunk, min_words: int) -> list[Passage]:
-    metadata = chunk.metadata
-    extension = metadata.file_extension.lower() or _extension(metadata.file_path)
-    if metadata.chunk_type in _CODE_TYPES and extension not in _PROSE_EXTENSIONS:
-        return code_passages(chunk.content, metadata, min_words)
-    return prose_passages(chunk.content, extension in _MARKDOWN_EXTENSIONS, min_words)
+    if _is_code(chunk):
+        return code_passages(chunk.content, chunk.metadata, min_words)
+    return prose_passages(chunk.content, _extension_of(chunk) in _MARKDOWN_EXTENSIONS, min_words)
+
+
+def _is_code(chunk: ScoredChunk) -> bool:
+    return chunk.metadata.chunk_type in _CODE_TYPES and _extension_of(chunk) not in _PROSE_EXTENSIONS
+
+
+def _headings(chunk: ScoredChunk) -> str:
+    """The headings above a chunk; of code the path is of definitions, whose names tell nothing."""
+    return "" if _is_code(chunk) else chunk.metadata.header_path
+
+
+def _extension_of(chunk: ScoredChunk) -> str:
+    return chunk.metadata.file_extension.lower() or _extension(chunk.metadata.file_path)
 
 
 def _extension(path: str) -> str:
@@ -190,7 +201,7 @@ def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: 
         collection=chunk.collection,
         file_path=chunk.metadata.file_path,
         score=candidate.score / scale,
-        category=categorize(passage.text),
+        category=categorize(passage.text, _headings(chunk), passage.head),
         line_range=_cited_lines(chunk, passage) if cite else None,
         folder=chunk.metadata.folder,
     )

@@ -63,7 +63,7 @@ class ScoredChunk:
 
 @frozen
 class Bullet:
-    """One piece of evidence. The cited lines contain `text`, whitespace and comment marks aside."""
+    """One piece of evidence. The cited lines contain `text` (`cairn.discovery.verbatim`)."""
 
     text: str
     source_id: str

@@ -42,8 +42,10 @@ class Passage:
     first: int
     last: int
     leaning: bool = False
-    """Whether it says less when quoted alone: it starts from the sentence before ("This …", "However, …")
-    or only points elsewhere ("See …")."""
+    """Whether it says less when quoted alone: it starts from the sentence before ("This …", "However, …"),
+    only points elsewhere ("See …"), or is the beginning of a longer quotation."""
+    head: str = ""
+    """The part of `text` that is a definition's head."""
 
 
 def prose_passages(content: str, markdown: bool, min_words: int = 0) -> list[Passage]:
@@ -64,8 +66,12 @@ def passages_of(blocks: Iterable[Block], min_words: int = 0) -> list[Passage]:
             unfinished = block.leads_in and end == len(block.text) and not _COMPLETE.match(text)
             lines = block.lines(start, end)
             if lines and not unfinished and reads_as_statement(text):
-                passages.append(Passage(text, *lines, leaning=bool(_LEANING.match(text))))
+                passages.append(Passage(text, *lines, leaning=_leans(text)))
     return passages
+
+
+def _leans(text: str) -> bool:
+    return bool(_LEANING.match(text)) or (text.startswith('"') and text.count('"') % 2 == 1)
 
 
 def _read_on(text: str, sentences: Iterable[tuple[int, int]], min_words: int) -> Iterator[tuple[int, int]]:

@@ -1,14 +1,23 @@
-"""What "the cited lines contain the text" means: equal but for whitespace and comment marks."""
+"""What "the cited lines contain the text" means.
+
+The lines are read as a reader would: comment and quotation marks at their starts left out, inline markup
+stripped, whitespace collapsed. A text of several parts, joined by `OMISSION`, must stand there part by part.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
+from cairn.discovery.inline_markup import strip_inline
+
+OMISSION = " … "
+"""Between the parts of a quotation that do not follow each other directly in the file."""
+
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_MARKS = r"#:|#|///|//!|//|/\*+|\*|--|;;|%"
-_LEADING_MARK = re.compile(rf"(?:{_MARKS})(?=\s|\Z)")
-_MARK_LIKE = re.compile(_MARKS)
+_LEADING_MARK = re.compile(r"(?:#:|#!?|///|//!|//|/\*+!?|\*|--|;;+|%+|(?:>\s?)*>(?!>))(?=\s|\Z)")
+_EMPHASIS = re.compile(r"[*_~\\]")
+_WORD = re.compile(r"\w")
 
 
 def lines_of(text: str) -> list[str]:
@@ -17,25 +26,56 @@ def lines_of(text: str) -> list[str]:
 
 
 def without_mark(line: str) -> str:
-    """`line` without the whitespace around it and the comment mark it starts with."""
-    line = line.strip()
+    """`line` without the whitespace around it, the comment or quotation mark it starts with, and a final `*/`."""
+    line = line.strip().removesuffix("*/").rstrip()
     mark = _LEADING_MARK.match(line)
     return line[mark.end() :].strip() if mark else line
 
 
 def plain(lines: Iterable[str]) -> str:
-    """Lines as one text: comment marks at their starts removed, whitespace collapsed."""
+    """Lines as one text: marks at their starts removed, whitespace collapsed."""
     return " ".join(" ".join(without_mark(line) for line in lines).split())
 
 
-def starts_like_a_mark(text: str) -> bool:
-    """Whether a reader could take the start of a line of text for a comment mark ("*emphasis*", "--flag").
-
-    Readers differ on marks that touch a word, so text that runs over such a line cannot be cited safely.
-    """
-    return bool(_MARK_LIKE.match(text))
+def starts_with_mark(text: str) -> bool:
+    """Whether a line of text starts with what reads like a comment mark ("- -- x"): a quotation would lose it."""
+    return bool(_LEADING_MARK.match(text))
 
 
 def stands_in(text: str, lines: Iterable[str]) -> bool:
-    """Whether `lines` contain `text` verbatim, whitespace and leading comment marks aside."""
-    return plain([text]) in plain(lines)
+    """Whether `lines` contain `text`, in order, as whole words (the one rule behind every citation).
+
+    The lines may hold it as they are, as code does, or without their inline markup. What is left of an
+    emphasis that begins or ends on another line does not count, so `*`, `_`, `~` and `\\` are passed over.
+    """
+    bare = [without_mark(line) for line in lines]
+    readings = {_folded(" ".join(bare)), _folded(strip_inline("\n".join(bare)).text)}
+    parts = [_folded(without_mark(part)) for part in text.split(OMISSION)]
+    return all(parts) and any(_in_order(parts, reading) for reading in readings)
+
+
+def _folded(text: str) -> str:
+    return " ".join(_EMPHASIS.sub("", text).split())
+
+
+def _in_order(parts: Iterable[str], reading: str) -> bool:
+    position = 0
+    for part in parts:
+        start = _find_words(part, reading, position)
+        if start < 0:
+            return False
+        position = start + len(part)
+    return True
+
+
+def _find_words(part: str, reading: str, position: int) -> int:
+    """Where `part` stands in `reading` from `position` on, cutting no word; -1 where it does not."""
+    start = reading.find(part, position)
+    while start >= 0:
+        end = start + len(part)
+        cut_before = start and _WORD.match(reading[start - 1]) and _WORD.match(part[0])
+        cut_after = end < len(reading) and _WORD.match(reading[end]) and _WORD.match(part[-1])
+        if not cut_before and not cut_after:
+            return start
+        start = reading.find(part, start + 1)
+    return -1

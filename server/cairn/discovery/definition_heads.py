@@ -1,0 +1,221 @@
+"""Where the head of a documented definition stands in a chunk of code, as whole lines of text.
+
+A chunk is a piece of a file: methods without their class, PHP without its opening tag. Grammars read such pieces
+as something else, so the head next to a comment is found by what heads have in common: it begins a line, its
+brackets close, and what opens a body or ends a declaration follows. Where that is in doubt there is no head.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from cairn.discovery.blocks import join_lines
+
+MAX_LINES = 14
+"""A longer head is a table of parameters that nobody quotes."""
+_ENDS_AT_LINE_END = frozenset(
+    "ruby rb kotlin kt kts swift elixir ex exs go lua scala sc julia jl nim crystal haskell hs".split()
+)
+"""Languages in which a head may end with its line, without a mark."""
+_COLON_OPENS = frozenset({"python", "py", "pyi", "nim"})
+
+_ANNOTATION = re.compile(
+    r"(?:@(?!interface\b|protocol\b|implementation\b)(?:\w+:)?[\w.]+(?:\((?:[^()]|\([^()]*\))*\))?"
+    r"|#!?\[[^\]]*(?:\[[^\]]*\][^\]]*)*\]|\[[A-Z][\w.:]*(?:\([^()]*\))?(?:,\s*\w+(?:\([^()]*\))?)*\])\s*"
+)
+_BETWEEN = re.compile(
+    r"\s*(?://|#(?=\s)|/\*.*\*/\s*\Z|@(?:spec|impl|doc|since|deprecated|typedoc|callback)\b)"
+)
+"""Lines between a comment and its head that are neither: notes to tools, Elixir's attributes."""
+PREPROCESSOR = re.compile(r"\s*#\s*(?:if|ifdef|ifndef|else|elif|endif|region|endregion)\b")
+"""Lines that make two heads of one: neither can be quoted."""
+_ELIXIR_HEAD = re.compile(r"\s*(?:def\w*|@(?:macro)?callback|@type|@opaque)\b")
+_ELIXIR_MODULE = re.compile(r"\s*def(?:module|protocol|impl)\b.*\bdo\s*\Z")
+_CONTINUES = re.compile(r"\s*(?:\{|->|=>|:(?!:)|where\b|throws\b|extends\b|implements\b|with\b|[.,?&|)=])")
+_OPEN_ENDED = re.compile(r"(?:[,:=(\[<&|+]|->|\b(?:extends|implements|throws|where|with|and|or))\Z")
+_STATEMENT = re.compile(
+    r"(?:if|for|foreach|while|switch|match|return|else|elsif|elif|try|catch|finally|do|throw|raise|new|await|import"
+    r"|from|package|use|using|require\w*|include|case|yield|assert\w*|unless|when|until|print\w*|echo|delete|del|goto"
+    r"|super|self|this|break|continue|end|begin|defer|go|select|synchronized|with|expect|it|describe|test|puts|include_\w+)\b"
+    r"(?!\s*[:?]?\s*(?:fn|func|function)\b)"
+)
+_CONTAINER = re.compile(
+    r"(?<![.\w])(?:class|interface|struct|enum|trait|impl|union|record|object|protocol|extension|actor|module|namespace|typedef"
+    r"|def[a-z]*|func|fun|fn|function|macro_rules!|delegate|constructor|init\??|subscript|annotation|operator|typealias)(?!\w)"
+)
+_VALUE = re.compile(r"(?:export\s+)?(?:const|let|var|val|static|type|declare)\s+\w")
+_MODIFIED = re.compile(
+    r"(?:(?:public|private|protected|internal|fileprivate|open|static|final|readonly|abstract|override|virtual"
+    r"|lateinit|export|declare|extern|inline|unsafe|pub(?:\([^)]*\))?|sealed|partial|suspend)\s+)+\S"
+)
+_METHOD = re.compile(
+    r"(?:async\s+|get\s+|set\s+|static\s+|\*\s*)*#?[\w$]+\s*(?:<[^()]*>)?\(.*\)(?:\s*(?::|->).+)?\Z"
+)
+_TYPED_METHOD = re.compile(r"#?[\w$]+\??\s*(?:<[^()]*>)?\(.*\)\s*:\s*\S.*\Z")
+"""Without a body, as in TypeScript's interfaces."""
+_DECLARATOR = re.compile(
+    r"[\w:<>,\[\]&*~\s]+[\s*&]~?\w[\w:]*\s*\(.*\)(?:\s*(?:const|noexcept|override|throws\s.+))*\Z"
+)
+_ARROW = re.compile(
+    r"=\s*(?:async\s*)?(?:function\b|\(.*\)|\w+)(?:\s*:.+)?\s*=>?\Z|=\s*(?:async\s+)?function\b"
+)
+_DEFINE = re.compile(r"#\s*define\s+\w+(?:\([^()]*\))?")
+_DOCSTRING_HEAD = re.compile(r"\s*(?:async\s+def|def|class)\b")
+_NESTED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_TRAILING = re.compile(r"[\s{:;=,]+\Z|\s*=>\s*\Z|,?\s+do:?\Z")
+
+
+@frozen
+class Head:
+    """A definition's head without what opens its body, on the lines `[first, last)` of the chunk."""
+
+    text: str
+    first: int
+    last: int
+
+
+def head_below(lines: Sequence[str], first: int, language: str) -> Head | None:
+    """The head that begins at or right below line `first`, after annotations; None where something else follows."""
+    start = _skip_annotations(lines, first, language)
+    if start is None:
+        return None
+    if found := _DEFINE.match(lines[start].strip()):
+        return Head(" ".join(found[0].split()), start, start + 1)
+    end = _end_of_head(lines, start, language)
+    if end is None:
+        return None
+    last, column, sign = end
+    text = _quoted(lines, start, last, column)
+    if text is None:
+        return None
+    text = _TRAILING.sub("", text)
+    while not _ELIXIR_HEAD.match(text) and (annotation := _ANNOTATION.match(text)):
+        text = text[annotation.end() :]
+    is_inner = bool(lines[start][:1].isspace())
+    return Head(text, start, last + 1) if text and _defines(text, sign, is_inner) else None
+
+
+def module_above(lines: Sequence[str], last: int) -> Head | None:
+    """The `defmodule` or the like of Elixir that stands above line `last`."""
+    for number in range(last - 1, max(-1, last - 1 - MAX_LINES), -1):
+        if _ELIXIR_MODULE.match(lines[number]):
+            return Head(_TRAILING.sub("", lines[number].strip()), number, number + 1)
+    return None
+
+
+def head_above(lines: Sequence[str], last: int) -> Head | None:
+    """The `def` or `class` of Python whose body begins at line `last`."""
+    for first in range(last - 1, max(-1, last - 1 - MAX_LINES), -1):
+        if _DOCSTRING_HEAD.match(lines[first]):
+            end = _end_of_head(lines, first, "python")
+            if end is None or end[0] != last - 1:
+                return None
+            text = _quoted(lines, first, end[0], end[1])
+            return Head(text, first, last) if text else None
+    return None
+
+
+def _skip_annotations(lines: Sequence[str], first: int, language: str) -> int | None:
+    """The first line from `first` on that is no annotation, at most one blank line further."""
+    number, blank = first, 0
+    elixir = language in ("elixir", "ex", "exs")
+    while number < min(len(lines), first + MAX_LINES):
+        line = lines[number].strip()
+        if not line:
+            blank += 1
+            if blank > 1:
+                return None
+            number += 1
+        elif (elixir and not _ELIXIR_HEAD.match(line)) or (_BETWEEN.match(line) and not blank):
+            number += 1
+        elif line.startswith(("@", "#[", "[")):
+            joined, last = line, number
+            while joined.count("(") != joined.count(")") or joined.count("[") != joined.count("]"):
+                last += 1
+                if last >= min(len(lines), first + MAX_LINES):
+                    return None
+                joined += " " + lines[last].strip()
+            rest = joined
+            while annotation := _ANNOTATION.match(rest):
+                rest = rest[annotation.end() :]
+            if rest and not rest.startswith("//"):
+                return number if rest != joined else None
+            number = last + 1
+        else:
+            return number
+    return None
+
+
+def _end_of_head(lines: Sequence[str], start: int, language: str) -> tuple[int, int, str] | None:
+    """The line and column at which a head ends, and the sign that ends it ("" for the end of a line)."""
+    depth = 0
+    for number in range(start, min(len(lines), start + MAX_LINES)):
+        line = lines[number].rstrip()
+        if PREPROCESSOR.match(line):
+            return None
+        for column, character in enumerate(line):
+            if character in "([":
+                depth += 1
+            elif character in ")]":
+                depth -= 1
+            elif depth == 0 and _ends_head(line, column, language):
+                return number, column, character
+            if depth < 0:
+                return None
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if (
+            depth == 0
+            and language in _ENDS_AT_LINE_END
+            and not _OPEN_ENDED.search(line)
+            and not (following.strip() and _CONTINUES.match(following))
+        ):
+            return number, len(line), ""
+    return None
+
+
+def _ends_head(line: str, column: int, language: str) -> bool:
+    character = line[column]
+    if character == ":":
+        return language in _COLON_OPENS
+    if character == "{":
+        return not line[:column].rstrip().endswith((":", "|", "&", "<"))
+    if character == "=":
+        # Kotlin and Scala: `fun f() = …`; elsewhere a value follows, which may be a function.
+        around = line[column - 1 : column + 2]
+        is_assignment = around not in ("==", "=>") and "=" not in around.replace(" ", "").replace("=", "", 1)
+        return is_assignment and bool(
+            re.match(r"\s*(?:[\w@]+\s+)*(?:fun|val|var|def|type|using)\b", line[:column])
+        )
+    return character == ";"
+
+
+def _quoted(lines: Sequence[str], first: int, last: int, column: int) -> str | None:
+    """The text from the start of a line to a column of another, whitespace collapsed."""
+    parts = [*lines[first:last], lines[last][:column]]
+    numbered = [(number, " ".join(part.split()), True) for number, part in enumerate(parts) if part.strip()]
+    return join_lines(numbered).text if numbered else None
+
+
+def _defines(head: str, sign: str, is_inner: bool) -> bool:
+    """Whether a balanced head defines something that others can use."""
+    if any(head.count(a) != head.count(b) for a, b in ("()", "[]", "{}")):
+        return False
+    bare = head
+    while (inner := _NESTED.sub("", bare)) != bare:
+        bare = inner
+    if _STATEMENT.match(head) or head.startswith("#"):
+        return False
+    if _CONTAINER.search(bare) or _ARROW.search(head) or _ELIXIR_HEAD.match(head):
+        return True
+    if _MODIFIED.match(head):
+        return True
+    if _VALUE.match(head):
+        return not is_inner
+    if sign == "{" and _METHOD.match(head):
+        return True
+    if sign == ";" and _TYPED_METHOD.match(head):
+        return True
+    return sign in ("{", ";") and "=" not in bare and "." not in bare and bool(_DECLARATOR.match(head))
