@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import re
+
 from attrs import frozen
 
 from cairn.config import ExpansionConfig
-from cairn.discovery.terms import EDGE_PUNCTUATION
+from cairn.discovery.terms import EDGE_PUNCTUATION, content_words
 from cairn.words import LIGHT_WORDS, RELATIONS, is_stopword
 
 MAX_TERM_WORDS = 3
 """Content words of the main term; longer phrases make every variation the same search."""
 
+MAX_OVERVIEW_WORDS = 2
+"""Content words of a question about a thing as a whole."""
+MIN_CLAUSE_WORDS = 2
+"""Content words of a clause that can be searched for by itself."""
+_CLAUSE_END = re.compile(
+    r"[.?!;:](?:\s|\Z)|,?\s+(?:and|but|or|so|e|mas|ou)\s+(?=(?:how|what|when|where|which|who|why|can|could|do|does|did"
+    r"|is|are|should|will|would|como|o que|onde|qual|quando|quem|por que)\b)|,\s+|\s[-–—]\s",
+    re.IGNORECASE,
+)
 CONNECTORS = frozenset({"of", "de", "do", "da", "dos", "das"})
 """Function words that hold a noun phrase together: "life cycle of requests"."""
 _BREAKS = ",;:.!?)"
+
+
+@frozen
+class _Variation:
+    """Another way to ask. `rank` orders what a small `max_expansions` keeps."""
+
+    rank: int
+    text: str
 
 
 @frozen
@@ -48,23 +67,44 @@ _TEMPLATES = (
 def expand_queries_baseline(query: str, config: ExpansionConfig) -> list[str]:
     """The query and its variations, at most `config.max_expansions` in all (S1, stage 3).
 
-    The query comes first, then the best ranked variations in S1's order. No two are equal but for
-    case and a trailing question mark. An empty query has no variations.
+    The query comes first. A question about a thing as a whole has S1's variations, the best ranked ones in S1's order;
+    one about more than that has its parts: templates filled with its first words would find what is said
+    of them in general. No two are equal but for case and a trailing question mark. An empty query has no variations.
     """
     query = query.strip()
     if not query or config.max_expansions == 0:
         return []
-    term = main_term(query)
+    variations = _templates(query, config) if is_overview(query) else _parts(query)
     seen = {_folded(query)}
-    variations: list[tuple[_Template, str]] = []
-    for template in _TEMPLATES:
-        text = template.text.format(term)
-        if getattr(config, template.toggle) and _folded(text) not in seen:
-            seen.add(_folded(text))
-            variations.append((template, text))
-    by_rank = sorted(variations, key=lambda pair: pair[0].rank)
-    chosen = {text for _, text in by_rank[: config.max_expansions - 1]}
-    return [query, *(text for _, text in variations if text in chosen)]
+    new = []
+    for variation in variations:
+        if _folded(variation.text) not in seen:
+            seen.add(_folded(variation.text))
+            new.append(variation)
+    by_rank = sorted(new, key=lambda variation: variation.rank)
+    chosen = {variation.text for variation in by_rank[: config.max_expansions - 1]}
+    return [query, *(variation.text for variation in new if variation.text in chosen)]
+
+
+def is_overview(query: str) -> bool:
+    """Whether the question is about one thing as a whole, or one aspect of it: "what is flask", "session cookies"."""
+    return len(content_words(query)) <= MAX_OVERVIEW_WORDS
+
+
+def _templates(query: str, config: ExpansionConfig) -> list[_Variation]:
+    term = main_term(query)
+    return [
+        _Variation(template.rank, template.text.format(term))
+        for template in _TEMPLATES
+        if getattr(config, template.toggle)
+    ]
+
+
+def _parts(query: str) -> list[_Variation]:
+    """The clauses that a question is made of, and its content words alone."""
+    clauses = [clause.strip(EDGE_PUNCTUATION) for clause in _CLAUSE_END.split(query)]
+    telling = [clause for clause in clauses if len(content_words(clause)) >= MIN_CLAUSE_WORDS]
+    return [_Variation(place, clause) for place, clause in enumerate(telling)]
 
 
 def main_term(query: str) -> str:

@@ -58,16 +58,19 @@ def semantic_focus(
     # A neighbour scores less than its hit, so hits beyond the first k cannot contribute one.
     hits = hits[:k]
     if config.context_window > 0:
-        hits = merge([*hits, *_context(searcher, hits, config.context_window)])
+        # Nor can one of a hit so weak that even the step next to it scores less than the last of k.
+        weakest = hits[-1].score if len(hits) == k else 0.0
+        strong = [hit for hit in hits if hit.score * CONTEXT_DECAY > weakest]
+        hits = merge([*hits, *_context(searcher, strong, config.context_window)])
     return hits[:k]
 
 
 def term_frequency_score(terms: QueryTerms, text: str) -> float:
     """Mean over the terms of `tf / (tf + 1.2)`, 0 to 1. S1 names this signal without a formula."""
-    if not terms.stems:
+    if not terms.groups:
         return 0.0
     counts = terms.counts(text)
-    return sum(tf / (tf + TERM_SATURATION) for tf in counts.values()) / len(terms.stems)
+    return sum(tf / (tf + TERM_SATURATION) for tf in counts.values()) / len(terms.groups)
 
 
 def sentence_quality_score(text: str) -> float:

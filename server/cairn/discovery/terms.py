@@ -1,4 +1,4 @@
-"""The words of a question that carry meaning, and how often a text holds them.
+"""The words of a question that carry meaning, and how much of them a text holds.
 
 Words compare by their stem and identifiers by their parts, so that "routing" finds "routes" and "session
 cookie" finds `SessionCookie`.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cairn.chunking.identifiers import identifier_words
+from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.words import LIGHT_WORDS, is_stopword, stem
 
 _WORD = re.compile(r"\w+")
@@ -40,27 +41,54 @@ def content_words(text: str) -> list[str]:
 
 @frozen
 class QueryTerms:
-    """The distinct stems of a question's content words."""
+    """The distinct terms of a question, each with what counts as it, and how much each tells."""
 
-    stems: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    """For each term the term and its alternatives: other words or phrases (`Query.groups`)."""
+    shares: tuple[float, ...] = field()
+    """What share of the question each term tells; they add up to 1. All alike where nothing else is given."""
+    _matcher: TermMatcher = field(init=False, eq=False, repr=False)
+    _term_of: dict[str, int] = field(init=False, eq=False, repr=False)
+    """The place of the term that a stem belongs to."""
+
+    @shares.default
+    def _all_alike(self) -> tuple[float, ...]:
+        return (1 / len(self.groups),) * len(self.groups) if self.groups else ()
+
+    @_matcher.default
+    def _ready(self) -> TermMatcher:
+        return matcher(self.groups)
+
+    @_term_of.default
+    def _by_stem(self) -> dict[str, int]:
+        stems = (
+            (stem(part), place) for place, group in enumerate(self.groups) for part in _single_words(group)
+        )
+        return dict(reversed([*stems]))
 
     @classmethod
     def of(cls, query: str) -> QueryTerms:
-        """The terms of `query`; none when it is empty or made of function words alone."""
-        parts = [part for word in content_words(query) for part in _parts(word)]
-        return cls(tuple(dict.fromkeys(stem(part) for part in parts if not is_stopword(part))))
+        """The terms of `query`, without alternatives; none when it is empty or made of function words alone."""
+        parts = (part for word in content_words(query) for part in _parts(word) if not is_stopword(part))
+        by_stem = {stem(part): part for part in reversed([*parts])}
+        return cls(tuple((part,) for part in reversed(by_stem.values())))
 
-    def counts(self, text: str) -> Counter[str]:
-        """How often each term occurs in `text`; terms that do not occur are left out."""
-        prefixes = {term[:_PREFIX] for term in self.stems}
-        wanted = frozenset(self.stems)
+    def counts(self, text: str) -> Counter[int]:
+        """How often each term, by its place, occurs in `text`; terms that do not occur are left out."""
+        prefixes = {each[:_PREFIX] for each in self._term_of}
         return Counter(
-            found for part in _parts(text) if part[:_PREFIX] in prefixes and (found := stem(part)) in wanted
+            place
+            for part in _parts(text)
+            if part[:_PREFIX] in prefixes and (place := self._term_of.get(stem(part))) is not None
         )
 
     def coverage(self, text: str) -> float:
-        """The share of the terms that `text` holds, 0 to 1; 0 when there are no terms."""
-        return len(self.counts(text)) / len(self.stems) if self.stems else 0.0
+        """The share of the question that `text` holds, 0 to 1; 0 when there are no terms."""
+        return sum(self.shares[place] for place in self._matcher.held(text)) if self.groups else 0.0
+
+
+def _single_words(group: Sequence[str]) -> Iterable[str]:
+    return (text for text in group if _WORD.fullmatch(text))
 
 
 def _parts(text: str) -> Iterable[str]:

@@ -28,8 +28,8 @@ from cairn.retrieval.signals import Scores
 
 logger = logging.getLogger(__name__)
 
-_VARIATION = 0.7
-"""What a variation's keywords count beside the question's."""
+_VARIATION = 0.85
+"""What an answer to a variation is worth beside one to the question."""
 
 # What a passage is worth as an answer, each a share of the best. A search shows each file's best passage, so its files
 # decide; evidence is many passages, and most of a good file's are about something else. With these weights the first
@@ -117,7 +117,7 @@ def rank_together(
     found = [_Found.of(legs) for legs in every]
     own = every[0]
     for legs, theirs in zip(every[1:], found[1:], strict=True):
-        _add(own, legs, found[0], theirs)
+        _add(own, legs, theirs)
     if own.problems and not any(pool.chunks() for pool in own.pools):
         raise own.problems[0]
     outlines = whole_files(readers, own.pools, only)
@@ -230,14 +230,10 @@ def _find(every: Sequence[Legs], queries: Sequence[Query], meaning: Meaning | No
     return vectors
 
 
-def _add(own: Legs, legs: Legs, best: _Found, theirs: _Found) -> None:
-    """Add what a variation found to what the question found: its best keyword match counts `_VARIATION` of the question's."""
-    highest = max((max(of_folder.values(), default=0.0) for of_folder in theirs.keyword), default=0.0)
-    full = max((max(of_folder.values(), default=0.0) for of_folder in best.keyword), default=0.0) or highest
+def _add(own: Legs, legs: Legs, theirs: _Found) -> None:
+    """Add what a variation found to what the question found, as candidates: how well they answer is another matter."""
     for pool, keyword, nearest in zip(own.pools, theirs.keyword, theirs.nearest, strict=True):
-        known = pool.found["keyword"]
-        for chunk, score in keyword.items():
-            known[chunk] = max(known.get(chunk, 0.0), _VARIATION * full * score / highest)
+        pool.found["varied"].update(keyword)
         pool.found["varied"].update(nearest)
     own.problems += legs.problems
     own.broken_off += legs.broken_off
