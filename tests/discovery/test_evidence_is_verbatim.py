@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -55,11 +56,16 @@ MARKED = st.builds(
     ),
     st.tuples(st.sampled_from(["reads", "files", "parser", "vector", "index"]), NUMBERS, NUMBERS),
 )  # fmt: skip
-SENTENCE = st.lists(MARKED, min_size=3, max_size=8).map(lambda parts: "The " + " ".join(parts) + " end.")
-PARAGRAPH = st.tuples(st.lists(SENTENCE, min_size=1, max_size=4), st.sampled_from([" ", "\n"])).map(
-    lambda t: t[1].join(t[0])
-)
-MARKUP = st.lists(PARAGRAPH, min_size=2, max_size=4).map("\n\n".join)
+SENTENCE = st.lists(MARKED, min_size=3, max_size=8).map(lambda parts: " ".join(parts) + " end.")
+
+
+@st.composite
+def markup(draw):
+    """Paragraphs of sentences that differ by their number."""
+    texts = draw(st.lists(st.lists(SENTENCE, min_size=1, max_size=4), min_size=2, max_size=4))
+    numbers = itertools.count(10_000)
+    separator = draw(st.sampled_from([" ", "\n"]))
+    return "\n\n".join(separator.join(f"Rule {next(numbers)}: {text}" for text in part) for part in texts)
 
 
 def check(content, path, language, signature):
@@ -112,7 +118,7 @@ def test_no_passage_needs_to_be_thrown_away(content):
 
 
 @settings(max_examples=200, deadline=None)
-@given(MARKUP, st.booleans())
+@given(markup(), st.booleans())
 def test_sentences_without_their_markup_stand_on_their_lines_and_on_no_others(content, markdown):
     lines = re.split(r"\n", content)
     passages = prose_passages(content, markdown)

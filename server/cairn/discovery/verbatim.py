@@ -16,7 +16,7 @@ OMISSION = " … "
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LEADING_MARK = re.compile(r"(?:#:|#!?|///|//!|//|/\*+!?|\*|--|;;+|%+|(?:>\s?)*>(?!>))(?=\s|\Z)")
-_EMPHASIS = re.compile(r"[*_~\\]")
+_PASSED_OVER = re.compile(r"\*/|[*_~\\]")
 _WORD = re.compile(r"\w")
 
 
@@ -26,15 +26,10 @@ def lines_of(text: str) -> list[str]:
 
 
 def without_mark(line: str) -> str:
-    """`line` without the whitespace around it, the comment or quotation mark it starts with, and a final `*/`."""
-    line = line.strip().removesuffix("*/").rstrip()
+    """`line` without the whitespace around it and the comment or quotation mark it starts with."""
+    line = line.strip()
     mark = _LEADING_MARK.match(line)
     return line[mark.end() :].strip() if mark else line
-
-
-def plain(lines: Iterable[str]) -> str:
-    """Lines as one text: marks at their starts removed, whitespace collapsed."""
-    return " ".join(" ".join(without_mark(line) for line in lines).split())
 
 
 def starts_with_mark(text: str) -> bool:
@@ -46,7 +41,8 @@ def stands_in(text: str, lines: Iterable[str]) -> bool:
     """Whether `lines` contain `text`, in order, as whole words (the one rule behind every citation).
 
     The lines may hold it as they are, as code does, or without their inline markup. What is left of an
-    emphasis that begins or ends on another line does not count, so `*`, `_`, `~` and `\\` are passed over.
+    emphasis that begins or ends on another line does not count, so `*`, `_`, `~` and `\\` are passed over, and
+    so is the end of a block comment.
     """
     bare = [without_mark(line) for line in lines]
     readings = {_folded(" ".join(bare)), _folded(strip_inline("\n".join(bare)).text)}
@@ -55,7 +51,7 @@ def stands_in(text: str, lines: Iterable[str]) -> bool:
 
 
 def _folded(text: str) -> str:
-    return " ".join(_EMPHASIS.sub("", text).split())
+    return " ".join(_PASSED_OVER.sub("", text).split())
 
 
 def _in_order(parts: Iterable[str], reading: str) -> bool:
