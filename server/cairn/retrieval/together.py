@@ -28,7 +28,7 @@ from cairn.retrieval.signals import Scores
 
 logger = logging.getLogger(__name__)
 
-_VARIATION = 0.85
+_VARIATION = 0.5
 """What an answer to a variation is worth beside one to the question."""
 
 # What a passage is worth as an answer, each a share of the best. A search shows each file's best passage, so its files
