@@ -1,0 +1,350 @@
+"""Answers `cairn/context`: from a place in a document to what belongs to it, and to a text for a language model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+from attrs import frozen
+
+from cairn import answers, protocol
+from cairn.chunking.chunker import chunk_text
+from cairn.chunking.model import Chunk, ChunkType
+from cairn.config import Settings
+from cairn.context import editor
+from cairn.context.budgets import part_budgets
+from cairn.context.builder import TokenCounter, assemble
+from cairn.context.concepts import concept_items
+from cairn.context.markdown import text_lines
+from cairn.context.memory import ContextMemory
+from cairn.context.model import Assembled, Item, Part, PartName
+from cairn.context.passages import Grouped, passage_items, related_passages, with_query
+from cairn.discovery.render import estimate_tokens
+from cairn.embedding.shared import SharedModel
+from cairn.embedding.tokenization import load_tokenizer
+from cairn.errors import InvalidRequestError, ModelError, QueryCancelledError
+from cairn.folders import Folder, index_state, on_screen, path_of_uri, uris
+from cairn.index.known_words import IndexVocabulary
+from cairn.index.overlaid_reader import OverlaidReader
+from cairn.index.reader import ChunkFilter, StoredChunk
+from cairn.index.relations import PassageVector
+from cairn.relating import covered, indexed_page, shared_names
+from cairn.retrieval.query import Query, understand
+from cairn.retrieval.related import Passage, relate
+from cairn.retrieval.search import retrieve
+from cairn.retrieval.verdict import matched_terms
+from cairn.searching import answer_key, meaning_of
+from cairn.unicode import well_formed
+from cairn.workspace.collections import file_kind
+
+_DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
+_STATIC_TOKENS = 256
+_OTHER_FIELDS = 500
+"""Characters of a passage beside its text, about: path, titles, reasons."""
+
+
+@frozen
+class _Asked:
+    """The place that is asked about, and what everything made for it depends on."""
+
+    folders: Sequence[Folder]
+    readers: Sequence[OverlaidReader]
+    model: SharedModel
+    settings: Settings
+    params: protocol.ContextParams
+    passage: Passage
+    """Without chunks where the document holds nothing."""
+    shown: editor.Shown
+    indexed: bool
+    """Whether the passage is one of the index, or of what is on the screen."""
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        return self.settings.discovery.readme.readme_patterns
+
+    def key(self, *what: Hashable) -> Hashable:
+        return answer_key(self.folders, self.readers, self.model, self.settings, what)
+
+
+def context_of(
+    folders: Sequence[Folder],
+    model: SharedModel,
+    settings: Settings,
+    params: protocol.ContextParams,
+    memory: ContextMemory,
+    cancelled: Callable[[], bool],
+) -> tuple[protocol.ContextAnswer, str | None]:
+    """The answer, and why a leg of the query's search failed, if one did.
+
+    Raises InvalidRequestError for a document that is not indexed and whose text is not given, and QueryCancelledError
+    soon after `cancelled()` turns true.
+    """
+    started = time.perf_counter()
+    asked = _asked(folders, model, settings, params, memory)
+    query = _query(asked)
+    hits = memory.passages.hits
+    passages, problem = _passages(asked, query, memory, cancelled)
+    found = time.perf_counter()
+    if cancelled():
+        raise QueryCancelledError("The request was cancelled.")
+    budgets = part_budgets(settings.context, params.budget)
+    assembled = assemble(_parts(asked, passages, memory), budgets, _counter(model, memory))
+    timings = {
+        "passages": _milliseconds(started, found),
+        "assemble": _milliseconds(found, time.perf_counter()),
+        "total": _milliseconds(started, time.perf_counter()),
+    }
+    if memory.passages.hits > hits:
+        timings["cached"] = 1
+    return _answer(asked, query, passages, assembled, sum(budgets.values()), timings), problem
+
+
+def _milliseconds(start: float, end: float) -> float:
+    return round((end - start) * 1000, 3)
+
+
+# --- the place ---------------------------------------------------------------------------------------
+
+
+def _asked(
+    folders: Sequence[Folder],
+    model: SharedModel,
+    settings: Settings,
+    params: protocol.ContextParams,
+    memory: ContextMemory,
+) -> _Asked:
+    readers = on_screen(folders)
+    uri = well_formed(params.text_document.uri)
+    key = answer_key(folders, readers, model, settings, uri)
+    page = memory.pages.get(key)
+    indexed = True
+    if page is None:
+        try:
+            page = indexed_page(folders, readers, uri)
+            memory.pages.put(key, page, sum(len(stored.chunk.text) for stored in page[2]))
+        except InvalidRequestError:
+            if params.text is None:
+                raise
+            indexed, page = False, _page_of_text(folders, uri, well_formed(params.text))
+    number, path, chunks = page
+    at, field = _range(params)
+    there = tuple(covered(chunks, at, field)) if chunks else ()
+    shown = _shown(path, there, at)
+    return _Asked(folders, readers, model, settings, params, Passage(number, path, there), shown, indexed)
+
+
+def _page_of_text(folders: Sequence[Folder], uri: str, text: str) -> tuple[int, str, list[StoredChunk]]:
+    """A document that no index holds, as one would."""
+    path = path_of_uri(uri)
+    places = [
+        (number, inside)
+        for number, folder in enumerate(folders)
+        if path is not None and (inside := folder.place_of(path)) is not None
+    ]
+    name = PurePosixPath(unquote(uri.partition(":")[2] or uri)).name or uri
+    number, called = next(iter(places), (0, name))
+    kind = file_kind(called)
+    chunks = chunk_text(called, text)
+    return number, called, [StoredChunk(0, called, kind, "", chunk, chunk.content_hash) for chunk in chunks]
+
+
+def _range(params: protocol.ContextParams) -> tuple[protocol.Range, str]:
+    """What is asked about, and the field that says so."""
+    if params.range is not None:
+        return params.range, "range"
+    position = params.position or protocol.Position(0, 0)
+    return protocol.Range(position, position), "position"
+
+
+def _shown(path: str, there: Sequence[StoredChunk], at: protocol.Range) -> editor.Shown:
+    """What the editor shows at the place: the passage around a cursor, or the lines that are selected."""
+    if not there:
+        return editor.Shown(path, "", (0, 0), 0)
+    first, last = there[0].chunk, there[-1].chunk
+    text = "".join(stored.chunk.text for stored in there)
+    start, end = first.start_line, last.end_line
+    selected = at.start != at.end
+    lines = text_lines(text)
+    if selected and len(lines) == end - start:  # a notebook's cells may have lines of their own
+        until = at.end.line + (at.end.character > 0 or at.end.line == at.start.line)
+        from_line, to_line = max(start, at.start.line), min(end, until)
+        if from_line < to_line:
+            text = "".join(lines[from_line - start : to_line - start])
+            start, end = from_line, to_line
+    return editor.Shown(
+        path,
+        text,
+        (start, end),
+        at.start.line,
+        selected,
+        first.language,
+        first.title,
+        first.header_path,
+        first.symbol,
+    )
+
+
+# --- what belongs to it ------------------------------------------------------------------------------
+
+
+def _query(asked: _Asked) -> Query | None:
+    if not asked.params.query.strip():
+        return None
+    return understand(asked.params.query, None, IndexVocabulary(asked.readers), asked.settings.search)
+
+
+def _passages(
+    asked: _Asked, query: Query | None, memory: ContextMemory, cancelled: Callable[[], bool]
+) -> tuple[tuple[Grouped, ...], str | None]:
+    passage, limit = asked.passage, asked.params.limit
+    # A chunk's id says which text it is, as long as the index and the screen stay the same.
+    where = [stored.id or stored.chunk for stored in passage.chunks]
+    key = asked.key("passages", passage.folder, passage.path, *where, asked.params.query, limit)
+    kept = memory.passages.get(key)
+    if kept is not None:
+        return kept, None
+    related = []
+    if passage.chunks and asked.readers:
+        vector = None if asked.indexed else _vector(asked)
+        found = relate(asked.readers, passage, cancelled, besides=_DOCUMENTS, vector=vector)
+        related = related_passages(found, limit, asked.patterns)
+    problem, whole = None, True
+    if query is not None and asked.readers:
+        retrieved = retrieve(
+            asked.readers,
+            query,
+            meaning_of(asked.readers, asked.model),
+            asked.settings.search,
+            limit=limit + len(passage.chunks),
+            cancelled=cancelled,
+        )
+        others = [r for r in retrieved.ranked if r.folder != passage.folder or r.stored.id not in passage.ids]
+        related = with_query(others, related, limit, asked.patterns)
+        problem, whole = next(iter(retrieved.problems), None), not retrieved.broken_off
+    passages = tuple(related)
+    if problem is None and whole:
+        characters = sum(len(each.ranked.stored.chunk.text) + _OTHER_FIELDS for each in passages)
+        memory.passages.put(key, passages, characters)
+    return passages, problem
+
+
+def _vector(asked: _Asked) -> PassageVector:
+    """A vector of text that is not indexed: a static one, which needs no model to run."""
+    table = asked.model.static_table()
+    if table is None:
+        return PassageVector()
+    text = "".join(stored.chunk.text for stored in asked.passage.chunks)
+    return PassageVector(static_table=table.id, static=table.embed_int8([text], _STATIC_TOKENS)[0])
+
+
+def _parts(asked: _Asked, passages: Sequence[Grouped], memory: ContextMemory) -> tuple[Part, ...]:
+    params, path = asked.params, asked.passage.path
+    queries = memory.recent.latest() if params.recent_queries is None else params.recent_queries
+    problems = [_problem(each) for each in params.diagnostics]
+    other = [text for text in queries if text.strip() != params.query.strip()]
+    asking = [params.query] if params.query.strip() else []
+    return (
+        Part(PartName.CORE_CONCEPTS, _concepts(asked, memory)),
+        Part(PartName.PASSAGES, passage_items(passages)),
+        Part(PartName.EDITOR_STATE, editor.editor_items(asked.shown, _open_documents(asked))),
+        Part(PartName.DIAGNOSTICS, editor.diagnostic_items(path, problems, asked.shown.cursor)),
+        Part(PartName.RECENT_QUERIES, editor.query_items([*asking, *other])),
+    )
+
+
+def _concepts(asked: _Asked, memory: ContextMemory) -> tuple[Item, ...]:
+    terms = asked.settings.search.core_concepts
+    if not asked.readers:
+        return ()
+    key = asked.key("concepts", asked.passage.folder, asked.passage.path)
+    kept = memory.concepts.get(key)
+    if kept is None:
+        reader = asked.readers[asked.passage.folder]
+        kept = concept_items(reader, asked.passage.path, terms, asked.patterns)
+        memory.concepts.put(key, kept, sum(len(item.text) for item in kept))
+    return kept
+
+
+def _open_documents(asked: _Asked) -> list[str]:
+    """What the open documents are called: paths in the workspace, names of others."""
+    if asked.params.open_documents is None:
+        return [path for folder in asked.folders for path in sorted(folder.open_paths)]
+    return [_called(asked.folders, well_formed(uri)) for uri in asked.params.open_documents]
+
+
+def _called(folders: Sequence[Folder], uri: str) -> str:
+    path = path_of_uri(uri)
+    inside = (folder.place_of(path) for folder in folders) if path is not None else ()
+    name = PurePosixPath(unquote(uri.partition(":")[2] or uri)).name or uri
+    return next((place for place in inside if place is not None), name)
+
+
+def _problem(given: protocol.Diagnostic) -> editor.Problem:
+    start, end = given.range.start, given.range.end
+    last = end.line + (end.character > 0 or end.line == start.line)
+    code = "" if given.code is None else str(given.code)
+    return editor.Problem(
+        start.line, last, given.severity or 1, well_formed(given.message), given.source or "", code
+    )
+
+
+# --- the answer --------------------------------------------------------------------------------------
+
+
+def _counter(model: SharedModel, memory: ContextMemory) -> TokenCounter:
+    """Counts by the model's tokenizer, which is loaded without the model; by an estimate where there is none."""
+    try:
+        installed = model.installed()
+        if installed is None:
+            return estimate_tokens
+        return memory.counts.by(installed.id, load_tokenizer(installed).count)
+    except ModelError:  # the status says so
+        return estimate_tokens
+
+
+def _answer(
+    asked: _Asked,
+    query: Query | None,
+    passages: Sequence[Grouped],
+    assembled: Assembled,
+    budget: int,
+    timings: dict[str, float],
+) -> protocol.ContextAnswer:
+    return protocol.ContextAnswer(
+        passages=tuple(_shown_passage(asked, query, each) for each in passages),
+        context=assembled.text,
+        parts=tuple(protocol.ContextPart(p.name, p.budget, p.tokens) for p in assembled.parts),
+        dropped=tuple(
+            protocol.DroppedItem(d.part, d.title, d.citation, d.tokens, d.score, d.why)
+            for d in assembled.dropped
+        ),
+        tokens=assembled.tokens,
+        budget=budget,
+        place=_place(asked),
+        index=index_state(asked.folders),
+        timings=timings,
+    )
+
+
+def _shown_passage(asked: _Asked, query: Query | None, each: Grouped) -> protocol.ContextPassage:
+    names = shared_names(asked.passage, each.ranked)
+    matched = (*matched_terms(query, each.ranked.stored), *names) if query else names
+    result = answers.search_result(
+        each.ranked, tuple(dict.fromkeys(matched)), protocol.Context(), uris(asked.folders), explain=True
+    )
+    return protocol.ContextPassage(each.group, each.reasons, result)
+
+
+def _place(asked: _Asked) -> protocol.ContextPlace:
+    chunks: list[Chunk] = [stored.chunk for stored in asked.passage.chunks]
+    first = chunks[0] if chunks else None
+    return protocol.ContextPlace(
+        path=asked.passage.path,
+        uri=asked.params.text_document.uri,
+        range=answers.lines(chunks[0].start_line, chunks[-1].end_line) if chunks else answers.lines(0, 0),
+        title=first.title if first else "",
+        header_path=first.header_path if first else "",
+        symbol=first.symbol if first else "",
+    )

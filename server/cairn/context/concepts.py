@@ -1,0 +1,101 @@
+"""What the project around a document is, found in the index: its name, its terms, the first words of its README."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from cairn.context.markdown import as_code, text_lines
+from cairn.context.model import Item
+from cairn.discovery.blocks import Block, read_blocks
+from cairn.index.overlaid_reader import OverlaidReader
+from cairn.index.readmes import readme_paths
+
+_TERMS, _PROJECT, _README = 1.0, 0.9, 0.8
+_MOST_COLLECTIONS = 12
+_FEWEST_WORDS = 4
+"""Words besides images and links that make a paragraph one of text; a row of badges or links has none."""
+
+_IMAGE = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")
+_LINK = re.compile(r"\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|`[^`]*<[^>]*>`_+|<?https?://\S+")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+@frozen
+class Introduction:
+    """The first paragraph of a README, as its lines stand there."""
+
+    path: str
+    text: str
+    lines: tuple[int, int]
+    """`[start, end)`, 0-based."""
+
+
+def concept_items(
+    reader: OverlaidReader, path: str, terms: Sequence[str], readme_patterns: Sequence[str]
+) -> tuple[Item, ...]:
+    """The core concepts for a document at `path` of the folder that `reader` reads ("" for one elsewhere)."""
+    items = []
+    if terms:
+        shown = ", ".join(map(as_code, dict.fromkeys(terms)))
+        items.append(Item(f"- Terms: {shown}", title="terms", score=_TERMS))
+    if project := _project(reader, path):
+        items.append(project)
+    nearest = _readmes_above(readme_paths(reader, readme_patterns), path)
+    for number, introduction in enumerate(filter(None, (_introduction(reader, each) for each in nearest))):
+        items.append(
+            Item(
+                introduction.text,
+                title="",
+                score=_README - number / 100,
+                path=introduction.path,
+                lines=introduction.lines,
+                quoted=True,
+                language="markdown" if introduction.path.lower().endswith(".md") else "",
+            )
+        )
+    return tuple(items)
+
+
+def _project(reader: OverlaidReader, path: str) -> Item | None:
+    """The project's name, by its manifest, and what the folder holds besides."""
+    collections = sorted(reader.stats().collections, key=lambda each: (-each.chunks, each.name))
+    if not collections:
+        return None
+    own = reader.contents([path]).get(path, ("", ""))[1] if path else ""
+    name = (own or collections[0].name).rpartition("-")[0]
+    shown = [f"{as_code(each.name)} ({each.files})" for each in collections[:_MOST_COLLECTIONS]]
+    if len(collections) > _MOST_COLLECTIONS:
+        shown.append(f"{len(collections) - _MOST_COLLECTIONS} more")
+    text = f"- Project: {as_code(name)}\n- Collections, with files: {', '.join(shown)}"
+    return Item(text, title=name, score=_PROJECT)
+
+
+def _readmes_above(readmes: Sequence[str], path: str) -> list[str]:
+    """The README of the directory nearest above the document, and the folder's own."""
+    by_directory: dict[str, str] = {}
+    for each in readmes:
+        by_directory.setdefault(each.rpartition("/")[0], each)
+    directory = path.rpartition("/")[0]
+    while directory and directory not in by_directory:
+        directory = directory.rpartition("/")[0]
+    found = (by_directory.get(directory), by_directory.get(""))
+    return list(dict.fromkeys(each for each in found if each))
+
+
+def _introduction(reader: OverlaidReader, path: str) -> Introduction | None:
+    """The first paragraph of running text; None where there is none."""
+    lines = text_lines("".join(stored.chunk.text for stored in reader.page(path)))
+    markdown = path.lower().endswith((".md", ".markdown", ".mdx"))
+    for each in read_blocks(enumerate(lines), markdown):
+        if _is_text(each):
+            first, last = each.numbers[0], each.numbers[-1] + 1
+            return Introduction(path, "".join(lines[first:last]), (first, last))
+    return None
+
+
+def _is_text(found: Block) -> bool:
+    without_links = _LINK.sub(" ", _IMAGE.sub(" ", found.text))
+    return not found.item and len(_WORD.findall(without_links)) >= _FEWEST_WORDS
