@@ -16,7 +16,7 @@ from cairn.config import Settings
 from cairn.context import editor
 from cairn.context.budgets import part_budgets
 from cairn.context.builder import TokenCounter, assemble
-from cairn.context.concepts import concept_items
+from cairn.context.concepts import concept_items, readmes_above
 from cairn.context.markdown import text_lines
 from cairn.context.memory import ContextMemory
 from cairn.context.model import Assembled, Item, Part, PartName
@@ -29,6 +29,7 @@ from cairn.folders import Folder, index_state, on_screen, path_of_uri, uris
 from cairn.index.known_words import IndexVocabulary
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import ChunkFilter, StoredChunk
+from cairn.index.readmes import readme_paths
 from cairn.index.relations import PassageVector
 from cairn.relating import covered, indexed_page, shared_names
 from cairn.retrieval.query import Query, understand
@@ -59,13 +60,12 @@ class _Asked:
     shown: editor.Shown
     indexed: bool
     """Whether the passage is one of the index, or of what is on the screen."""
+    state: Hashable
+    """Of indexes, screen, model and settings: what everything depends on that is read of them."""
 
     @property
-    def patterns(self) -> tuple[str, ...]:
+    def readme_patterns(self) -> tuple[str, ...]:
         return self.settings.discovery.readme.readme_patterns
-
-    def key(self, *what: Hashable) -> Hashable:
-        return answer_key(self.folders, self.readers, self.model, self.settings, what)
 
 
 def context_of(
@@ -90,7 +90,8 @@ def context_of(
     if cancelled():
         raise QueryCancelledError("The request was cancelled.")
     budgets = part_budgets(settings.context, params.budget)
-    assembled = assemble(_parts(asked, passages, memory), budgets, _counter(model, memory))
+    count, counts_by_line = _counter(model, memory)
+    assembled = assemble(_parts(asked, passages, memory), budgets, count, counts_by_line)
     timings = {
         "passages": _milliseconds(started, found),
         "assemble": _milliseconds(found, time.perf_counter()),
@@ -117,13 +118,13 @@ def _asked(
 ) -> _Asked:
     readers = on_screen(folders)
     uri = well_formed(params.text_document.uri)
-    key = answer_key(folders, readers, model, settings, uri)
-    page = memory.pages.get(key)
+    state = answer_key(folders, readers, model, settings, None)
+    page = memory.pages.get((state, uri))
     indexed = True
     if page is None:
         try:
             page = indexed_page(folders, readers, uri)
-            memory.pages.put(key, page, sum(len(stored.chunk.text) for stored in page[2]))
+            memory.pages.put((state, uri), page, sum(len(stored.chunk.text) for stored in page[2]))
         except InvalidRequestError:
             if params.text is None:
                 raise
@@ -132,7 +133,8 @@ def _asked(
     at, field = _range(params)
     there = tuple(covered(chunks, at, field)) if chunks else ()
     shown = _shown(path, there, at)
-    return _Asked(folders, readers, model, settings, params, Passage(number, path, there), shown, indexed)
+    passage = Passage(number, path, there)
+    return _Asked(folders, readers, model, settings, params, passage, shown, indexed, state)
 
 
 def _page_of_text(folders: Sequence[Folder], uri: str, text: str) -> tuple[int, str, list[StoredChunk]]:
@@ -201,7 +203,7 @@ def _passages(
     passage, limit = asked.passage, asked.params.limit
     # A chunk's id says which text it is, as long as the index and the screen stay the same.
     where = [stored.id or stored.chunk for stored in passage.chunks]
-    key = asked.key("passages", passage.folder, passage.path, *where, asked.params.query, limit)
+    key = (asked.state, passage.folder, passage.path, *where, asked.params.query, limit)
     kept = memory.passages.get(key)
     if kept is not None:
         return kept, None
@@ -209,7 +211,7 @@ def _passages(
     if passage.chunks and asked.readers:
         vector = None if asked.indexed else _vector(asked)
         found = relate(asked.readers, passage, cancelled, besides=_DOCUMENTS, vector=vector)
-        related = related_passages(found, limit, asked.patterns)
+        related = related_passages(found, limit, asked.readme_patterns)
     problem, whole = None, True
     if query is not None and asked.readers:
         retrieved = retrieve(
@@ -221,7 +223,7 @@ def _passages(
             cancelled=cancelled,
         )
         others = [r for r in retrieved.ranked if r.folder != passage.folder or r.stored.id not in passage.ids]
-        related = with_query(others, related, limit, asked.patterns)
+        related = with_query(others, related, limit, asked.readme_patterns)
         problem, whole = next(iter(retrieved.problems), None), not retrieved.broken_off
     passages = tuple(related)
     if problem is None and whole:
@@ -255,14 +257,20 @@ def _parts(asked: _Asked, passages: Sequence[Grouped], memory: ContextMemory) ->
 
 
 def _concepts(asked: _Asked, memory: ContextMemory) -> tuple[Item, ...]:
-    terms = asked.settings.search.core_concepts
     if not asked.readers:
         return ()
-    key = asked.key("concepts", asked.passage.folder, asked.passage.path)
+    folder, path = asked.passage.folder, asked.passage.path
+    reader = asked.readers[folder]
+    readmes = memory.readmes.get((asked.state, folder))
+    if readmes is None:
+        readmes = readme_paths(reader, asked.readme_patterns)
+        memory.readmes.put((asked.state, folder), readmes, sum(map(len, readmes)))
+    above = readmes_above(readmes, path)
+    collection = asked.passage.chunks[0].collection if asked.passage.chunks else ""
+    key = (asked.state, folder, collection, above)
     kept = memory.concepts.get(key)
     if kept is None:
-        reader = asked.readers[asked.passage.folder]
-        kept = concept_items(reader, asked.passage.path, terms, asked.patterns)
+        kept = concept_items(reader, collection, asked.settings.search.core_concepts, above)
         memory.concepts.put(key, kept, sum(len(item.text) for item in kept))
     return kept
 
@@ -293,15 +301,16 @@ def _problem(given: protocol.Diagnostic) -> editor.Problem:
 # --- the answer --------------------------------------------------------------------------------------
 
 
-def _counter(model: SharedModel, memory: ContextMemory) -> TokenCounter:
-    """Counts by the model's tokenizer, which is loaded without the model; by an estimate where there is none."""
+def _counter(model: SharedModel, memory: ContextMemory) -> tuple[TokenCounter, bool]:
+    """How to count, and whether by line: by the model's tokenizer, or by an estimate where there is no model."""
     try:
         installed = model.installed()
         if installed is None:
-            return estimate_tokens
-        return memory.counts.by(installed.id, load_tokenizer(installed).count)
+            return estimate_tokens, False
+        tokenizer = load_tokenizer(installed)  # without the model itself
+        return memory.counts.by(installed.id, tokenizer.count), tokenizer.counts_by_line
     except ModelError:  # the status says so
-        return estimate_tokens
+        return estimate_tokens, False
 
 
 def _answer(
@@ -313,7 +322,7 @@ def _answer(
     timings: dict[str, float],
 ) -> protocol.ContextAnswer:
     return protocol.ContextAnswer(
-        passages=tuple(_shown_passage(asked, query, each) for each in passages),
+        passages=_shown_passages(asked, query, passages),
         context=assembled.text,
         parts=tuple(protocol.ContextPart(p.name, p.budget, p.tokens) for p in assembled.parts),
         dropped=tuple(
@@ -328,13 +337,20 @@ def _answer(
     )
 
 
-def _shown_passage(asked: _Asked, query: Query | None, each: Grouped) -> protocol.ContextPassage:
-    names = shared_names(asked.passage, each.ranked)
-    matched = (*matched_terms(query, each.ranked.stored), *names) if query else names
-    result = answers.search_result(
-        each.ranked, tuple(dict.fromkeys(matched)), protocol.Context(), uris(asked.folders), explain=True
-    )
-    return protocol.ContextPassage(each.group, each.reasons, result)
+def _shown_passages(
+    asked: _Asked, query: Query | None, passages: Sequence[Grouped]
+) -> tuple[protocol.ContextPassage, ...]:
+    used, defined = asked.passage.used, asked.passage.defined
+    uri_of = uris(asked.folders)
+
+    def shown(each: Grouped) -> protocol.ContextPassage:
+        names = shared_names(used, defined, each.ranked)
+        matched = (*matched_terms(query, each.ranked.stored), *names) if query else names
+        terms = tuple(dict.fromkeys(matched))
+        result = answers.search_result(each.ranked, terms, protocol.Context(), uri_of, explain=True)
+        return protocol.ContextPassage(each.group, each.reasons, result)
+
+    return tuple(map(shown, passages))
 
 
 def _place(asked: _Asked) -> protocol.ContextPlace:

@@ -23,10 +23,11 @@ def related_passages(
     readers = on_screen(folders)
     passage = _passage(folders, readers, params)
     found = find_related(readers, passage, params.limit, cancelled)
+    used, defined = passage.used, passage.defined
     contexts = answers.contexts(found, readers, params.context)
     results = tuple(
         answers.search_result(
-            ranked, shared_names(passage, ranked), contexts[place], uris(folders), explain=True
+            ranked, shared_names(used, defined, ranked), contexts[place], uris(folders), explain=True
         )
         for place, ranked in enumerate(found)
     )
@@ -82,8 +83,8 @@ def covered(page: Sequence[StoredChunk], wanted: protocol.Range, field: str = "r
     ]
 
 
-def shared_names(passage: Passage, ranked: Ranked) -> tuple[str, ...]:
-    """The names through which the two are related, in the passage's order."""
+def shared_names(used: Sequence[str], defined: Sequence[str], ranked: Ranked) -> tuple[str, ...]:
+    """The names that a passage uses or defines and through which it is related, in the passage's order."""
     chunk = ranked.stored.chunk
-    used = [name for name in passage.used if name in chunk.defines]
-    return (*used, *(name for name in passage.defined if name in chunk.text))
+    here = set(chunk.defines)
+    return (*(name for name in used if name in here), *(name for name in defined if name in chunk.text))

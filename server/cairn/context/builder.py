@@ -26,18 +26,24 @@ _FIRST_TO_GIVE = (
 )
 
 
-def assemble(parts: Sequence[Part], budgets: Mapping[PartName, int], count: TokenCounter) -> Assembled:
+def assemble(
+    parts: Sequence[Part], budgets: Mapping[PartName, int], count: TokenCounter, counts_by_line: bool = False
+) -> Assembled:
     """The parts as one text of at most as many tokens, by `count`, as all budgets together.
 
     Within a part the best items come first. Over its budget the lowest scored one is left out, then the next; none is
     kept that scores less than one that is left out. An item that is very long is cut between two lines instead, and
-    says so. Equal input gives equal bytes.
+    says so. Equal input gives equal bytes. `counts_by_line` says that a text counts as much as its lines together; then
+    the whole is not counted once more (2 ms).
     """
     fitted = [_fit(part, budgets[part.name], count) for part in parts]
     total = sum(budgets.values())
-    while (tokens := count(text := _joined(fitted))) > total:
+    text = _joined(fitted)
+    tokens = sum(section.tokens for section in fitted) if counts_by_line else count(text)
+    while tokens > total:
         # Tokenizers that merge across lines may count more for the whole than for its blocks.
         _give(fitted, total)
+        tokens = count(text := _joined(fitted))
     used = {section.name: section.tokens for section in fitted}
     return Assembled(
         text=text,
@@ -84,10 +90,10 @@ def _fit(part: Part, budget: int, count: TokenCounter) -> _Section:
     room = budget - section.head_tokens
     full = False
     for item in sorted(part.items, key=lambda item: -item.score):
-        text = block(item)
-        tokens = count(text)
+        pieces = block(item)
+        tokens = _count(pieces, count)
         if not full and tokens <= room:
-            section.blocks.append(_Block(item, text, tokens))
+            section.blocks.append(_Block(item, "".join(pieces), tokens))
             room -= tokens
             continue
         cut = None
@@ -109,7 +115,7 @@ def _cut(item: Item, room: int, count: TokenCounter) -> _Block | None:
     """As many whole lines around the item's focus as there is room for; None where not even one fits."""
     lines = text_lines(item.text)
     first = last = min(item.focus, len(lines) - 1) if lines else 0
-    spare = room - count(cut_block(evolve(item, text="\n"), 0, 0))
+    spare = room - _count(cut_block(evolve(item, text="\n"), 0, 0), count)
     grown = True
     while grown:
         grown = False
@@ -118,14 +124,19 @@ def _cut(item: Item, room: int, count: TokenCounter) -> _Block | None:
         if last > first > 0 and (tokens := count(lines[first - 1])) <= spare:
             first, spare, grown = first - 1, spare - tokens, True
     while last > first:
-        text = cut_block(item, first, last)
-        if (tokens := count(text)) <= room:
-            return _Block(cut_item(item, first, last), text, tokens)
+        pieces = cut_block(item, first, last)
+        if (tokens := _count(pieces, count)) <= room:
+            return _Block(cut_item(item, first, last), "".join(pieces), tokens)
         if last - 1 > item.focus:
             last -= 1
         else:
             first += 1
     return None
+
+
+def _count(pieces: Sequence[str], count: TokenCounter) -> int:
+    # Piece by piece: the text of a passage is the same wherever it is shown, and its count is known then.
+    return sum(count(piece) for piece in pieces if piece)
 
 
 def _give(sections: Sequence[_Section], total: int) -> None:

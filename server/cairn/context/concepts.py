@@ -11,7 +11,6 @@ from cairn.context.markdown import as_code, text_lines
 from cairn.context.model import Item
 from cairn.discovery.blocks import Block, read_blocks
 from cairn.index.overlaid_reader import OverlaidReader
-from cairn.index.readmes import readme_paths
 
 _TERMS, _PROJECT, _README = 1.0, 0.9, 0.8
 _MOST_COLLECTIONS = 12
@@ -20,6 +19,7 @@ _FEWEST_WORDS = 4
 
 _IMAGE = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")
 _LINK = re.compile(r"\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|`[^`]*<[^>]*>`_+|<?https?://\S+")
+_MARKDOWN = (".md", ".markdown", ".mdx")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -34,47 +34,25 @@ class Introduction:
 
 
 def concept_items(
-    reader: OverlaidReader, path: str, terms: Sequence[str], readme_patterns: Sequence[str]
+    reader: OverlaidReader, collection: str, terms: Sequence[str], readmes: Sequence[str]
 ) -> tuple[Item, ...]:
-    """The core concepts for a document at `path` of the folder that `reader` reads ("" for one elsewhere)."""
+    """The core concepts for a document of `collection` ("" for one that is in none), in the folder of `reader`.
+
+    `readmes` are the READMEs that speak of it, the nearest one first.
+    """
     items = []
     if terms:
         shown = ", ".join(map(as_code, dict.fromkeys(terms)))
         items.append(Item(f"- Terms: {shown}", title="terms", score=_TERMS))
-    if project := _project(reader, path):
+    if project := _project(reader, collection):
         items.append(project)
-    nearest = _readmes_above(readme_paths(reader, readme_patterns), path)
-    for number, introduction in enumerate(filter(None, (_introduction(reader, each) for each in nearest))):
-        items.append(
-            Item(
-                introduction.text,
-                title="",
-                score=_README - number / 100,
-                path=introduction.path,
-                lines=introduction.lines,
-                quoted=True,
-                language="markdown" if introduction.path.lower().endswith(".md") else "",
-            )
-        )
+    introductions = filter(None, (_introduction(reader, path) for path in readmes))
+    items += [_quoted(each, _README - number / 100) for number, each in enumerate(introductions)]
     return tuple(items)
 
 
-def _project(reader: OverlaidReader, path: str) -> Item | None:
-    """The project's name, by its manifest, and what the folder holds besides."""
-    collections = sorted(reader.stats().collections, key=lambda each: (-each.chunks, each.name))
-    if not collections:
-        return None
-    own = reader.contents([path]).get(path, ("", ""))[1] if path else ""
-    name = (own or collections[0].name).rpartition("-")[0]
-    shown = [f"{as_code(each.name)} ({each.files})" for each in collections[:_MOST_COLLECTIONS]]
-    if len(collections) > _MOST_COLLECTIONS:
-        shown.append(f"{len(collections) - _MOST_COLLECTIONS} more")
-    text = f"- Project: {as_code(name)}\n- Collections, with files: {', '.join(shown)}"
-    return Item(text, title=name, score=_PROJECT)
-
-
-def _readmes_above(readmes: Sequence[str], path: str) -> list[str]:
-    """The README of the directory nearest above the document, and the folder's own."""
+def readmes_above(readmes: Sequence[str], path: str) -> tuple[str, ...]:
+    """Of the READMEs of a folder the one nearest above the document at `path`, and the folder's own."""
     by_directory: dict[str, str] = {}
     for each in readmes:
         by_directory.setdefault(each.rpartition("/")[0], each)
@@ -82,13 +60,39 @@ def _readmes_above(readmes: Sequence[str], path: str) -> list[str]:
     while directory and directory not in by_directory:
         directory = directory.rpartition("/")[0]
     found = (by_directory.get(directory), by_directory.get(""))
-    return list(dict.fromkeys(each for each in found if each))
+    return tuple(dict.fromkeys(each for each in found if each))
+
+
+def _project(reader: OverlaidReader, collection: str) -> Item | None:
+    """The project's name, by its manifest, and what the folder holds besides."""
+    collections = sorted(reader.stats().collections, key=lambda each: (-each.chunks, each.name))
+    if not collections:
+        return None
+    name = (collection or collections[0].name).rpartition("-")[0]
+    shown = [f"{as_code(each.name)} ({each.files})" for each in collections[:_MOST_COLLECTIONS]]
+    if len(collections) > _MOST_COLLECTIONS:
+        shown.append(f"{len(collections) - _MOST_COLLECTIONS} more")
+    text = f"- Project: {as_code(name)}\n- Collections, with files: {', '.join(shown)}"
+    return Item(text, title=name, score=_PROJECT)
+
+
+def _quoted(introduction: Introduction, score: float) -> Item:
+    path = introduction.path
+    return Item(
+        introduction.text,
+        title="",
+        score=score,
+        path=path,
+        lines=introduction.lines,
+        quoted=True,
+        language="markdown" if path.lower().endswith(_MARKDOWN) else "",
+    )
 
 
 def _introduction(reader: OverlaidReader, path: str) -> Introduction | None:
     """The first paragraph of running text; None where there is none."""
     lines = text_lines("".join(stored.chunk.text for stored in reader.page(path)))
-    markdown = path.lower().endswith((".md", ".markdown", ".mdx"))
+    markdown = path.lower().endswith(_MARKDOWN)
     for each in read_blocks(enumerate(lines), markdown):
         if _is_text(each):
             first, last = each.numbers[0], each.numbers[-1] + 1

@@ -18,20 +18,20 @@ def section_head(title: str) -> str:
     return f"## {title}\n\n"
 
 
-def block(item: Item) -> str:
-    """The whole item, with what separates it from the next one."""
+def block(item: Item) -> tuple[str, str, str]:
+    """The whole item, with what separates it from the next one: what stands above the text, the text, and below."""
     if not item.quoted:
-        return _ended(item.text)
+        return "", _ended(item.text), ""
     return _quotation(item, item.text, "")
 
 
-def cut_block(item: Item, first: int, last: int) -> str:
+def cut_block(item: Item, first: int, last: int) -> tuple[str, str, str]:
     """The lines `[first, last)` of the item's text, with a visible mark of what is missing."""
     lines = text_lines(item.text)
     kept = "".join(lines[first:last])
     mark = f"[cut: {_missing(first, len(lines) - last)}]\n"
     if not item.quoted:
-        return f"{_ended(kept)}  {mark}"
+        return "", _ended(kept), f"  {mark}"
     return _quotation(cut_item(item, first, last), kept, mark)
 
 
@@ -61,12 +61,12 @@ def as_code(text: str) -> str:
     return f"{marks}{pad}{shown}{pad}{marks}"
 
 
-def _quotation(item: Item, text: str, mark: str) -> str:
+def _quotation(item: Item, text: str, mark: str) -> tuple[str, str, str]:
     fence = "`" * max(3, max(map(len, _BACKTICKS.findall(text)), default=0) + 1)
     info = item.language if _INFO.fullmatch(item.language) else ""
     title = f" {one_line(item.title)}" if item.title else ""
     note = f"{item.note}\n" if item.note else ""
-    return f"### {item.citation}{title}\n{note}\n{fence}{info}\n{_ended(text)}{fence}\n{mark}\n"
+    return f"### {item.citation}{title}\n{note}\n{fence}{info}\n", _ended(text), f"{fence}\n{mark}\n"
 
 
 def _ended(text: str) -> str:

@@ -27,6 +27,8 @@ class ContextMemory:
     counts: TokenCounts = field(factory=TokenCounts)
     passages: AnswerCache[tuple[Grouped, ...]] = field(factory=AnswerCache)
     concepts: AnswerCache[tuple[Item, ...]] = field(factory=AnswerCache)
+    readmes: AnswerCache[list[str]] = field(factory=AnswerCache)
+    """The paths of a folder's READMEs."""
     pages: AnswerCache[tuple[int, str, list[StoredChunk]]] = field(
         factory=lambda: AnswerCache(_MOST_PAGES, _MOST_PAGE_CHARACTERS)
     )
@@ -34,5 +36,5 @@ class ContextMemory:
 
     def clear(self) -> None:
         """Forget what indexes were read for; a folder has left."""
-        for kept in (self.passages, self.concepts, self.pages):
+        for kept in (self.passages, self.concepts, self.readmes, self.pages):
             kept.clear()

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from cairn.chunking.model import ChunkType
 from cairn.context.model import Item
 from cairn.index.reader import StoredChunk
-from cairn.index.readmes import is_readme
+from cairn.index.readmes import readme_rule
 from cairn.retrieval.related import DEFINES, SIMILAR, USES, Related, rank_related
 from cairn.retrieval.search import Ranked
 from cairn.workspace.collections import FileKind
@@ -120,10 +120,10 @@ def _shared_out(ranked: Sequence[Grouped], limit: int) -> list[Grouped]:
 
 
 def _grouping(readme_patterns: Sequence[str]) -> Callable[[StoredChunk], Group]:
-    patterns = tuple(pattern.lower() for pattern in readme_patterns)
+    is_readme = readme_rule(readme_patterns)
 
     def group(stored: StoredChunk) -> Group:
-        if is_readme(stored.path, patterns):
+        if is_readme(stored.path):
             return Group.README
         is_document = stored.kind == FileKind.DOCS or stored.chunk.type is ChunkType.PROSE
         return Group.DOCUMENTS if is_document else Group.CODE
