@@ -84,8 +84,11 @@ def context_of(
     started = time.perf_counter()
     asked = _asked(folders, model, settings, params, memory)
     query = _query(asked)
-    hits = memory.passages.hits
-    passages, problem = _passages(asked, query, memory, cancelled)
+    key = _passages_key(asked)
+    kept = memory.passages.get(key)
+    passages, problem, whole = (kept, None, True) if kept is not None else _passages(asked, query, cancelled)
+    if kept is None and problem is None and whole:
+        memory.passages.put(key, passages, _characters(passages))
     found = time.perf_counter()
     if cancelled():
         raise QueryCancelledError("The request was cancelled.")
@@ -97,7 +100,7 @@ def context_of(
         "assemble": _milliseconds(found, time.perf_counter()),
         "total": _milliseconds(started, time.perf_counter()),
     }
-    if memory.passages.hits > hits:
+    if kept is not None:
         timings["cached"] = 1
     return _answer(asked, query, passages, assembled, sum(budgets.values()), timings), problem
 
@@ -197,39 +200,41 @@ def _query(asked: _Asked) -> Query | None:
     return understand(asked.params.query, None, IndexVocabulary(asked.readers), asked.settings.search)
 
 
-def _passages(
-    asked: _Asked, query: Query | None, memory: ContextMemory, cancelled: Callable[[], bool]
-) -> tuple[tuple[Grouped, ...], str | None]:
-    passage, limit = asked.passage, asked.params.limit
+def _passages_key(asked: _Asked) -> Hashable:
+    """All that the passages depend on; the same for every cursor place in a chunk."""
+    passage = asked.passage
     # A chunk's id says which text it is, as long as the index and the screen stay the same.
-    where = [stored.id or stored.chunk for stored in passage.chunks]
-    key = (asked.state, passage.folder, passage.path, *where, asked.params.query, limit)
-    kept = memory.passages.get(key)
-    if kept is not None:
-        return kept, None
-    related = []
+    chunks = [stored.id or stored.chunk for stored in passage.chunks]
+    return (asked.state, passage.folder, passage.path, *chunks, asked.params.query, asked.params.limit)
+
+
+def _passages(
+    asked: _Asked, query: Query | None, cancelled: Callable[[], bool]
+) -> tuple[tuple[Grouped, ...], str | None, bool]:
+    """What belongs to the place, why a leg of the search failed, and whether nothing was broken off."""
+    passage, limit = asked.passage, asked.params.limit
+    related: list[Grouped] = []
     if passage.chunks and asked.readers:
         vector = None if asked.indexed else _vector(asked)
         found = relate(asked.readers, passage, cancelled, besides=_DOCUMENTS, vector=vector)
         related = related_passages(found, limit, asked.readme_patterns)
-    problem, whole = None, True
-    if query is not None and asked.readers:
-        retrieved = retrieve(
-            asked.readers,
-            query,
-            meaning_of(asked.readers, asked.model),
-            asked.settings.search,
-            limit=limit + len(passage.chunks),
-            cancelled=cancelled,
-        )
-        others = [r for r in retrieved.ranked if r.folder != passage.folder or r.stored.id not in passage.ids]
-        related = with_query(others, related, limit, asked.readme_patterns)
-        problem, whole = next(iter(retrieved.problems), None), not retrieved.broken_off
-    passages = tuple(related)
-    if problem is None and whole:
-        characters = sum(len(each.ranked.stored.chunk.text) + _OTHER_FIELDS for each in passages)
-        memory.passages.put(key, passages, characters)
-    return passages, problem
+    if query is None or not asked.readers:
+        return tuple(related), None, True
+    retrieved = retrieve(
+        asked.readers,
+        query,
+        meaning_of(asked.readers, asked.model),
+        asked.settings.search,
+        limit=limit + len(passage.chunks),
+        cancelled=cancelled,
+    )
+    others = [r for r in retrieved.ranked if r.folder != passage.folder or r.stored.id not in passage.ids]
+    passages = with_query(others, related, limit, asked.readme_patterns)
+    return tuple(passages), next(iter(retrieved.problems), None), not retrieved.broken_off
+
+
+def _characters(passages: Sequence[Grouped]) -> int:
+    return sum(len(each.ranked.stored.chunk.text) + _OTHER_FIELDS for each in passages)
 
 
 def _vector(asked: _Asked) -> PassageVector:

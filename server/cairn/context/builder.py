@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
-from cairn.context.markdown import block, cut_block, cut_item, section_head, text_lines
+from cairn.context.markdown import block, cut_block, cut_item, section, section_frame, text_lines
 from cairn.context.model import TITLES, Assembled, Dropped, Item, Part, PartName, PartUse
 
 TokenCounter = Callable[[str], int]
@@ -15,7 +15,6 @@ _VERY_LONG = 0.5
 """Share of its part's budget from which an item that does not fit may be cut instead of left out…"""
 _WORTH_CUTTING = 0.25
 """…as long as this much of the budget is left for it."""
-_SECTION_END = "\n"
 
 _FIRST_TO_GIVE = (
     PartName.PASSAGES,
@@ -36,20 +35,20 @@ def assemble(
     says so. Equal input gives equal bytes. `counts_by_line` says that a text counts as much as its lines together; then
     the whole is not counted once more (2 ms).
     """
-    fitted = [_fit(part, budgets[part.name], count) for part in parts]
+    sections = [_fit(part, budgets[part.name], count) for part in parts]
     total = sum(budgets.values())
-    text = _joined(fitted)
-    tokens = sum(section.tokens for section in fitted) if counts_by_line else count(text)
+    text = _joined(sections)
+    tokens = sum(fitted.tokens for fitted in sections) if counts_by_line else count(text)
     while tokens > total:
         # Tokenizers that merge across lines may count more for the whole than for its blocks.
-        _give(fitted, total)
-        tokens = count(text := _joined(fitted))
-    used = {section.name: section.tokens for section in fitted}
+        _give(sections, total)
+        tokens = count(text := _joined(sections))
+    used = {fitted.name: fitted.tokens for fitted in sections}
     return Assembled(
         text=text,
         tokens=tokens,
         parts=tuple(PartUse(name, budget, used.get(name, 0)) for name, budget in budgets.items()),
-        dropped=tuple(dropped for section in fitted for dropped in section.dropped),
+        dropped=tuple(dropped for fitted in sections for dropped in fitted.dropped),
     )
 
 
@@ -65,35 +64,33 @@ class _Section:
     """What a part came to."""
 
     name: PartName
-    head_tokens: int
+    frame_tokens: int
     blocks: list[_Block] = field(factory=list)
     dropped: list[Dropped] = field(factory=list)
 
     @property
     def tokens(self) -> int:
-        return self.head_tokens + sum(each.tokens for each in self.blocks) if self.blocks else 0
+        return self.frame_tokens + sum(each.tokens for each in self.blocks) if self.blocks else 0
 
     @property
     def text(self) -> str:
-        if not self.blocks:
-            return ""
-        return section_head(TITLES[self.name]) + "".join(each.text for each in self.blocks) + _SECTION_END
+        return section(TITLES[self.name], [each.text for each in self.blocks])
 
 
 def _joined(sections: Sequence[_Section]) -> str:
-    text = "".join(section.text for section in sections).rstrip("\n")
+    text = "".join(fitted.text for fitted in sections).rstrip("\n")
     return f"{text}\n" if text else ""
 
 
 def _fit(part: Part, budget: int, count: TokenCounter) -> _Section:
-    section = _Section(part.name, count(section_head(TITLES[part.name])) + count(_SECTION_END))
-    room = budget - section.head_tokens
+    fitted = _Section(part.name, _count(section_frame(TITLES[part.name]), count))
+    room = budget - fitted.frame_tokens
     full = False
     for item in sorted(part.items, key=lambda item: -item.score):
         pieces = block(item)
         tokens = _count(pieces, count)
         if not full and tokens <= room:
-            section.blocks.append(_Block(item, "".join(pieces), tokens))
+            fitted.blocks.append(_Block(item, "".join(pieces), tokens))
             room -= tokens
             continue
         cut = None
@@ -101,14 +98,14 @@ def _fit(part: Part, budget: int, count: TokenCounter) -> _Section:
             cut = _cut(item, room, count)
         full = True
         if cut is None:
-            section.dropped.append(_dropped(part.name, item, tokens, f"over the budget of {budget} tokens"))
+            fitted.dropped.append(_dropped(part.name, item, tokens, f"over the budget of {budget} tokens"))
         else:
-            section.blocks.append(cut)
+            fitted.blocks.append(cut)
             why = (
                 f"cut to {cut.item.citation or 'its first lines'}: too long for the budget of {budget} tokens"
             )
-            section.dropped.append(_dropped(part.name, item, max(0, tokens - cut.tokens), why))
-    return section
+            fitted.dropped.append(_dropped(part.name, item, max(0, tokens - cut.tokens), why))
+    return fitted
 
 
 def _cut(item: Item, room: int, count: TokenCounter) -> _Block | None:
@@ -141,13 +138,13 @@ def _count(pieces: Sequence[str], count: TokenCounter) -> int:
 
 def _give(sections: Sequence[_Section], total: int) -> None:
     """Leave out the lowest scored item of the first part that has any to give."""
-    by_name = {section.name: section for section in sections}
+    by_name = {fitted.name: fitted for fitted in sections}
     for name in _FIRST_TO_GIVE:
-        section = by_name.get(name)
-        if section is not None and section.blocks:
-            gone = section.blocks.pop()
+        fitted = by_name.get(name)
+        if fitted is not None and fitted.blocks:
+            gone = fitted.blocks.pop()
             why = f"over the whole budget of {total} tokens"
-            section.dropped.insert(0, _dropped(name, gone.item, gone.tokens, why))
+            fitted.dropped.insert(0, _dropped(name, gone.item, gone.tokens, why))
             return
 
 

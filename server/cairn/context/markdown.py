@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 
 from attrs import evolve
 
 from cairn.context.model import Item
 
 _BACKTICKS = re.compile(r"`+")
+_BLANK = "\n"
 _INFO = re.compile(r"[\w+#.-]*")
 
 
-def section_head(title: str) -> str:
-    """What stands above a part's items."""
-    return f"## {title}\n\n"
+def section(title: str, blocks: Sequence[str]) -> str:
+    """A part's blocks under its title; nothing where it has none. Takes no more tokens than `section_frame` besides."""
+    if not blocks:
+        return ""
+    body = "".join(blocks)
+    # A quotation brings its own blank line.
+    return f"## {title}\n{_BLANK * (not blocks[0].startswith(_BLANK))}{body}{_BLANK}"
+
+
+def section_frame(title: str) -> tuple[str, ...]:
+    """What a section holds besides its blocks, at most."""
+    return f"## {title}\n", _BLANK, _BLANK
 
 
 def block(item: Item) -> tuple[str, str, str]:
-    """The whole item, with what separates it from the next one: what stands above the text, the text, and below."""
+    """The whole item: what stands above the text, the text, and below."""
     if not item.quoted:
         return "", _ended(item.text), ""
     return _quotation(item, item.text, "")
@@ -66,7 +77,7 @@ def _quotation(item: Item, text: str, mark: str) -> tuple[str, str, str]:
     info = item.language if _INFO.fullmatch(item.language) else ""
     title = f" {one_line(item.title)}" if item.title else ""
     note = f"{item.note}\n" if item.note else ""
-    return f"### {item.citation}{title}\n{note}\n{fence}{info}\n", _ended(text), f"{fence}\n{mark}\n"
+    return f"{_BLANK}### {item.citation}{title}\n{note}\n{fence}{info}\n", _ended(text), f"{fence}\n{mark}"
 
 
 def _ended(text: str) -> str:

@@ -29,12 +29,15 @@ class Group(enum.StrEnum):
 _SHARES: Mapping[Group, float] = {Group.DOCUMENTS: 0.3, Group.README: 0.1}
 """Of the passages, for those that are related enough; code has the rest. Related code has more ways to be related and
 scores higher, so that without shares documents hardly ever appear."""
-_LEAST_SIMILAR = 0.3
-"""How similar in meaning a document must be at least, 0 to 1 above chance, unless a name relates it."""
+_LEAST_SIMILAR = 0.35
+"""How similar in meaning a document must be at least, 0 to 1 above chance: those that concerned a place in Flask had 0.4
+to 0.65, changelogs and design notes up to 0.34…"""
+_LEAST_NAMED = 0.2
+"""…and one that a name relates: many names are words, which documents use for something else."""
 _RANK = 60
 """Constant of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009)."""
-_QUERY_WEIGHT = 2.0
-"""The first 60 that the query finds come before what is related alone: 2 / 120 = 1 / 60."""
+_QUERY_WEIGHT = 1.05
+"""The first four that the query finds come before what is related alone (1.05 / 64 > 1 / 61); then both take turns."""
 
 
 @frozen
@@ -65,7 +68,7 @@ def related_passages(found: Iterable[Related], limit: int, readme_patterns: Sequ
 def with_query(
     searched: Sequence[Ranked], related: Sequence[Grouped], limit: int, readme_patterns: Sequence[str]
 ) -> list[Grouped]:
-    """What a query found, best first, and what is related, fused by reciprocal rank: the query's come first."""
+    """What a query found, best first, and what is related, fused by reciprocal rank: the query's best come first."""
     group_of = _grouping(readme_patterns)
     found = {_key(result): place for place, result in enumerate(searched, 1)}
     near = {_key(each.ranked): (place, each) for place, each in enumerate(related, 1)}
@@ -133,7 +136,10 @@ def _grouping(readme_patterns: Sequence[str]) -> Callable[[StoredChunk], Group]:
 
 def _is_close(related: Related) -> bool:
     values = related.values
-    return bool(values.get(DEFINES) or values.get(USES)) or values.get(SIMILAR, 0.0) >= _LEAST_SIMILAR
+    named = values.get(DEFINES) or values.get(USES)
+    if SIMILAR not in values:  # there are no vectors to compare
+        return bool(named)
+    return values[SIMILAR] >= (_LEAST_NAMED if named else _LEAST_SIMILAR)
 
 
 def _reasons(ranked: Ranked) -> tuple[str, ...]:
