@@ -30,7 +30,7 @@ from cairn.index.known_words import IndexVocabulary
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import ChunkFilter, StoredChunk
 from cairn.index.readmes import readme_paths
-from cairn.index.relations import PassageVector
+from cairn.index.relations import PassageVector, vector_of_text
 from cairn.relating import covered, indexed_page, shared_names
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.related import Passage, relate
@@ -243,7 +243,7 @@ def _vector(asked: _Asked) -> PassageVector:
     if table is None:
         return PassageVector()
     text = "".join(stored.chunk.text for stored in asked.passage.chunks)
-    return PassageVector(static_table=table.id, static=table.embed_int8([text], _STATIC_TOKENS)[0])
+    return vector_of_text(table.id, table.embed_int8([text], _STATIC_TOKENS)[0])
 
 
 def _parts(asked: _Asked, passages: Sequence[Grouped], memory: ContextMemory) -> tuple[Part, ...]:

@@ -35,7 +35,7 @@ to 0.65, changelogs and design notes up to 0.34…"""
 _LEAST_NAMED = 0.2
 """…and one that a name relates: many names are words, which documents use for something else."""
 _RANK = 60
-"""Constant of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009)."""
+"""Constant of reciprocal ranks (Cormack, Clarke, Büttcher 2009)."""
 _QUERY_WEIGHT = 1.05
 """The first four that the query finds come before what is related alone (1.05 / 64 > 1 / 61); then both take turns."""
 
@@ -68,11 +68,15 @@ def related_passages(found: Iterable[Related], limit: int, readme_patterns: Sequ
 def with_query(
     searched: Sequence[Ranked], related: Sequence[Grouped], limit: int, readme_patterns: Sequence[str]
 ) -> list[Grouped]:
-    """What a query found, best first, and what is related, fused by reciprocal rank: the query's best come first."""
+    """What a query found, best first, and what is related, by reciprocal rank: the query's best come first.
+
+    What both have counts by the better of its two places. Where ranks are added up, as is usual, whatever is related and
+    found anywhere would come before the best that the query finds.
+    """
     group_of = _grouping(readme_patterns)
     found = {_key(result): place for place, result in enumerate(searched, 1)}
     near = {_key(each.ranked): (place, each) for place, each in enumerate(related, 1)}
-    best_possible = (_QUERY_WEIGHT + 1) / (_RANK + 1)
+    best_possible = _QUERY_WEIGHT / (_RANK + 1)
     fused = []
     for result in [*searched, *(each.ranked for each in related if _key(each.ranked) not in found)]:
         key = _key(result)
@@ -81,7 +85,7 @@ def with_query(
         contributions = result.reasons
         if key in near:
             place, each = near[key]
-            score += 1 / (_RANK + place)
+            score = max(score, 1 / (_RANK + place))
             reasons += each.reasons
             contributions = contributions if each.ranked is result else (*contributions, *each.ranked.reasons)
         ranked = evolve(result, score=score / best_possible, reasons=contributions)
