@@ -83,6 +83,7 @@ def context_of(
     """
     started = time.perf_counter()
     asked = _asked(folders, model, settings, params, memory)
+    placed = time.perf_counter()
     query = _query(asked)
     key = _passages_key(asked)
     kept = memory.passages.get(key)
@@ -96,7 +97,8 @@ def context_of(
     count, counts_by_line = _counter(model, memory)
     assembled = assemble(_parts(asked, passages, memory), budgets, count, counts_by_line)
     timings = {
-        "passages": _milliseconds(started, found),
+        "place": _milliseconds(started, placed),
+        "passages": _milliseconds(placed, found),
         "assemble": _milliseconds(found, time.perf_counter()),
         "total": _milliseconds(started, time.perf_counter()),
     }
@@ -262,20 +264,25 @@ def _parts(asked: _Asked, passages: Sequence[Grouped], memory: ContextMemory) ->
 
 
 def _concepts(asked: _Asked, memory: ContextMemory) -> tuple[Item, ...]:
+    """The core concepts; what is typed changes them only where a README is on the screen."""
     if not asked.readers:
         return ()
-    folder, path = asked.passage.folder, asked.passage.path
+    folder, search = asked.passage.folder, asked.settings.search
     reader = asked.readers[folder]
-    readmes = memory.readmes.get((asked.state, folder))
+    facts, shown = reader.facts(), reader.overlay
+    index = (asked.folders[folder].uri, reader, reader.identity(), asked.readme_patterns)
+    files = (*index, facts.paths, shown.hidden)
+    readmes = memory.readmes.get(files)
     if readmes is None:
         readmes = readme_paths(reader, asked.readme_patterns)
-        memory.readmes.put((asked.state, folder), readmes, sum(map(len, readmes)))
-    above = readmes_above(readmes, path)
+        memory.readmes.put(files, readmes, sum(map(len, readmes)))
+    above = readmes_above(readmes, asked.passage.path)
+    typed = None if set(above).isdisjoint(shown.hidden) else shown.generation
     collection = asked.passage.chunks[0].collection if asked.passage.chunks else ""
-    key = (asked.state, folder, collection, above)
+    key = (*index, facts.content, above, typed, collection, search.core_concepts)
     kept = memory.concepts.get(key)
     if kept is None:
-        kept = concept_items(reader, collection, asked.settings.search.core_concepts, above)
+        kept = concept_items(reader, collection, search.core_concepts, above)
         memory.concepts.put(key, kept, sum(len(item.text) for item in kept))
     return kept
 

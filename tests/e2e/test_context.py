@@ -114,6 +114,28 @@ async def test_moving_in_a_chunk_is_free_until_anything_changes(daemon: Start, w
         assert "berth.moor_ship(cargo)" in typed["context"]
 
 
+async def test_core_concepts_are_those_of_the_readme_as_it_is(daemon: Start, workspace: Path) -> None:
+    tides, readme = workspace / "src/harbour/tides.py", workspace / "README.md"
+    async with daemon(
+        workspace, options={"embedding": {"enabled": False}, "index": {"watch": False}}
+    ) as cairn:
+        await cairn.until(lambda status: status["state"] == "degraded")
+        assert "Harbour is a small library that" in (await context(cairn, tides.as_uri()))["context"]
+        open_document(cairn, readme.as_uri(), "# Harbour\n\nHarbour is being written anew just now.\n")
+        typed = (await context(cairn, tides.as_uri()))["context"]
+        assert "### README.md#L3-L3\n\n```markdown\nHarbour is being written anew just now.\n```\n" in typed
+        package = workspace / "src/harbour/README.rst"
+        package.write_text("Source\n======\n\nThis is the source of the whole harbour.\n")
+        cairn.saved(package)
+        both = await cairn.until(
+            lambda answer: "This is the source of the whole harbour." in answer["context"],
+            "cairn/context",
+            {"textDocument": {"uri": tides.as_uri()}, "position": {"line": 0, "character": 0}},
+        )
+        concepts = both["context"].partition("## Relevant passages")[0]
+        assert concepts.index("### src/harbour/README.rst#L4-L4") < concepts.index("### README.md#L3-L3")
+
+
 async def test_over_the_budget_the_least_goes_first_and_is_told(daemon: Start, workspace: Path) -> None:
     berths = (workspace / "src/harbour/berths.py").as_uri()
     options = {"context": {"passages": 300}}

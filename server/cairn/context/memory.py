@@ -28,7 +28,7 @@ class ContextMemory:
     passages: AnswerCache[tuple[Grouped, ...]] = field(factory=AnswerCache)
     concepts: AnswerCache[tuple[Item, ...]] = field(factory=AnswerCache)
     readmes: AnswerCache[list[str]] = field(factory=AnswerCache)
-    """The paths of a folder's READMEs."""
+    """Paths of a folder's READMEs."""
     pages: AnswerCache[tuple[int, str, list[StoredChunk]]] = field(
         factory=lambda: AnswerCache(_MOST_PAGES, _MOST_PAGE_CHARACTERS)
     )
