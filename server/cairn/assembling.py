@@ -11,7 +11,7 @@ from attrs import frozen
 
 from cairn import answers, protocol
 from cairn.chunking.chunker import chunk_text
-from cairn.chunking.model import Chunk, ChunkType
+from cairn.chunking.model import Chunk, ChunkType, content_key
 from cairn.config import Settings
 from cairn.context import editor
 from cairn.context.budgets import part_budgets
@@ -38,7 +38,9 @@ from cairn.retrieval.search import retrieve
 from cairn.retrieval.verdict import matched_terms
 from cairn.searching import answer_key, meaning_of
 from cairn.unicode import well_formed
+from cairn.workspace.builtin_rules import may_hold_secrets
 from cairn.workspace.collections import file_kind
+from cairn.workspace.content_rules import is_private_key
 
 _DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
 _STATIC_TOKENS = 256
@@ -131,9 +133,9 @@ def _asked(
             page = indexed_page(folders, readers, uri)
             memory.pages.put((state, uri), page, sum(len(stored.chunk.text) for stored in page[2]))
         except InvalidRequestError:
-            if params.text is None:
+            if params.text is None or len(params.text) > settings.index.max_file_bytes:
                 raise
-            indexed, page = False, _page_of_text(folders, uri, well_formed(params.text))
+            indexed, page = False, _page_of_text(folders, uri, well_formed(params.text), memory)
     number, path, chunks = page
     at, field = _range(params)
     there = tuple(covered(chunks, at, field)) if chunks else ()
@@ -142,19 +144,36 @@ def _asked(
     return _Asked(folders, readers, model, settings, params, passage, shown, indexed, state)
 
 
-def _page_of_text(folders: Sequence[Folder], uri: str, text: str) -> tuple[int, str, list[StoredChunk]]:
-    """A document that no index holds, as one would."""
+def _page_of_text(
+    folders: Sequence[Folder], uri: str, text: str, memory: ContextMemory
+) -> tuple[int, str, list[StoredChunk]]:
+    """A document that no index holds, as one would. Raises InvalidRequestError for one that may hold secrets."""
     path = path_of_uri(uri)
-    places = [
-        (number, inside)
-        for number, folder in enumerate(folders)
-        if path is not None and (inside := folder.place_of(path)) is not None
-    ]
-    name = PurePosixPath(unquote(uri.partition(":")[2] or uri)).name or uri
-    number, called = next(iter(places), (0, name))
-    kind = file_kind(called)
-    chunks = chunk_text(called, text)
-    return number, called, [StoredChunk(0, called, kind, "", chunk, chunk.content_hash) for chunk in chunks]
+    if is_private_key(text) or may_hold_secrets(path.as_posix() if path else _name(uri)):
+        raise InvalidRequestError(
+            "textDocument.uri", f"{_name(uri)!r} may hold secrets, whose text is kept out of contexts"
+        )
+    key = ("text", tuple(folder.uri for folder in folders), uri, content_key(text))
+    page = memory.pages.get(key)
+    if page is None:
+        places = [
+            (number, inside)
+            for number, folder in enumerate(folders)
+            if path is not None and (inside := folder.place_of(path)) is not None
+        ]
+        number, called = next(iter(places), (0, _name(uri)))
+        kind = file_kind(called)
+        chunks = [
+            StoredChunk(0, called, kind, "", chunk, chunk.content_hash) for chunk in chunk_text(called, text)
+        ]
+        page = number, called, chunks
+        memory.pages.put(key, page, len(text))
+    return page
+
+
+def _name(uri: str) -> str:
+    """What a document outside the workspace is called."""
+    return PurePosixPath(unquote(uri.partition(":")[2] or uri)).name or uri
 
 
 def _range(params: protocol.ContextParams) -> tuple[protocol.Range, str]:
@@ -297,8 +316,7 @@ def _open_documents(asked: _Asked) -> list[str]:
 def _called(folders: Sequence[Folder], uri: str) -> str:
     path = path_of_uri(uri)
     inside = (folder.place_of(path) for folder in folders) if path is not None else ()
-    name = PurePosixPath(unquote(uri.partition(":")[2] or uri)).name or uri
-    return next((place for place in inside if place is not None), name)
+    return next((place for place in inside if place is not None), _name(uri))
 
 
 def _problem(given: protocol.Diagnostic) -> editor.Problem:

@@ -239,6 +239,19 @@ async def test_a_document_without_an_index_is_answered_by_its_text(
             assert answer["place"]["path"] == name
             assert f"### {name}#L1-L2 at the cursor\n\n```" in answer["context"]
             assert text in answer["context"]
+        # What no prompt may hold, whatever it is called, and what is too large for an index.
+        key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n"
+        for uri, secret in (
+            ((workspace / ".env").as_uri(), "TOKEN=1\n"),
+            ((tmp_path / ".aws" / "config").as_uri(), "x\n"),
+            ("untitled:Key", key),
+        ):
+            open_document(cairn, uri, secret)
+            with pytest.raises(JsonRpcInvalidParams, match="may hold secrets"):
+                await context(cairn, uri)
+        open_document(cairn, (tmp_path / "big.log").as_uri(), "x\n" * 600_000)
+        with pytest.raises(JsonRpcInvalidParams, match=r"textDocument\.uri"):
+            await context(cairn, (tmp_path / "big.log").as_uri())
         given = await context(cairn, "memo:7", 0, text="ships and berths\n")
         assert given["passages"]
         # Nothing written yet.
