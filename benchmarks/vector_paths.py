@@ -288,13 +288,13 @@ def _model_vectors(reader: IndexReader, model: int, questions: Int8) -> Figures:
     stored = db.execute(f"SELECT embedding FROM vectors_{model} LIMIT 1").get
     asked = np.frombuffer(stored, np.float32)
     seconds: dict[str, list[float]] = {"sqlite-vec": [], "blocks": []}
-    ways = {"sqlite-vec": model_vectors._compared_by_sqlite_vec, "blocks": model_vectors.compare_chunks}
+    ways = {"sqlite-vec": model_vectors._read_by_sqlite_vec, "blocks": model_vectors.chunk_vectors}
     for _ in range(2):  # the second time counts
         seconds = {name: [] for name in ways}
         for pool in pools:
             for name, compare in ways.items():
                 began = time.perf_counter()
-                compare(db, model, pool.tolist(), asked)
+                compare(db, model, pool.tolist(), asked.size)
                 seconds[name].append(time.perf_counter() - began)
     chunks = float(np.mean([len(pool) for pool in pools]))
     return {

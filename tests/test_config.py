@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 
-from cairn.config import DiscoveryConfig, FormatStyle, SectionType, Settings, load_workspace_file, overlay
+from cairn.config import (
+    DiscoveryConfig,
+    FormatStyle,
+    SectionType,
+    Settings,
+    load_workspace_file,
+    overlay,
+    snake_case,
+)
+from cairn.schema import camel_case
 
 
 def test_values_are_laid_over_the_defaults_and_nothing_else_changes() -> None:
@@ -16,6 +27,20 @@ def test_values_are_laid_over_the_defaults_and_nothing_else_changes() -> None:
     assert (settings.discovery.broad_k, settings.discovery.render.format_style) == (7, FormatStyle.JSON)
     assert settings.index == Settings().index
     assert warnings == []
+
+
+def test_every_setting_can_be_named_in_both_ways() -> None:
+    def names(settings: Any) -> list[str]:
+        values = {field.name: getattr(settings, field.name) for field in attrs.fields(type(settings))}
+        return [
+            *values,
+            *(name for value in values.values() if attrs.has(type(value)) for name in names(value)),
+        ]
+
+    for name in names(Settings()):
+        assert snake_case(camel_case(name)) == snake_case(name) == name
+    config, warnings = overlay(DiscoveryConfig(), {"focusTopNCollections": 1}, "config")
+    assert (config.focus_top_n_collections, warnings) == (1, [])
 
 
 def test_lists_become_typed_tuples() -> None:

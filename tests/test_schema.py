@@ -39,6 +39,7 @@ def test_one_string_will_do_for_a_list(value: Any) -> None:
         ({"query": "x", "limit": 0}, "limit"),
         ({"query": "x", "alpha": 1.1}, "alpha"),
         ({"query": "x", "alpha": float("nan")}, "alpha"),
+        ({"query": "x", "alpha": 10**400}, "alpha"),
         ({"query": "x", "context": -1}, "context"),
         ({"query": "x", "limt": 3}, "limt"),
         ({"query": "x", "explain": "yes"}, "explain"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
@@ -31,7 +31,9 @@ from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import ChunkFilter, StoredChunk
 from cairn.index.readmes import readme_paths
 from cairn.index.relations import PassageVector, vector_of_text
+from cairn.learning import learned_from
 from cairn.relating import covered, indexed_page, shared_names
+from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.related import Passage, relate
 from cairn.retrieval.search import retrieve
@@ -62,6 +64,8 @@ class _Asked:
     shown: editor.Shown
     indexed: bool
     """Whether the passage is one of the index, or of what is on the screen."""
+    learned: Mapping[int, Learned]
+    """From earlier choices, by folder."""
     state: Hashable
     """Of indexes, screen, model and settings: what everything depends on that is read of them."""
 
@@ -125,7 +129,9 @@ def _asked(
 ) -> _Asked:
     readers = on_screen(folders)
     uri = well_formed(params.text_document.uri)
-    state = answer_key(folders, readers, model, settings, None)
+    # What was chosen before ranks what a query finds, and nothing else.
+    learned = learned_from(folders) if params.query.strip() else {}
+    state = answer_key(folders, readers, model, settings, None, learned)
     page = memory.pages.get((state, uri))
     indexed = True
     if page is None:
@@ -141,7 +147,7 @@ def _asked(
     there = tuple(covered(chunks, at, field)) if chunks else ()
     shown = _shown(path, there, at)
     passage = Passage(number, path, there)
-    return _Asked(folders, readers, model, settings, params, passage, shown, indexed, state)
+    return _Asked(folders, readers, model, settings, params, passage, shown, indexed, learned, state)
 
 
 def _page_of_text(
@@ -247,6 +253,7 @@ def _passages(
         meaning_of(asked.readers, asked.model),
         asked.settings.search,
         limit=limit + len(passage.chunks),
+        learned=asked.learned,
         cancelled=cancelled,
     )
     others = [r for r in retrieved.ranked if r.folder != passage.folder or r.stored.id not in passage.ids]

@@ -194,6 +194,30 @@ def status(folder: Path, as_json: bool) -> None:
 
 
 @cli.command()
+@click.argument("folder", default=".", type=click.Path(path_type=Path))
+@click.option("--reset", is_flag=True, help="Forget all of it.")
+@_json_option
+def feedback(folder: Path, reset: bool, as_json: bool) -> None:
+    """Show what was learned in FOLDER from the results that were opened, or forget it."""
+    from cairn import protocol, terminal
+    from cairn.operations.feedback import store_of
+
+    store = store_of(folder)
+    if reset:
+        answer = protocol.ResetFeedbackAnswer(store.reset())
+        if as_json:
+            _print_json(answer)
+        else:
+            click.echo(f"forgotten: {answer.forgotten} choices")
+        return
+    files = store.files()
+    if as_json:
+        _print_json(files)
+    else:
+        terminal.print_feedback(files)
+
+
+@cli.command()
 @click.option("--why", "path", type=click.Path(path_type=Path), help="Explain whether this path is indexed.")
 @_folder_option
 @_json_option

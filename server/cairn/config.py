@@ -142,6 +142,8 @@ class SearchSettings:
     synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=_ADDS_UP)
     """What else this workspace calls things: `shortcuts = "quick links"`. Phrases are rewritten before the question
     is cut into words, single words after; what was typed is searched for, too."""
+    feedback: bool = True
+    """Remember which results are opened for which questions, and let that count (docs/ranking.md); off, neither is done."""
     core_concepts: tuple[str, ...] = field(default=(), metadata=_ADDS_UP)
     """Words that the workspace is about: never taken for a typing error, and what one is repaired to."""
     verdict: VerdictSettings = field(factory=VerdictSettings)
@@ -394,7 +396,11 @@ def _load(settings: Settings, path: Path, where: str) -> tuple[Settings, list[st
 
 def snake_case(key: str) -> str:
     """`maxFileBytes` → `max_file_bytes`; snake_case stays as it is."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).replace("-", "_").lower()
+    return _WORD_START.sub("_", key).replace("-", "_").lower()
+
+
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""In `focusTopNCollections`, also between the `N` and the `C`."""
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

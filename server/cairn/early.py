@@ -21,7 +21,13 @@ INITIALIZE_RESULT: dict[str, Any] = {
         "textDocumentSync": {"openClose": True, "change": 2, "save": True},
         "workspaceSymbolProvider": {},
         "executeCommandProvider": {
-            "commands": ["cairn.pause", "cairn.resume", "cairn.reindex", "cairn.refresh"]
+            "commands": [
+                "cairn.pause",
+                "cairn.resume",
+                "cairn.reindex",
+                "cairn.refresh",
+                "cairn.resetFeedback",
+            ]
         },
         "workspace": {
             "workspaceFolders": {"supported": True, "changeNotifications": True},

@@ -251,17 +251,33 @@ class Engine:
         return answer
 
     def discover(
-        self, params: protocol.DiscoverParams, cancelled: Cancelled = _never
+        self,
+        params: protocol.DiscoverParams,
+        cancelled: Cancelled = _never,
+        tell: Callable[[protocol.DiscoverProgress], None] | None = None,
     ) -> protocol.DiscoverAnswer:
-        """`cairn/discover`: all nine stages. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        """`cairn/discover`: all nine stages. Raises QueryCancelledError soon after `cancelled()` turns true.
+
+        `tell` is called on this thread when a stage has ended, with what it changed of the answer.
+        """
         from cairn.discovering import discover_evidence
 
         folders = self._folders
         self._wait_for_saves(folders)
         with self._gate.query():
-            answer = discover_evidence(folders, self._model, self._settings(folders), params, cancelled)
+            answer = discover_evidence(folders, self._model, self._settings(folders), params, cancelled, tell)
         self._context.recent.note(params.query)
         return answer
+
+    def stage(self, name: str, params: Any, cancelled: Cancelled = _never) -> Any:
+        """One of the nine stages alone: `name` is its method without `cairn/`; `cairn.stage_protocol` has its params
+        and its answer. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        from cairn.stages import STAGES, Workspace
+
+        folders = self._folders
+        self._wait_for_saves(folders)
+        with self._gate.query():
+            return STAGES[name](Workspace(folders, self._model, self._settings(folders), cancelled), params)
 
     def related(
         self, params: protocol.RelatedParams, cancelled: Cancelled = _never
@@ -303,6 +319,20 @@ class Engine:
         """Whoever asks after a save asks about what was saved."""
         for folder in folders:
             folder.indexer.wait_for_saves()
+
+    # --- what was chosen ----------------------------------------------------------------------------
+
+    def feedback(self, params: protocol.FeedbackParams) -> protocol.FeedbackAnswer:
+        """`cairn/feedback`: remember what was done with a result, for questions like the one it answered."""
+        from cairn.learning import take_feedback
+
+        return take_feedback(self._folders, params)
+
+    def reset_feedback(self, params: protocol.ResetFeedbackParams) -> protocol.ResetFeedbackAnswer:
+        """`cairn.resetFeedback`: forget all of that."""
+        from cairn.learning import reset_feedback
+
+        return reset_feedback(self._folders, params)
 
     # --- what there is -----------------------------------------------------------------------------
 
@@ -379,6 +409,7 @@ class Engine:
                 *(warning for folder in folders for warning in folder.settings.warnings()),
                 *_weight_warnings(folders),
                 *(warning for folder in folders for warning in folder.reader.overlay.warnings),
+                *(folder.feedback.remark for folder in folders if folder.feedback.remark),
                 *(f"not read: {place}" for place in unreadable),
             ),
             skipped=dict(sum((Counter(folder.indexer.progress.skipped) for folder in folders), Counter())),

@@ -13,6 +13,7 @@ from cairn import protocol
 from cairn.config import WORKSPACE_FILE, Settings, load_workspace_file
 from cairn.index.indexer import Indexer
 from cairn.index.overlaid_reader import OverlaidReader
+from cairn.operations.feedback import FeedbackStore
 
 
 class FolderSettings:
@@ -59,6 +60,12 @@ class Folder:
 
     open_paths: set[str] = field(factory=set)
     """Files that an editor shows."""
+    feedback: FeedbackStore = field()
+    """Which results were chosen before."""
+
+    @feedback.default
+    def _beside_the_index(self) -> FeedbackStore:
+        return FeedbackStore(self.indexer.data)
 
     @property
     def uri(self) -> str:
@@ -69,6 +76,7 @@ class Folder:
         self.indexer.stop()
         self.reader.overlay.close()
         self.reader.forget_vectors()
+        self.feedback.close()
 
     def place_of(self, path: Path) -> str | None:
         """Where in the folder the file at `path` is, by its real path or the one it was opened by; None if elsewhere."""

@@ -83,7 +83,7 @@ class CairnServer(LanguageServer):
             with made_to_last(), kept_bytecode("engine"):
                 from cairn.engine import Engine
 
-            engine = Engine(self.editor_settings, lambda: self._soon(self._status_changed))
+            engine = Engine(self.editor_settings, lambda: self.soon(self._status_changed))
             for root in roots:
                 try:
                     engine.add_folder(root)
@@ -147,9 +147,15 @@ class CairnServer(LanguageServer):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def soon(self, call: Callable[[], None]) -> None:
+        """`call()` on the loop, in order; from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody is left to tell
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(call)
+
     def log(self, kind: types.MessageType, message: str) -> None:
         """Write a line into the editor's log for Cairn; from any thread."""
-        self._soon(lambda: self.window_log_message(types.LogMessageParams(kind, f"Cairn: {message}")))
+        self.soon(lambda: self.window_log_message(types.LogMessageParams(kind, f"Cairn: {message}")))
 
     def close(self) -> None:
         """Stop everything the server started, an engine that is just being made included."""
@@ -166,13 +172,7 @@ class CairnServer(LanguageServer):
 
     def _show_error(self, problem: CairnError) -> None:
         shown = types.ShowMessageParams(types.MessageType.Error, f"Cairn: {problem}")
-        self._soon(lambda: self.window_show_message(shown))
-
-    def _soon(self, call: Callable[[], None]) -> None:
-        """`call()` on the loop; from any thread."""
-        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody is left to tell
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(call)
+        self.soon(lambda: self.window_show_message(shown))
 
     async def _progress(self) -> IndexingProgress:
         return await self.run(lambda engine, _: engine.progress())

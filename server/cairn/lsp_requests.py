@@ -10,6 +10,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from cairn.errors import InvalidRequestError
+from cairn.lsp_streaming import PROGRESS_TOKENS, streaming
 
 if TYPE_CHECKING:
     from cairn.engine import Engine
@@ -31,39 +32,53 @@ def _resume(engine: Engine, *_: Any) -> dict[str, bool]:
 
 _REQUESTS: dict[str, tuple[str, Request]] = {
     "cairn/search": ("SearchParams", lambda engine, params, cancelled: engine.search(params, cancelled)),
-    "cairn/discover": (
-        "DiscoverParams",
-        lambda engine, params, cancelled: engine.discover(params, cancelled),
-    ),
     "cairn/related": ("RelatedParams", lambda engine, params, cancelled: engine.related(params, cancelled)),
     "cairn/status": ("NoParams", lambda engine, _, __: engine.status()),
     "cairn/collections": ("NoParams", lambda engine, _, __: engine.collections()),
     "cairn/fetchPage": ("FetchPageParams", lambda engine, params, _: engine.fetch_page(params)),
     "cairn/reindex": ("ReindexParams", lambda engine, params, _: engine.reindex(params)),
+    "cairn/feedback": ("FeedbackParams", lambda engine, params, _: engine.feedback(params)),
     "cairn/pause": ("NoParams", _pause),
     "cairn/resume": ("NoParams", _resume),
 }
 """Cairn's own methods: the class of their params in `cairn.protocol`, and what the engine does."""
+
+STAGES = (
+    "filterCollections",
+    "scoreCollections",
+    "expandQueries",
+    "broadDiscovery",
+    "semanticFocus",
+    "promoteReadme",
+    "compressEvidence",
+    "buildAnswerPlan",
+    "renderPrompt",
+)
+"""The stages of discovery as methods, without `cairn/`; `cairn.stage_protocol` has their params and answers."""
 
 _COMMANDS: dict[str, tuple[str, Request]] = {
     "cairn.pause": _REQUESTS["cairn/pause"],
     "cairn.resume": _REQUESTS["cairn/resume"],
     "cairn.reindex": _REQUESTS["cairn/reindex"],
     "cairn.refresh": ("NoParams", lambda engine, _, __: engine.look_again()),
+    "cairn.resetFeedback": (
+        "ResetFeedbackParams",
+        lambda engine, params, _: engine.reset_feedback(params),
+    ),
 }
 """`workspace/executeCommand`: each takes the params of its request as its only argument, or none.
 
 `cairn.early` announces them. A client sends `cairn.refresh` when its window comes to the front.
 """
 
-_PROGRESS_TOKENS = ("workDoneToken", "partialResultToken")
-"""LSP allows them in the params of any request."""
-
 
 def register_requests(server: CairnServer) -> None:
     """Answer all of them on `server`."""
     for method, (params_class, work) in _REQUESTS.items():
         _register_request(server, method, params_class, work)
+    for name in STAGES:
+        _register_stage(server, name)
+    _register_discover(server)
     for name, (params_class, work) in _COMMANDS.items():
         _register_command(server, name, params_class, work)
     _register_context(server)
@@ -74,6 +89,32 @@ def _register_request(server: CairnServer, method: str, params_class: str, work:
     @server.feature(method)
     async def handle(params: Any) -> Any:
         return await _answer(server, _without_tokens(params), params_class, work)
+
+
+def _register_stage(server: CairnServer, name: str) -> None:
+    @server.feature(f"cairn/{name}")
+    async def handle(params: Any) -> Any:
+        def work(engine: Engine, cancelled: Callable[[], bool]) -> Any:
+            # Converted on the query thread: it may be half a million characters either way.
+            from cairn.schema import structure, unstructure
+            from cairn.stage_protocol import PARAMS
+
+            request = structure(_without_tokens(params), PARAMS[name])
+            return unstructure(engine.stage(name, request, cancelled))
+
+        return await server.run(work)
+
+
+def _register_discover(server: CairnServer) -> None:
+    @server.feature("cairn/discover")
+    async def handle(params: Any) -> Any:
+        with streaming(server, params) as tell:
+            return await _answer(
+                server,
+                _without_tokens(params),
+                "DiscoverParams",
+                lambda engine, request, cancelled: engine.discover(request, cancelled, tell),
+            )
 
 
 def _register_command(server: CairnServer, name: str, params_class: str, work: Request) -> None:
@@ -161,4 +202,4 @@ def _without_tokens(params: Any) -> Any:
         return {}
     if not isinstance(params, dict):
         return params
-    return {key: value for key, value in params.items() if key not in _PROGRESS_TOKENS}
+    return {key: value for key, value in params.items() if key not in PROGRESS_TOKENS}

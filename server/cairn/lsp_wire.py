@@ -13,6 +13,9 @@ from pygls.protocol import (
     default_converter,
 )
 
+TOLD = " (told)"
+"""Ends the feature that takes a method in as a notification, where one of the same name answers it as a request."""
+
 
 class WireProtocol(LanguageServerProtocol):
     """Leaves out the answer that `cairn.early` gave, and answers every request, however it is made."""
@@ -25,6 +28,10 @@ class WireProtocol(LanguageServerProtocol):
             self.answered = None
         else:
             super()._send_response(msg_id, result, error)
+
+    def _handle_notification(self, method_name: str, params: Any) -> None:
+        told = f"{method_name}{TOLD}"
+        super()._handle_notification(told if told in self.fm.features else method_name, params)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Answer requests whose params cannot be read at all; pygls leaves their client waiting."""

@@ -10,6 +10,9 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.uris import to_fs_path
 
+from cairn.errors import CairnError
+from cairn.lsp_wire import TOLD
+
 if TYPE_CHECKING:
     from cairn.engine import Engine
     from cairn.lsp import CairnServer
@@ -55,6 +58,10 @@ def register_workspace(server: CairnServer) -> None:
         # Documents of the new folders may have been open before.
         for document in list(server.workspace.text_documents.values()) if added else ():
             _show(server, document.uri, document.source)
+
+    @server.feature(f"cairn/feedback{TOLD}")
+    def feedback(params: Any) -> None:
+        server.in_order(lambda engine: _feedback(server, engine, params))
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
@@ -125,6 +132,17 @@ async def _settings(server: CairnServer, told: Any) -> Any:
         server.log(types.MessageType.Warning, f"the editor did not tell its settings: {refusal}")
         return None
     return answer[0] if answer else None
+
+
+def _feedback(server: CairnServer, engine: Engine, params: Any) -> None:
+    """Nobody waits for an answer, so what is wrong with it stands in the editor's log."""
+    from cairn.protocol import FeedbackParams
+    from cairn.schema import structure
+
+    try:
+        engine.feedback(structure({} if params is None else params, FeedbackParams))
+    except CairnError as problem:
+        server.log(types.MessageType.Warning, f"nothing was learned from cairn/feedback: {problem}")
 
 
 def _configure(server: CairnServer, engine: Engine, settings: Any) -> None:

@@ -1,11 +1,14 @@
 """Params and results of every `cairn/*` method: the one schema for LSP, REST and MCP.
 
+Those of the single stages of discovery stand in `cairn.stage_protocol`, which is loaded when one is asked for.
+
 Lines are LSP ranges (0-based, end exclusive); paths are relative to their workspace folder, with `/`.
 `cairn.schema` turns these classes into camelCase JSON and back.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from attrs import field, frozen
@@ -13,8 +16,10 @@ from attrs import field, frozen
 from cairn.chunking.model import ChunkType
 from cairn.config import BulletCategory, FormatStyle, SectionType
 from cairn.errors import InvalidRequestError
+from cairn.retrieval.learned import FeedbackAction
 
 MAX_LIMIT = 200
+_HASH = re.compile(r"[0-9a-f]{32}")
 
 
 @frozen
@@ -147,6 +152,48 @@ class SearchAnswer:
     """Milliseconds by step; `cached` is 1 where the answer was there already."""
     broken_off: tuple[str, ...] = ()
     """Steps whose time was over before they had looked everywhere; what they found until then counts."""
+
+
+# --- cairn/feedback, cairn.resetFeedback -----------------------------------------------------------
+
+
+@frozen
+class FeedbackParams:
+    query: str
+    """What was asked; of it only the stems of its words are kept."""
+    content_hash: str
+    """Of the result."""
+    action: FeedbackAction
+    path: str = ""
+    """The result's, to tell it apart from copies."""
+    folder: str = ""
+    """URI of the result's workspace folder."""
+
+    def __attrs_post_init__(self) -> None:
+        if not self.query.strip():
+            raise InvalidRequestError("query", "is empty; give the question that the result answered")
+        if not _HASH.fullmatch(self.content_hash):
+            raise InvalidRequestError(
+                "contentHash", f"{self.content_hash!r} is none; give a result's `contentHash` as it is"
+            )
+
+
+@frozen
+class FeedbackAnswer:
+    kept: bool
+    """False where the settings say that nothing is to be learned."""
+
+
+@frozen
+class ResetFeedbackParams:
+    folder: str = ""
+    """URI of the workspace folder; all when absent."""
+
+
+@frozen
+class ResetFeedbackAnswer:
+    forgotten: int
+    """Choices that there were."""
 
 
 # --- cairn/related, workspace/symbol ---------------------------------------------------------------
@@ -380,6 +427,24 @@ class DiscoverAnswer:
     verdict: Verdict
     metrics: DiscoverMetrics
     index: IndexState
+
+
+@frozen
+class DiscoverProgress:
+    """What `$/progress` carries to the `partialResultToken` of `cairn/discover`, after each of its nine stages.
+
+    A part of the answer that the stage did not change is absent; one that is there replaces the one before, whole.
+    The answer itself is complete all the same, so that a client may ignore all of these.
+    """
+
+    stage: str
+    """The stage that has ended, as `metrics.stages` names it."""
+    metrics: DiscoverMetrics
+    """As far as they are known."""
+    chunks: tuple[SearchResult, ...] | None = None
+    bullets: tuple[Bullet, ...] | None = None
+    plan: Plan | None = None
+    answer_prompt: str | None = None
 
 
 # --- cairn/status, cairn/collections, cairn/fetchPage, cairn/reindex -------------------------------

@@ -76,7 +76,7 @@ def _first_problem(error: cattrs.BaseValidationError) -> InvalidRequestError:
 def _strict(expected: type[Any]) -> Callable[[Any, Any], Any]:
     def hook(value: Any, _: Any) -> Any:
         if expected is float and isinstance(value, int) and not isinstance(value, bool):
-            return float(value)
+            return _as_float(value)
         if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
             raise ValueError(f"expected {_TYPE_NAMES[expected]}, got {_shown(value)}")
         if expected in (int, float) and value != value:
@@ -84,6 +84,13 @@ def _strict(expected: type[Any]) -> Callable[[Any, Any], Any]:
         return value
 
     return hook
+
+
+def _as_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"expected a number, got one of {value.bit_length():,} bits") from None
 
 
 def _enum_hook(value: Any, cls: type[enum.StrEnum]) -> enum.StrEnum:

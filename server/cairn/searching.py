@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from attrs import evolve
 
@@ -17,7 +17,9 @@ from cairn.folders import Folder, index_state, on_screen, uris
 from cairn.index.known_words import IndexVocabulary
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.learning import learned_from
 from cairn.operations.answer_cache import AnswerCache
+from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.rarity import term_shares
@@ -44,11 +46,12 @@ def search_folders(
     """
     started = time.perf_counter()
     readers = on_screen(folders)
-    key = answer_key(folders, readers, model, settings, params)
+    learned = learned_from(folders)
+    key = answer_key(folders, readers, model, settings, params, learned)
     kept = cache.get(key)
     if kept is not None:
         return evolve(kept, timings={"cached": 1, "total": _milliseconds_since(started)}), None
-    answer, problem = _search(folders, readers, model, settings, params, cancelled)
+    answer, problem = _search(folders, readers, model, settings, params, learned, cancelled)
     answer = evolve(answer, timings={**answer.timings, "total": _milliseconds_since(started)})
     if problem is None and not answer.broken_off:
         cache.put(key, answer, _characters(answer))
@@ -61,6 +64,7 @@ def answer_key(
     model: SharedModel,
     settings: Settings,
     params: Hashable,
+    learned: Mapping[int, Learned],
 ) -> Hashable:
     """All that an answer to `params` depends on; call it when the readers have looked at the screen.
 
@@ -72,7 +76,8 @@ def answer_key(
         (folder.uri, reader, reader.identity(), reader.facts(), reader.overlay.generation)
         for folder, reader in zip(folders, readers, strict=True)
     )
-    return (params, settings, model.version(), indexes)
+    choices = tuple((number, known.version) for number, known in learned.items())
+    return (params, settings, model.version(), indexes, choices)
 
 
 def _characters(answer: protocol.SearchAnswer) -> int:
@@ -94,6 +99,7 @@ def _search(
     model: SharedModel,
     settings: Settings,
     params: protocol.SearchParams,
+    learned: Mapping[int, Learned],
     cancelled: Callable[[], bool],
 ) -> tuple[protocol.SearchAnswer, str | None]:
     vocabulary = IndexVocabulary(readers)
@@ -107,6 +113,7 @@ def _search(
         only=chunk_filter(params.filter, readers),
         case=params.case_sensitive,
         word=params.whole_word,
+        learned=learned,
         cancelled=cancelled,
     )
     results = answers.search_results(

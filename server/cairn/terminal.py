@@ -16,6 +16,7 @@ from cairn.index.progress import Activity
 if TYPE_CHECKING:
     from cairn.engine import IndexingProgress
     from cairn.operations.doctor import Check, Why
+    from cairn.operations.feedback import FileChoices
     from cairn.protocol import DiscoverAnswer, SearchAnswer, SearchResult, StatusAnswer, Verdict
 
 _SNIPPET_LINES = 6
@@ -133,6 +134,15 @@ def print_status(answer: StatusAnswer) -> None:
         _out.print(f"[yellow]{escape(answer.last_error)}[/]")
     for warning in answer.warnings:
         _out.print(f"[yellow]{escape(warning)}[/]")
+
+
+def print_feedback(files: Sequence[FileChoices]) -> None:
+    """Each file whose results were chosen, with how often what was done."""
+    if not files:
+        _out.print("nothing was learned yet")
+    for file in files:
+        counts = ", ".join(f"{count} × {action}" for action, count in file.counts.items())
+        _out.print(f"[green]{escape(file.path)}[/]  {counts}  [dim]last on {file.latest:%Y-%m-%d}[/]")
 
 
 def print_why(answer: Why) -> None:

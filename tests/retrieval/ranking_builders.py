@@ -11,9 +11,11 @@ from attrs import frozen
 from cairn.index.file_queries import FileFacts
 from cairn.index.reader import Outline
 from cairn.retrieval.candidates import Candidates, Chunks, FileCandidate, Floats
+from cairn.retrieval.learned import Choice, FeedbackAction, learn
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import SIGNALS
 from cairn.retrieval.signals import Asked, Contribution, Signal, score_files
+from cairn.words import stem
 from cairn.workspace.collections import file_kind
 
 
@@ -42,6 +44,8 @@ class MadeUpFile:
 
     file: FileCandidate
     chunks: tuple[MadeUpChunk, ...]
+    chosen: bool = False
+    """Whether it was opened today for the very question."""
 
     @property
     def path(self) -> str:
@@ -65,13 +69,13 @@ def file(
     in_degree: int = 0,
     is_named: bool = False,
     folder: int = 0,
+    chosen: bool = False,
 ) -> MadeUpFile:
     """A file of as many equal chunks."""
     equal = MadeUpChunk(keyword, definition, symbol, similarity, exact, reexport, defines, kind)
     facts = FileFacts(in_degree=in_degree)
-    return MadeUpFile(
-        FileCandidate(folder, path, file_kind(path), subjects, facts, words, is_named), (equal,) * chunks
-    )
+    candidate = FileCandidate(folder, path, file_kind(path), subjects, facts, words, is_named)
+    return MadeUpFile(candidate, (equal,) * chunks, chosen)
 
 
 def candidates(files: Sequence[MadeUpFile]) -> Candidates:
@@ -98,7 +102,10 @@ class Scored:
 def scores(query: Query, files: Sequence[MadeUpFile], signals: Sequence[Signal] = SIGNALS) -> list[Scored]:
     """What each of the files scores."""
     found = candidates(files)
-    scored = score_files(Asked(query, found.files, found.chunks), signals)
+    stems = frozenset(map(stem, query.terms))
+    choices = [Choice(stems, f.path, FeedbackAction.OPEN, day=0) for f in files if f.chosen]
+    learned = {f.file.folder: learn(choices, generation=1, today=0) for f in files if f.chosen}
+    scored = score_files(Asked(query, found.files, found.chunks, learned=learned), signals)
     return [Scored(float(total), scored.reasons(place)) for place, total in enumerate(scored.totals)]
 
 

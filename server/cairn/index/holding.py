@@ -27,6 +27,10 @@ class Holding:
         """float64[n]: for each of `chunks` 1 where it defines a name with the word, ½ where it holds it at all."""
         return 0.5 * _among(chunks, self.anywhere) + 0.5 * _among(chunks, self.in_names)
 
+    def holds(self, chunks: Ids) -> NDArray[np.bool_]:
+        """bool[n]: which of `chunks` hold the word."""
+        return _among(chunks, self.anywhere)
+
 
 def chunks_holding(reader: IndexReader, expression: str, cancelled: Callable[[], bool]) -> Holding:
     """The chunks that match the FTS5 `expression`; 0.1 ms for each thousand of them."""

@@ -118,14 +118,20 @@ class OverlaidReader(IndexReader):
         hits = super().nearest(vector, model, limit, _without(only, hidden), cancelled)
         return _merged(hits, self._compared(keys, vector, model), limit)
 
-    def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
+    def vectors(
+        self, ids: Sequence[int], dimension: int, model: str
+    ) -> tuple[list[int], NDArray[np.float32]]:
         here, there = _apart(ids)
-        found = super().similarities(there, vector, model)
-        if here:
-            with self.overlay.shown() as (screen, _):
-                keys = screen.embedding_keys_of(here) if screen else {}
-            found.update((-key, value) for key, value in self._compared(keys, vector, model).items())
-        return found
+        found, rows = super().vectors(there, dimension, model)
+        if not here:
+            return found, rows
+        with self.overlay.shown() as (screen, _):
+            keys = screen.embedding_keys_of(here) if screen else {}
+        known = self.key_vectors(set(keys.values()), dimension, model)
+        shown = {-chunk: known[key] for chunk, key in keys.items() if key in known}
+        import numpy as np  # which opening a workspace does not need
+
+        return [*found, *shown], np.vstack((rows, *shown.values()))
 
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
@@ -235,8 +241,13 @@ class OverlaidReader(IndexReader):
 
     def _compared(self, keys: Mapping[int, str], vector: NDArray[np.float32], model: str) -> dict[int, float]:
         """The similarity of chunks on the screen, given their embedding keys, by the vectors of the index."""
-        known = self.key_similarities(set(keys.values()), vector, model) if keys else {}
-        return {chunk: known[key] for chunk, key in keys.items() if key in known}
+        known = self.key_vectors(set(keys.values()), vector.size, model) if keys else {}
+        if not known:
+            return {}
+        from cairn.index.model_vectors import of_unit_length  # with numpy
+
+        asked = of_unit_length(vector)
+        return {chunk: float(known[key] @ asked) for chunk, key in keys.items() if key in known}
 
     def _connection(self) -> apsw.Connection | None:
         db = super()._connection()

@@ -267,27 +267,30 @@ class IndexReader:
 
     def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
         """The cosine similarity of these chunks to `vector`; a chunk without a vector is left out."""
+        from cairn.index.model_vectors import of_unit_length  # with numpy
+
+        found, vectors = self.vectors(ids, vector.size, model)
+        return dict(zip(found, (vectors @ of_unit_length(vector)).tolist(), strict=True))
+
+    def vectors(
+        self, ids: Sequence[int], dimension: int, model: str
+    ) -> tuple[list[int], NDArray[np.float32]]:
+        """Those of these chunks that have a vector of the model, and float32[n, dimension] of unit length."""
+        from cairn.index.model_vectors import chunk_vectors, no_vectors  # with numpy
+
+        with self._query() as db:
+            if db is None or (model_id := _model_id(db, model)) is None:
+                return [], no_vectors(dimension)
+            return chunk_vectors(db, model_id, ids, dimension)
+
+    def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
+        """The vectors, float32[dimension] of unit length, of the texts with these embedding keys that have one."""
         with self._query() as db:
             if db is None or (model_id := _model_id(db, model)) is None:
                 return {}
-            from cairn.index.model_vectors import compare_chunks  # with numpy
+            from cairn.index.model_vectors import text_vectors  # with numpy
 
-            return compare_chunks(db, model_id, ids, vector)
-
-    def key_similarities(
-        self, keys: Iterable[str], vector: NDArray[np.float32], model: str
-    ) -> dict[str, float]:
-        """The cosine similarity of the texts with these embedding keys to `vector`; one without a vector is left out."""
-        with self._query() as db:
-            if db is None or (model_id := _model_id(db, model)) is None:
-                return {}
-            rows = db.execute(
-                f"""SELECT k.value, 1.0 - vec_distance_cosine(v.embedding, ?) FROM json_each(?) k
-                    CROSS JOIN embeddings e ON e.model_id = {model_id} AND e.key = unhex(k.value)
-                    CROSS JOIN {vectors_table(model_id)} v ON v.rowid = e.id""",
-                (_blob(vector), json.dumps(list(keys))),
-            )
-            return {str(row[0]): float(row[1]) for row in rows}
+            return text_vectors(db, model_id, keys, dimension)
 
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Callable[[], bool]

@@ -113,8 +113,12 @@ class Legs:
 
     def by_words(self, query: Query) -> None:
         """Keywords in chunks, in paths and in the subjects of commits."""
-        self._run("keyword", lambda index, pool, until: self._keywords(index, pool, query, until))
+        self.by_keywords(query)
         self._run("file", lambda index, pool, until: self._files(index, pool, query, until))
+
+    def by_keywords(self, query: Query) -> None:
+        """Keywords in chunks alone."""
+        self._run("keyword", lambda index, pool, until: self._keywords(index, pool, query, until))
 
     def _keywords(self, index: IndexReader, pool: Pool, query: Query, until: Until) -> None:
         plan = self._plan(index, query, "chunks_fts", self.settings.keyword_rows, until)
@@ -289,7 +293,7 @@ def _finder(asked: QueryVector) -> tuple[QueryVector, str]:
     return asked, "similarity"
 
 
-_side_by_side = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
+side_by_side = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
 """Threads for legs beside the one that asks; each keeps a connection to every index that it reads."""
 
 
@@ -317,7 +321,7 @@ def run_legs(
             asked = beside.by_meaning(query, meaning, vector)
             legs.merge(beside)
             return asked
-        asking = _side_by_side.submit(beside.by_meaning, query, meaning, vector)
+        asking = side_by_side.submit(beside.by_meaning, query, meaning, vector)
     if query.alpha < 1:
         legs.by_words(query)
         legs.by_text(query, case=case, word=word)

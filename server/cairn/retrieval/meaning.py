@@ -6,7 +6,7 @@ Vectors of the two are never compared with each other, so each question uses one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from attrs import frozen
@@ -107,6 +107,21 @@ class StaticVector:
 
     def similarities(self, index: IndexReader, ids: Sequence[int]) -> dict[int, float]:
         return index.static_similarities(ids, self.vector)
+
+
+def similarities(
+    asked: Sequence[QueryVector], index: IndexReader, ids: Sequence[int]
+) -> list[dict[int, float]]:
+    """For each question the cosine similarity of those of the chunks that have a vector of its kind.
+
+    The model's vectors are read once for all questions.
+    """
+    if not all(isinstance(vector, ModelVector) for vector in asked):
+        return [vector.similarities(index, ids) for vector in asked]
+    rows = [cast("ModelVector", vector) for vector in asked]
+    queries = np.stack([row.vector / (np.linalg.norm(row.vector) or 1.0) for row in rows])
+    found, vectors = index.vectors(ids, queries.shape[1], rows[0].model)
+    return [dict(zip(found, cosines, strict=True)) for cosines in (queries @ vectors.T).tolist()]
 
 
 def choose_meaning(

@@ -30,6 +30,12 @@ _FAST_DECAY = (1.0, 0.5, 0.25)
 _MANY_IMPORTS = 4
 """Where no file is imported by so many, none stands out: in a project of three files each import would count in full."""
 
+_CHOSEN = 1.0
+"""The most that choices may add to a file's sum or take from it. Over 55 questions to Flask and Click, neighbours among
+the first ten lie 0.27 apart (median), the first and the second 1.1, the first and the fifth 3.2: a file that was always
+chosen passes one better file or two. With this it could come from the second place to the first in 44 % of the
+questions, from the fifth in 4 %, from the tenth in none."""
+
 _TYPE_KINDS = {
     **dict.fromkeys(
         ("class", "struct", "interface", "trait", "enum", "type", "protocol", "module", "record"), 0.3
@@ -102,6 +108,16 @@ def _translation(asked: Asked) -> Floats:
         return any(code != "en" and (file.folder, above) in asked.english for above, code in codes)
 
     return np.array([value(file) for file in asked.files], np.float64)
+
+
+def _chosen(asked: Asked) -> Floats:
+    """What earlier choices say of each file for a question like this one, −1 to 1."""
+    if not asked.learned:
+        return np.zeros(len(asked.files))
+    values = {
+        folder: learned.values(asked.own_stems, asked.telling) for folder, learned in asked.learned.items()
+    }
+    return np.array([values.get(file.folder, {}).get(file.path, 0.0) for file in asked.files], np.float64)
 
 
 def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
@@ -217,6 +233,9 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("is configuration", -2.7, Family.FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
     Signal("is a translation", -2.0, Family.FILE, _translation, relative=False),
     Signal("is of an older version", -4.0, Family.FILE, each(_older_version), relative=False),
+    Signal(
+        "chosen for such questions", _CHOSEN, Family.FILE, _chosen, relative=False, always=False, signed=True
+    ),
     *TRIED,
 )
 """The signals with the weights that are used where the settings have no others."""

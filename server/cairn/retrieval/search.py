@@ -14,13 +14,15 @@ from cairn.errors import QueryCancelledError
 from cairn.index.reader import ChunkFilter, IndexReader, StoredChunk
 from cairn.retrieval.candidates import Candidates, Chunks, Floats, gather, whole_files
 from cairn.retrieval.diversity import Diverse, diversify, is_diverse
+from cairn.retrieval.learned import Learned
 from cairn.retrieval.legs import Legs, Pool, run_legs
 from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import definitions, weighted
-from cairn.retrieval.signals import Asked, Contribution, Scores, Signal, score_files
+from cairn.retrieval.signals import Asked, Contribution, Scores, score_files
 
 EVERYTHING = ChunkFilter()
+_NOTHING_LEARNED: Mapping[int, Learned] = {}
 
 _PREAMBLE_SHARE = 0.5
 """A preamble is shown only where it matches twice as well as anything that is defined below it."""
@@ -83,12 +85,13 @@ def retrieve(
     vector: QueryVector | None = None,
     case: bool = False,
     word: bool = False,
+    learned: Mapping[int, Learned] = _NOTHING_LEARNED,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Retrieved:
     """The best `limit` chunks of the indexes for `query`, at most `per_file` of a file before any other.
 
-    `vector` is the query's, where the caller has it already; `case` and `word` are those of `Legs.by_text`. Raises
-    QueryCancelledError soon after `cancelled()` turns true, and a leg's error where no other leg found anything.
+    `vector` is the query's, where the caller has it already; `case` and `word` are those of `Legs.by_text`;
+    `learned` is what earlier choices say, by the index's place. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error where no other leg found anything.
     """
     legs = Legs(readers, only, settings, cancelled)
     asked = run_legs(legs, query, meaning, vector=vector, case=case, word=word)
@@ -101,8 +104,8 @@ def retrieve(
         raise legs.problems[0]
     began = time.perf_counter()
     candidates = gather(readers, legs.pools, outlines)
-    matching = _matching(candidates.chunks, query)
-    scores = _scores(readers, query, candidates, matching, weighted(settings.weights))
+    matching = matching_of(candidates.chunks, query)
+    scores = scores_of(readers, query, candidates, legs.pools, matching, settings, learned)
     if cancelled():
         raise QueryCancelledError("The request was cancelled.")
     spare = _SPARE if per_file == 1 else 0  # who wants several passages of a file compares them itself
@@ -119,16 +122,22 @@ def retrieve(
     return Retrieved(tuple(ranked), timings, tuple(map(str, legs.problems)), legs.cut, tuple(legs.broken_off))
 
 
-def _scores(
+def scores_of(
     readers: Sequence[IndexReader],
     query: Query,
     candidates: Candidates,
+    pools: Sequence[Pool],
     matching: Floats,
-    signals: Sequence[Signal],
+    settings: SearchSettings,
+    learned: Mapping[int, Learned],
 ) -> Scores:
-    """The files' scores; where signals read texts, in a second stage over the best files."""
+    """The files' scores; where signals read texts, in a second stage over the best files.
+
+    `matching`, float64[chunks], says which chunk of a file is read then; `learned` is that of `retrieve`.
+    """
     files, chunks = candidates.files, candidates.chunks
-    asked = Asked(query, files, chunks)
+    signals = weighted(settings.weights)
+    asked = Asked(query, files, chunks, learned=learned, telling=_telling(pools) if learned else {})
     scores = score_files(asked, signals)
     if not any(signal.needs_text and signal.weight for signal in signals):
         return scores
@@ -192,7 +201,7 @@ def _fetched(
     for place, (folder, chunk_id) in zip(places, wanted, strict=True):
         chunk = stored[folder].get(chunk_id)
         if chunk is not None:
-            source = _source(pools[folder].legs_of(chunk_id))
+            source = source_of(pools[folder].legs_of(chunk_id))
             ranked.append(Ranked(folder, chunk, place.score, source, scores.reasons(place.file)))
     return ranked
 
@@ -212,7 +221,7 @@ def _compared(ranked: Sequence[Ranked]) -> list[Diverse]:
     ]
 
 
-def _matching(chunks: Chunks, query: Query) -> Floats:
+def matching_of(chunks: Chunks, query: Query) -> Floats:
     """float64[chunks]: how well each answers, for choosing which of its file's to show."""
 
     def share(column: Floats) -> Floats:
@@ -228,10 +237,20 @@ def _matching(chunks: Chunks, query: Query) -> Floats:
     return np.where(is_preamble, _PREAMBLE_SHARE * matching, matching)
 
 
-def _source(legs: Set[str]) -> str:
+def source_of(legs: Set[str]) -> str:
+    """What a result of these legs is found by: `exact`, `keyword`, `embedding` or `hybrid`."""
     if legs & {"symbol", "exact", "reexport"}:
         return "exact"
     by_words = bool(legs & {"keyword", "definition", "file"})
-    if by_words and legs & {"similarity", "static"}:
+    if by_words and legs & {"similarity", "static", "varied"}:
         return "hybrid"
     return "keyword" if by_words else "embedding"
+
+
+def _telling(pools: Sequence[Pool]) -> dict[str, float]:
+    """How much the stems of the question tell, in whichever index they tell most."""
+    telling: dict[str, float] = {}
+    for word in (word for pool in pools for word in pool.words):
+        for stem in word.stems:
+            telling[stem] = max(word.weight, telling.get(stem, 0.0))
+    return telling

@@ -16,6 +16,7 @@ from attrs import field, frozen
 
 from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
 from cairn.retrieval.file_names import languages, versions
+from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import Query
 from cairn.words import stem, stems
 
@@ -38,6 +39,10 @@ class Asked:
     chunks: Chunks
     texts: Mapping[tuple[int, str], str] = field(factory=dict)
     """Texts of the chunks that stand for the best files, by folder and path, for signals that read them."""
+    learned: Mapping[int, Learned] = field(factory=dict)
+    """What earlier choices say, by folder."""
+    telling: Mapping[str, float] = field(factory=dict)
+    """How much stems of the question tell, where that is known."""
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -103,13 +108,16 @@ class Signal:
     weight: float
     family: Family
     value: Value
-    """At least 0; divided by the maximum over the candidates unless that is below 1 by nature."""
+    """At least 0, or above −1 where it is signed; divided by the maximum over the candidates unless that is below 1 by
+    nature."""
     relative: bool = True
     """Whether values are divided by their maximum; false where 1 already means "fully"."""
     floor: float = 0.0
     """Where no file has a higher value, values are divided by this: the best of poor ones is poor, too."""
     always: bool = True
     """Whether it may speak for any question; otherwise it counts towards the best possible score only where it does."""
+    signed: bool = False
+    """Whether it may speak against a file as well as for it."""
     needs_history: bool = False
     """Whether it says nothing where there is no git repository."""
     needs_text: bool = False
@@ -176,12 +184,12 @@ def score_files(asked: Asked, signals: Sequence[Signal]) -> Scores:
         if not signal.weight or (signal.needs_text and not asked.texts):
             continue
         weight = signal.weight * _balance(signal.family, asked.query.alpha)
-        values = np.maximum(signal.value(asked), 0.0)
+        values = np.maximum(signal.value(asked), -1.0 if signal.signed else 0.0)
         highest = values.max(initial=0.0)
         speaks = highest > 0
         if weight > 0 and (speaks or (signal.always and (compared or signal.family is not Family.VECTOR))):
             best_possible += weight
-        if not speaks or not weight:
+        if not (speaks or values.min(initial=0.0) < 0) or not weight:
             continue
         if signal.relative:
             values /= max(signal.floor, highest)

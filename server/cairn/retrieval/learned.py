@@ -1,0 +1,120 @@
+"""What earlier choices say of files: those that were opened for a question count more when one like it is asked again.
+
+Of each question only its stems are known. A choice speaks for its file by how alike the two questions are and by how long
+ago it was; what all choices say together is bounded, so that no file gains more than the signal's weight.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Set
+
+from attrs import frozen
+
+
+class FeedbackAction(enum.StrEnum):
+    """What somebody did with a result."""
+
+    OPEN = "open"
+    COPY = "copy"
+    HELPFUL = "helpful"
+    NOT_HELPFUL = "notHelpful"
+
+
+STRENGTH: Mapping[FeedbackAction, float] = {
+    FeedbackAction.OPEN: 0.5,
+    FeedbackAction.COPY: 1.0,
+    FeedbackAction.HELPFUL: 1.0,
+    FeedbackAction.NOT_HELPFUL: -1.0,
+}
+"""How much an action says. Who opens a result may only look whether it is the right one, so that says half."""
+
+HALF_LIFE_DAYS = 30.0
+"""Code moves on: a choice of a month ago says half of what one of today says. Days are counted whole, so that an answer
+is the same for all of a day."""
+
+_LEAST_ALIKE = 0.5
+"""Questions that have less than this of their stems in common have nothing to do with each other."""
+
+
+@frozen
+class Choice:
+    """One action on one file."""
+
+    stems: frozenset[str]
+    """Of the question's own words."""
+    path: str
+    action: FeedbackAction
+    day: int
+    """Days since 1970."""
+
+
+@frozen
+class _Question:
+    """A question that was asked before, with what its choices say of files by now."""
+
+    stems: frozenset[str]
+    evidence: Mapping[str, float]
+    """By path."""
+
+
+@frozen(eq=False)
+class Learned:
+    """All choices in one folder, as they count on one day."""
+
+    version: tuple[int, int]
+    """The generation of the choices, and the day: what is learned is the same while it is."""
+    _questions: tuple[_Question, ...]
+    _by_stem: Mapping[str, tuple[int, ...]]
+    """For each stem the places of the questions that have it."""
+
+    def __bool__(self) -> bool:
+        """Whether there are any choices."""
+        return bool(self._questions)
+
+    def values(self, asked: Set[str], telling: Mapping[str, float]) -> dict[str, float]:
+        """What is learned of files for a question of the stems `asked`, by path: −1 to 1, and nothing of most files.
+
+        `telling` is how much stems tell, rarer ones more; one that is not in there tells as little as the least of them.
+        """
+        least = min(telling.values(), default=1.0) or 1.0
+        tells = {stem: telling.get(stem, least) for stem in asked}
+        whole = sum(tells.values())
+        common: defaultdict[int, float] = defaultdict(float)
+        number: defaultdict[int, int] = defaultdict(int)
+        for stem, telling_so_much in tells.items():
+            for place in self._by_stem.get(stem, ()):
+                common[place] += telling_so_much
+                number[place] += 1
+        evidence: defaultdict[str, float] = defaultdict(float)
+        for place, shared in common.items():
+            question = self._questions[place]
+            # How much words tell that are not asked about now is not known: as much as the others on average.
+            others = (len(question.stems) - number[place]) * whole / len(tells)
+            alike = shared / (whole + others)
+            if alike > _LEAST_ALIKE:
+                counted = (alike - _LEAST_ALIKE) / (1 - _LEAST_ALIKE)
+                for path, said in question.evidence.items():
+                    evidence[path] += counted * said
+        return {path: _bounded(said) for path, said in evidence.items() if said}
+
+
+def learn(choices: Iterable[Choice], generation: int, today: int) -> Learned:
+    """What `choices` say on the day `today`, in days since 1970. One of the future says what one of today says."""
+    evidence: defaultdict[frozenset[str], defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for choice in choices:
+        age = max(0, today - choice.day)
+        evidence[choice.stems][choice.path] += STRENGTH[choice.action] * 0.5 ** (age / HALF_LIFE_DAYS)
+    questions = tuple(_Question(stems, said) for stems, said in evidence.items())
+    by_stem: defaultdict[str, list[int]] = defaultdict(list)
+    for place, question in enumerate(questions):
+        for stem in question.stems:
+            by_stem[stem].append(place)
+    return Learned((generation, today), questions, {stem: tuple(places) for stem, places in by_stem.items()})
+
+
+def _bounded(evidence: float) -> float:
+    """Ever closer to 1, or −1, the more was said: 0.39 opened once, 0.63 twice."""
+    return math.copysign(-math.expm1(-abs(evidence)), evidence)

@@ -1,0 +1,279 @@
+"""Several questions in one pass: a question and variations of it, found side by side, compared and ranked together.
+
+The question alone decides how much a file counts; a variation brings further chunks, and says which of a file's chunks
+answer it. So all files are scored once, all questions are embedded in one call, and each chunk's vector is read once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from cairn.config import SearchSettings
+from cairn.errors import CairnError, QueryCancelledError
+from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.retrieval.candidates import Candidates, Floats, gather, whole_files
+from cairn.retrieval.learned import Learned
+from cairn.retrieval.legs import Legs, Pool, side_by_side
+from cairn.retrieval.meaning import Meaning, QueryVector, similarities
+from cairn.retrieval.query import Query
+from cairn.retrieval.ranking import definitions
+from cairn.retrieval.search import Ranked, matching_of, scores_of, source_of
+from cairn.retrieval.signals import Scores
+
+logger = logging.getLogger(__name__)
+
+_VARIATION = 0.7
+"""What a variation's keywords count beside the question's."""
+
+# What a passage is worth as an answer, each a share of the best. A search shows each file's best passage, so its files
+# decide; evidence is many passages, and most of a good file's are about something else. With these weights the first
+# 10 passages hold 80 % of what 60 questions must cite, the first 20 hold 91 %; by the file's score times the passage's
+# share of its file's best match, 72 % and 81 %.
+_FILE = 1.0
+_KEYWORDS = 0.75
+_MEANING = 1.0
+_COVERAGE = 2.0
+"""Words of the question that the passage holds, by how much each tells."""
+_NAME = 2.0
+"""That it defines the very name that is asked for, or holds the very text."""
+
+
+@frozen(eq=False)
+class Ranking:
+    """The candidates of several questions, with what each chunk is worth as an answer to each of them."""
+
+    readers: Sequence[IndexReader]
+    pools: Sequence[Pool]
+    candidates: Candidates
+    scores: Scores
+    """Of the files, as the first question ranks them."""
+    values: Floats
+    """float64[questions, chunks]: comparable throughout; 0 where a question did not find the chunk."""
+    collections: NDArray[np.str_]
+    """The collection of each file."""
+    cut: bool
+    """Whether a leg found as many chunks as it may, so that there may be more."""
+    _fetched: dict[int, Ranked] = field(factory=dict, init=False)
+
+    def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
+        """The places of the `limit` best chunks of the collections for one of the questions, best first.
+
+        `per_file` of each file at most.
+        """
+        chunks, values = self.candidates.chunks, self.values[question]
+        ordered = chunks.ordered(values)
+        is_first = np.empty(len(values), np.bool_)
+        is_first[ordered] = chunks.places() < per_file
+        of_file = np.isin(self.collections, list(collections))
+        places = np.flatnonzero((values > 0) & is_first & of_file[chunks.files])
+        # Where values are equal, in the order of folder, path and position, which candidates have.
+        best_first = places[np.argsort(-values[places], kind="stable")][:limit]
+        return [int(place) for place in best_first]
+
+    def fetch(self, places: Iterable[int]) -> Mapping[int, Ranked]:
+        """The chunks at these places, and those fetched before, with their texts; one that is gone since is left out."""
+        chunks, files = self.candidates.chunks, self.candidates.files
+        missing = [place for place in dict.fromkeys(places) if place not in self._fetched]
+        for folder, reader in enumerate(self.readers):
+            wanted = {
+                chunks.outlines[place].id: place
+                for place in missing
+                if files[int(chunks.files[place])].folder == folder
+            }
+            for chunk_id, stored in (reader.chunks(list(wanted)) if wanted else {}).items():
+                place = wanted[chunk_id]
+                self._fetched[place] = Ranked(
+                    folder,
+                    stored,
+                    float(self.values[:, place].max()),
+                    source_of(self.pools[folder].legs_of(chunk_id)),
+                    self.scores.reasons(int(chunks.files[place])),
+                )
+        return self._fetched
+
+
+def rank_together(
+    readers: Sequence[IndexReader],
+    queries: Sequence[Query],
+    meaning: Meaning | None,
+    settings: SearchSettings,
+    *,
+    only: ChunkFilter,
+    learned: Mapping[int, Learned],
+    cancelled: Callable[[], bool],
+) -> Ranking:
+    """Rank the chunks of the indexes for all `queries`, one at least; the first is the question, the others vary it.
+
+    `learned` is that of `retrieve`. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error where no leg found anything.
+    """
+    every = [Legs(readers, only, settings, cancelled) for _ in queries]
+    vectors = _find(every, queries, meaning)
+    found = [_Found.of(legs) for legs in every]
+    own = every[0]
+    for legs, theirs in zip(every[1:], found[1:], strict=True):
+        _add(own, legs, found[0], theirs)
+    if own.problems and not any(pool.chunks() for pool in own.pools):
+        raise own.problems[0]
+    outlines = whole_files(readers, own.pools, only)
+    compared = _compare(own, vectors, len(queries))
+    if cancelled():
+        raise QueryCancelledError("The request was cancelled.")
+    candidates = gather(readers, own.pools, outlines)
+    columns = _Columns(candidates)
+    chunks = candidates.chunks
+    matching = matching_of(chunks, queries[0])
+    scores = scores_of(readers, queries[0], candidates, own.pools, matching, settings, learned)
+    in_file = _FILE * _share(scores.totals)[chunks.files]
+    named = _NAME * np.maximum(definitions(queries[0], chunks) * queries[0].is_symbol, chunks.exact)
+    values = []
+    for number, (legs, theirs, similarity) in enumerate(zip(every, found, compared, strict=True)):
+        keyword = columns.of(theirs.keyword)
+        worth = (
+            in_file
+            + _KEYWORDS * _share(keyword)
+            + _MEANING * _above_usual(columns.of(similarity))
+            + _COVERAGE * columns.coverage(legs.pools)
+        )
+        if number == 0:
+            values.append(worth + named)
+        else:
+            is_found = (keyword > 0) | (columns.of(theirs.nearest) > 0)
+            values.append(np.where(is_found, _VARIATION * worth, 0.0))
+    return Ranking(
+        readers,
+        own.pools,
+        candidates,
+        scores,
+        np.stack(values),
+        _collections(readers, candidates),
+        any(legs.cut for legs in every),
+    )
+
+
+@frozen(eq=False)
+class _Found:
+    """What one question's legs found: by folder, chunk and score."""
+
+    keyword: Sequence[Mapping[int, float]]
+    nearest: Sequence[Mapping[int, float]]
+
+    @classmethod
+    def of(cls, legs: Legs) -> _Found:
+        return cls(
+            [dict(pool.found.get("keyword", {})) for pool in legs.pools],
+            [{**pool.found.get("static", {}), **pool.found.get("similarity", {})} for pool in legs.pools],
+        )
+
+
+@frozen(eq=False)
+class _Columns:
+    """Turns what legs say of chunks into columns over the candidate chunks."""
+
+    candidates: Candidates
+
+    def of(self, by_folder: Sequence[Mapping[int, float]]) -> Floats:
+        """float64[chunks]; 0 where nothing is said."""
+        chunks, files = self.candidates.chunks, self.candidates.files
+        folders = [file.folder for file in files]
+        return np.array(
+            [
+                by_folder[folders[file]].get(outline.id, 0.0)
+                for outline, file in zip(chunks.outlines, chunks.files.tolist(), strict=True)
+            ],
+            np.float64,
+        )
+
+    def coverage(self, pools: Sequence[Pool]) -> Floats:
+        """float64[chunks]: how much of a question each chunk holds, 0 to 1, by how much its words tell."""
+        chunks, files = self.candidates.chunks, self.candidates.files
+        ids = np.array([outline.id for outline in chunks.outlines], np.int64)
+        folders = np.array([file.folder for file in files], np.intp)[chunks.files]
+        covered = np.zeros(len(ids))
+        for folder, pool in enumerate(pools):
+            possible = sum(word.weight for word in pool.words) or 1.0
+            here = folders == folder
+            for word in pool.words:
+                covered[here] += word.weight / possible * word.held.holds(ids[here])
+        return covered
+
+
+def _find(every: Sequence[Legs], queries: Sequence[Query], meaning: Meaning | None) -> Sequence[QueryVector]:
+    """Run all legs, what can be side by side; the questions' vectors, none where there is no meaning."""
+    own, question = every[0], queries[0]
+    embedding: Future[Sequence[QueryVector]] | None = None
+    if meaning is not None and question.terms:
+        embedding = side_by_side.submit(meaning.vectors, [query.meant for query in queries])
+    others = list(zip(every[1:], queries[1:], strict=True))
+    keywords = [side_by_side.submit(legs.by_keywords, query) for legs, query in others]
+    own.by_name(question)
+    own.by_words(question)
+    own.by_text(question)
+    own.by_reexports(question)
+    for task in keywords:
+        task.result()
+    if embedding is None or meaning is None:
+        return ()
+    try:
+        vectors = embedding.result()
+    except CairnError as problem:
+        logger.warning("the questions were not compared by meaning: %s", problem)
+        own.problems.append(problem)
+        return ()
+    for legs, query, vector in zip(every, queries, vectors, strict=True):
+        legs.by_meaning(query, meaning, vector)
+    return vectors
+
+
+def _add(own: Legs, legs: Legs, best: _Found, theirs: _Found) -> None:
+    """Add what a variation found to what the question found: its best keyword match counts `_VARIATION` of the question's."""
+    highest = max((max(of_folder.values(), default=0.0) for of_folder in theirs.keyword), default=0.0)
+    full = max((max(of_folder.values(), default=0.0) for of_folder in best.keyword), default=0.0) or highest
+    for pool, keyword, nearest in zip(own.pools, theirs.keyword, theirs.nearest, strict=True):
+        known = pool.found["keyword"]
+        for chunk, score in keyword.items():
+            known[chunk] = max(known.get(chunk, 0.0), _VARIATION * full * score / highest)
+        pool.found["varied"].update(nearest)
+    own.problems += legs.problems
+    own.broken_off += legs.broken_off
+
+
+def _compare(own: Legs, vectors: Sequence[QueryVector], queries: int) -> list[list[dict[int, float]]]:
+    """For each question and folder, how similar each pooled chunk is."""
+    compared: list[list[dict[int, float]]] = [[] for _ in range(queries)]
+    for reader, pool in zip(own.readers, own.pools, strict=True):
+        of_folder = similarities(vectors, reader, pool.chunks()) if vectors else [{} for _ in compared]
+        for by_folder, found in zip(compared, of_folder, strict=True):
+            by_folder.append(found)
+        pool.found["compared"].update(of_folder[0])
+    return compared
+
+
+def _share(column: Floats) -> Floats:
+    return column / (column.max(initial=0.0) or 1.0)
+
+
+def _above_usual(cosines: Floats) -> Floats:
+    """0 to 1: how far each cosine lies between the median and the highest. Any two texts are somewhat alike."""
+    if not cosines.any():
+        return cosines
+    usual = np.median(cosines)
+    return np.maximum(cosines - usual, 0.0) / ((cosines.max() - usual) or 1.0)
+
+
+def _collections(readers: Sequence[IndexReader], candidates: Candidates) -> NDArray[np.str_]:
+    """The collection of each candidate file."""
+    names: dict[tuple[int, str], str] = {}
+    for folder, reader in enumerate(readers):
+        paths = [file.path for file in candidates.files if file.folder == folder]
+        indexed = reader.contents(paths)
+        names |= {(folder, path): collection for path, (_, collection) in indexed.items()}
+        new = {path for path in paths if path not in indexed}  # on the screen alone
+        ids = [outline.id for outline in candidates.chunks.outlines if outline.path in new]
+        names |= {(folder, stored.path): stored.collection for stored in reader.chunks(ids).values()}
+    return np.array([names.get((file.folder, file.path), "") for file in candidates.files], np.str_)
