@@ -299,6 +299,23 @@ class DiscoveryConfig:
     render: PromptRenderConfig = field(factory=PromptRenderConfig)
 
 
+# --- context (S2, phase 4) ---------------------------------------------------------------------------
+
+
+@frozen
+class ContextSettings:
+    """Tokens that each part of an assembled context may take; S2's table."""
+
+    core_concepts: int = 500
+    passages: int = 1500
+    editor_state: int = 300
+    """The place, the passage there and the open documents; S2's "UI context"."""
+    diagnostics: int = 200
+    """S2's "widget states"."""
+    recent_queries: int = 500
+    """S2's "recent messages"."""
+
+
 @frozen
 class Settings:
     """The root of the tree."""
@@ -308,6 +325,7 @@ class Settings:
     retrieval: RetrievalSettings = field(factory=RetrievalSettings)
     search: SearchSettings = field(factory=SearchSettings)
     discovery: DiscoveryConfig = field(factory=DiscoveryConfig)
+    context: ContextSettings = field(factory=ContextSettings)
 
 
 # --- reading values into the tree ------------------------------------------------------------------

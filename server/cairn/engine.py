@@ -14,6 +14,7 @@ from attrs import frozen
 
 from cairn import protocol
 from cairn.config import Settings, load_user_file, overlay
+from cairn.context.memory import ContextMemory
 from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.folders import Folder, FolderSettings
@@ -80,6 +81,7 @@ class Engine:
         self._changing_folders = threading.Lock()
         self._latency = LatencyWindow()
         self._answers: AnswerCache[protocol.SearchAnswer] = AnswerCache()
+        self._context = ContextMemory()
         self._gate = QueryGate()
         self._leg_problem: str | None = None
         """Why a leg of the latest search failed, if one did."""
@@ -152,6 +154,7 @@ class Engine:
         for folder in gone:
             folder.close()
         self._answers.clear()
+        self._context.clear()
         self._on_change()
 
     def stop(self) -> None:
@@ -242,6 +245,7 @@ class Engine:
             answer, self._leg_problem = search_folders(
                 folders, self._model, self._settings(folders), params, cancelled, self._answers
             )
+        self._context.recent.note(params.query)
         if "cached" not in answer.timings:
             self._latency.add(answer.timings["total"])
         return answer
@@ -261,7 +265,9 @@ class Engine:
         folders = self._folders
         self._wait_for_saves(folders)
         with self._gate.query():
-            return discover_evidence(folders, self._model, self._settings(folders), params, cancelled, tell)
+            answer = discover_evidence(folders, self._model, self._settings(folders), params, cancelled, tell)
+        self._context.recent.note(params.query)
+        return answer
 
     def stage(self, name: str, params: Any, cancelled: Cancelled = _never) -> Any:
         """One of the nine stages alone: `name` is its method without `cairn/`; `cairn.stage_protocol` has its params
@@ -283,6 +289,22 @@ class Engine:
         self._wait_for_saves(folders)
         with self._gate.query():
             return related_passages(folders, params, cancelled)
+
+    def context(
+        self, params: protocol.ContextParams, cancelled: Cancelled = _never
+    ) -> protocol.ContextAnswer:
+        """`cairn/context`. Raises QueryCancelledError soon after `cancelled()` turns true."""
+        from cairn.assembling import context_of
+
+        folders = self._folders
+        self._wait_for_saves(folders)
+        with self._gate.query():
+            answer, problem = context_of(
+                folders, self._model, self._settings(folders), params, self._context, cancelled
+            )
+        if params.query:
+            self._leg_problem = problem
+        return answer
 
     def symbols(self, query: str, cancelled: Cancelled = _never) -> tuple[protocol.Symbol, ...]:
         """LSP's `workspace/symbol`. Raises QueryCancelledError soon after `cancelled()` turns true."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -80,6 +81,7 @@ def register_requests(server: CairnServer) -> None:
     _register_discover(server)
     for name, (params_class, work) in _COMMANDS.items():
         _register_command(server, name, params_class, work)
+    _register_context(server)
     _register_symbols(server)
 
 
@@ -122,6 +124,17 @@ def _register_command(server: CairnServer, name: str, params_class: str, work: R
             raise JsonRpcInvalidParams(f"arguments: {name} takes one at most, got {len(arguments)}")
         params = arguments[0] if arguments and arguments[0] is not None else {}
         return await _answer(server, params, params_class, work)
+
+
+def _register_context(server: CairnServer) -> None:
+    def work(engine: Engine, params: Any, cancelled: Callable[[], bool]) -> Any:
+        # Of a document that is not indexed (untitled, ignored, elsewhere), what is on the screen is all there is.
+        document = server.workspace.text_documents.get(params.text_document.uri)
+        if params.text is None and document is not None:
+            params = evolve(params, text=document.source)
+        return engine.context(params, cancelled)
+
+    _register_request(server, "cairn/context", "ContextParams", work)
 
 
 def _register_symbols(server: CairnServer) -> None:

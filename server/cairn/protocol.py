@@ -214,13 +214,9 @@ class RelatedParams:
     """Chunks shown before and after each result."""
 
     def __attrs_post_init__(self) -> None:
-        start, end = self.range.start, self.range.end
         _in_range("limit", self.limit, 1, MAX_LIMIT)
         _in_range("context", self.context, 0, 10)
-        if min(start.line, start.character, end.line, end.character) < 0:
-            raise InvalidRequestError("range", "lines and characters are counted from 0")
-        if (start.line, start.character) > (end.line, end.character):
-            raise InvalidRequestError("range", "ends before it starts")
+        _check_range("range", self.range)
 
 
 @frozen
@@ -242,6 +238,122 @@ class Symbol:
     container: str
     uri: str
     range: Range
+
+
+# --- cairn/context --------------------------------------------------------------------------------
+
+
+@frozen
+class Diagnostic:
+    """One of LSP's."""
+
+    range: Range
+    message: str
+    severity: int | None = None
+    """1 error, 2 warning, 3 information, 4 hint; an error when absent."""
+    source: str | None = None
+    code: Any = None
+    """A string or a whole number."""
+
+    def __attrs_post_init__(self) -> None:
+        _check_range("range", self.range)
+        if self.severity is not None:
+            _in_range("severity", self.severity, 1, 4)
+        if not isinstance(self.code, str | int | None) or isinstance(self.code, bool):
+            raise InvalidRequestError("code", f"expected a string or a whole number, got {self.code!r}")
+
+
+@frozen
+class ContextParams:
+    """The place is either a position or a range."""
+
+    text_document: TextDocument
+    position: Position | None = None
+    range: Range | None = None
+    """What is selected; an empty one is a position."""
+    budget: int | None = None
+    """Tokens of the whole context; those of the settings when absent."""
+    limit: int = 10
+    """Passages."""
+    query: str = ""
+    """What is asked about the place; passages that it finds come first."""
+    text: str | None = None
+    """What the document holds, for one that is not indexed; documents that are open here need none."""
+    open_documents: tuple[str, ...] | None = None
+    """URIs, the one used last first; the open ones that the server knows of when absent."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Of the document."""
+    recent_queries: tuple[str, ...] | None = None
+    """The latest first; the last five that were answered here when absent."""
+
+    def __attrs_post_init__(self) -> None:
+        if (self.position is None) == (self.range is None):
+            raise InvalidRequestError("position", "give either a position or a range")
+        if self.position is not None:
+            _check_range("position", Range(self.position, self.position))
+        if self.range is not None:
+            _check_range("range", self.range)
+        if self.budget is not None:
+            _in_range("budget", self.budget, 0, 100_000)
+        _in_range("limit", self.limit, 1, MAX_LIMIT)
+
+
+@frozen
+class ContextPassage:
+    group: str
+    """`code`, `documents` or `readme`."""
+    reasons: tuple[str, ...]
+    """Why it is there, the strongest first; `matchExplain` has the figures."""
+    result: SearchResult
+
+
+@frozen
+class ContextPlace:
+    """The passage that an answer is about: it stays the same while the cursor is in its range."""
+
+    path: str
+    uri: str
+    range: Range
+    title: str
+    header_path: str
+    symbol: str
+
+
+@frozen
+class ContextPart:
+    name: str
+    """`coreConcepts`, `passages`, `editorState`, `diagnostics` or `recentQueries`."""
+    budget: int
+    tokens: int
+
+
+@frozen
+class DroppedItem:
+    """What the context leaves out, as a whole or some lines of it."""
+
+    part: str
+    title: str
+    citation: str
+    tokens: int
+    score: float
+    why: str
+
+
+@frozen
+class ContextAnswer:
+    passages: tuple[ContextPassage, ...]
+    """Best first."""
+    context: str
+    """Markdown; citations are `path#L10-L14`, 1-based and inclusive."""
+    parts: tuple[ContextPart, ...]
+    dropped: tuple[DroppedItem, ...]
+    tokens: int
+    """Of `context`."""
+    budget: int
+    place: ContextPlace
+    index: IndexState
+    timings: dict[str, float]
+    """Milliseconds by step; `cached` is 1 where the passages were there already."""
 
 
 # --- cairn/discover -----------------------------------------------------------------------------
@@ -453,3 +565,11 @@ class ReindexAnswer:
 def _in_range(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
         raise InvalidRequestError(name, f"expected {low} to {high}, got {value}")
+
+
+def _check_range(name: str, given: Range) -> None:
+    start, end = given.start, given.end
+    if min(start.line, start.character, end.line, end.character) < 0:
+        raise InvalidRequestError(name, "lines and characters are counted from 0")
+    if (start.line, start.character) > (end.line, end.character):
+        raise InvalidRequestError(name, "ends before it starts")

@@ -23,10 +23,11 @@ def related_passages(
     readers = on_screen(folders)
     passage = _passage(folders, readers, params)
     found = find_related(readers, passage, params.limit, cancelled)
+    used, defined = passage.used, passage.defined
     contexts = answers.contexts(found, readers, params.context)
     results = tuple(
         answers.search_result(
-            ranked, _shared_names(passage, ranked), contexts[place], uris(folders), explain=True
+            ranked, shared_names(used, defined, ranked), contexts[place], uris(folders), explain=True
         )
         for place, ranked in enumerate(found)
     )
@@ -37,7 +38,15 @@ def related_passages(
 def _passage(
     folders: Sequence[Folder], readers: Sequence[OverlaidReader], params: protocol.RelatedParams
 ) -> Passage:
-    uri = well_formed(params.text_document.uri)
+    number, inside, page = indexed_page(folders, readers, params.text_document.uri)
+    return Passage(number, inside, tuple(covered(page, params.range)))
+
+
+def indexed_page(
+    folders: Sequence[Folder], readers: Sequence[OverlaidReader], uri: str
+) -> tuple[int, str, list[StoredChunk]]:
+    """The document's folder, its path there and its chunks. Raises InvalidRequestError where it is not indexed."""
+    uri = well_formed(uri)
     path = path_of_uri(uri)
     if path is None:
         raise InvalidRequestError("textDocument.uri", f"{uri!r} names no file; expected a file: URI")
@@ -51,21 +60,21 @@ def _passage(
     for number, inside in places:
         page = readers[number].page(inside)
         if page:
-            return Passage(number, inside, tuple(_covered(page, params.range)))
+            return number, inside, page
     raise InvalidRequestError(
         "textDocument.uri",
         f"{places[0][1]!r} is not indexed: it is empty or no text, or a rule leaves it out, or it was not read yet",
     )
 
 
-def _covered(page: Sequence[StoredChunk], wanted: protocol.Range) -> list[StoredChunk]:
-    """The chunks that hold a line of the range."""
+def covered(page: Sequence[StoredChunk], wanted: protocol.Range, field: str = "range") -> list[StoredChunk]:
+    """The chunks that hold a line of the range. Raises InvalidRequestError, about `field`, where it is beyond them."""
     first, last = wanted.start.line, wanted.end.line
     if wanted.end.character == 0 and last > first:
         last -= 1  # a selection of whole lines ends before the next one
     lines = page[-1].chunk.end_line
     if first > lines:
-        raise InvalidRequestError("range", f"starts at line {first}; the document has {lines} lines")
+        raise InvalidRequestError(field, f"starts at line {first}; the document has {lines} lines")
     first = min(first, lines - 1)  # the cursor may stand after the last line's end
     return [
         stored
@@ -74,8 +83,8 @@ def _covered(page: Sequence[StoredChunk], wanted: protocol.Range) -> list[Stored
     ]
 
 
-def _shared_names(passage: Passage, ranked: Ranked) -> tuple[str, ...]:
-    """The names through which the two are related, in the passage's order."""
+def shared_names(used: Sequence[str], defined: Sequence[str], ranked: Ranked) -> tuple[str, ...]:
+    """The names that a passage uses or defines and through which it is related, in the passage's order."""
     chunk = ranked.stored.chunk
-    used = [name for name in passage.used if name in chunk.defines]
-    return (*used, *(name for name in passage.defined if name in chunk.text))
+    here = set(chunk.defines)
+    return (*(name for name in used if name in here), *(name for name in defined if name in chunk.text))

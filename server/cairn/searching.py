@@ -63,10 +63,10 @@ def answer_key(
     readers: Sequence[OverlaidReader],
     model: SharedModel,
     settings: Settings,
-    params: protocol.SearchParams,
+    params: Hashable,
     learned: Mapping[int, Learned],
 ) -> Hashable:
-    """All that the answer depends on; call it when the readers have looked at the screen.
+    """All that an answer to `params` depends on; call it when the readers have looked at the screen.
 
     The index may change before it is read: then the answer is newer than its key, under which nobody asks again,
     because generations only rise.

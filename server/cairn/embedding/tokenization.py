@@ -28,6 +28,8 @@ class TextTokenizer:
         tokenizer.no_padding()
         self._tokenizer = tokenizer
         self._special_tokens = tokenizer.num_special_tokens_to_add(False)
+        self.counts_by_line = _ends_tokens_at_lines(tokenizer)
+        """Whether a text has as many tokens as all its lines together."""
 
     def ids(self, text: str, limit: int) -> list[int]:
         """The first `limit` token ids of `text`, without special tokens."""
@@ -92,6 +94,12 @@ def _load(path: str, mtime_ns: int, size: int) -> TextTokenizer:
     from tokenizers import Tokenizer
 
     return TextTokenizer(Tokenizer.from_file(path))
+
+
+def _ends_tokens_at_lines(tokenizer: Tokenizer) -> bool:
+    """Whether no token can span two lines: so with BERT's rules, which the default model has; elsewhere none is sure."""
+    rules = (tokenizer.normalizer, tokenizer.pre_tokenizer)
+    return [type(rule).__name__ for rule in rules] == ["BertNormalizer", "BertPreTokenizer"]
 
 
 def _pad_id(tokenizer: Tokenizer) -> int:

@@ -18,7 +18,7 @@ from attrs import define, frozen
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import IndexReader
 from cairn.index.rows import key_text
-from cairn.index.schema import STATIC_LENGTH, STATIC_TABLE, vectors_table
+from cairn.index.schema import STATIC_LENGTH, STATIC_TABLE, static_table_name, vectors_table
 from cairn.workspace.imports import ImportGraph
 
 if TYPE_CHECKING:
@@ -70,6 +70,11 @@ def passage_vector(reader: OverlaidReader, ids: Sequence[int]) -> PassageVector:
         table,
         None if static is None else np.rint(static * STATIC_LENGTH).astype(np.int8),
     )
+
+
+def vector_of_text(table: str, vector: NDArray[np.int8]) -> PassageVector:
+    """The vector, int8[dimension] of the static table `table`, of a text that is in no index."""
+    return PassageVector(static_table=static_table_name(table, len(vector)), static=vector)
 
 
 def static_table(reader: IndexReader) -> str:

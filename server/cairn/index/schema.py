@@ -149,6 +149,11 @@ def create_vectors_table(model_id: int, dimension: int) -> str:
     )
 
 
+def static_table_name(table: str, dimension: int) -> str:
+    """What says which static vectors can be compared: the table of token vectors, and how they are stored."""
+    return f"{table} {create_static_table(dimension)}"
+
+
 def create_static_table(dimension: int) -> str:
     """SQL that creates the table of static vectors; int8 loses nothing that shows in their ranking.
 

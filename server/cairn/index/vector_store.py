@@ -13,7 +13,13 @@ from cairn.chunking.composite import composite_text
 from cairn.chunking.model import ChunkType
 from cairn.index.meta import raise_generation, set_fact
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row
-from cairn.index.schema import STATIC_TABLE, create_static_table, create_vectors_table, vectors_table
+from cairn.index.schema import (
+    STATIC_TABLE,
+    create_static_table,
+    create_vectors_table,
+    static_table_name,
+    vectors_table,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,7 +137,7 @@ class VectorStore:
 
     def use_static(self, table: str, dimension: int) -> None:
         """Static vectors are those of `table` from now on; those of another table, or compared otherwise, are dropped."""
-        table = f"{table} {create_static_table(dimension)}"
+        table = static_table_name(table, dimension)
         if self._db.execute("SELECT value FROM meta WHERE key = 'static_table'").get == table:
             return
         with self._db:

@@ -49,6 +49,7 @@ _FILE_RELATIONS = frozenset({SAME_NAME, IMPORTED, IMPORTING, TOGETHER, SAME_FILE
 
 _NEAREST = 60
 """Chunks that are looked at for being similar."""
+_NEAREST_BESIDES = 20
 _SAMPLE = 100
 """Chunks whose mean similarity is what any two have by chance: 0.15 to 0.34 of the default model's vectors, 0.66 to 0.82
 of its static ones. It counts as not similar at all."""
@@ -109,12 +110,28 @@ def find_related(
 
     Raises QueryCancelledError soon after `cancelled()` turns true.
     """
-    search = _Search(readers, passage, cancelled)
+    return rank_related(relate(readers, passage, cancelled), limit)
+
+
+def relate(
+    readers: Sequence[OverlaidReader],
+    passage: Passage,
+    cancelled: Callable[[], bool],
+    *,
+    besides: ChunkFilter | None = None,
+    vector: relations.PassageVector | None = None,
+) -> list[Related]:
+    """All that is found to be related to the passage, in no order.
+
+    Of the chunks that pass `besides` the nearest in meaning are looked at as well, where others are nearer. `vector` is
+    the passage's, where it is not in an index. Raises QueryCancelledError soon after `cancelled()` turns true.
+    """
+    search = _Search(readers, passage, cancelled, besides, vector)
     for leg in (search.by_names, search.by_files, search.by_meaning):
         leg()
         if cancelled():
             raise QueryCancelledError("The request was cancelled.")
-    return rank_related(search.found(), limit)
+    return search.found()
 
 
 def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
@@ -157,6 +174,8 @@ class _Search:
     readers: Sequence[OverlaidReader]
     passage: Passage
     cancelled: Callable[[], bool]
+    besides: ChunkFilter | None = None
+    vector: relations.PassageVector | None = None
     _pool: dict[tuple[int, int], dict[str, float]] = field(factory=lambda: defaultdict(dict))
     """By folder and chunk."""
     _files: dict[str, dict[str, float]] = field(factory=lambda: defaultdict(dict))
@@ -219,7 +238,7 @@ class _Search:
     def by_meaning(self) -> None:
         """Similar chunks, and how similar those are that were found already; a chunk for each related file."""
         here = self.passage.folder
-        own = relations.passage_vector(self.readers[here], sorted(self.passage.ids))
+        own = self.vector or relations.passage_vector(self.readers[here], sorted(self.passage.ids))
         for folder, reader in enumerate(self.readers):
             vector = _query_vector(own, relations.static_table(reader))
             looked_into = self._chunks_of_files(reader) if folder == here else {}
@@ -227,6 +246,8 @@ class _Search:
                 self._add_files({path: chunks[0] for path, chunks in looked_into.items()})
                 continue
             hits = vector.nearest(reader, _NEAREST, _ALL, self.cancelled)
+            if self.besides is not None:
+                hits += vector.nearest(reader, _NEAREST_BESIDES, self.besides, self.cancelled)
             similar = {hit.chunk_id: hit.score for hit in hits}
             unknown = {chunk for number, chunk in self._pool if number == folder}
             unknown |= {chunk for chunks in looked_into.values() for chunk in chunks}

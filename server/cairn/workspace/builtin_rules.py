@@ -100,3 +100,11 @@ def decide_file_name(name: str) -> Decision | None:
     if found is None and ".so." in name and _VERSIONED_LIBRARY.fullmatch(name):
         return _BINARY
     return _NO_TEXT if name in (".git", ".ds_store") else found
+
+
+def may_hold_secrets(path: str) -> bool:
+    """Whether a file at `path` (with `/`) is left out because of what its name, or that of a directory, promises."""
+    *directories, name = path.split("/")
+    return decide_file_name(name) is _SECRET or any(
+        decide_directory_name(each) is _SECRET for each in directories
+    )

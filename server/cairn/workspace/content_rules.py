@@ -71,7 +71,7 @@ _APART = 3
 
 def decide_content(path: str, text: str) -> Decision:
     """Decide about the file at `path` that holds `text`, given that its name and place admit it."""
-    if _KEY_FILE.match(text) and _KEY_BLOCK.search(text):
+    if is_private_key(text):
         return _PRIVATE_KEY
     if detect_language(path) in PROSE_LANGUAGES:
         return INDEXED  # prose has long lines; and documentation is read, whoever wrote it
@@ -79,6 +79,11 @@ def decide_content(path: str, text: str) -> Decision:
         return _MINIFIED
     marker = _generated_marker(text)
     return Decision(False, _GENERATED, marker) if marker else INDEXED
+
+
+def is_private_key(text: str) -> bool:
+    """Whether a file of this text is a private key, or a certificate with one."""
+    return bool(_KEY_FILE.match(text) and _KEY_BLOCK.search(text))
 
 
 def _is_minified(text: str) -> bool:

@@ -1,0 +1,152 @@
+"""Puts a context together: every part within its own budget, what is worth the least left out first (S2, phase 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import define, evolve, field, frozen
+
+from cairn.context.markdown import block, cut_block, cut_item, section, section_frame, text_lines
+from cairn.context.model import TITLES, Assembled, Dropped, Item, Part, PartName, PartUse
+
+TokenCounter = Callable[[str], int]
+
+_VERY_LONG = 0.5
+"""Share of its part's budget from which an item that does not fit may be cut instead of left out…"""
+_WORTH_CUTTING = 0.25
+"""…as long as this much of the budget is left for it."""
+
+_FIRST_TO_GIVE = (
+    PartName.PASSAGES,
+    PartName.RECENT_QUERIES,
+    PartName.DIAGNOSTICS,
+    PartName.EDITOR_STATE,
+    PartName.CORE_CONCEPTS,
+)
+
+
+def assemble(
+    parts: Sequence[Part], budgets: Mapping[PartName, int], count: TokenCounter, counts_by_line: bool = False
+) -> Assembled:
+    """The parts as one text of at most as many tokens, by `count`, as all budgets together.
+
+    Within a part the best items come first. Over its budget the lowest scored one is left out, then the next; none is
+    kept that scores less than one that is left out. An item that is very long is cut between two lines instead, and
+    says so. Equal input gives equal bytes. `counts_by_line` says that a text counts as much as its lines together; then
+    the whole is not counted once more (2 ms).
+    """
+    sections = [_fit(part, budgets[part.name], count) for part in parts]
+    total = sum(budgets.values())
+    text = _joined(sections)
+    tokens = sum(fitted.tokens for fitted in sections) if counts_by_line else count(text)
+    while tokens > total:
+        # Tokenizers that merge across lines may count more for the whole than for its blocks.
+        _give(sections, total)
+        tokens = count(text := _joined(sections))
+    used = {fitted.name: fitted.tokens for fitted in sections}
+    return Assembled(
+        text=text,
+        tokens=tokens,
+        parts=tuple(PartUse(name, budget, used.get(name, 0)) for name, budget in budgets.items()),
+        dropped=tuple(dropped for fitted in sections for dropped in fitted.dropped),
+    )
+
+
+@frozen
+class _Block:
+    item: Item
+    text: str
+    tokens: int
+
+
+@define
+class _Section:
+    """What a part came to."""
+
+    name: PartName
+    frame_tokens: int
+    blocks: list[_Block] = field(factory=list)
+    dropped: list[Dropped] = field(factory=list)
+
+    @property
+    def tokens(self) -> int:
+        return self.frame_tokens + sum(each.tokens for each in self.blocks) if self.blocks else 0
+
+    @property
+    def text(self) -> str:
+        return section(TITLES[self.name], [each.text for each in self.blocks])
+
+
+def _joined(sections: Sequence[_Section]) -> str:
+    text = "".join(fitted.text for fitted in sections).rstrip("\n")
+    return f"{text}\n" if text else ""
+
+
+def _fit(part: Part, budget: int, count: TokenCounter) -> _Section:
+    fitted = _Section(part.name, _count(section_frame(TITLES[part.name]), count))
+    room = budget - fitted.frame_tokens
+    full = False
+    for item in sorted(part.items, key=lambda item: -item.score):
+        pieces = block(item)
+        tokens = _count(pieces, count)
+        if not full and tokens <= room:
+            fitted.blocks.append(_Block(item, "".join(pieces), tokens))
+            room -= tokens
+            continue
+        cut = None
+        if not full and tokens > _VERY_LONG * budget and room >= _WORTH_CUTTING * budget:
+            cut = _cut(item, room, count)
+        full = True
+        if cut is None:
+            fitted.dropped.append(_dropped(part.name, item, tokens, f"over the budget of {budget} tokens"))
+        else:
+            fitted.blocks.append(cut)
+            why = (
+                f"cut to {cut.item.citation or 'its first lines'}: too long for the budget of {budget} tokens"
+            )
+            fitted.dropped.append(_dropped(part.name, item, max(0, tokens - cut.tokens), why))
+    return fitted
+
+
+def _cut(item: Item, room: int, count: TokenCounter) -> _Block | None:
+    """As many whole lines around the item's focus as there is room for; None where not even one fits."""
+    lines = text_lines(item.text)
+    first = last = min(item.focus, len(lines) - 1) if lines else 0
+    spare = room - _count(cut_block(evolve(item, text="\n"), 0, 0), count)
+    grown = True
+    while grown:
+        grown = False
+        if last < len(lines) and (tokens := count(lines[last])) <= spare:
+            last, spare, grown = last + 1, spare - tokens, True
+        if last > first > 0 and (tokens := count(lines[first - 1])) <= spare:
+            first, spare, grown = first - 1, spare - tokens, True
+    while last > first:
+        pieces = cut_block(item, first, last)
+        if (tokens := _count(pieces, count)) <= room:
+            return _Block(cut_item(item, first, last), "".join(pieces), tokens)
+        if last - 1 > item.focus:
+            last -= 1
+        else:
+            first += 1
+    return None
+
+
+def _count(pieces: Sequence[str], count: TokenCounter) -> int:
+    # Piece by piece: the text of a passage is the same wherever it is shown, and its count is known then.
+    return sum(count(piece) for piece in pieces if piece)
+
+
+def _give(sections: Sequence[_Section], total: int) -> None:
+    """Leave out the lowest scored item of the first part that has any to give."""
+    by_name = {fitted.name: fitted for fitted in sections}
+    for name in _FIRST_TO_GIVE:
+        fitted = by_name.get(name)
+        if fitted is not None and fitted.blocks:
+            gone = fitted.blocks.pop()
+            why = f"over the whole budget of {total} tokens"
+            fitted.dropped.insert(0, _dropped(name, gone.item, gone.tokens, why))
+            return
+
+
+def _dropped(part: PartName, item: Item, tokens: int, why: str) -> Dropped:
+    return Dropped(part, item.title, item.citation, tokens, round(item.score, 4), why)

@@ -1,0 +1,105 @@
+"""What the project around a document is, found in the index: its name, its terms, the first words of its README."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from cairn.context.markdown import as_code, text_lines
+from cairn.context.model import Item
+from cairn.discovery.blocks import Block, read_blocks
+from cairn.index.overlaid_reader import OverlaidReader
+
+_TERMS, _PROJECT, _README = 1.0, 0.9, 0.8
+_MOST_COLLECTIONS = 12
+_FEWEST_WORDS = 4
+"""Words besides images and links that make a paragraph one of text; a row of badges or links has none."""
+
+_IMAGE = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")
+_LINK = re.compile(r"\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|`[^`]*<[^>]*>`_+|<?https?://\S+")
+_MARKDOWN = (".md", ".markdown", ".mdx")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+@frozen
+class Introduction:
+    """The first paragraph of a README, as its lines stand there."""
+
+    path: str
+    text: str
+    lines: tuple[int, int]
+    """`[start, end)`, 0-based."""
+
+
+def concept_items(
+    reader: OverlaidReader, collection: str, terms: Sequence[str], readmes: Sequence[str]
+) -> tuple[Item, ...]:
+    """The core concepts for a document of `collection` ("" for one that is in none), in the folder of `reader`.
+
+    `readmes` are the READMEs that speak of it, the nearest one first.
+    """
+    items = []
+    if terms:
+        shown = ", ".join(map(as_code, dict.fromkeys(terms)))
+        items.append(Item(f"- Terms: {shown}", title="terms", score=_TERMS))
+    if project := _project(reader, collection):
+        items.append(project)
+    introductions = filter(None, (_introduction(reader, path) for path in readmes))
+    items += [_quoted(each, _README - number / 100) for number, each in enumerate(introductions)]
+    return tuple(items)
+
+
+def readmes_above(readmes: Sequence[str], path: str) -> tuple[str, ...]:
+    """Of the READMEs of a folder the one nearest above the document at `path`, and the folder's own."""
+    by_directory: dict[str, str] = {}
+    for each in readmes:
+        by_directory.setdefault(each.rpartition("/")[0], each)
+    directory = path.rpartition("/")[0]
+    while directory and directory not in by_directory:
+        directory = directory.rpartition("/")[0]
+    found = (by_directory.get(directory), by_directory.get(""))
+    return tuple(dict.fromkeys(each for each in found if each))
+
+
+def _project(reader: OverlaidReader, collection: str) -> Item | None:
+    """The project's name, by its manifest, and what the folder holds besides."""
+    collections = sorted(reader.stats().collections, key=lambda each: (-each.chunks, each.name))
+    if not collections:
+        return None
+    name = (collection or collections[0].name).rpartition("-")[0]
+    shown = [f"{as_code(each.name)} ({each.files})" for each in collections[:_MOST_COLLECTIONS]]
+    if len(collections) > _MOST_COLLECTIONS:
+        shown.append(f"{len(collections) - _MOST_COLLECTIONS} more")
+    text = f"- Project: {as_code(name)}\n- Collections, with files: {', '.join(shown)}"
+    return Item(text, title=name, score=_PROJECT)
+
+
+def _quoted(introduction: Introduction, score: float) -> Item:
+    path = introduction.path
+    return Item(
+        introduction.text,
+        title="",
+        score=score,
+        path=path,
+        lines=introduction.lines,
+        quoted=True,
+        language="markdown" if path.lower().endswith(_MARKDOWN) else "",
+    )
+
+
+def _introduction(reader: OverlaidReader, path: str) -> Introduction | None:
+    """The first paragraph of running text; None where there is none."""
+    lines = text_lines("".join(stored.chunk.text for stored in reader.page(path)))
+    markdown = path.lower().endswith(_MARKDOWN)
+    for each in read_blocks(enumerate(lines), markdown):
+        if _is_text(each):
+            first, last = each.numbers[0], each.numbers[-1] + 1
+            return Introduction(path, "".join(lines[first:last]), (first, last))
+    return None
+
+
+def _is_text(found: Block) -> bool:
+    without_links = _LINK.sub(" ", _IMAGE.sub(" ", found.text))
+    return not found.item and len(_WORD.findall(without_links)) >= _FEWEST_WORDS

@@ -1,0 +1,126 @@
+"""What the editor shows, as items of a context: the place of the cursor, open documents, diagnostics, questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from cairn.context.markdown import as_code, one_line, text_lines
+from cairn.context.model import Item
+
+_CURSOR, _FIRST_OPEN, _SHOWN, _OPEN = 1.0, 0.9, 0.8, 0.4
+"""Scores: the place, some open documents, the passage at the cursor, the other documents. The names of a few documents
+cost less than a tenth of the budget, the passage may take what is left."""
+_MOST_FIRST = 5
+
+SEVERITIES = ("error", "warning", "information", "hint")
+"""LSP's severities 1 to 4."""
+
+
+@frozen
+class Shown:
+    """The passage at the cursor, or what is selected."""
+
+    path: str
+    """What the document is called: its path in the workspace folder, or its name."""
+    text: str
+    lines: tuple[int, int]
+    """`[start, end)` of the document, 0-based."""
+    cursor: int
+    """The line of the cursor, or the first one of the selection; 0-based."""
+    selected: bool = False
+    language: str = ""
+    title: str = ""
+    header_path: str = ""
+    symbol: str = ""
+
+
+@frozen
+class Problem:
+    """A diagnostic of the document."""
+
+    line: int
+    end: int
+    """`[line, end)`, 0-based."""
+    severity: int
+    """1 to 4, as in LSP."""
+    message: str
+    source: str = ""
+    code: str = ""
+
+
+def editor_items(shown: Shown, open_documents: Sequence[str]) -> tuple[Item, ...]:
+    """The place, the passage there, and the other open documents, the most important ones first."""
+    place = Item(_place(shown), title=shown.path, score=_CURSOR, path=shown.path)
+    passage = Item(
+        shown.text,
+        title="selected" if shown.selected else "at the cursor",
+        score=_SHOWN,
+        path=shown.path,
+        lines=shown.lines,
+        quoted=True,
+        language=shown.language,
+        focus=max(0, min(shown.cursor, shown.lines[1] - 1) - shown.lines[0]),
+    )
+    others = [path for path in dict.fromkeys(open_documents) if path != shown.path]
+    documents = [
+        Item(f"- Open: {as_code(path)}", title=path, score=_score(number), path=path)
+        for number, path in enumerate(others)
+    ]
+    return (
+        place,
+        *documents[:_MOST_FIRST],
+        *((passage,) if shown.text.strip() else ()),
+        *documents[_MOST_FIRST:],
+    )
+
+
+def diagnostic_items(path: str, problems: Sequence[Problem], cursor: int) -> tuple[Item, ...]:
+    """The worst first, and of these the nearest to the cursor."""
+    ordered = sorted(
+        dict.fromkeys(problems),
+        key=lambda p: (p.severity, max(p.line - cursor, cursor - p.end + 1, 0), p.line, p.message),
+    )
+    return tuple(
+        Item(_problem(path, problem), _title(problem), 1 / (place + 1), path, (problem.line, problem.end))
+        for place, problem in enumerate(ordered)
+    )
+
+
+def query_items(queries: Sequence[str]) -> tuple[Item, ...]:
+    """Questions, the latest first."""
+    different = dict.fromkeys(one_line(query) for query in queries if query.strip())
+    return tuple(
+        Item(f"- {as_code(query)}", title=query, score=1 / (place + 1))
+        for place, query in enumerate(different)
+    )
+
+
+def _score(number: int) -> float:
+    highest = _FIRST_OPEN if number < _MOST_FIRST else _OPEN
+    return highest - number / 10_000
+
+
+def _place(shown: Shown) -> str:
+    inside = shown.header_path if shown.header_path else shown.title
+    if shown.symbol and shown.symbol not in inside:
+        inside = f"{inside} > {shown.symbol}" if inside else shown.symbol
+    what = "Selection" if shown.selected else "Cursor"
+    start, end = shown.lines
+    where = f"lines {start + 1} to {end}" if shown.selected else f"line {shown.cursor + 1}"
+    return f"- {what}: {as_code(shown.path)}, {where}" + (f", in {as_code(inside)}" if inside else "")
+
+
+def _problem(path: str, problem: Problem) -> str:
+    kind = SEVERITIES[problem.severity - 1].capitalize()
+    by = " ".join(filter(None, (problem.source, problem.code)))
+    # Indented, the lines of the message stay in the list item, whatever they hold.
+    first, *rest = [line.strip() for line in text_lines(problem.message.strip())] or [""]
+    place = f"`{path}#L{problem.line + 1}-L{problem.end}`"
+    head = f"- {kind}, {place}{f' ({by})' if by else ''}: {first}"
+    return "\n".join([head, *(f"  {line}" for line in rest if line)])
+
+
+def _title(problem: Problem) -> str:
+    return one_line(next(iter(text_lines(problem.message.strip())), ""))

@@ -1,0 +1,89 @@
+"""Items of a context as Markdown, whole or cut to a run of their lines."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from cairn.context.model import Item
+
+_BACKTICKS = re.compile(r"`+")
+_BLANK = "\n"
+_INFO = re.compile(r"[\w+#.-]*")
+
+
+def section(title: str, blocks: Sequence[str]) -> str:
+    """A part's blocks under its title; nothing where it has none. Takes no more tokens than `section_frame` besides."""
+    if not blocks:
+        return ""
+    body = "".join(blocks)
+    # A quotation brings its own blank line.
+    return f"## {title}\n{_BLANK * (not blocks[0].startswith(_BLANK))}{body}{_BLANK}"
+
+
+def section_frame(title: str) -> tuple[str, ...]:
+    """What a section holds besides its blocks, at most."""
+    return f"## {title}\n", _BLANK, _BLANK
+
+
+def block(item: Item) -> tuple[str, str, str]:
+    """The whole item: what stands above the text, the text, and below."""
+    if not item.quoted:
+        return "", _ended(item.text), ""
+    return _quotation(item, item.text, "")
+
+
+def cut_block(item: Item, first: int, last: int) -> tuple[str, str, str]:
+    """The lines `[first, last)` of the item's text, with a visible mark of what is missing."""
+    lines = text_lines(item.text)
+    kept = "".join(lines[first:last])
+    mark = f"[cut: {_missing(first, len(lines) - last)}]\n"
+    if not item.quoted:
+        return "", _ended(kept), f"  {mark}"
+    return _quotation(cut_item(item, first, last), kept, mark)
+
+
+def cut_item(item: Item, first: int, last: int) -> Item:
+    """The item with the place of the lines `[first, last)` of its text, where these are lines of the file."""
+    if item.lines is None or item.lines[1] - item.lines[0] != len(text_lines(item.text)):
+        return item  # a notebook's cell may have lines of its own
+    start = item.lines[0]
+    return evolve(item, lines=(start + first, start + last))
+
+
+def text_lines(text: str) -> list[str]:
+    """The lines of a text with their ends, as an editor counts them."""
+    return io.StringIO(text, newline="").readlines()
+
+
+def one_line(text: str) -> str:
+    """The text with all runs of white space as single blanks."""
+    return " ".join(text.split())
+
+
+def as_code(text: str) -> str:
+    """The text between backticks, more of them than it holds itself."""
+    shown = one_line(text)
+    marks = "`" * (max(map(len, _BACKTICKS.findall(shown)), default=0) + 1)
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{marks}{pad}{shown}{pad}{marks}"
+
+
+def _quotation(item: Item, text: str, mark: str) -> tuple[str, str, str]:
+    fence = "`" * max(3, max(map(len, _BACKTICKS.findall(text)), default=0) + 1)
+    info = item.language if _INFO.fullmatch(item.language) else ""
+    title = f" {one_line(item.title)}" if item.title else ""
+    note = f"{item.note}\n" if item.note else ""
+    return f"{_BLANK}### {item.citation}{title}\n{note}\n{fence}{info}\n", _ended(text), f"{fence}\n{mark}"
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith(("\n", "\r")) else f"{text}\n"
+
+
+def _missing(before: int, after: int) -> str:
+    counts = [(before, "before"), (after, "after")]
+    return " and ".join(f"{n} {'line' if n == 1 else 'lines'} {side}" for n, side in counts if n)

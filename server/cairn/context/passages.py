@@ -1,0 +1,159 @@
+"""Which passages belong to a place: related code, documents and README passages, each group with a share of the room."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from attrs import evolve, frozen
+
+from cairn.chunking.model import ChunkType
+from cairn.context.model import Item
+from cairn.index.reader import StoredChunk
+from cairn.index.readmes import readme_rule
+from cairn.retrieval.related import DEFINES, SIMILAR, USES, Related, rank_related
+from cairn.retrieval.search import Ranked
+from cairn.workspace.collections import FileKind
+
+FOUND = "found by the query"
+
+
+class Group(enum.StrEnum):
+    """Where a panel shows a passage."""
+
+    CODE = "code"
+    DOCUMENTS = "documents"
+    README = "readme"
+
+
+_SHARES: Mapping[Group, float] = {Group.DOCUMENTS: 0.3, Group.README: 0.1}
+"""Of the passages, for those that are related enough; code has the rest. Related code has more ways to be related and
+scores higher, so that without shares documents hardly ever appear."""
+_LEAST_SIMILAR = 0.35
+"""How similar in meaning a document must be at least, 0 to 1 above chance: those that concerned a place in Flask had 0.4
+to 0.65, changelogs and design notes up to 0.34…"""
+_LEAST_NAMED = 0.2
+"""…and one that a name relates: many names are words, which documents use for something else."""
+_RANK = 60
+"""Constant of reciprocal ranks (Cormack, Clarke, Büttcher 2009)."""
+_QUERY_WEIGHT = 1.05
+"""The first four that the query finds come before what is related alone (1.05 / 64 > 1 / 61); then both take turns."""
+
+
+@frozen
+class Grouped:
+    """A passage with its group and why it is there, the strongest reason first."""
+
+    group: Group
+    reasons: tuple[str, ...]
+    ranked: Ranked
+
+
+def related_passages(found: Iterable[Related], limit: int, readme_patterns: Sequence[str]) -> list[Grouped]:
+    """The best `limit` of what is related, best first: some of each group that has any."""
+    groups: dict[Group, list[Related]] = {group: [] for group in Group}
+    group_of = _grouping(readme_patterns)
+    for related in found:
+        group = group_of(related.stored)
+        if group is Group.CODE or _is_close(related):
+            groups[group].append(related)
+    ranked = [
+        Grouped(group, _reasons(result), result)
+        for group, members in groups.items()
+        for result in rank_related(members, limit)
+    ]
+    return _shared_out(ranked, limit)
+
+
+def with_query(
+    searched: Sequence[Ranked], related: Sequence[Grouped], limit: int, readme_patterns: Sequence[str]
+) -> list[Grouped]:
+    """What a query found, best first, and what is related, by reciprocal rank: the query's best come first.
+
+    What both have counts by the better of its two places. Where ranks are added up, as is usual, whatever is related and
+    found anywhere would come before the best that the query finds.
+    """
+    group_of = _grouping(readme_patterns)
+    found = {_key(result): place for place, result in enumerate(searched, 1)}
+    near = {_key(each.ranked): (place, each) for place, each in enumerate(related, 1)}
+    best_possible = _QUERY_WEIGHT / (_RANK + 1)
+    fused = []
+    for result in [*searched, *(each.ranked for each in related if _key(each.ranked) not in found)]:
+        key = _key(result)
+        score = _QUERY_WEIGHT / (_RANK + found[key]) if key in found else 0.0
+        reasons: tuple[str, ...] = (FOUND,) if key in found else ()
+        contributions = result.reasons
+        if key in near:
+            place, each = near[key]
+            score = max(score, 1 / (_RANK + place))
+            reasons += each.reasons
+            contributions = contributions if each.ranked is result else (*contributions, *each.ranked.reasons)
+        ranked = evolve(result, score=score / best_possible, reasons=contributions)
+        fused.append(Grouped(group_of(result.stored), reasons, ranked))
+    return sorted(fused, key=_best_first)[:limit]
+
+
+def passage_items(passages: Sequence[Grouped]) -> tuple[Item, ...]:
+    """The passages as items of a context."""
+    return tuple(map(_item, passages))
+
+
+def _item(each: Grouped) -> Item:
+    chunk = each.ranked.stored.chunk
+    return Item(
+        chunk.text,
+        title=chunk.header_path or chunk.title,
+        score=each.ranked.score,
+        path=each.ranked.stored.path,
+        lines=(chunk.start_line, chunk.end_line),
+        quoted=True,
+        language=chunk.language,
+        note=f"Why: {', '.join(each.reasons)}" if each.reasons else "",
+    )
+
+
+def _shared_out(ranked: Sequence[Grouped], limit: int) -> list[Grouped]:
+    """The best of each group up to its share, then the best of all that are left."""
+    ordered = sorted(ranked, key=_best_first)
+    room = {group: max(1, round(share * limit)) for group, share in _SHARES.items()}
+    room[Group.CODE] = limit - sum(room.values())
+    chosen: list[Grouped] = []
+    others: list[Grouped] = []
+    for each in ordered:
+        wanted = room[each.group] > 0
+        room[each.group] -= 1
+        (chosen if wanted else others).append(each)
+    return sorted([*chosen, *others][:limit], key=_best_first)
+
+
+def _grouping(readme_patterns: Sequence[str]) -> Callable[[StoredChunk], Group]:
+    is_readme = readme_rule(readme_patterns)
+
+    def group(stored: StoredChunk) -> Group:
+        if is_readme(stored.path):
+            return Group.README
+        is_document = stored.kind == FileKind.DOCS or stored.chunk.type is ChunkType.PROSE
+        return Group.DOCUMENTS if is_document else Group.CODE
+
+    return group
+
+
+def _is_close(related: Related) -> bool:
+    values = related.values
+    named = values.get(DEFINES) or values.get(USES)
+    if SIMILAR not in values:  # there are no vectors to compare
+        return bool(named)
+    return values[SIMILAR] >= (_LEAST_NAMED if named else _LEAST_SIMILAR)
+
+
+def _reasons(ranked: Ranked) -> tuple[str, ...]:
+    return tuple(part.signal for part in ranked.reasons if part.value * part.weight > 0)
+
+
+def _key(ranked: Ranked) -> tuple[int, int]:
+    return ranked.folder, ranked.stored.id
+
+
+def _best_first(each: Grouped) -> tuple[float, int, str, int]:
+    ranked = each.ranked
+    return -ranked.score, ranked.folder, ranked.stored.path, ranked.stored.chunk.position
