@@ -8,7 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -28,6 +28,9 @@ from cairn.index.requests import RequestKind
 from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.latency import LatencyWindow
 from cairn.workspace.collections import TAGS, FileKind
+
+if TYPE_CHECKING:
+    from cairn.open_workspace import OpenWorkspace
 
 logger = logging.getLogger(__name__)
 
@@ -265,19 +268,25 @@ class Engine:
         folders = self._folders
         self._wait_for_saves(folders)
         with self._gate.query():
-            answer = discover_evidence(folders, self._model, self._settings(folders), params, cancelled, tell)
+            answer = discover_evidence(self._workspace(folders, cancelled), params, tell)
         self._context.recent.note(params.query)
         return answer
 
     def stage(self, name: str, params: Any, cancelled: Cancelled = _never) -> Any:
         """One of the nine stages alone: `name` is its method without `cairn/`; `cairn.stage_protocol` has its params
         and its answer. Raises QueryCancelledError soon after `cancelled()` turns true."""
-        from cairn.stages import STAGES, Workspace
+        from cairn.stages import STAGES
 
         folders = self._folders
         self._wait_for_saves(folders)
         with self._gate.query():
-            return STAGES[name](Workspace(folders, self._model, self._settings(folders), cancelled), params)
+            return STAGES[name](self._workspace(folders, cancelled), params)
+
+    def _workspace(self, folders: Sequence[Folder], cancelled: Cancelled) -> OpenWorkspace:
+        """The folders as discovery sees them."""
+        from cairn.open_workspace import OpenWorkspace
+
+        return OpenWorkspace(folders, self._model, self._settings(folders), cancelled)
 
     def related(
         self, params: protocol.RelatedParams, cancelled: Cancelled = _never

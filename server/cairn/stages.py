@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, TypeVar
 
 import attrs
-from attrs import define, evolve
+from attrs import evolve
 
 from cairn import answers, protocol, stage_protocol
-from cairn.config import DiscoveryConfig, Settings
-from cairn.discovering import collection_refs, laid_over, wants_overview
+from cairn.discovering import laid_over
 from cairn.discovery import (
     AnswerPlan,
     Bullet,
@@ -33,19 +31,15 @@ from cairn.discovery import (
     score_collections,
     semantic_focus,
 )
-from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.order import merge
-from cairn.discovery.render import TokenCounter, estimate_tokens
 from cairn.discovery.terms import content_words
-from cairn.embedding.shared import SharedModel
-from cairn.errors import InvalidRequestError, QueryCancelledError
-from cairn.folders import Folder, on_screen
-from cairn.index.overlaid_reader import OverlaidReader
-from cairn.learning import learned_from
-from cairn.retrieval.meaning import Meaning, ModelMeaning
-from cairn.retrieval.query import MAX_QUERY_CHARS, understand
+from cairn.discovery.verification import verified
+from cairn.errors import InvalidRequestError
+from cairn.open_workspace import OpenWorkspace
+from cairn.retrieval.intent import Readme
+from cairn.retrieval.query import MAX_QUERY_CHARS
+from cairn.retrieval.ranking import policy
 from cairn.schema import camel_case
-from cairn.searching import meaning_of
 from cairn.stage_protocol import MAX_BULLETS, MAX_CHUNKS, MAX_GLOBS
 from cairn.unicode import well_formed
 
@@ -61,119 +55,76 @@ MAX_CONTEXT_WINDOW = 50
 T = TypeVar("T")
 
 
-@define(slots=False)
-class Workspace:
-    """What a stage may need beside its params; nothing is read before it is asked for."""
+def _question(workspace: OpenWorkspace, text: str) -> str:
+    """The text as `cairn/discover` takes it: cut where it is too long, and "" where it holds no term."""
+    query = workspace.understood(text)
+    return query.text if query.terms else ""
 
-    folders: Sequence[Folder]
-    model: SharedModel
-    settings: Settings
-    cancelled: Callable[[], bool]
 
-    @property
-    def config(self) -> DiscoveryConfig:
-        return self.settings.discovery
-
-    @cached_property
-    def readers(self) -> list[OverlaidReader]:
-        return on_screen(self.folders)
-
-    @cached_property
-    def meaning(self) -> Meaning | None:
-        return meaning_of(self.readers, self.model)
-
-    @property
-    def count_tokens(self) -> TokenCounter:
-        return (
-            self.meaning.embedder.count_tokens if isinstance(self.meaning, ModelMeaning) else estimate_tokens
-        )
-
-    def collections(self, given: Sequence[stage_protocol.Collection] | None) -> list[CollectionRef]:
-        """Those given, each name once, or the workspace's own."""
-        if given is None:
-            return collection_refs(
-                self.folders,
-                self.meaning.embedder.dimension if isinstance(self.meaning, ModelMeaning) else 0,
-            )
-        return list({each.name: _reference(each) for each in given}.values())
-
-    def searcher(self) -> IndexedSearcher:
-        uris = [folder.uri for folder in self.folders]
-        return IndexedSearcher(
-            uris, self.readers, self.meaning, self.settings.search, self.cancelled, learned_from(self.folders)
-        )
-
-    def question(self, text: str) -> str:
-        """The text as `cairn/discover` takes it: cut where it is too long, and "" where it holds no term."""
-        query = understand(text, settings=self.settings.search)
-        return query.text if query.terms else ""
-
-    def check_cancelled(self) -> None:
-        """Raises QueryCancelledError if the client does not want the answer any more."""
-        if self.cancelled():
-            raise QueryCancelledError("The request was cancelled.")
-
-    def uri_of(self, bullet: Bullet) -> str:
-        """The URI of the bullet's file; "" where its folder is none of the workspace's."""
-        folder = next((folder for folder in self.folders if folder.uri == bullet.folder), None)
-        return folder.uri_of(bullet.file_path) if folder else ""
+def _collections(
+    workspace: OpenWorkspace, given: Sequence[stage_protocol.Collection] | None
+) -> list[CollectionRef]:
+    """Those given, each name once, or the workspace's own."""
+    if given is None:
+        return workspace.collections()
+    return list({each.name: _reference(each) for each in given}.values())
 
 
 def _filter_collections(
-    workspace: Workspace, params: stage_protocol.FilterCollectionsParams
+    workspace: OpenWorkspace, params: stage_protocol.FilterCollectionsParams
 ) -> stage_protocol.CollectionsAnswer:
     refs = filter_collections(
-        workspace.question(params.query),
+        _question(workspace, params.query),
         params.include,
         params.exclude,
-        workspace.collections(params.collections),
-        _config(workspace.config.filter, params.config),
+        _collections(workspace, params.collections),
+        _config(workspace.settings.discovery.filter, params.config),
     )
     return stage_protocol.CollectionsAnswer(tuple(map(_collection, refs)))
 
 
 def _score_collections(
-    workspace: Workspace, params: stage_protocol.ScoreCollectionsParams
+    workspace: OpenWorkspace, params: stage_protocol.ScoreCollectionsParams
 ) -> stage_protocol.CollectionsAnswer:
     terms = params.query_terms
     scored = score_collections(
-        content_words(workspace.question(params.query)) if terms is None else terms,
-        workspace.collections(params.collections),
-        _config(workspace.config.scoring, params.config),
+        content_words(_question(workspace, params.query)) if terms is None else terms,
+        _collections(workspace, params.collections),
+        _config(workspace.settings.discovery.scoring, params.config),
     )
     return stage_protocol.CollectionsAnswer(tuple(_collection(ref, score) for ref, score in scored))
 
 
 def _expand_queries(
-    workspace: Workspace, params: stage_protocol.ExpandQueriesParams
+    workspace: OpenWorkspace, params: stage_protocol.ExpandQueriesParams
 ) -> stage_protocol.QueriesAnswer:
-    config = _config(workspace.config.expansion, params.config)
+    config = _config(workspace.settings.discovery.expansion, params.config)
     return stage_protocol.QueriesAnswer(
-        tuple(expand_queries_baseline(workspace.question(params.query), config))
+        tuple(expand_queries_baseline(_question(workspace, params.query), config))
     )
 
 
 def _broad_discovery(
-    workspace: Workspace, params: stage_protocol.BroadDiscoveryParams
+    workspace: OpenWorkspace, params: stage_protocol.BroadDiscoveryParams
 ) -> stage_protocol.ChunksAnswer:
-    config = _config(workspace.config.broad, params.config)
+    config = _config(workspace.settings.discovery.broad, params.config)
     queries = _queries(params.queries, config.k_per_query, "config.kPerQuery", MAX_COMPARED)
-    refs = workspace.collections(params.collections)
-    k = _given(params.k, workspace.config.broad_k, MAX_CHUNKS)
+    refs = _collections(workspace, params.collections)
+    k = _given(params.k, workspace.settings.discovery.broad_k, MAX_CHUNKS)
     chunks = broad_discovery(workspace.searcher(), queries, refs, k, config)
     workspace.check_cancelled()
     return stage_protocol.ChunksAnswer(tuple(chunks))
 
 
 def _semantic_focus(
-    workspace: Workspace, params: stage_protocol.SemanticFocusParams
+    workspace: OpenWorkspace, params: stage_protocol.SemanticFocusParams
 ) -> stage_protocol.ChunksAnswer:
-    config = _config(workspace.config.focus, params.config)
+    config = _config(workspace.settings.discovery.focus, params.config)
     if config.context_window > MAX_CONTEXT_WINDOW:
         raise InvalidRequestError(
             "config.contextWindow", f"expected 0 to {MAX_CONTEXT_WINDOW}, got {config.context_window}"
         )
-    k = _given(params.k, workspace.config.focus_k, MAX_CHUNKS)
+    k = _given(params.k, workspace.settings.discovery.focus_k, MAX_CHUNKS)
     queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
     try:
         chunks = semantic_focus(workspace.searcher(), _reference(params.collection), queries, k, config)
@@ -185,56 +136,62 @@ def _semantic_focus(
 
 
 def _promote_readme(
-    workspace: Workspace, params: stage_protocol.PromoteReadmeParams
+    workspace: OpenWorkspace, params: stage_protocol.PromoteReadmeParams
 ) -> stage_protocol.ChunksAnswer:
-    config = _config(workspace.config.readme, params.config)
-    wanted = params.query is None or wants_overview(
-        understand(params.query, settings=workspace.settings.search)
-    )
-    return stage_protocol.ChunksAnswer(tuple(promote_readme(merge(_chunks(params.hits)), config, wanted)))
+    config = _config(workspace.settings.discovery.readme, params.config)
+    place = Readme.FIRST if params.query is None else policy(workspace.understood(params.query)).readme
+    return stage_protocol.ChunksAnswer(tuple(promote_readme(merge(_chunks(params.hits)), config, place)))
 
 
 def _compress_evidence(
-    workspace: Workspace, params: stage_protocol.CompressEvidenceParams
+    workspace: OpenWorkspace, params: stage_protocol.CompressEvidenceParams
 ) -> stage_protocol.BulletsAnswer:
     bullets = compress_evidence(
         _chunks(params.chunks),
-        _given(params.max_bullets, workspace.config.max_bullets, MAX_BULLETS),
-        _given(params.max_per_doc, workspace.config.max_per_doc, MAX_CHUNKS),
-        _config(workspace.config.compression, params.config),
-        query=workspace.question(params.query),
+        _given(params.max_bullets, workspace.settings.discovery.max_bullets, MAX_BULLETS),
+        _given(params.max_per_doc, workspace.settings.discovery.max_per_doc, MAX_CHUNKS),
+        _config(workspace.settings.discovery.compression, params.config),
+        _question(workspace, params.query),
+        workspace.terms(workspace.understood(params.query)),
     )
-    return stage_protocol.BulletsAnswer(tuple(_shown(bullet, workspace.uri_of(bullet)) for bullet in bullets))
+    uris = {folder.uri for folder in workspace.folders}
+    here = verified([bullet for bullet in bullets if bullet.folder in uris], workspace.lines_now)
+    elsewhere = [bullet for bullet in bullets if bullet.folder not in uris]  # of whom only the client knows
+    kept = sorted([*here, *elsewhere], key=lambda bullet: -bullet.score)
+    return stage_protocol.BulletsAnswer(
+        tuple(_shown(bullet, workspace.uri_of(bullet.folder, bullet.file_path)) for bullet in kept)
+    )
 
 
 def _build_answer_plan(
-    workspace: Workspace, params: stage_protocol.BuildAnswerPlanParams
+    workspace: OpenWorkspace, params: stage_protocol.BuildAnswerPlanParams
 ) -> stage_protocol.PlanAnswer:
-    config = _config(workspace.config.plan, params.config)
+    config = _config(workspace.settings.discovery.plan, params.config)
     plan = build_answer_plan(tuple(map(_bullet, params.bullets)), config)
     return stage_protocol.PlanAnswer(answers.plan(plan, lambda bullet: _shown(bullet, bullet.folder)))
 
 
 def _render_prompt(
-    workspace: Workspace, params: stage_protocol.RenderPromptParams
+    workspace: OpenWorkspace, params: stage_protocol.RenderPromptParams
 ) -> stage_protocol.PromptAnswer:
     given = params.plan
     sections = tuple(
         Section(well_formed(s.title), s.section_type, tuple(map(_bullet, s.bullets)), s.priority)
         for s in given.sections
     )
-    count_tokens = workspace.count_tokens
+    config = _config(workspace.settings.discovery.render, params.config)
+    count_tokens = workspace.token_counter(config.tokenizer)
     prompt = render_llm_prompt(
         AnswerPlan(sections, given.total_bullets, given.sources),
         tuple(map(_bullet, params.bullets)),
-        _config(workspace.config.render, params.config),
+        config,
         count_tokens,
-        workspace.question(params.query),
+        _question(workspace, params.query),
     )
     return stage_protocol.PromptAnswer(prompt, count_tokens(prompt) if prompt else 0)
 
 
-STAGES: Mapping[str, Callable[[Workspace, Any], Any]] = {
+STAGES: Mapping[str, Callable[[OpenWorkspace, Any], Any]] = {
     "filterCollections": _filter_collections,
     "scoreCollections": _score_collections,
     "expandQueries": _expand_queries,

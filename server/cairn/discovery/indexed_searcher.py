@@ -35,6 +35,8 @@ class IndexedSearcher:
         learned: Mapping[int, Learned],
     ) -> None:
         """`folders` are the URIs of the folders that `readers` read, in the same order; `learned` is `retrieve`'s."""
+        self.similarity: float | None = None
+        """The highest cosine similarity of a passage to the question by the model; None where none was compared."""
         self._learned = learned
         self.found: dict[str, Ranked] = {}
         """Every passage found so far by `doc_id`, with its best score."""
@@ -93,20 +95,15 @@ class IndexedSearcher:
             )
             if not self._full_score:
                 self._full_score = float(self._rankings[key].values.max(initial=0.0))
+                highest = float(self._rankings[key].candidates.chunks.similarity.max(initial=0.0))
+                self.similarity = highest if highest and isinstance(self._meaning, ModelMeaning) else None
         return self._rankings[key]
 
     def _understood(self, queries: Sequence[str]) -> list[Query]:
-        question = understand(queries[0], vocabulary=self._vocabulary, settings=self._settings)
-        # Variations are made of the question's words: what is mistyped in it is repaired there.
+        every = (understand(query, vocabulary=self._vocabulary, settings=self._settings) for query in queries)
         return [
-            question,
-            *(
-                evolve(
-                    understand(query, vocabulary=self._vocabulary, settings=self._settings),
-                    asked_as=queries[0],
-                )
-                for query in queries[1:]
-            ),
+            evolve(query, for_evidence=True, asked_as=queries[0] if number else "")
+            for number, query in enumerate(every)
         ]
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import attrs
-from attrs import define, field
+from attrs import define, field, frozen
 
 from cairn.config import DiscoveryConfig
 from cairn.discovery.broad import broad_discovery
@@ -18,6 +18,7 @@ from cairn.discovery.filtering import filter_collections
 from cairn.discovery.focus import semantic_focus
 from cairn.discovery.model import (
     AnswerPlan,
+    Bullet,
     CollectionRef,
     DiscoveryMetrics,
     DiscoveryResponse,
@@ -29,10 +30,21 @@ from cairn.discovery.plan import build_answer_plan
 from cairn.discovery.readme import promote_readme
 from cairn.discovery.render import TokenCounter, render_llm_prompt
 from cairn.discovery.scoring import score_collections
-from cairn.discovery.terms import content_words
+from cairn.discovery.terms import QueryTerms, content_words
+from cairn.discovery.verification import LinesNow, verified
+from cairn.retrieval.intent import Readme
 
 StageListener = Callable[[str, DiscoveryResponse], None]
 """Receives the name of a stage that has ended and the response as far as it is known by then."""
+
+
+@frozen
+class AskBack:
+    """A question to be put to whoever asked."""
+
+    question: str
+    instead: bool
+    """Whether there is nothing to answer with; otherwise it comes before the answer."""
 
 
 def discover(
@@ -44,16 +56,20 @@ def discover(
     count_tokens: TokenCounter,
     include: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
-    promote_readmes: bool = True,
+    terms: QueryTerms | None = None,
+    readme: Readme = Readme.FIRST,
+    ask_back: Callable[[Sequence[ScoredChunk]], AskBack | None] | None = None,
+    lines_now: LinesNow | None = None,
     check_cancelled: Callable[[], None] | None = None,
     on_stage: StageListener | None = None,
 ) -> DiscoveryResponse:
     """Answer `query` from `collections` (S1, `cursor_discover`).
 
     `include` and `exclude` are globs over collection names, as in `filter_collections`. `count_tokens`
-    measures the prompt. `promote_readmes` says whether the question is one that a README answers.
-    `check_cancelled` is called before each stage and before each focused search; what it raises ends the
-    run. `on_stage` hears of each stage when it is done.
+    measures the prompt. `terms` are what `compress_evidence` takes, `readme` what `promote_readme` does. `ask_back` sees
+    the chunks that were found, best first, and may want a question asked, before the answer or instead of one. With
+    `lines_now`, evidence that does not stand in its file any more is left out. `check_cancelled` is called before each
+    stage and before each focused search; what it raises ends the run. `on_stage` hears of each stage when it is done.
 
     The metrics count: collections that were searched, queries, chunks found (broad and focused
     together), chunks left after each is kept once, bullets, tokens of the prompt; and milliseconds, in
@@ -87,13 +103,18 @@ def discover(
         run.update(chunks=tuple(chunks))
 
     with run.stage("promote_readme"):
-        chunks = promote_readme(chunks, config.readme, promote_readmes)
+        asking = ask_back(chunks) if ask_back else None
+        chunks = promote_readme(chunks, config.readme, readme)
         run.update(chunks=tuple(chunks))
 
     with run.stage("compress_evidence"):
-        bullets = compress_evidence(
-            chunks, config.max_bullets, config.max_per_doc, config.compression, query=query
-        )
+        bullets: list[Bullet] = []
+        if not (asking and asking.instead):
+            bullets = compress_evidence(
+                chunks, config.max_bullets, config.max_per_doc, config.compression, query, terms
+            )
+        if lines_now:
+            bullets = verified(bullets, lines_now)
         run.measure(bullets_extracted=len(bullets))
         run.update(bullets=tuple(bullets))
 
@@ -102,7 +123,9 @@ def discover(
         run.update(plan=plan)
 
     with run.stage("render_llm_prompt"):
-        prompt = render_llm_prompt(plan, bullets, config.render, count_tokens, query)
+        prompt = render_llm_prompt(
+            plan, bullets, config.render, count_tokens, query, asking.question if asking else ""
+        )
         run.measure(final_prompt_tokens=count_tokens(prompt) if prompt else 0)
         run.update(answer_prompt=prompt)
 

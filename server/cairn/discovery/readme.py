@@ -10,31 +10,35 @@ import attrs
 from cairn.config import ReadmePromotionConfig
 from cairn.discovery.model import ScoredChunk
 from cairn.discovery.order import best_first
+from cairn.retrieval.intent import Readme
+from cairn.workspace.collections import FileKind, file_kind
 
 
 def promote_readme(
-    hits: Sequence[ScoredChunk], config: ReadmePromotionConfig, promote: bool = True
+    hits: Sequence[ScoredChunk], config: ReadmePromotionConfig, place: Readme = Readme.FIRST
 ) -> list[ScoredChunk]:
     """`hits` with READMEs boosted, best first (S1, stage 6).
 
     The score of a chunk whose file name matches one of `config.readme_patterns` (globs, in any case) is
     multiplied by `config.readme_boost` and may exceed 1; with `config.always_top` such chunks come
-    before all others. With `promote` false the hits are sorted and nothing else: questions about a
-    place or a fault are not answered by a README.
+    before all others. `place` is what the question wants of READMEs (`document_policy`): with `RAISED` they are boosted
+    only, with `AS_IT_IS` the hits are sorted and nothing else. READMEs of tests and examples are never promoted.
     """
-    if not promote:
+    if place is Readme.AS_IT_IS:
         return best_first(hits)
     promoted = [
         attrs.evolve(hit, score=hit.score * config.readme_boost) if is_readme(hit, config) else hit
         for hit in hits
     ]
     ranked = best_first(promoted)
-    if config.always_top:
+    if config.always_top and place is Readme.FIRST:
         ranked.sort(key=lambda hit: not is_readme(hit, config))
     return ranked
 
 
 def is_readme(chunk: ScoredChunk, config: ReadmePromotionConfig) -> bool:
-    """Whether the chunk's file name matches one of `config.readme_patterns`."""
-    name = chunk.metadata.file_path.replace("\\", "/").rpartition("/")[2].lower()
-    return any(fnmatchcase(name, pattern.lower()) for pattern in config.readme_patterns)
+    """Whether the chunk's file name matches one of `config.readme_patterns`, and it lies beside no tests or examples."""
+    path = chunk.metadata.file_path.replace("\\", "/")
+    name = path.rpartition("/")[2].lower()
+    matches = any(fnmatchcase(name, pattern.lower()) for pattern in config.readme_patterns)
+    return matches and file_kind(path) not in (FileKind.TESTS, FileKind.EXAMPLES)

@@ -24,6 +24,8 @@ UNCITED_INSTRUCTIONS = (
     "Format the following information into a clear, concise answer. Organize by the sections provided."
 )
 """S1's, without the sentence about citations, for prompts that carry none."""
+ASK_FIRST = "The question is not clear. Before you answer, ask the user:"
+ASK_INSTEAD = "There is no evidence for this question here. Do not answer it; ask the user:"
 CHARACTERS_PER_TOKEN = 4
 """S1's estimate, for callers without a tokenizer."""
 
@@ -41,6 +43,7 @@ def render_llm_prompt(
     config: PromptRenderConfig,
     count_tokens: TokenCounter = estimate_tokens,
     query: str = "",
+    ask: str = "",
 ) -> str:
     """The prompt for `plan`, never more than `config.max_prompt_tokens` by `count_tokens` (S1, stage 9).
 
@@ -48,20 +51,23 @@ def render_llm_prompt(
     lose their last bullet; the counts in the prompt are of what it holds. When no bullet fits the prompt
     says how many were found; when that does not fit either, or there is no evidence, it is empty.
 
+    `ask` is a question to put to the user before the answer, or instead of one where there is no evidence.
     `bullets` are shown, as one section, only where the plan placed none of them. `query` is put before the
     instructions: S1's prompt leaves it out, and a model would not know what to answer.
     """
     sections = plan.sections or _unplaced(bullets)
     ranking = _best_first(sections)
-    if not ranking:
-        return ""
     layout = _LAYOUTS[config.format_style]
 
     def fits(prompt: str) -> bool:
         return count_tokens(prompt) <= config.max_prompt_tokens
 
+    if not ranking:
+        frames = layout.empty(f"{ASK_INSTEAD} {ask}") if ask else ()
+        return next((frame for frame in frames if fits(frame)), "")
+
     def best_bullets(count: int) -> str:
-        return layout.prompt(_keep(sections, set(ranking[:count])), config, query)
+        return layout.prompt(_keep(sections, set(ranking[:count])), config, query, ask)
 
     if fits(everything := best_bullets(len(ranking))):
         return everything
@@ -115,7 +121,7 @@ def _sources(sections: Sequence[Section]) -> dict[str, list[str]]:
 class _Layout(Protocol):
     """One way to write the prompt down."""
 
-    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str) -> str:
+    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str, ask: str) -> str:
         """The whole prompt for `sections`, which hold at least one bullet."""
 
     def empty(self, note: str) -> Sequence[str]:
@@ -131,13 +137,14 @@ class _TextLayout:
     subheading: str = ""
     item: str = ""
 
-    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str) -> str:
+    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str, ask: str) -> str:
         sources = _sources(sections)
         total = sum(len(section.bullets) for section in sections)
         parts = [
             f"{self.title}{TITLE}\n\n",
             f"Found {total} relevant pieces of information from {len(sources)} sources.\n\n",
             f"{self.heading}Question\n{query.strip()}\n\n" if query.strip() else "",
+            f"{self.heading}Clarification\n{ASK_FIRST} {ask}\n\n" if ask else "",
             f"{self.heading}Instructions\n{_instructions(config)}\n\n",
             f"{self.heading}Evidence\n\n",
         ]
@@ -162,7 +169,7 @@ class _TextLayout:
 class _JsonLayout:
     """One JSON object."""
 
-    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str) -> str:
+    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str, ask: str) -> str:
         sources = _sources(sections)
         prompt: dict[str, Any] = {
             "context": TITLE,
@@ -171,6 +178,7 @@ class _JsonLayout:
                 "sources": len(sources),
             },
             **({"question": query.strip()} if query.strip() else {}),
+            **({"clarification": f"{ASK_FIRST} {ask}"} if ask else {}),
             "instructions": _instructions(config),
             "sections": [
                 {

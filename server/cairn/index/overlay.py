@@ -121,6 +121,12 @@ class Overlay:
             if self._documents.pop(path, None) is not None:
                 self._version += 1
 
+    def text_of(self, path: str) -> str | None:
+        """The text of the open document at `path` as it is on the screen now; None where none is open."""
+        with self._noting:
+            document = self._documents.get(path)
+        return None if document is None else document.text
+
     def close(self) -> None:
         """Forget all documents and free the memory; the folder's index counts alone from now on."""
         with self._noting:

@@ -1,13 +1,77 @@
-"""Whether a question is for those who use a project rather than for those who read its code (R3.10).
+"""Whether documents answer a question, or code: the one rule for READMEs and all other documents (docs/ranking.md).
 
 Code and documents that use the same words compete for every place. Left alone, documents crowd code out (S5), and held back
-always, "how do I install it" is answered by a source file. So documents are held back unless the wording asks for them.
+always, "how do I install it" is answered by a source file. So documents are held back unless the wording asks for them,
+and a README is put first (S1) where a project as a whole is asked about.
 """
 
 from __future__ import annotations
 
+import enum
 import re
 from functools import lru_cache
+
+from attrs import frozen
+
+from cairn.retrieval.query_types import QueryType
+
+
+class Readme(enum.Enum):
+    """What becomes of a README among the evidence (S1, stage 6)."""
+
+    FIRST = "first"
+    """It stands before all others."""
+    RAISED = "raised"
+    """Its score is raised, and it takes the place that it has by that."""
+    AS_IT_IS = "as it is"
+
+
+class Documents(enum.Enum):
+    """What becomes of documents beside code."""
+
+    WELCOME = "welcome"
+    EQUAL = "equal"
+    HELD_BACK = "held back"
+
+
+@frozen
+class DocumentPolicy:
+    """What a question wants of documents."""
+
+    readme: Readme
+    documents: Documents
+
+
+_OVERVIEW_TERMS = 1
+"""Terms of an explanation about one thing as a whole: "explain flask". "How does digest authentication work" is about a part."""
+_EXPLICIT_LOCATION = re.compile(
+    r"^(?:where|which|find|locate|onde|em (?:que|qual)|ach|encontr|localiz)", re.IGNORECASE
+)
+_IN_CODE = frozenset({QueryType.SYMBOL, QueryType.BUG_FIX})
+
+
+def document_policy(
+    wording: str, kind: QueryType, *, terms: int, names_documents: bool, for_evidence: bool
+) -> DocumentPolicy:
+    """The one rule about documents.
+
+    `terms` is the number of the question's terms; `names_documents` whether it asks for documents by name (a guide, the
+    changelog). `for_evidence`: whether passages are wanted to quote, which documents give as well as code, or places to
+    go to; then what is in no type counts as a location, as in a search.
+    """
+    explains = kind is QueryType.EXPLANATION
+    if asks_for_overview(wording) or (explains and terms <= _OVERVIEW_TERMS):
+        readme = Readme.FIRST
+    else:
+        readme = Readme.RAISED if explains else Readme.AS_IT_IS
+    if asks_as_user(wording):
+        documents = Documents.WELCOME
+    elif names_documents or (for_evidence and kind not in _IN_CODE and not _EXPLICIT_LOCATION.match(wording)):
+        documents = Documents.EQUAL
+    else:
+        documents = Documents.HELD_BACK
+    return DocumentPolicy(readme, documents)
+
 
 _OVERVIEW = re.compile(
     r"""^(?:what|who)(?:\ is|\ are|'s)\ (?:an?\ |the\ )?[\w.\- ]{1,30}(?:\?|$|\ and\b) | ^o\ que\ [eé]\ |

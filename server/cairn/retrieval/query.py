@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from attrs import field, frozen
 
@@ -29,6 +30,7 @@ from cairn.retrieval.wording import (
     words_of,
 )
 from cairn.unicode import well_formed
+from cairn.words import stem, stems
 
 __all__ = ["MAX_QUERY_CHARS", "MAX_TERMS", "Query", "QueryType", "Vocabulary", "understand"]
 
@@ -78,6 +80,15 @@ class Query:
     """The text with synonyms and repairs in place: what is compared by meaning."""
     asked_as: str = ""
     """The question that the text is a variation of: its wording tells who asks. "" where the text is the question."""
+
+    for_evidence: bool = False
+    """Whether passages are wanted that can be quoted, rather than places to go to."""
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of its words and of what counts as them."""
+        words = (word for group in self.groups for words in group for word in words.split())
+        return frozenset(part for word in words for part in (stem(word), *stems(word)))
 
     @property
     def wording(self) -> str:

@@ -15,7 +15,7 @@ from attrs import evolve
 
 from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
 from cairn.retrieval.file_names import folder_stems, joined_name, languages, name_stems, versions
-from cairn.retrieval.intent import asks_as_user, asks_for_overview
+from cairn.retrieval.intent import DocumentPolicy, Documents, asks_for_overview, document_policy
 from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query import Query
 from cairn.retrieval.signals import Asked, Family, Signal, Value, best, each, top
@@ -70,7 +70,7 @@ def definitions(query: Query, chunks: Chunks) -> Floats:
 def _file_name(asked: Asked, file: FileCandidate) -> float:
     """Share of the words of the file's name that the question holds."""
     words = name_stems(file.path)
-    return sum(word in asked.stems for word in words) / len(words) if words else 0.0
+    return sum(word in asked.query.stems for word in words) / len(words) if words else 0.0
 
 
 def _joined_name(asked: Asked, file: FileCandidate) -> float:
@@ -79,7 +79,9 @@ def _joined_name(asked: Asked, file: FileCandidate) -> float:
 
 def _abbreviated_name(asked: Asked, file: FileCandidate) -> float:
     """Whether a word of the file's name begins a longer word of the question: `req` and "request"."""
-    return float(any(word in asked.beginnings and word not in asked.stems for word in name_stems(file.path)))
+    return float(
+        any(word in asked.beginnings and word not in asked.query.stems for word in name_stems(file.path))
+    )
 
 
 def _folder_name(asked: Asked, file: FileCandidate) -> float:
@@ -121,17 +123,23 @@ def _chosen(asked: Asked) -> Floats:
 
 
 def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
-    return lambda asked: asked.of_kind(kind) * (not unless_asked_for & asked.stems)
+    return lambda asked: asked.of_kind(kind) * (not unless_asked_for & asked.query.stems)
 
 
-def _is_held_back(asked: Asked) -> Floats:
-    """Whether a file is a document, and none is asked for."""
-    wanted = asks_as_user(asked.query.wording) or bool(_ABOUT_DOCS & asked.stems)
-    return asked.of_kind(FileKind.DOCS) * (not wanted)
+def policy(query: Query) -> DocumentPolicy:
+    """What the question wants of documents."""
+    return document_policy(
+        query.wording,
+        query.type,
+        terms=len(query.terms),
+        names_documents=not _ABOUT_DOCS.isdisjoint(query.stems),
+        for_evidence=query.for_evidence,
+    )
 
 
-def _document_for_users(asked: Asked) -> Floats:
-    return asked.of_kind(FileKind.DOCS) * asks_as_user(asked.query.wording)
+def _documents(wanted: Documents) -> Value:
+    """Whether a file is a document, and the question is one for which documents are `wanted` so."""
+    return lambda asked: asked.of_kind(FileKind.DOCS) * (policy(asked.query).documents is wanted)
 
 
 def _introduction(asked: Asked, file: FileCandidate) -> float:
@@ -227,8 +235,15 @@ SIGNALS: tuple[Signal, ...] = (
     ),
     Signal("is a test", -4.5, Family.FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
     Signal("is an example", -2.5, Family.FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),
-    Signal("is documentation", -4.0, Family.FILE, _is_held_back, relative=False),
-    Signal("documents what was asked", 3.0, Family.FILE, _document_for_users, relative=False, always=False),
+    Signal("is documentation", -4.0, Family.FILE, _documents(Documents.HELD_BACK), relative=False),
+    Signal(
+        "documents what was asked",
+        3.0,
+        Family.FILE,
+        _documents(Documents.WELCOME),
+        relative=False,
+        always=False,
+    ),
     Signal("introduces the project", 3.0, Family.FILE, each(_introduction), relative=False, always=False),
     Signal("is configuration", -2.7, Family.FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
     Signal("is a translation", -2.0, Family.FILE, _translation, relative=False),

@@ -18,7 +18,7 @@ from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
 from cairn.retrieval.file_names import languages, versions
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import Query
-from cairn.words import stem, stems
+from cairn.words import stem
 
 
 class Family(enum.StrEnum):
@@ -43,12 +43,6 @@ class Asked:
     """What earlier choices say, by folder."""
     telling: Mapping[str, float] = field(factory=dict)
     """How much stems of the question tell, where that is known."""
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        """The stems of the question's words and of what counts as them."""
-        words = (word for group in self.query.groups for words in group for word in words.split())
-        return frozenset(part for word in words for part in (stem(word), *stems(word)))
 
     @cached_property
     def own_stems(self) -> frozenset[str]:

@@ -109,7 +109,7 @@ def _long(asked: Asked, file: FileCandidate) -> float:
 def _coverage(asked: Asked, file: FileCandidate) -> float:
     """Share of the question's words that the shown chunk holds."""
     held = text_stems(_text(asked, file))
-    return sum(stem in held for stem in asked.stems) / (len(asked.stems) or 1)
+    return sum(stem in held for stem in asked.query.stems) / (len(asked.query.stems) or 1)
 
 
 def _proximity(asked: Asked, file: FileCandidate) -> float:

@@ -121,6 +121,56 @@ def judge(
     return Verdict(action, message, candidates, lead, candidates[0].matched, coverage)
 
 
+def judge_evidence(
+    query: Query,
+    found: Sequence[Ranked],
+    settings: VerdictSettings,
+    shares: Sequence[float] = (),
+    similarity: float | None = None,
+) -> Verdict:
+    """Whether there is evidence for the question, or another question to ask first; `found` and `shares` as for `judge`.
+
+    An answer made of several passages needs none that leads. `similarity` is the best cosine of a passage by the
+    model, None where there are no such vectors: questions in other words than the text's have no other sign.
+    """
+    shares = shares or _even(query)
+    found = _best_of_files(found)
+    all_evidence = [evidence(query, ranked.stored, shares) for ranked in found]
+    # Half of a term's share is for being called so, which a passage to be quoted need not be.
+    coverage = max((_held(query, ranked.stored, shares) for ranked in found), default=0.0)
+    lead = _lead([ranked.score for ranked in found])
+    is_there = any(each.score for each in all_evidence) and (
+        coverage >= (settings.min_coverage if similarity is None else _HALF)
+        or (similarity is not None and similarity >= settings.min_similarity)
+    )
+    if not is_there:
+        return Verdict(Action.NO_MATCH, NOTHING_MATCHES, confidence=lead, coverage=coverage)
+    if several := _intents(query, found, settings):
+        matched = tuple(dict.fromkeys(term for each in several for term in each.matched))
+        return Verdict(Action.ANSWER, WHICH_FIRST, several, lead, matched, coverage)
+    top = _explained(query, all_evidence) or all_evidence[0]
+    is_sure = similarity is not None and similarity >= settings.sure_similarity
+    if rival := _namesake(query, top, all_evidence, settings):
+        pair = _told_apart(top, rival)
+        return Verdict(Action.CLARIFY, _which(*pair), pair, lead, top.matched, coverage)
+    if not is_sure and not any(
+        _is_strong(each, len(query.terms), settings) for each in all_evidence[: 1 + _COMPARED]
+    ):
+        weak = _weak(top, is_only_one=sum(each.score > 0 for each in all_evidence) <= 1)
+        return Verdict(Action.CLARIFY, weak, (top,), lead, top.matched, coverage)
+    return Verdict(Action.ANSWER, "", (top,), lead, top.matched, coverage)
+
+
+_HALF = 0.5
+
+
+def _held(query: Query, stored: StoredChunk, shares: Sequence[float]) -> float:
+    """How much of the question a passage holds, its path and headings included."""
+    wanted = matcher(query.groups)
+    held = wanted.held(stored.chunk.text) | wanted.held(stored.chunk.title) | wanted.held(_keywords(stored))
+    return sum(shares[place] for place in held)
+
+
 def _best_of_files(found: Sequence[Ranked]) -> list[Ranked]:
     files: dict[tuple[int, str], Ranked] = {}
     for ranked in found:

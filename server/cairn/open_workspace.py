@@ -1,0 +1,158 @@
+"""The open folders as discovery sees them: what is searched, compared, counted and checked. Nothing is read before it is
+asked for."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from attrs import define, evolve
+from tokenizers import Tokenizer
+
+from cairn.config import Settings
+from cairn.discovery.indexed_searcher import IndexedSearcher
+from cairn.discovery.model import CollectionRef
+from cairn.discovery.render import TokenCounter, estimate_tokens
+from cairn.discovery.terms import QueryTerms
+from cairn.discovery.verbatim import lines_of
+from cairn.embedding.shared import SharedModel
+from cairn.errors import InvalidRequestError, QueryCancelledError
+from cairn.folders import Folder, on_screen
+from cairn.index.known_words import IndexVocabulary
+from cairn.index.overlaid_reader import OverlaidReader
+from cairn.learning import learned_from
+from cairn.retrieval.meaning import Meaning, ModelMeaning
+from cairn.retrieval.query import Query, understand
+from cairn.retrieval.rarity import term_shares
+from cairn.searching import meaning_of
+from cairn.workspace.collections import TAGS, FileKind
+from cairn.workspace.scan import read_text
+
+CHARACTERS = "characters"
+"""The setting that counts tokens by S1's rule of four characters each."""
+
+
+@define(slots=False)
+class OpenWorkspace:
+    """The open folders, with the settings that count for all of them."""
+
+    folders: Sequence[Folder]
+    model: SharedModel
+    settings: Settings
+    cancelled: Callable[[], bool]
+
+    @cached_property
+    def readers(self) -> list[OverlaidReader]:
+        """The folders' indexes, with what is on the screen now."""
+        return on_screen(self.folders)
+
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        """How texts are compared by meaning, None where there are no vectors."""
+        return meaning_of(self.readers, self.model)
+
+    @cached_property
+    def vocabulary(self) -> IndexVocabulary:
+        return IndexVocabulary(self.readers)
+
+    def understood(self, text: str) -> Query:
+        """The question, understood as one for evidence."""
+        return evolve(understand(text, None, self.vocabulary, self.settings.search), for_evidence=True)
+
+    def term_shares(self, query: Query) -> tuple[float, ...]:
+        """How much each of the question's terms tells in these folders."""
+        return term_shares(query, self.vocabulary)
+
+    def terms(self, query: Query) -> QueryTerms:
+        """The question's terms with what else counts as each, and how much each tells in these folders."""
+        return QueryTerms(query.groups, self.term_shares(query))
+
+    def searcher(self) -> IndexedSearcher:
+        """A searcher of all folders."""
+        return IndexedSearcher(
+            [folder.uri for folder in self.folders],
+            self.readers,
+            self.meaning,
+            self.settings.search,
+            self.cancelled,
+            learned_from(self.folders),
+        )
+
+    def collections(self) -> list[CollectionRef]:
+        """The collections of all folders; one that several folders have counts once."""
+        dimension = self.meaning.embedder.dimension if isinstance(self.meaning, ModelMeaning) else 0
+        refs: dict[str, CollectionRef] = {}
+        for reader in self.readers:
+            for stats in reader.stats().collections:
+                known = refs.get(stats.name)
+                refs[stats.name] = CollectionRef(
+                    name=stats.name,
+                    dimension=dimension,
+                    vector_count=stats.chunks + (known.vector_count if known else 0),
+                    created_at=datetime.datetime.fromisoformat(stats.created_at),
+                    updated_at=datetime.datetime.fromisoformat(stats.updated_at),
+                    tags=TAGS[FileKind(stats.kind)],
+                )
+        return list(refs.values())
+
+    def token_counter(self, tokenizer: str) -> TokenCounter:
+        """What `PromptRenderConfig.tokenizer` names. Raises InvalidRequestError for a file that is no tokenizer."""
+        if tokenizer and tokenizer != CHARACTERS:
+            path = Path(tokenizer).expanduser()
+            try:
+                return _counter_of(path, path.stat().st_mtime_ns)
+            except Exception as problem:  # tokenizers raises bare exceptions for what it cannot read
+                raise InvalidRequestError(
+                    "config.render.tokenizer",
+                    f"{tokenizer!r} cannot be used: {problem}; give the path of a tokenizer.json, {CHARACTERS!r},"
+                    " or nothing for the embedding model's",
+                ) from problem
+        if tokenizer == CHARACTERS or not isinstance(self.meaning, ModelMeaning):
+            return estimate_tokens
+        return self.meaning.embedder.count_tokens
+
+    def lines_now(self, folder_uri: str, path: str) -> Sequence[str] | None:
+        """The lines of a file as it is now, on the screen or else on disk; None where it is gone or no text."""
+        folder = next((folder for folder in self.folders if folder.uri == folder_uri), None)
+        if folder is None:
+            return None
+        text = folder.reader.overlay.text_of(path)
+        if text is None:
+            try:
+                text = read_text(folder.root / path)
+            except OSError:
+                return None
+        if text is None:
+            return None
+        return _cells_of(text) if path.endswith(".ipynb") else lines_of(text)
+
+    def uri_of(self, folder_uri: str, path: str) -> str:
+        """The URI of a file; "" where its folder is none of the workspace's."""
+        folder = next((folder for folder in self.folders if folder.uri == folder_uri), None)
+        return folder.uri_of(path) if folder else ""
+
+    def check_cancelled(self) -> None:
+        """Raises QueryCancelledError if the client does not want the answer any more."""
+        if self.cancelled():
+            raise QueryCancelledError("The request was cancelled.")
+
+
+@lru_cache(maxsize=4)
+def _counter_of(path: Path, _modified: int) -> TokenCounter:
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def _cells_of(text: str) -> list[str]:
+    """The lines of a notebook as they are shown: a cell's source is a list of JSON strings, mostly one to a line."""
+    return [_unescaped(line) for line in lines_of(text)]
+
+
+def _unescaped(line: str) -> str:
+    for escaped, character in (("\\n", " "), ("\\t", " "), ('\\"', '"'), ("\\\\", "\\")):
+        line = line.replace(escaped, character)
+    return line.strip().removesuffix(",").removeprefix('"').removesuffix('"')
