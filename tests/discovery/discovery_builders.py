@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from cairn.discovery import Bullet, BulletCategory, ChunkMetadata, CollectionRef, ScoredChunk
 
@@ -48,8 +50,13 @@ class FixedSearcher:
         hits = sorted((c for c in self.chunks if c.collection in collections), key=lambda c: -c.score)
         return [hits[:k] for _ in queries]
 
-    def neighbours(self, chunk: ScoredChunk, window: int) -> list[ScoredChunk]:
-        place = chunk.metadata
+    def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
+        return [self._around(chunk.metadata, window) for chunk in chunks]
+
+    def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
+        return None
+
+    def _around(self, place: ChunkMetadata, window: int) -> list[ScoredChunk]:
         around = [
             attrs.evolve(other, score=0.0)
             for other in self.chunks

@@ -97,7 +97,7 @@ def test_first_sentences_win_where_nothing_else_tells():
     content = f"The first {FILLER}. The second {FILLER}. The third {FILLER}."
     one, two, three = run([chunk(content, 0.8)])
     assert [b.text.split()[1] for b in (one, two, three)] == ["first", "second", "third"]
-    assert (one.score, two.score) == (pytest.approx(0.8), pytest.approx(0.8 * 0.9))
+    assert (one.score, two.score) == (pytest.approx(0.8), pytest.approx(0.8 * (2 + 0.8) / 3))
     assert [b.score for b in run([chunk(content, 0.8)], prefer_starts=False)] == [pytest.approx(0.8)] * 3
 
 

@@ -9,6 +9,7 @@ from discovery_builders import FixedSearcher, chunk, collection
 import cairn.discovery
 from cairn.discovery import DiscoveryConfig, DiscoveryMetrics, SemanticFocusConfig, discover
 from cairn.errors import InvalidRequestError, QueryCancelledError
+from cairn.retrieval.intent import Readme
 
 STAGES = [
     "filter_collections",
@@ -87,7 +88,7 @@ def test_metrics_count_and_time_every_stage():
 
 
 def test_where_a_readme_is_no_answer_it_is_not_promoted():
-    response = run(promote_readmes=False)
+    response = run(readme=Readme.AS_IT_IS)
     assert response.chunks[0].metadata.file_path == "docs/guide.md"
     assert all(found.score <= 1 for found in response.chunks)
 

@@ -6,6 +6,7 @@ import pytest
 from discovery_builders import chunk
 
 from cairn.discovery import ReadmePromotionConfig, promote_readme
+from cairn.retrieval.intent import Readme
 
 
 def paths(chunks):
@@ -39,7 +40,7 @@ def test_without_always_top_the_boosted_score_decides():
 
 
 def test_where_a_readme_is_no_answer_hits_are_only_sorted():
-    assert paths(promote_readme(HITS, ReadmePromotionConfig(), promote=False)) == [
+    assert paths(promote_readme(HITS, ReadmePromotionConfig(), Readme.AS_IT_IS)) == [
         ("docs/guide.md", 0.9),
         ("sub/readme.rst", 0.5),
         ("src/readme.py", 0.3),

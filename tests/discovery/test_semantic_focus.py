@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 from discovery_builders import FixedSearcher, chunk, collection
 
@@ -60,13 +61,15 @@ def test_only_hits_that_can_be_returned_bring_their_neighbours():
     class Counting(FixedSearcher):
         asked_around = 0
 
-        def neighbours(self, chunk, window):
-            Counting.asked_around += 1
-            return []
+        def neighbours(self, chunks, window):
+            Counting.asked_around += len(chunks)
+            return super().neighbours(chunks, window)
 
-    chunks = [chunk("a", 0.9, index=i) for i in range(9)]
-    semantic_focus(Counting(chunks), DOCS, ["q"], 3, SemanticFocusConfig())
-    assert Counting.asked_around == 3
+    plain = attrs.evolve(SemanticFocusConfig(), semantic_reranking=False)
+    chunks = [chunk("a", score, index=i) for i, score in enumerate([0.9, 0.8, 0.7, 0.4, 0.4])]
+    # Next to a hit stands half of its score: only next to the first is that more than the fourth hit has.
+    semantic_focus(Counting(chunks), DOCS, ["q"], 4, plain)
+    assert Counting.asked_around == 1
 
 
 def test_no_more_than_k_chunks_neighbours_included():

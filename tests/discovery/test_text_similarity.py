@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cairn.discovery.similarity import distinct, jaccard, maximal_marginal_relevance, word_masks
+from cairn.discovery.similarity import distinct, jaccard, maximal_marginal_relevance, word_sets
 
 
 @pytest.mark.parametrize(
@@ -19,38 +22,55 @@ from cairn.discovery.similarity import distinct, jaccard, maximal_marginal_relev
     ],
 )
 def test_similarity_is_shared_words_over_all_words(one, other, expected):
-    first, second = word_masks([one, other])
-    assert jaccard(first, second) == expected
-    assert jaccard(second, first) == expected
+    similarity = jaccard(word_sets([one, other]))
+    assert similarity[0, 1] == similarity[1, 0] == pytest.approx(expected)
+    assert similarity[0, 0] == similarity[1, 1] == 1.0
 
 
 def test_the_first_of_near_duplicates_is_kept():
     words = [f"w{i}" for i in range(20)]
     texts = [" ".join(words), " ".join([*words[:-1], "x"]), " ".join(words[:10]), " ".join([*words, "y"])]
     # Similarities to the first: 0.90, 0.50, 0.95.
-    assert distinct(word_masks(texts), 0.85) == [0, 2]
-    assert distinct(word_masks(texts), 0.92) == [0, 1, 2]
-    assert distinct(word_masks(texts), 1.0) == [0, 1, 2, 3]
+    assert distinct(jaccard(word_sets(texts)), 0.85) == [0, 2]
+    assert distinct(jaccard(word_sets(texts)), 0.92) == [0, 1, 2]
+    assert distinct(jaccard(word_sets(texts)), 1.0) == [0, 1, 2, 3]
 
 
 def test_similarity_must_exceed_the_threshold():
-    assert distinct(word_masks(["a b", "a b"]), 1.0) == [0, 1]
-    assert distinct(word_masks(["a b", "a b"]), 0.99) == [0]
+    assert distinct(jaccard(word_sets(["a b", "a b"])), 1.0) == [0, 1]
+    assert distinct(jaccard(word_sets(["a b", "a b"])), 0.99) == [0]
 
 
 def test_mmr_prefers_new_words_over_repetition():
-    masks = word_masks(["red apple pie", "red apple tart", "green pear cake"])
-    assert maximal_marginal_relevance([0.9, 0.85, 0.7], masks, 2, 0.5) == [0, 2]
-    assert maximal_marginal_relevance([0.9, 0.85, 0.7], masks, 2, 1.0) == [0, 1]
+    similarity = jaccard(word_sets(["red apple pie", "red apple tart", "green pear cake"]))
+    assert maximal_marginal_relevance([0.9, 0.85, 0.7], similarity, 2, 0.5) == [0, 2]
+    assert maximal_marginal_relevance([0.9, 0.85, 0.7], similarity, 2, 1.0) == [0, 1]
 
 
 def test_mmr_takes_the_most_relevant_first_whatever_the_trade_off():
-    masks = word_masks(["a", "b", "c"])
-    assert maximal_marginal_relevance([0.1, 0.9, 0.5], masks, 3, 0.0) == [1, 0, 2]
+    similarity = jaccard(word_sets(["a", "b", "c"]))
+    assert maximal_marginal_relevance([0.1, 0.9, 0.5], similarity, 3, 0.0) == [1, 0, 2]
 
 
 def test_mmr_stops_at_k_or_when_nothing_is_left():
-    masks = word_masks(["a", "b"])
-    assert maximal_marginal_relevance([0.5, 0.5], masks, 1, 0.7) == [0]
-    assert maximal_marginal_relevance([0.5, 0.5], masks, 9, 0.7) == [0, 1]
-    assert maximal_marginal_relevance([], [], 9, 0.7) == []
+    similarity = jaccard(word_sets(["a", "b"]))
+    assert maximal_marginal_relevance([0.5, 0.5], similarity, 1, 0.7) == [0]
+    assert maximal_marginal_relevance([0.5, 0.5], similarity, 9, 0.7) == [0, 1]
+    assert maximal_marginal_relevance([], jaccard(word_sets([])), 9, 0.7) == []
+
+
+def test_mmr_compares_by_vectors_as_well():
+    vectors = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
+    assert maximal_marginal_relevance([0.9, 0.85, 0.7], vectors @ vectors.T, 3, 0.5) == [0, 2, 1]
+
+
+@given(st.lists(st.text(alphabet="abcdef ", max_size=40), max_size=12))
+def test_words_are_compared_as_sets(texts):
+    similarity = jaccard(word_sets(texts))
+    sets = [set(text.split()) for text in texts]
+    for one, first in enumerate(sets):
+        for other, second in enumerate(sets):
+            union = first | second
+            expected = len(first & second) / len(union) if union else 1.0
+            # Two words may share a bucket.
+            assert similarity[one, other] == pytest.approx(expected, abs=0.2)

@@ -133,18 +133,21 @@ class _Question:
 
     def score(self, chunk: ScoredChunk, passage: Passage, start: float) -> float:
         """What a passage of the chunk is worth; `start` is the worth of its position, 0 to 1."""
-        fit = self._fit(passage, start) * (LEANING_FIT if passage.leaning else 1.0)
+        alone = LEANING_FIT if passage.leaning else 1.0
+        if not self.terms.groups:  # only its chunk and its place tell
+            return chunk.score * (CHUNK_SHARE + (1 - CHUNK_SHARE) * start * alone)
+        fit = self._fit(passage, start) * alone
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
     def most(self, chunk: ScoredChunk) -> float:
         """What no passage of the chunk can exceed."""
-        held = self.terms.coverage(chunk.content) if self.terms.groups else 1.0
+        if not self.terms.groups:
+            return chunk.score
+        held = self.terms.coverage(chunk.content)
         fit = START_SHARE + (1 - START_SHARE) * max(held, DEFINITION_SHARE + (1 - DEFINITION_SHARE) * held)
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
     def _fit(self, passage: Passage, start: float) -> float:
-        if not self.terms.groups:
-            return start
         held = self.terms.coverage(passage.text)
         if self.asks_for_definition:
             subject = " ".join(passage.text.split()[:SUBJECT_WORDS])

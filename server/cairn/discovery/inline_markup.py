@@ -116,7 +116,8 @@ class _Edits:
             pieces.append(self.source[position:start])
             places.extend(range(position, start))
             pieces.append(replacement)
-            places.extend(min(start + offset, end - 1) for offset in range(len(replacement)))
+            within = max(0, self.source[start:end].find(replacement))
+            places.extend(min(start + within + offset, end - 1) for offset in range(len(replacement)))
             position = end
         pieces.append(self.source[position:])
         places.extend(range(position, len(self.source)))
