@@ -71,6 +71,17 @@ def test_a_question_that_names_no_collection_searches_all_but_the_excluded(query
     assert names(query, config=config) == ["vectorizer-sdk-python"]
 
 
+def test_a_word_names_a_collection_only_as_a_whole_and_where_it_holds_something():
+    large, fixture = collection("pino-docs", vector_count=900), collection("transport-tests", vector_count=3)
+
+    def chosen(query):
+        return [ref.name for ref in filter_collections(query, (), (), [large, fixture])]
+
+    assert chosen("how does a transport log to a file") == ["pino-docs", "transport-tests"]
+    assert chosen("what is pino") == ["pino-docs"]
+    assert chosen("pinot noir") == ["pino-docs", "transport-tests"]
+
+
 def test_default_include_stands_in_for_a_missing_include():
     config = FilterConfig(default_include=("*-sdk-*",))
     assert names("cmmv", config=config) == ["vectorizer-sdk-python"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -9,13 +10,15 @@ from cairn.config import FilterConfig
 from cairn.discovery.model import CollectionRef
 from cairn.discovery.terms import content_words
 
+_PART = re.compile(r"[\W_]+")
 KIND_WORDS = frozenset(
     {"source", "doc", "docs", "documentation", "test", "tests", "config", "example", "examples"}
 )
 """The last part of a found collection's name says its kind. A question like "how do I test a route"
 uses these as ordinary words, so they choose collections only when it has no other word."""
-MIN_TERM_LENGTH = 3
-"""Shorter terms ("go", "c") stand inside too many names to say anything."""
+MIN_SHARE = 0.2
+"""Of all chunks. A collection with fewer is called by an ordinary word as often as meant by it: of 60 questions about six
+projects, 5 had a word that is the name of some fixture's package, and looked at nothing else."""
 
 
 def filter_collections(
@@ -28,8 +31,8 @@ def filter_collections(
     """The collections to search, in the order given (S1, stage 1).
 
     `include` and `exclude` are globs over collection names, case-insensitive. Without `include`,
-    `config.default_include` counts; without that, the collections named in the query; when it names
-    none, as most questions do, all of them. Without `exclude` (absent or empty),
+    `config.default_include` counts; without that, the collections named in the query, by any word of their names; when
+    it names none, as most questions do, or such as hold next to nothing, all of them. Without `exclude` (absent or empty),
     `config.default_exclude` counts. What is excluded is never returned.
     """
     excluded = exclude or config.default_exclude
@@ -38,14 +41,15 @@ def filter_collections(
     if included:
         return [ref for ref in candidates if _matches_any(ref.name, included)]
     terms = _naming_terms(query)
-    named = [ref for ref in candidates if any(term in ref.name.lower() for term in terms)]
-    return named or candidates
+    named = [ref for ref in candidates if not terms.isdisjoint(_PART.split(ref.name.lower()))]
+    held, possible = (sum(ref.vector_count for ref in refs) for refs in (named, candidates))
+    return named if named and held >= MIN_SHARE * possible else candidates
 
 
 def _matches_any(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
 
 
-def _naming_terms(query: str) -> list[str]:
-    terms = [word.lower() for word in content_words(query) if len(word) >= MIN_TERM_LENGTH]
-    return [term for term in terms if term not in KIND_WORDS] or terms
+def _naming_terms(query: str) -> set[str]:
+    terms = {part for word in content_words(query) for part in _PART.split(word.lower())}
+    return terms - KIND_WORDS or terms

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -76,6 +77,7 @@ def discover(
     all and by stage.
     """
     run = _Run(check_cancelled, on_stage)
+    count = lru_cache(maxsize=None)(count_tokens)  # the prompt that is chosen was counted before
 
     with run.stage("filter_collections"):
         filtered = filter_collections(query, include, exclude, collections, config.filter)
@@ -124,9 +126,9 @@ def discover(
 
     with run.stage("render_llm_prompt"):
         prompt = render_llm_prompt(
-            plan, bullets, config.render, count_tokens, query, asking.question if asking else ""
+            plan, bullets, config.render, count, query, asking.question if asking else ""
         )
-        run.measure(final_prompt_tokens=count_tokens(prompt) if prompt else 0)
+        run.measure(final_prompt_tokens=count(prompt) if prompt else 0)
         run.update(answer_prompt=prompt)
 
     return run.response

@@ -140,7 +140,7 @@ def judge_evidence(
     coverage = max((_held(query, ranked.stored, shares) for ranked in found), default=0.0)
     lead = _lead([ranked.score for ranked in found])
     is_there = any(each.score for each in all_evidence) and (
-        coverage >= (settings.min_coverage if similarity is None else _HALF)
+        coverage >= (settings.min_coverage if similarity is None else _MOST)
         or (similarity is not None and similarity >= settings.min_similarity)
     )
     if not is_there:
@@ -161,7 +161,7 @@ def judge_evidence(
     return Verdict(Action.ANSWER, "", (top,), lead, top.matched, coverage)
 
 
-_HALF = 0.5
+_MOST = 0.75
 
 
 def _held(query: Query, stored: StoredChunk, shares: Sequence[float]) -> float:
