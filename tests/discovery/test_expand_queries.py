@@ -96,3 +96,88 @@ def test_an_empty_question_has_no_variations(query):
 )
 def test_the_main_term_is_the_first_noun_phrase(query, term):
     assert main_term(query) == term
+
+
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        ("how are redirects followed and where are cookies stored", ["how are redirects followed", "where are cookies stored"]),
+        ("how are redirects followed, and where are cookies stored?", ["how are redirects followed", "where are cookies stored"]),
+        ("my request fails. Why does the session context vanish?", ["my request fails", "Why does the session context vanish"]),
+        ("difference between app context, and request context", ["difference between app context", "request context"]),
+        ("the request fails - the session cookie is gone", ["the request fails", "the session cookie is gone"]),
+        ("como os navios são atribuídos aos berços e onde os guindastes são guardados",
+         ["como os navios são atribuídos aos berços", "onde os guindastes são guardados"]),
+        ("how are ships moored and unloaded quickly", []),
+        ("how is a ship moored and where", ["how is a ship moored"]),
+    ],
+)  # fmt: skip
+def test_a_question_of_several_is_asked_in_parts(query, parts):
+    queries = expand_queries_baseline(query, ExpansionConfig())
+    assert queries[0] == query
+    assert queries[1:] == parts
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("where is HTTPServer started", "HTTPServer"),
+        ("why does add_url_rule raise in test_client twice", "add_url_rule test_client"),
+        ("what happens in app.run() before a request", "app.run"),
+        ("who reads FLASK_ENV in the tests", "FLASK_ENV"),
+    ],
+)
+def test_names_of_code_in_a_question_are_searched_for_by_themselves(query, names):
+    assert expand_queries_baseline(query, ExpansionConfig()) == [query, names]
+
+
+@pytest.mark.parametrize("name", ["HTTPServer", "add_url_rule", "app.run()", "getElementById"])
+def test_a_name_in_code_is_varied_as_one(name):
+    own = name.removesuffix("()")
+    variations = ("definition", "API", "usage", "use cases", "examples")
+    first, *others = (f"{own} {variation}" for variation in variations)
+    assert expand_queries_baseline(name, ExpansionConfig()) == [name, first, f"what is {own}", *others]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "flask architecture",
+        "flask API",
+        "flask use cases",
+        "flask system design",
+        "what is the flask architecture",
+        "explain flask",
+        "overview of flask",
+        "introduction to flask",
+        "define flask",
+        "tell me about flask",
+        "o que é o flask",
+        "explique o flask",
+        "fale sobre o flask",
+        "visão geral do flask",
+        "resumo do flask",
+        "resumir flask",
+    ],
+)
+def test_whatever_way_a_whole_is_asked_about_it_is_varied_as_that(query):
+    every = expand_queries_baseline(query, ExpansionConfig(max_expansions=99))
+    assert every[0] == query
+    expected = [f"flask {variation.removeprefix('x ')}" for variation in ALL_VARIATIONS]
+    expected[1] = "what is flask"
+    assert every[1:] == [variation for variation in expected if variation != query]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "where is flask installed",
+        "como funciona o flask",
+        "onde o flask é instalado",
+        "why does flask restart",
+        "template rendering performance",
+        "what is the session cookie signed with",
+    ],
+)
+def test_what_asks_for_one_thing_has_no_variations(query):
+    assert expand_queries_baseline(query, ExpansionConfig()) == [query]

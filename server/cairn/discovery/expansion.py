@@ -28,7 +28,7 @@ _ASKS_FOR_WHOLE = re.compile(
 _CAMEL_CASE = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _CLAUSE_END = re.compile(
     r"[.?!;:](?:\s|\Z)|,?\s+(?:and|but|or|so|e|mas|ou)\s+(?=(?:how|what|when|where|which|who|why|can|could|do|does|did"
-    r"|is|are|should|will|would|como|o que|onde|qual|quando|quem|por que)\b)|,\s+|\s[-–—]\s",
+    r"|is|are|should|will|would|como|o que|onde|qual|quando|quem|por que)\b)|,\s+(?:(?:and|but|or|so|e|mas|ou)\s+)?|\s[-–—]\s",
     re.IGNORECASE,
 )
 CONNECTORS = frozenset({"of", "de", "do", "da", "dos", "das"})
@@ -85,7 +85,8 @@ def expand_queries_baseline(query: str, config: ExpansionConfig) -> list[str]:
     query = query.strip()
     if not query or config.max_expansions == 0:
         return []
-    variations = _templates(query, config) if is_overview(query) else _parts(query)
+    asked = " ".join(query.split())
+    variations = _templates(asked, config) if is_overview(asked) else _parts(asked)
     seen = {_folded(query)}
     new = []
     for variation in variations:
@@ -99,11 +100,19 @@ def expand_queries_baseline(query: str, config: ExpansionConfig) -> list[str]:
 
 def is_overview(query: str) -> bool:
     """Whether the question is about one thing as a whole, or one aspect of it: "what is flask", "session cookies"."""
-    words = content_words(query)
+    thing = _ASPECT.sub(" aspect", _subject(query))  # one word, however many "use cases" has
+    words = content_words(thing)
     if len(words) > MAX_OVERVIEW_WORDS:
         return False
-    others = len(bare_words(query)) - len(words)
-    return not others or bool(_ASKS_FOR_WHOLE.match(query))
+    has_others = len(bare_words(thing)) > len(words)
+    return not has_others or bool(_ASKS_FOR_WHOLE.match(query))
+
+
+def _subject(query: str) -> str:
+    """A question without the words that ask for a whole, where others are left: "visão geral do flask", "do flask"."""
+    asks = _ASKS_FOR_WHOLE.match(query)
+    rest = query[asks.end() :].strip() if asks else ""
+    return rest if any(not is_stopword(word) for word in bare_words(rest)) else query
 
 
 _ASPECT = re.compile(
@@ -114,7 +123,7 @@ _ASPECT = re.compile(
 
 
 def _templates(query: str, config: ExpansionConfig) -> list[_Variation]:
-    term = _ASPECT.sub("", main_term(query))
+    term = _ASPECT.sub("", main_term(_subject(query)))
     families = NAME_FAMILIES if _is_code_name(term) else frozenset(each.toggle for each in _TEMPLATES)
     return [
         _Variation(template.rank, template.text.format(term))
