@@ -74,7 +74,7 @@ def document_policy(
 
 
 _OVERVIEW = re.compile(
-    r"""^(?:what|who)(?:\ is|\ are|'s)\ (?:an?\ |the\ )?[\w.\- ]{1,30}(?:\?|$|\ and\b) | ^o\ que\ [eé]\ |
+    r"""^(?:what|who)(?:\ is|\ are|'s)\ (?:an?\ |the\ )?[\w.\- ]{1,30}(?:\?|$|\ and\b) | ^o\ que\ (?:[eé]|s[aã]o)\ |
         \binstall(?:ing|ation)\b | ^install\b | \bto\ install\b | \b[iwey]+\ install\b | \binstalar\b |
         \bget(?:ting)?\ started\b | \bquick\ ?starts?\b""",
     re.VERBOSE | re.IGNORECASE,

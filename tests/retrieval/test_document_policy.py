@@ -1,0 +1,77 @@
+"""The one rule about documents: which questions put a README first, and which hold documents back."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from cairn.retrieval.intent import DocumentPolicy, Documents, Readme, document_policy
+from cairn.retrieval.query import understand
+from cairn.retrieval.query_types import QueryType
+from cairn.retrieval.ranking import policy
+
+FIRST, RAISED, AS_IT_IS = Readme.FIRST, Readme.RAISED, Readme.AS_IT_IS
+WELCOME, EQUAL, HELD_BACK = Documents.WELCOME, Documents.EQUAL, Documents.HELD_BACK
+
+
+@pytest.mark.parametrize(
+    ("question", "readme", "for_places", "for_evidence"),
+    [
+        # What a project is, and how to begin with it.
+        ("what is flask", FIRST, WELCOME, WELCOME),
+        ("what are blueprints", FIRST, WELCOME, WELCOME),
+        ("O que é o vectorizer", FIRST, WELCOME, WELCOME),
+        ("o que e o vectorizer", FIRST, WELCOME, WELCOME),
+        ("o que são blueprints", FIRST, WELCOME, WELCOME),
+        ("how do I install it", FIRST, WELCOME, WELCOME),
+        ("como instalar", FIRST, WELCOME, WELCOME),
+        ("getting started", FIRST, WELCOME, WELCOME),
+        ("explain flask", FIRST, HELD_BACK, EQUAL),
+        ("explique o flask", FIRST, HELD_BACK, EQUAL),
+        # A part of it.
+        ("how does digest authentication work", RAISED, HELD_BACK, EQUAL),
+        ("explain the life cycle of a request", RAISED, HELD_BACK, EQUAL),
+        ("how can I upload a file", RAISED, WELCOME, WELCOME),
+        ("why is the session empty", RAISED, WELCOME, WELCOME),
+        # Places and mistakes.
+        ("where are sessions signed", AS_IT_IS, HELD_BACK, HELD_BACK),
+        ("which class handles redirects", AS_IT_IS, HELD_BACK, HELD_BACK),
+        ("onde os navios são guardados", AS_IT_IS, HELD_BACK, HELD_BACK),
+        ("moor_ship", AS_IT_IS, HELD_BACK, HELD_BACK),
+        ("fix the crash in moor_ship", AS_IT_IS, HELD_BACK, HELD_BACK),
+        ("ValueError: berth is taken", AS_IT_IS, HELD_BACK, HELD_BACK),
+        # In no type: a location for a search, while evidence may stand anywhere.
+        ("session cookies", AS_IT_IS, HELD_BACK, EQUAL),
+        ("implement a new storage layer", AS_IT_IS, HELD_BACK, EQUAL),
+        ("optimise the ranking loop", AS_IT_IS, HELD_BACK, EQUAL),
+        # Documents by name.
+        ("changelog", AS_IT_IS, WELCOME, WELCOME),
+        ("documentation of the ranking", AS_IT_IS, EQUAL, EQUAL),
+    ],
+)
+def test_what_a_question_wants_of_documents(
+    question: str, readme: Readme, for_places: Documents, for_evidence: Documents
+) -> None:
+    query = understand(question)
+    assert policy(query) == DocumentPolicy(readme, for_places)
+    assert policy(evolve(query, for_evidence=True)) == DocumentPolicy(readme, for_evidence)
+
+
+@pytest.mark.parametrize("kind", QueryType)
+@pytest.mark.parametrize("for_evidence", [False, True])
+def test_only_explanations_raise_a_readme_where_the_wording_says_nothing(
+    kind: QueryType, for_evidence: bool
+) -> None:
+    def readme(terms: int) -> Readme:
+        return document_policy(
+            "session cookies", kind, terms=terms, names_documents=False, for_evidence=for_evidence
+        ).readme
+
+    explains = kind is QueryType.EXPLANATION
+    assert (readme(1), readme(2)) == ((FIRST, RAISED) if explains else (AS_IT_IS, AS_IT_IS))
+
+
+def test_a_variation_is_judged_by_the_words_of_whoever_asks() -> None:
+    varied = evolve(understand("what is moored"), asked_as="where are ships moored", for_evidence=True)
+    assert policy(varied).documents is HELD_BACK
+    assert policy(evolve(varied, asked_as="")).documents is WELCOME
