@@ -139,15 +139,16 @@ def judge_evidence(
     # Half of a term's share is for being called so, which a passage to be quoted need not be.
     coverage = max((_held(query, ranked.stored, shares) for ranked in found), default=0.0)
     lead = _lead([ranked.score for ranked in found])
+    # No passage holds, or is similar to, the whole of two questions.
+    if several := _intents(query, found, settings):
+        matched = tuple(dict.fromkeys(term for each in several for term in each.matched))
+        return Verdict(Action.ANSWER, WHICH_FIRST, several, lead, matched, coverage)
     is_there = any(each.score for each in all_evidence) and (
         coverage >= (settings.min_coverage if similarity is None else _MOST)
         or (similarity is not None and similarity >= settings.min_similarity)
     )
     if not is_there:
         return Verdict(Action.NO_MATCH, NOTHING_MATCHES, confidence=lead, coverage=coverage)
-    if several := _intents(query, found, settings):
-        matched = tuple(dict.fromkeys(term for each in several for term in each.matched))
-        return Verdict(Action.ANSWER, WHICH_FIRST, several, lead, matched, coverage)
     top = _explained(query, all_evidence) or all_evidence[0]
     is_sure = similarity is not None and similarity >= settings.sure_similarity
     if rival := _namesake(query, top, all_evidence, settings):
