@@ -1,0 +1,191 @@
+"""A question and its variations ranked in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attrs import evolve
+from indexed_folder import IndexedFolder
+
+from cairn.config import SearchSettings
+from cairn.errors import QueryCancelledError
+from cairn.index.reader import ChunkFilter
+from cairn.retrieval.meaning import Meaning, StaticMeaning
+from cairn.retrieval.query import understand
+from cairn.retrieval.search import EVERYTHING
+from cairn.retrieval.together import Ranking, rank_together
+
+FILES = {
+    "pyproject.toml": '[project]\nname = "port"\n',
+    "docs/berths.md": "# Berths\n\nEach berth takes one mooring line and a bollard.\n",
+    "docs/tides.md": "# Tides\n\nThe moon pulls the water twice a day.\n",
+    "docs/fees.md": "# Fees\n\nThe invoice is paid at the customs house.\n",
+    "docs/long.md": "# Log\n\n"
+    + "".join(f"## Day {n}\n\n{'The mooring was quiet. ' * 120}\n\n" for n in range(6)),
+    "src/port/berth.py": "class Berth:\n    '''One mooring place.'''\n\n    def moor(self, ship):\n        self.ship = ship\n",
+    "tests/test_berth.py": "def test_mooring():\n    assert Berth().moor(1) is None\n",
+}
+QUESTION, VARIATION = "how is the mooring done", "customs invoice"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
+    folder = IndexedFolder(tmp_path, FILES)
+    yield folder
+    folder.close()
+
+
+def rank(
+    folder: IndexedFolder,
+    *questions: str,
+    meaning: Meaning | None = None,
+    only: ChunkFilter = EVERYTHING,
+    settings: SearchSettings | None = None,
+) -> Ranking:
+    queries = [
+        evolve(understand(text), for_evidence=True, asked_as=questions[0] if n else "")
+        for n, text in enumerate(questions)
+    ]
+    return rank_together(
+        [folder.reader],
+        queries,
+        meaning,
+        settings or SearchSettings(),
+        only=only,
+        learned={},
+        cancelled=lambda: False,
+    )
+
+
+def collections(folder: IndexedFolder) -> list[str]:
+    return [each.name for each in folder.reader.stats().collections]
+
+
+def found(
+    folder: IndexedFolder,
+    ranking: Ranking,
+    question: int = 0,
+    names: Sequence[str] | None = None,
+    limit: int = 50,
+    per_file: int = 50,
+) -> list[tuple[str, int]]:
+    """Path and position of the best chunks for a question, best first."""
+    places = ranking.best(question, collections(folder) if names is None else names, limit, per_file)
+    fetched = ranking.fetch(places)
+    return [(fetched[place].stored.path, fetched[place].stored.chunk.position) for place in places]
+
+
+@pytest.mark.parametrize("by_meaning", [False, True])
+def test_variations_leave_the_questions_first_result_and_bring_what_it_lacks(
+    folder: IndexedFolder, by_meaning: bool
+) -> None:
+    meaning = StaticMeaning(folder.models.table) if by_meaning else None
+    alone = rank(folder, QUESTION, meaning=meaning)
+    varied = rank(folder, QUESTION, VARIATION, "water of the moon", meaning=meaning)
+    own = found(folder, alone)
+    assert own
+    assert by_meaning or "docs/fees.md" not in dict(own)  # any two texts are somewhat alike
+    assert found(folder, varied)[0] == own[0]
+    assert found(folder, varied, 1)[0][0] == "docs/fees.md"
+    assert found(folder, varied, 2)[0][0] == "docs/tides.md"
+    # What only the question found is no answer to a variation.
+    assert by_meaning or own[0] not in found(folder, varied, 1)
+    assert varied.values.shape == (3, len(varied.candidates.chunks.outlines))
+    assert (varied.values >= 0).all()
+
+
+def test_a_variation_answers_no_better_than_the_question(folder: IndexedFolder) -> None:
+    ranking = rank(folder, QUESTION, "mooring")
+    assert (ranking.values[1] <= ranking.values[0]).all()
+    assert ranking.values[1].any()
+
+
+def test_the_same_questions_rank_the_same(folder: IndexedFolder) -> None:
+    first, second = (rank(folder, QUESTION, VARIATION) for _ in range(2))
+    assert np.array_equal(first.values, second.values)
+    assert found(folder, first, 1) == found(folder, second, 1)
+
+
+def test_only_the_named_collections_are_found(folder: IndexedFolder) -> None:
+    ranking = rank(folder, QUESTION, VARIATION)
+    everywhere = found(folder, ranking)
+    assert {path.split("/")[0] for path, _ in everywhere} == {"docs", "src", "tests"}
+    for kind, top in (("port-docs", "docs"), ("port-source", "src"), ("port-tests", "tests")):
+        assert found(folder, ranking, names=[kind]) == [
+            (path, position) for path, position in everywhere if path.startswith(f"{top}/")
+        ]
+    assert found(folder, ranking, names=["port-docs", "port-source", "port-tests"]) == everywhere
+    assert found(folder, ranking, names=[]) == found(folder, ranking, names=["no-such"]) == []
+
+
+def test_no_more_than_is_asked_for_and_of_each_file_its_best(folder: IndexedFolder) -> None:
+    ranking = rank(folder, QUESTION)
+    every = found(folder, ranking)
+    assert sum(path == "docs/long.md" for path, _ in every) > 2
+    for most in (1, 2):
+        some = found(folder, ranking, per_file=most)
+        assert max(sum(path == each for path, _ in some) for each, _ in some) == most
+        assert some[0] == every[0]
+        best_of_long = [place for place in every if place[0] == "docs/long.md"][:most]
+        assert [place for place in some if place[0] == "docs/long.md"] == best_of_long
+    assert found(folder, ranking, limit=3) == every[:3]
+    assert found(folder, ranking, limit=0) == []
+
+
+def test_a_filter_keeps_everything_else_out(folder: IndexedFolder) -> None:
+    ranking = rank(folder, QUESTION, VARIATION, only=ChunkFilter(collections=("port-source",)))
+    assert [path for path, _ in found(folder, ranking)] == ["src/port/berth.py"]
+    assert found(folder, ranking, 1) == []
+
+
+def test_what_stands_on_the_screen_belongs_to_its_collection(folder: IndexedFolder) -> None:
+    folder.type("docs/new.md", "# Mooring buoys\n\nA mooring buoy is done in orange.\n")
+    ranking = rank(folder, QUESTION, VARIATION)
+    assert "docs/new.md" in dict(found(folder, ranking, names=["port-docs"]))
+    assert "docs/new.md" not in dict(found(folder, ranking, names=["port-source"]))
+
+
+def test_it_says_when_there_may_be_more(folder: IndexedFolder) -> None:
+    assert not rank(folder, QUESTION).cut
+    assert rank(folder, QUESTION, settings=SearchSettings(candidates=2)).cut
+    assert rank(folder, "bollard", QUESTION, settings=SearchSettings(candidates=2)).cut
+
+
+def test_what_was_removed_since_is_left_out(folder: IndexedFolder) -> None:
+    ranking = rank(folder, QUESTION)
+    places = ranking.best(0, collections(folder), 50, 50)
+    (folder.root / "docs/berths.md").unlink()
+    folder.index()
+    fetched = ranking.fetch(places)
+    assert 0 < len(fetched) < len(places)
+    assert "docs/berths.md" not in {each.stored.path for each in fetched.values()}
+
+
+def test_a_question_of_nothing_finds_nothing(folder: IndexedFolder) -> None:
+    ranking = rank(folder, "xylophone quartet", "zeppelin")
+    assert found(folder, ranking) == found(folder, ranking, 1) == []
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_it_ends_soon_after_it_is_cancelled(folder: IndexedFolder, after: int) -> None:
+    asked = 0
+
+    def cancelled() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > after
+
+    queries = [understand(QUESTION), understand(VARIATION)]
+    with pytest.raises(QueryCancelledError):
+        rank_together(
+            [folder.reader],
+            queries,
+            StaticMeaning(folder.models.table),
+            SearchSettings(),
+            only=EVERYTHING,
+            learned={},
+            cancelled=cancelled,
+        )
