@@ -315,7 +315,7 @@ def run_legs(
         meaning is not None
         and query.alpha > 0
         and query.terms
-        and not (_is_identifier(query) and legs.is_defined)
+        and not (is_identifier(query) and legs.is_defined)
     ):
         if query.alpha == 1:
             asked = beside.by_meaning(query, meaning, vector)
@@ -340,7 +340,7 @@ def run_legs(
     return asked
 
 
-def _is_identifier(query: Query) -> bool:
+def is_identifier(query: Query) -> bool:
     """Whether the question is one name that is no plain word.
 
     Where it is defined, vectors change nothing: symbol queries have the same NDCG@10 without them (0.991, 0.957 in

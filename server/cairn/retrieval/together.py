@@ -19,7 +19,7 @@ from cairn.errors import CairnError, QueryCancelledError
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.retrieval.candidates import Candidates, Floats, gather, whole_files
 from cairn.retrieval.learned import Learned
-from cairn.retrieval.legs import Legs, Pool, side_by_side
+from cairn.retrieval.legs import Legs, Pool, is_identifier, side_by_side
 from cairn.retrieval.meaning import Meaning, QueryVector, similarities
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import definitions
@@ -33,8 +33,8 @@ _VARIATION = 0.5
 
 # What a passage is worth as an answer, each a share of the best. A search shows each file's best passage, so its files
 # decide; evidence is many passages, and most of a good file's are about something else. With these weights the first
-# 10 passages hold 80 % of what 60 questions must cite, the first 20 hold 91 %; by the file's score times the passage's
-# share of its file's best match, 72 % and 81 %.
+# 20 passages held 89 % of what 60 questions must cite; by the file's score times the passage's share of its file's best
+# match, 81 % (docs/ranking.md).
 _FILE = 1.0
 _KEYWORDS = 0.75
 _MEANING = 1.0
@@ -206,12 +206,12 @@ class _Columns:
 def _find(every: Sequence[Legs], queries: Sequence[Query], meaning: Meaning | None) -> Sequence[QueryVector]:
     """Run all legs, what can be side by side; the questions' vectors, none where there is no meaning."""
     own, question = every[0], queries[0]
+    own.by_name(question)
     embedding: Future[Sequence[QueryVector]] | None = None
-    if meaning is not None and question.terms:
+    if meaning is not None and question.terms and not (is_identifier(question) and own.is_defined):
         embedding = side_by_side.submit(meaning.vectors, [query.meant for query in queries])
     others = list(zip(every[1:], queries[1:], strict=True))
     keywords = [side_by_side.submit(legs.by_keywords, query) for legs, query in others]
-    own.by_name(question)
     own.by_words(question)
     own.by_text(question)
     own.by_reexports(question)
