@@ -57,8 +57,6 @@ class Ranking:
     """float64[questions, chunks]: comparable throughout; 0 where a question did not find the chunk."""
     collections: NDArray[np.str_]
     """The collection of each file."""
-    cut: bool
-    """Whether a leg found as many chunks as it may, so that there may be more."""
     _fetched: dict[int, Ranked] = field(factory=dict, init=False)
 
     def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
@@ -152,7 +150,6 @@ def rank_together(
         scores,
         np.stack(values),
         _collections(readers, candidates),
-        any(legs.cut for legs in every),
     )
 
 
