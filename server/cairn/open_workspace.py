@@ -9,7 +9,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from attrs import define, evolve
-from tokenizers import Tokenizer
 
 from cairn.config import Settings
 from cairn.discovery.indexed_searcher import IndexedSearcher
@@ -18,6 +17,7 @@ from cairn.discovery.render import TokenCounter, estimate_tokens
 from cairn.discovery.terms import QueryTerms
 from cairn.discovery.verbatim import lines_of
 from cairn.embedding.shared import SharedModel
+from cairn.embedding.tokenization import TextTokenizer
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.folders import Folder, on_screen
 from cairn.index.known_words import IndexVocabulary
@@ -141,10 +141,9 @@ class OpenWorkspace:
 
 @lru_cache(maxsize=4)
 def _counter_of(path: Path, _modified: int) -> TokenCounter:
-    tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+    from tokenizers import Tokenizer  # which only those need who name a file
+
+    return TextTokenizer(Tokenizer.from_file(str(path))).count
 
 
 def _cells_of(text: str) -> list[str]:

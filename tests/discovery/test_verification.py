@@ -1,0 +1,103 @@
+"""Citations are checked against the files as they are."""
+
+from __future__ import annotations
+
+import pytest
+from discovery_builders import bullet
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cairn.discovery.verbatim import stands_in
+from cairn.discovery.verification import verified
+
+TEXT = "Cairn indexes a workspace."
+OTHER = "Nothing of the kind is said here."
+
+
+def checked(lines, text=TEXT, line_range=(2, 3)):
+    """The lines that a bullet of these lines cites once it was checked, None if it is gone."""
+    kept = verified([bullet(text, line_range=line_range)], lambda folder, path: lines)
+    return kept[0].line_range if kept else None
+
+
+@pytest.mark.parametrize(
+    ("lines", "now"),
+    [
+        ([OTHER, "", TEXT, ""], (2, 3)),
+        ([OTHER, "", f"# {TEXT} And more.", ""], (2, 3)),
+        ([TEXT, OTHER, OTHER], (0, 1)),
+        ([*[OTHER] * 7, TEXT], (7, 8)),
+        ([TEXT], (0, 1)),
+        ([OTHER, "", OTHER, ""], None),
+        ([OTHER, "", "Cairn indexes", "a workspace."], None),
+        ([OTHER, "", "Cairn indexes a workspace of yours.", ""], None),
+        ([], None),
+        (None, None),
+    ],
+    ids=[
+        "as it was", "under a mark", "moved up", "moved down", "in a file that is shorter now", "gone", "broken in two lines",
+        "changed", "an empty file", "no file",
+    ],
+)  # fmt: skip
+def test_a_bullet_cites_the_lines_that_hold_it_now(lines, now):
+    assert checked(lines) == now
+
+
+@pytest.mark.parametrize(
+    ("places", "nearest"), [((0, 7), 7), ((0, 9), 9), ((6, 9), 9), ((3, 12), 12), ((5, 12), 5), ((0, 1), 1)]
+)
+def test_the_place_nearest_to_where_it_was_is_cited(places, nearest):
+    lines = [TEXT if place in places else OTHER for place in range(14)]
+    assert checked(lines, line_range=(8, 9)) == (nearest, nearest + 1)
+
+
+def test_of_two_places_as_near_the_first_is_cited():
+    assert checked([OTHER, TEXT, OTHER, TEXT], line_range=(2, 3)) == (1, 2)
+
+
+def test_what_stands_on_several_lines_moves_with_all_of_them():
+    lines = ["def moor(ship):", "    # Later.", "    return ship"]
+    text = "def moor(ship): Later. return ship"
+    assert checked(["", "", *lines], text, (0, 3)) == (2, 5)
+    assert checked(["", *lines[:2], "", "    return None"], text, (0, 3)) is None
+
+
+def test_a_bullet_without_lines_needs_the_text_alone():
+    assert verified([bullet(line_range=None)], lambda *_: [OTHER, TEXT])[0].line_range is None
+    assert verified([bullet(line_range=None)], lambda *_: [OTHER]) == []
+
+
+def test_each_file_is_read_once_and_told_apart_by_its_folder():
+    files = {("file:///a", "x.md"): [TEXT], ("file:///b", "x.md"): [OTHER], ("file:///a", "y.md"): None}
+    read = []
+
+    def lines_now(folder, path):
+        read.append((folder, path))
+        return files[folder, path]
+
+    bullets = [
+        bullet(folder=folder, file_path=path, line_range=(0, 1), score=score)
+        for score in (0.9, 0.5)
+        for folder, path in files
+    ]
+    kept = verified(bullets, lines_now)
+    assert [(each.folder, each.file_path, each.score) for each in kept] == [
+        ("file:///a", "x.md", 0.9),
+        ("file:///a", "x.md", 0.5),
+    ]
+    assert read == list(files)
+
+
+@given(
+    st.lists(st.sampled_from([TEXT, OTHER, "", "- Cairn indexes", "a workspace."]), max_size=12),
+    st.integers(0, 14),
+    st.integers(1, 3),
+)
+def test_what_is_cited_always_holds_the_text(lines, first, height):
+    now = checked(lines, line_range=(first, first + height))
+    if now is None:
+        # Nothing was lost: no lines of that height hold it.
+        assert not any(stands_in(TEXT, lines[n : n + height]) for n in range(len(lines) - height + 1))
+    else:
+        assert stands_in(TEXT, lines[now[0] : now[1]])
+        assert now == (first, first + height) or now[1] - now[0] == height
