@@ -130,12 +130,13 @@ def rank_together(
     in_file = _FILE * _share(scores.totals)[chunks.files]
     named = _NAME * np.maximum(definitions(queries[0], chunks) * queries[0].is_symbol, chunks.exact)
     values = []
-    for number, (legs, theirs, similarity) in enumerate(zip(every, found, compared, strict=True)):
+    similarity = columns.similarity(compared)
+    for number, (legs, theirs) in enumerate(zip(every, found, strict=True)):
         keyword = columns.of(theirs.keyword)
         worth = (
             in_file
             + _KEYWORDS * _share(keyword)
-            + _MEANING * _above_usual(columns.of(similarity))
+            + _MEANING * _above_usual(similarity[number])
             + _COVERAGE * columns.coverage(legs.pools)
         )
         if number == 0:
@@ -173,18 +174,35 @@ class _Columns:
     """Turns what legs say of chunks into columns over the candidate chunks."""
 
     candidates: Candidates
+    places: Sequence[Mapping[int, int]] = field(init=False)
+    """For each folder where each of its chunks stands among the candidates."""
+
+    @places.default
+    def _of_chunks(self) -> Sequence[Mapping[int, int]]:
+        files = self.candidates.files
+        places: list[dict[int, int]] = [{} for _ in range(1 + max((f.folder for f in files), default=0))]
+        of_chunks = zip(self.candidates.chunks.outlines, self.candidates.chunks.files.tolist(), strict=True)
+        for place, (outline, file) in enumerate(of_chunks):
+            places[files[file].folder][outline.id] = place
+        return places
 
     def of(self, by_folder: Sequence[Mapping[int, float]]) -> Floats:
         """float64[chunks]; 0 where nothing is said."""
-        chunks, files = self.candidates.chunks, self.candidates.files
-        folders = [file.folder for file in files]
-        return np.array(
-            [
-                by_folder[folders[file]].get(outline.id, 0.0)
-                for outline, file in zip(chunks.outlines, chunks.files.tolist(), strict=True)
-            ],
-            np.float64,
-        )
+        column = np.zeros(len(self.candidates.chunks.outlines))
+        for places, said in zip(self.places, by_folder, strict=False):
+            here = [chunk for chunk in said if chunk in places]
+            column[[places[chunk] for chunk in here]] = [said[chunk] for chunk in here]
+        return column
+
+    def similarity(self, compared: Sequence[_Compared]) -> Floats:
+        """float64[questions, chunks] from what was compared in each folder; 0 for a chunk without a vector."""
+        chunks = len(self.candidates.chunks.outlines)
+        similarity = np.zeros((len(compared[0].cosines) if compared else 1, chunks))
+        for places, of_folder in zip(self.places, compared, strict=False):
+            known = [number for number, chunk in enumerate(of_folder.ids) if chunk in places]
+            cosines = np.nan_to_num(of_folder.cosines[:, known])
+            similarity[:, [places[of_folder.ids[number]] for number in known]] = cosines
+        return similarity
 
     def coverage(self, pools: Sequence[Pool]) -> Floats:
         """float64[chunks]: how much of a question each chunk holds, 0 to 1, by how much its words tell."""
@@ -236,14 +254,24 @@ def _add(own: Legs, legs: Legs, theirs: _Found) -> None:
     own.broken_off += legs.broken_off
 
 
-def _compare(own: Legs, vectors: Sequence[QueryVector], queries: int) -> list[list[dict[int, float]]]:
-    """For each question and folder, how similar each pooled chunk is."""
-    compared: list[list[dict[int, float]]] = [[] for _ in range(queries)]
+@frozen(eq=False)
+class _Compared:
+    """How similar the pooled chunks of one folder are to each question."""
+
+    ids: Sequence[int]
+    cosines: Floats
+    """float64[questions, n], NaN where a chunk has no vector."""
+
+
+def _compare(own: Legs, vectors: Sequence[QueryVector], questions: int) -> list[_Compared]:
+    """Compare all pooled chunks with all questions."""
+    compared = []
     for reader, pool in zip(own.readers, own.pools, strict=True):
-        of_folder = similarities(vectors, reader, pool.chunks()) if vectors else [{} for _ in compared]
-        for by_folder, found in zip(compared, of_folder, strict=True):
-            by_folder.append(found)
-        pool.found["compared"].update(of_folder[0])
+        ids = pool.chunks()
+        cosines = similarities(vectors, reader, ids) if vectors else np.full((questions, len(ids)), np.nan)
+        known = np.flatnonzero(~np.isnan(cosines[0])).tolist()
+        pool.found["compared"].update((ids[place], float(cosines[0, place])) for place in known)
+        compared.append(_Compared(ids, cosines))
     return compared
 
 
