@@ -99,7 +99,7 @@ def build(name: str, destination: Path, downloads: Path) -> Path:
         unfinished = destination / f"{name}.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         for source in corpus.sources:
-            _unpack(source, _download(source, downloads), unfinished / source.name)
+            unpack(source, download(source, downloads), unfinished / source.name)
         unfinished.rename(folder)
     files = sum(1 for path in folder.rglob("*") if path.is_file())
     if files != corpus.files:
@@ -124,8 +124,8 @@ def count_chunks(folder: Path) -> tuple[int, int, int]:
     return files, chunks, characters
 
 
-def _download(source: Source, folder: Path) -> Path:
-    """The archive, with the pinned checksum."""
+def download(source: Source, folder: Path) -> Path:
+    """The archive, with the pinned checksum, in `folder`: fetched by pip where it is not there."""
     folder.mkdir(parents=True, exist_ok=True)
     archive = _find(source, folder)
     if archive is None:
@@ -147,7 +147,8 @@ def _find(source: Source, folder: Path) -> Path | None:
     return None
 
 
-def _unpack(source: Source, archive: Path, folder: Path) -> None:
+def unpack(source: Source, archive: Path, folder: Path) -> None:
+    """Write what the corpus has of the archive into `folder`, without the archive's top folder."""
     with tarfile.open(archive) as tar:
         for member, path in _members(tar):
             data = tar.extractfile(member) if source.wants(path) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import itertools
 import json
+import os
 import time
 import typing
 from collections.abc import Iterator
@@ -209,3 +210,19 @@ def test_a_cancelled_discovery_begins_no_other_stage(engine: Engine, last: str) 
     assert told[-1] == last
     engine.discover(params, tell=lambda progress: told.append(progress.stage))
     assert told[-1] == "render_llm_prompt"
+
+
+def test_evidence_is_not_looked_for_outside_of_the_index(engine: Engine, tmp_path: Path) -> None:
+    secret = "The password of the harbour master is written on this very page."
+    (tmp_path / "secret.md").write_text(secret)
+    [folder] = engine._folders
+    places = [
+        os.path.relpath(tmp_path / "secret.md", folder.root),
+        str(tmp_path / "secret.md"),
+        "docs/../../secret.md",
+    ]
+    for path in places:
+        metadata = {"filePath": path, "lineRange": [0, 1], "folder": folder.uri}
+        chunk = {"collection": "x", "docId": path, "content": secret, "score": 0.9, "metadata": metadata}
+        request = structure({"chunks": [chunk], "query": "password"}, PARAMS["compressEvidence"])
+        assert engine.stage("compressEvidence", request).bullets == ()

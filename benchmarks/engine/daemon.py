@@ -43,6 +43,10 @@ class Pending:
         self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self.sent = 0.0
         self.answered: float | None = None
+        self.token: int | str | None = None
+        """Its `partialResultToken`."""
+        self.parts: list[tuple[float, Any]] = []
+        """What `$/progress` brought for the token, and when."""
 
     def arrived(self, message: dict[str, Any] | None) -> None:
         """Take in the answer; None where the daemon ended instead."""
@@ -146,6 +150,7 @@ class Daemon:
         """Send a request and wait for nothing."""
         self._last_id += 1
         pending = self._pending[self._last_id] = Pending(self, self._last_id, method)
+        pending.token = params.get("partialResultToken") if isinstance(params, Mapping) else None
         pending.sent = time.perf_counter()
         self._send({"id": self._last_id, "method": method, "params": params})
         return pending
@@ -218,8 +223,16 @@ class Daemon:
                 self._send({"id": message["id"], "result": None})
             elif "id" in message and (pending := self._pending.get(message["id"])):
                 pending.arrived(message)
+            elif message.get("method") == "$/progress":
+                self._part_arrived(message["params"]["token"], message["params"]["value"])
         for pending in list(self._pending.values()):
             pending.arrived(None)
+
+    def _part_arrived(self, token: int | str, value: Any) -> None:
+        arrived = time.perf_counter()
+        for pending in list(self._pending.values()):
+            if pending.token == token:
+                pending.parts.append((arrived, value))
 
 
 def all_files_indexed(status: dict[str, Any]) -> bool:

@@ -44,6 +44,9 @@ class IndexSettings:
     """Gitignore-style patterns of files never indexed. The lists of the user, the editor and the workspace add up,
     in this order; as the last pattern that matches decides, a workspace can take back with `!` what the user's
     list leaves out."""
+    collections: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False, metadata=_ADDS_UP)
+    """Collections of your own, by name, with gitignore-style patterns of their files: `api-docs = ["docs/api/"]`. A file in
+    none of them belongs to `<project>-source`, `-docs`, `-tests`, `-config` or `-examples`."""
     max_file_bytes: int = 1_000_000
     """Larger files are skipped; hand-written sources are far below this."""
     watch: bool = True

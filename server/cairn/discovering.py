@@ -62,7 +62,7 @@ def discover_evidence(
         exclude=params.exclude,
         terms=terms,
         readme=policy(query).readme,
-        ask_back=ask_back,
+        ask_back=ask_back if query.text.strip() else None,
         lines_now=workspace.lines_now,
         check_cancelled=workspace.check_cancelled,
         on_stage=PartialAnswers(tell, passages, shown) if tell else None,

@@ -114,12 +114,15 @@ class OpenWorkspace:
         return self.meaning.embedder.count_tokens
 
     def lines_now(self, folder_uri: str, path: str) -> Sequence[str] | None:
-        """The lines of a file as it is now, on the screen or else on disk; None where it is gone or no text."""
+        """The lines of a file as it is now, on the screen or else on disk; None where it is gone or no text.
+
+        No path leads to a file that the index does not hold, whoever sends it.
+        """
         folder = next((folder for folder in self.folders if folder.uri == folder_uri), None)
         if folder is None:
             return None
         text = folder.reader.overlay.text_of(path)
-        if text is None:
+        if text is None and path in folder.reader.contents([path]):
             try:
                 text = read_text(folder.root / path)
             except OSError:

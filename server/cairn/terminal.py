@@ -90,7 +90,7 @@ def print_search(answer: SearchAnswer) -> None:
 
 def print_discovery(answer: DiscoverAnswer) -> None:
     """The best passages, the evidence with its citations, then the prompt as it is."""
-    if answer.chunks:
+    if answer.chunks and answer.bullets:  # without evidence, what was looked at answers nothing
         _out.rule("Passages", align="left")
         for number, chunk in enumerate(answer.chunks[:10], 1):
             title = escape(chunk.header_path or chunk.title)

@@ -331,6 +331,23 @@ async def test_a_changed_workspace_file_takes_effect(daemon: Start, workspace: P
         assert status["warnings"] == [".cairn.toml.index.exlude: unknown setting; did you mean exclude?"]
 
 
+async def test_collections_are_named_in_the_workspace_file(daemon: Start, workspace: Path) -> None:
+    async with daemon(workspace) as cairn:
+        await cairn.ready()
+        (workspace / ".cairn.toml").write_text('[index.collections]\nmoorings = ["src/**/berths.py"]\n')
+        named = await cairn.until(
+            lambda found: "moorings" in {each["name"] for each in found}, "cairn/collections"
+        )
+        [own] = [each for each in named if each["name"] == "moorings"]
+        assert (own["files"], own["kind"]) == (1, "source")
+        answer = await cairn.search("moor", filter={"collection": ["moorings"]})
+        assert {result["path"] for result in answer["results"]} == {"src/harbour/berths.py"}
+        (workspace / ".cairn.toml").unlink()
+        await cairn.until(
+            lambda found: "moorings" not in {each["name"] for each in found}, "cairn/collections"
+        )
+
+
 async def test_a_killed_daemon_loses_nothing(daemon: Start, workspace: Path) -> None:
     async with daemon(workspace) as first:
         ready = await first.ready()

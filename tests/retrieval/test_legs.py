@@ -99,7 +99,6 @@ def test_a_leg_whose_time_is_over_is_named_and_nothing_fails(readers: list[Index
     found = ask(readers, 'dock "may not leave: %s"', hurried)
     assert {"keyword", "exact"} <= set(found.broken_off)
     assert found.problems == ()
-    assert found.cut
 
 
 # --- words and meaning side by side ------------------------------------------------------------------
@@ -218,8 +217,7 @@ def test_what_legs_find_side_by_side_is_merged(readers: list[IndexReader]) -> No
     by_meaning = {chunk: 0.7, 99: 0.2}
     other.pools[0].found["similarity"].update(by_meaning)
     other.broken_off.append("similarity")
-    other.cut = True
     one.merge(other)
     assert one.pools[0].found == by_words | {"similarity": by_meaning}
     assert one.pools[0].legs_of(99) == {"similarity"}
-    assert (one.broken_off, one.cut) == (["similarity"], True)
+    assert one.broken_off == ["similarity"]

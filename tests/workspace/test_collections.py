@@ -57,3 +57,18 @@ def test_a_file_belongs_to_its_nearest_project(tmp_path: Path) -> None:
     projects = find_projects(tmp_path, ["package.json", "packages/core/package.json"])
     assert projects.collection("packages/core/src/a.ts") == "core-source"
     assert projects.collection("packages/other/README.md") == "outer-docs"
+
+
+def test_users_name_collections_by_glob(tmp_path: Path) -> None:
+    own = {"handbook": ("docs/handbook/", "!docs/handbook/old/"), "all-docs": ("docs/",)}
+    projects = find_projects(tmp_path, [], own)
+    name = tmp_path.name
+    assert projects.collection("docs/handbook/a.md") == "handbook"
+    assert projects.collection("docs/handbook/old/a.md") == "all-docs"
+    assert projects.collection("src/a.py") == f"{name}-source"
+    assert projects.names_still("handbook", "docs/handbook/a.md")
+    assert not projects.names_still(f"{name}-docs", "docs/handbook/a.md")
+    # A collection that is not in the settings any more is nobody's.
+    assert not find_projects(tmp_path, []).names_still("handbook", "docs/handbook/a.md")
+    assert not find_projects(tmp_path, []).names_still(f"{name}-handbook", "docs/handbook/a.md")
+    assert find_projects(tmp_path, []).names_still(f"{name}-docs", "docs/handbook/a.md")

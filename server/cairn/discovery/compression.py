@@ -29,9 +29,8 @@ other word in ten makes another bullet (0.82), as where a comment names another 
 not (0.90)."""
 
 # A bullet's score is a weighted mean. Over 60 questions about six projects twice the chunk's score and once the share
-# of the question that the sentence holds found 0.68 of what must be cited, the chunk's score alone 0.59, the share
-# alone 0.55. Neither the similarity of static vectors (0.68) nor that of the model's (0.68), which takes 5 ms a sentence,
-# nor the place in the chunk, nor what the headings hold added to that.
+# of the question that the sentence holds found 0.68 of what must be cited, the chunk's score alone 0.58, the share
+# alone 0.57 (docs/ranking.md has what was tried besides).
 CHUNK_SHARE = 2 / 3
 DEFINITION_SHARE = 0.25
 """Of the sentence's part, to a definition whose subject is a term, where the question asks what something is."""

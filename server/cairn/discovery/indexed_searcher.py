@@ -42,6 +42,7 @@ class IndexedSearcher:
         """Every passage found so far by `doc_id`, with its best score."""
         self._rankings: dict[tuple[tuple[str, ...], ChunkFilter], Ranking] = {}
         self._full_score = 0.0
+        self._searched: ChunkFilter | None = None
         self._folders = folders
         self._readers = readers
         self._meaning = meaning
@@ -54,18 +55,16 @@ class IndexedSearcher:
         """The best `k` chunks of the named collections for each query, best first, scores 0 to 1.
 
         The first query is the question, the others vary it: all are ranked in one pass. Scores are shares of the best
-        score of the question that was searched first, since S1's thresholds expect the best passages near 1; those of
-        different collections are comparable.
+        score of the question that was searched first, since S1's thresholds expect the best passages near 1. The
+        collections that are searched first are all that is ranked; of these a later search asks for some, and scores
+        of different collections are comparable.
         """
         if not queries:
             return []
-        ranking = self._ranked(queries, EVERYTHING)
-        best = self._best(ranking, len(queries), collections, k)
-        if ranking.cut and len(best[0]) < k and not self._collections <= set(collections):
-            # Others crowd these collections out.
-            ranking = self._ranked(queries[:1], ChunkFilter(collections=tuple(collections)))
-            best[0] = self._best(ranking, 1, collections, k)[0]
-        return best
+        if self._searched is None:
+            everywhere = self._collections <= set(collections)
+            self._searched = EVERYTHING if everywhere else ChunkFilter(collections=tuple(collections))
+        return self._best(self._ranked(queries, self._searched), len(queries), collections, k)
 
     def _best(
         self, ranking: Ranking, queries: int, collections: Sequence[str], k: int

@@ -19,9 +19,9 @@ from cairn.words import LIGHT_WORDS, is_stopword, stem
 
 _WORD = re.compile(r"\w+")
 EDGE_PUNCTUATION = " \t\n\r.,;:!?¿¡…\"'`´“”‘’«»()[]{}<>*"
-_PREFIX = 2
-"""English stemming keeps a word's first two letters (all but "dying" and its like), so a word that starts
-otherwise than every term need not be stemmed, which takes 30 µs."""
+_PREFIX = 3
+"""Letters that English stemming keeps of a word, fewer where its stem has fewer; words that hold no term's beginning
+need not be split and stemmed."""
 
 
 def bare_words(text: str) -> list[str]:
@@ -50,6 +50,8 @@ class QueryTerms:
     _matcher: TermMatcher = field(init=False, eq=False, repr=False)
     _term_of: dict[str, int] = field(init=False, eq=False, repr=False)
     """The place of the term that a stem belongs to."""
+    _likely: re.Pattern[str] = field(init=False, eq=False, repr=False)
+    """Words that may hold a term."""
 
     @shares.default
     def _all_alike(self) -> tuple[float, ...]:
@@ -66,6 +68,11 @@ class QueryTerms:
         )
         return dict(reversed([*stems]))
 
+    @_likely.default
+    def _holding_a_beginning(self) -> re.Pattern[str]:
+        beginnings = sorted({re.escape(each[: min(_PREFIX, len(each) - 1) or 1]) for each in self._term_of})
+        return re.compile(rf"\w*(?:{'|'.join(beginnings)})\w*" if beginnings else r"\Z\w", re.IGNORECASE)
+
     @classmethod
     def of(cls, query: str) -> QueryTerms:
         """The terms of `query`, without alternatives; none when it is empty or made of function words alone."""
@@ -75,11 +82,11 @@ class QueryTerms:
 
     def counts(self, text: str) -> Counter[int]:
         """How often each term, by its place, occurs in `text`; terms that do not occur are left out."""
-        prefixes = {each[:_PREFIX] for each in self._term_of}
         return Counter(
             place
-            for part in _parts(text)
-            if part[:_PREFIX] in prefixes and (place := self._term_of.get(stem(part))) is not None
+            for word in self._likely.findall(text)
+            for part in _parts(word)
+            if (place := self._term_of.get(stem(part))) is not None
         )
 
     def coverage(self, text: str) -> float:

@@ -80,7 +80,7 @@ class Intake:
         self.scan_seconds = time.monotonic() - began
         if self._stopped():
             return  # a scan cut short must not look like a folder emptied
-        self._projects = find_projects(self._root, (entry.path for entry in entries))
+        self._projects = find_projects(self._root, (entry.path for entry in entries), settings.collections)
         known = writer.files()
         changed = [entry for entry in entries if force or not self._is_current(entry, known.get(entry.path))]
         present = {entry.path for entry in entries}

@@ -218,7 +218,7 @@ class Overlay:
         directories = [parent.as_posix() for parent in Path(path).parents]
         places = [f"{directory}/{name}".removeprefix("./") for directory in directories for name in MANIFESTS]
         present = [place for place in places if (self._root / place).is_file()]
-        return find_projects(self._root, present).collection(path)
+        return find_projects(self._root, present, self._settings().index.collections).collection(path)
 
     def _show(
         self, wanted: Mapping[str, FileRecord], fresh: list[IndexedFile], settings: Settings, facts: Facts

@@ -679,7 +679,7 @@ def _has_static(db: apsw.Connection) -> bool:
 
 def _read_stats(db: apsw.Connection) -> IndexStats:
     rows = db.execute(
-        "SELECT collection, kind, count(*), sum(chunks), min(indexed_at), max(indexed_at)"
+        "SELECT collection, min(kind), count(*), sum(chunks), min(indexed_at), max(indexed_at)"
         " FROM files WHERE is_text GROUP BY collection ORDER BY collection"
     )
     collections = tuple(CollectionStats(*row) for row in rows)

@@ -94,8 +94,6 @@ class Legs:
     timings: dict[str, float] = field(factory=dict, init=False)
     """Milliseconds by leg."""
     problems: list[CairnError] = field(factory=list, init=False)
-    cut: bool = field(default=False, init=False)
-    """Whether a leg found as many chunks as it may, so that there may be more."""
     broken_off: list[str] = field(factory=list, init=False)
     """Legs whose time was over before they had looked everywhere."""
 
@@ -257,12 +255,10 @@ class Legs:
         self.timings |= other.timings
         self.problems += other.problems
         self.broken_off += other.broken_off
-        self.cut = self.cut or other.cut
 
-    def _add(self, pool: Pool, leg: str, hits: Iterable[Hit]) -> None:
-        found = list(hits)
-        self.cut = self.cut or len(found) >= self.settings.candidates
-        pool.found[leg].update((hit.chunk_id, hit.score) for hit in found)
+    @staticmethod
+    def _add(pool: Pool, leg: str, hits: Iterable[Hit]) -> None:
+        pool.found[leg].update((hit.chunk_id, hit.score) for hit in hits)
 
     def _run(self, leg: str, find: Callable[[IndexReader, Pool, Until], None]) -> None:
         started = time.perf_counter()
@@ -281,7 +277,6 @@ class Legs:
         if until.is_over:
             logger.info("the %s leg was broken off after %.0f ms", leg, self.timings[leg])
             self.broken_off.append(leg)
-            self.cut = True
         if self.cancelled():
             raise QueryCancelledError("The request was cancelled.")
 
@@ -315,7 +310,7 @@ def run_legs(
         meaning is not None
         and query.alpha > 0
         and query.terms
-        and not (_is_identifier(query) and legs.is_defined)
+        and not (is_identifier(query) and legs.is_defined)
     ):
         if query.alpha == 1:
             asked = beside.by_meaning(query, meaning, vector)
@@ -340,7 +335,7 @@ def run_legs(
     return asked
 
 
-def _is_identifier(query: Query) -> bool:
+def is_identifier(query: Query) -> bool:
     """Whether the question is one name that is no plain word.
 
     Where it is defined, vectors change nothing: symbol queries have the same NDCG@10 without them (0.991, 0.957 in

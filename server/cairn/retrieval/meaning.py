@@ -109,19 +109,23 @@ class StaticVector:
         return index.static_similarities(ids, self.vector)
 
 
-def similarities(
-    asked: Sequence[QueryVector], index: IndexReader, ids: Sequence[int]
-) -> list[dict[int, float]]:
-    """For each question the cosine similarity of those of the chunks that have a vector of its kind.
+def similarities(asked: Sequence[QueryVector], index: IndexReader, ids: Sequence[int]) -> NDArray[np.float64]:
+    """float64[questions, n]: the cosine similarity of each of the n chunks to each question, NaN where it has no vector.
 
     The model's vectors are read once for all questions.
     """
-    if not all(isinstance(vector, ModelVector) for vector in asked):
-        return [vector.similarities(index, ids) for vector in asked]
-    rows = [cast("ModelVector", vector) for vector in asked]
-    queries = np.stack([row.vector / (np.linalg.norm(row.vector) or 1.0) for row in rows])
-    found, vectors = index.vectors(ids, queries.shape[1], rows[0].model)
-    return [dict(zip(found, cosines, strict=True)) for cosines in (queries @ vectors.T).tolist()]
+    cosines = np.full((len(asked), len(ids)), np.nan)
+    place = {chunk: number for number, chunk in enumerate(ids)}
+    if all(isinstance(vector, ModelVector) for vector in asked):
+        rows = [cast("ModelVector", vector) for vector in asked]
+        queries = np.stack([row.vector / (np.linalg.norm(row.vector) or 1.0) for row in rows])
+        found, vectors = index.vectors(ids, queries.shape[1], rows[0].model)
+        cosines[:, [place[chunk] for chunk in found]] = queries @ vectors.T
+        return cosines
+    for number, vector in enumerate(asked):
+        known = vector.similarities(index, ids)
+        cosines[number, [place[chunk] for chunk in known]] = [*known.values()]
+    return cosines
 
 
 def choose_meaning(

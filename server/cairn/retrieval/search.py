@@ -56,8 +56,6 @@ class Retrieved:
     """Milliseconds by step; words and meaning are looked for side by side."""
     problems: tuple[str, ...] = ()
     """Why legs that failed did; the others answered."""
-    cut: bool = False
-    """Whether a leg found as many chunks as it may, so that there may be more."""
     broken_off: tuple[str, ...] = ()
     """Legs whose time was over before they had looked everywhere."""
 
@@ -119,7 +117,7 @@ def retrieve(
         ranked = _diverse(ranked + fetched(places[limit:]), settings.diversity)[:limit]
     legs.timings["rank"] = (time.perf_counter() - began) * 1000
     timings = {name: round(ms, 3) for name, ms in legs.timings.items()}
-    return Retrieved(tuple(ranked), timings, tuple(map(str, legs.problems)), legs.cut, tuple(legs.broken_off))
+    return Retrieved(tuple(ranked), timings, tuple(map(str, legs.problems)), tuple(legs.broken_off))
 
 
 def scores_of(

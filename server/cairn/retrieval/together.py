@@ -19,7 +19,7 @@ from cairn.errors import CairnError, QueryCancelledError
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.retrieval.candidates import Candidates, Floats, gather, whole_files
 from cairn.retrieval.learned import Learned
-from cairn.retrieval.legs import Legs, Pool, side_by_side
+from cairn.retrieval.legs import Legs, Pool, is_identifier, side_by_side
 from cairn.retrieval.meaning import Meaning, QueryVector, similarities
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import definitions
@@ -33,8 +33,8 @@ _VARIATION = 0.5
 
 # What a passage is worth as an answer, each a share of the best. A search shows each file's best passage, so its files
 # decide; evidence is many passages, and most of a good file's are about something else. With these weights the first
-# 10 passages hold 80 % of what 60 questions must cite, the first 20 hold 91 %; by the file's score times the passage's
-# share of its file's best match, 72 % and 81 %.
+# 20 passages held 89 % of what 60 questions must cite; by the file's score times the passage's share of its file's best
+# match, 81 % (docs/ranking.md).
 _FILE = 1.0
 _KEYWORDS = 0.75
 _MEANING = 1.0
@@ -57,8 +57,6 @@ class Ranking:
     """float64[questions, chunks]: comparable throughout; 0 where a question did not find the chunk."""
     collections: NDArray[np.str_]
     """The collection of each file."""
-    cut: bool
-    """Whether a leg found as many chunks as it may, so that there may be more."""
     _fetched: dict[int, Ranked] = field(factory=dict, init=False)
 
     def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
@@ -132,12 +130,13 @@ def rank_together(
     in_file = _FILE * _share(scores.totals)[chunks.files]
     named = _NAME * np.maximum(definitions(queries[0], chunks) * queries[0].is_symbol, chunks.exact)
     values = []
-    for number, (legs, theirs, similarity) in enumerate(zip(every, found, compared, strict=True)):
+    similarity = columns.similarity(compared)
+    for number, (legs, theirs) in enumerate(zip(every, found, strict=True)):
         keyword = columns.of(theirs.keyword)
         worth = (
             in_file
             + _KEYWORDS * _share(keyword)
-            + _MEANING * _above_usual(columns.of(similarity))
+            + _MEANING * _above_usual(similarity[number])
             + _COVERAGE * columns.coverage(legs.pools)
         )
         if number == 0:
@@ -152,7 +151,6 @@ def rank_together(
         scores,
         np.stack(values),
         _collections(readers, candidates),
-        any(legs.cut for legs in every),
     )
 
 
@@ -176,18 +174,35 @@ class _Columns:
     """Turns what legs say of chunks into columns over the candidate chunks."""
 
     candidates: Candidates
+    places: Sequence[Mapping[int, int]] = field(init=False)
+    """For each folder where each of its chunks stands among the candidates."""
+
+    @places.default
+    def _of_chunks(self) -> Sequence[Mapping[int, int]]:
+        files = self.candidates.files
+        places: list[dict[int, int]] = [{} for _ in range(1 + max((f.folder for f in files), default=0))]
+        of_chunks = zip(self.candidates.chunks.outlines, self.candidates.chunks.files.tolist(), strict=True)
+        for place, (outline, file) in enumerate(of_chunks):
+            places[files[file].folder][outline.id] = place
+        return places
 
     def of(self, by_folder: Sequence[Mapping[int, float]]) -> Floats:
         """float64[chunks]; 0 where nothing is said."""
-        chunks, files = self.candidates.chunks, self.candidates.files
-        folders = [file.folder for file in files]
-        return np.array(
-            [
-                by_folder[folders[file]].get(outline.id, 0.0)
-                for outline, file in zip(chunks.outlines, chunks.files.tolist(), strict=True)
-            ],
-            np.float64,
-        )
+        column = np.zeros(len(self.candidates.chunks.outlines))
+        for places, said in zip(self.places, by_folder, strict=False):
+            here = [chunk for chunk in said if chunk in places]
+            column[[places[chunk] for chunk in here]] = [said[chunk] for chunk in here]
+        return column
+
+    def similarity(self, compared: Sequence[_Compared]) -> Floats:
+        """float64[questions, chunks] from what was compared in each folder; 0 for a chunk without a vector."""
+        chunks = len(self.candidates.chunks.outlines)
+        similarity = np.zeros((len(compared[0].cosines) if compared else 1, chunks))
+        for places, of_folder in zip(self.places, compared, strict=False):
+            known = [number for number, chunk in enumerate(of_folder.ids) if chunk in places]
+            cosines = np.nan_to_num(of_folder.cosines[:, known])
+            similarity[:, [places[of_folder.ids[number]] for number in known]] = cosines
+        return similarity
 
     def coverage(self, pools: Sequence[Pool]) -> Floats:
         """float64[chunks]: how much of a question each chunk holds, 0 to 1, by how much its words tell."""
@@ -206,12 +221,12 @@ class _Columns:
 def _find(every: Sequence[Legs], queries: Sequence[Query], meaning: Meaning | None) -> Sequence[QueryVector]:
     """Run all legs, what can be side by side; the questions' vectors, none where there is no meaning."""
     own, question = every[0], queries[0]
+    own.by_name(question)
     embedding: Future[Sequence[QueryVector]] | None = None
-    if meaning is not None and question.terms:
+    if meaning is not None and question.terms and not (is_identifier(question) and own.is_defined):
         embedding = side_by_side.submit(meaning.vectors, [query.meant for query in queries])
     others = list(zip(every[1:], queries[1:], strict=True))
     keywords = [side_by_side.submit(legs.by_keywords, query) for legs, query in others]
-    own.by_name(question)
     own.by_words(question)
     own.by_text(question)
     own.by_reexports(question)
@@ -239,14 +254,24 @@ def _add(own: Legs, legs: Legs, theirs: _Found) -> None:
     own.broken_off += legs.broken_off
 
 
-def _compare(own: Legs, vectors: Sequence[QueryVector], queries: int) -> list[list[dict[int, float]]]:
-    """For each question and folder, how similar each pooled chunk is."""
-    compared: list[list[dict[int, float]]] = [[] for _ in range(queries)]
+@frozen(eq=False)
+class _Compared:
+    """How similar the pooled chunks of one folder are to each question."""
+
+    ids: Sequence[int]
+    cosines: Floats
+    """float64[questions, n], NaN where a chunk has no vector."""
+
+
+def _compare(own: Legs, vectors: Sequence[QueryVector], questions: int) -> list[_Compared]:
+    """Compare all pooled chunks with all questions."""
+    compared = []
     for reader, pool in zip(own.readers, own.pools, strict=True):
-        of_folder = similarities(vectors, reader, pool.chunks()) if vectors else [{} for _ in compared]
-        for by_folder, found in zip(compared, of_folder, strict=True):
-            by_folder.append(found)
-        pool.found["compared"].update(of_folder[0])
+        ids = pool.chunks()
+        cosines = similarities(vectors, reader, ids) if vectors else np.full((questions, len(ids)), np.nan)
+        known = np.flatnonzero(~np.isnan(cosines[0])).tolist()
+        pool.found["compared"].update((ids[place], float(cosines[0, place])) for place in known)
+        compared.append(_Compared(ids, cosines))
     return compared
 
 

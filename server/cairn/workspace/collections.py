@@ -1,4 +1,4 @@
-"""Collections are found, not configured: a file belongs to its nearest project and to one of five kinds."""
+"""Collections are found: a file belongs to its nearest project and to one of five kinds. Users may name others by glob."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 from attrs import field, frozen
 
 from cairn.workspace.git import locate
+from cairn.workspace.ignore_patterns import Selection
 from cairn.workspace.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES, detect_language
 
 
@@ -27,6 +28,7 @@ class FileKind(enum.StrEnum):
     EXAMPLES = "examples"
 
 
+_KINDS = frozenset(kind.value for kind in FileKind)
 TAGS: dict[FileKind, tuple[str, ...]] = {
     FileKind.SOURCE: ("code",),
     FileKind.DOCS: ("documentation",),
@@ -77,15 +79,23 @@ class Projects:
     """The projects of a workspace folder: directory (relative, "" for the root) → name."""
 
     names: dict[str, str] = field(factory=dict)
+    own: tuple[tuple[str, Selection], ...] = ()
+    """Collections that the settings name, each with its files; the first that has a file gets it."""
     _nearest: dict[str, str] = field(factory=dict, init=False, eq=False, repr=False)
 
     def collection(self, path: str) -> str:
-        """`<project>-<kind>` for the file at `path`."""
+        """`<project>-<kind>` for the file at `path`, or the collection of the settings that it is in."""
+        for name, selection in self.own:
+            if selection.names(path):
+                return name
         return f"{self._project(path.rpartition('/')[0])}-{file_kind(path)}"
 
     def names_still(self, collection: str, path: str) -> bool:
         """Whether `collection`, which was this file's once, still is: projects come and go, its kind stays."""
-        return collection.rpartition("-")[0] == self._project(path.rpartition("/")[0])
+        if self.own:
+            return collection == self.collection(path)
+        project, _, kind = collection.rpartition("-")
+        return kind in _KINDS and project == self._project(path.rpartition("/")[0])
 
     def _project(self, directory: str) -> str:
         """The name of the nearest project around the directory; kept, since a scan asks for every file."""
@@ -98,8 +108,10 @@ class Projects:
         return name
 
 
-def find_projects(root: Path, paths: Iterable[str]) -> Projects:
-    """The projects whose manifests are among `paths`. The root is always a project, named by its folder; a linked
+def find_projects(
+    root: Path, paths: Iterable[str], own: Mapping[str, Sequence[str]] | None = None
+) -> Projects:
+    """The projects whose manifests are among `paths`, and the collections that users name: `own`, patterns by name. The root is always a project, named by its folder; a linked
     worktree by its repository's folder, so that the texts of both are alike, which hold the name."""
     names = {"": _repository_name(root) or root.name or "workspace"}
     rank: dict[str, int] = {}
@@ -111,7 +123,7 @@ def find_projects(root: Path, paths: Iterable[str]) -> Projects:
             if project:
                 names[directory] = re.sub(r"[^A-Za-z0-9._-]+", "-", project).strip("-")
                 rank[directory] = MANIFESTS.index(name)
-    return Projects(names)
+    return Projects(names, tuple((name, Selection(patterns)) for name, patterns in (own or {}).items()))
 
 
 def _repository_name(root: Path) -> str:

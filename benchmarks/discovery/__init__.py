@@ -1,0 +1,1 @@
+"""Benchmarks of `cairn/discover`: the quality of its evidence, and its latency."""

@@ -1,0 +1,150 @@
+"""The projects that questions are asked about: their pinned archives, their trees, and what answers must cite."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import corpus
+from attrs import frozen
+
+PYPI, NPM = "pypi", "npm"
+
+
+class ProjectError(Exception):
+    """A project that cannot be used, and what to do."""
+
+
+@frozen
+class Place:
+    """Lines of a file that say what an answer must cite."""
+
+    path: str
+    """Relative to the project's root."""
+    first: int
+    last: int
+    """Lines from 1, inclusive."""
+    text: str
+    """Part of one of these lines."""
+
+
+@frozen
+class Question:
+    """A question, and all that its answer must cite."""
+
+    id: str
+    text: str
+    required: tuple[tuple[Place, ...], ...]
+    """Each with its alternatives: places that say the same."""
+
+
+@frozen
+class Project:
+    """A pinned archive of a package registry, and the questions about it."""
+
+    name: str
+    version: str
+    source: str
+    archive: str
+    sha256: str
+    root: str
+    """The archive's top folder."""
+    questions: tuple[Question, ...]
+
+
+# --- sets -------------------------------------------------------------------------------------------
+
+
+def read_projects(folder: Path) -> list[Project]:
+    """The projects of a set, by name. Raises ProjectError for a folder without any, or a file of another form."""
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        raise ProjectError(f"{folder} has no question sets (NAME.json).")
+    return [_read(file) for file in files]
+
+
+def _read(file: Path) -> Project:
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        project = Project(**{**kept, "questions": tuple(_question(each) for each in kept["questions"])})
+    except (ValueError, TypeError, KeyError) as problem:
+        raise ProjectError(f"{file} is no question set: {problem!r}") from problem
+    if project.source not in (PYPI, NPM):
+        raise ProjectError(f"{file}: source is {project.source!r}, not {PYPI!r} or {NPM!r}.")
+    return project
+
+
+def _question(kept: dict[str, Any]) -> Question:
+    required = tuple(tuple(map(_place, alternatives)) for alternatives in kept["cites"])
+    return Question(kept["id"], kept["question"], required)
+
+
+def _place(kept: dict[str, Any]) -> Place:
+    first, last = kept["lines"]
+    return Place(kept["path"], first, last, kept["text"])
+
+
+# --- trees ------------------------------------------------------------------------------------------
+
+
+def tree_of(project: Project, folder: Path) -> Path:
+    """`folder/NAME/ROOT`, unpacked from `folder/ARCHIVE`; what is missing is fetched and unpacked.
+
+    Raises ProjectError where the archive is another one, or the tree has not what the questions ask for.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    source = corpus.Source(f"{project.name}=={project.version}", project.sha256)
+    archive = folder / project.archive
+    if not archive.exists():
+        _fetch(project, source, folder)
+    if not archive.exists() or _sha256(archive) != project.sha256:
+        raise ProjectError(
+            f"{archive} is missing or has not the pinned SHA-256. Remove it to have it fetched."
+        )
+    tree = (folder / project.name / project.root).resolve()
+    if not tree.exists():
+        unfinished = tree.with_name(f"{tree.name}.unfinished")
+        corpus.unpack(source, archive, unfinished)
+        unfinished.rename(tree)
+    if missing := misplaced(project.questions, tree):
+        raise ProjectError(
+            f"{tree} has not what is to be cited: {'; '.join(missing)}. Remove it to have it unpacked."
+        )
+    return tree
+
+
+def misplaced(questions: Sequence[Question], tree: Path) -> list[str]:
+    """The places whose text does not stand in one of their lines."""
+    places = {place: None for each in questions for alternatives in each.required for place in alternatives}
+    return [f"{place.path}:{place.first}: {place.text!r}" for place in places if not _holds(tree, place)]
+
+
+def _holds(tree: Path, place: Place) -> bool:
+    try:
+        lines = (tree / place.path).read_text(encoding="utf-8").split("\n")
+    except OSError:
+        return False
+    return any(place.text in line for line in lines[place.first - 1 : place.last])
+
+
+def _fetch(project: Project, source: corpus.Source, folder: Path) -> None:
+    """Put the archive into `folder`. Raises ProjectError where pip or npm cannot."""
+    try:
+        if project.source == PYPI:
+            corpus.download(source, folder)
+        else:
+            print(f"downloading {project.archive}", file=sys.stderr, flush=True)
+            npm = ("npm", "pack", "--silent", "--ignore-scripts", f"{project.name}@{project.version}")
+            subprocess.run(npm, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    except (OSError, subprocess.CalledProcessError) as problem:
+        raise ProjectError(f"{problem}. Put {project.archive} into {folder} yourself.") from problem
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""How much of what a brief must cite `cairn/discover` finds, and whether its evidence, answers and prompts hold.
+
+    python benchmarks/discovery/quality.py --sets DIR [DIR ...] --projects DIR [--data DIR] [--output FILE]
+
+Each project of the sets is fetched (an sdist by pip, a package by npm; SHA-256 checked) and unpacked into --projects
+where it is not there, and indexed by the real daemon until it is `ready`. Each question is asked over LSP with each
+of --bullets, again of the same process, and of a second process on the same index. Some are asked for prompts in each
+format and several budgets of tokens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from attrs import frozen
+from engine.daemon import Daemon
+from engine.figures import Figures, surroundings
+from engine.ready import NotReadyError, indexed
+
+from cairn.config import FormatStyle
+from cairn.embedding.model_files import find_model
+from cairn.embedding.tokenization import load_tokenizer
+from discovery.projects import Project, ProjectError, Question, read_projects, tree_of
+from discovery.scoring import Scored, figures, score, table
+
+_BUDGETS = (200, 500, 1000, 2000, 4000, 8000)
+_QUESTIONS_WITH_BUDGETS = 3
+"""Of each project; each is asked once for each budget and format."""
+
+Count = Callable[[str], int]
+
+
+@frozen
+class Answered:
+    """An answer, and how long it took over LSP."""
+
+    answer: dict[str, Any]
+    ms: float
+
+
+@frozen
+class Prompt:
+    """A prompt within a budget of tokens."""
+
+    question: str
+    format: str
+    budget: int
+    tokens: int
+    """Counted here…"""
+    told: int
+    """…and by the daemon, in `metrics.finalPromptTokens`."""
+
+    @property
+    def fits(self) -> bool:
+        return max(self.tokens, self.told) <= self.budget
+
+
+@frozen
+class Measured:
+    """All of one project."""
+
+    project: Project
+    index: Figures
+    scored: tuple[Scored, ...]
+    prompts: tuple[Prompt, ...]
+
+
+def measure(project: Project, tree: Path, data: Path, bullets: Sequence[int], count: Count) -> Measured:
+    """Ask everything. Raises NotReadyError where the index cannot be completed."""
+    wanted = [(question, most) for most in bullets for question in project.questions]
+    with indexed(tree, data) as (daemon, index):
+        first = [_ask(daemon, question, most) for question, most in wanted]
+        again = [_ask(daemon, question, most) for question, most in wanted]
+        prompts = [
+            prompt
+            for question in project.questions[:_QUESTIONS_WITH_BUDGETS]
+            for prompt in _prompts(daemon, question, max(bullets), count)
+        ]
+    with indexed(tree, data) as (daemon, _):
+        elsewhere = [_ask(daemon, question, most) for question, most in wanted]
+    scored = [
+        score(
+            question,
+            most,
+            [each.answer for each in answers],
+            tree,
+            count(answers[0].answer["answerPrompt"]),
+            answers[0].ms,
+        )
+        for (question, most), *answers in zip(wanted, first, again, elsewhere, strict=True)
+    ]
+    return Measured(project, index, tuple(scored), tuple(prompts))
+
+
+def _ask(daemon: Daemon, question: Question, max_bullets: int, **params: Any) -> Answered:
+    pending = daemon.send("cairn/discover", {"query": question.text, "maxBullets": max_bullets, **params})
+    answer = pending.result()
+    return Answered(answer, ((pending.answered or 0.0) - pending.sent) * 1000)
+
+
+def _prompts(daemon: Daemon, question: Question, max_bullets: int, count: Count) -> list[Prompt]:
+    prompts = []
+    for style in FormatStyle:
+        for budget in _BUDGETS:
+            config = {"render": {"maxPromptTokens": budget}}
+            answer = _ask(daemon, question, max_bullets, format=style.value, config=config).answer
+            tokens, told = count(answer["answerPrompt"]), answer["metrics"]["finalPromptTokens"]
+            prompts.append(Prompt(question.id, style.value, budget, tokens, told))
+    return prompts
+
+
+# --- results ----------------------------------------------------------------------------------------
+
+
+def results(sets: Mapping[str, Sequence[Measured]], bullets: Sequence[int]) -> Figures:
+    """What is kept: figures of each set, of its projects, and of each question."""
+    prompts = [prompt for some in sets.values() for each in some for prompt in each.prompts]
+    return {
+        "conditions": {**surroundings(), "bullets": list(bullets)},
+        "sets": {
+            name: {
+                **figures([scored for each in some for scored in each.scored]),
+                "projects": {each.project.name: _kept(each) for each in some},
+            }
+            for name, some in sets.items()
+        },
+        "prompts": {
+            "budgets": list(_BUDGETS),
+            "formats": [style.value for style in FormatStyle],
+            "asked": len(prompts),
+            "within_budget": sum(prompt.fits for prompt in prompts),
+            "counted_as_told": sum(prompt.tokens == prompt.told for prompt in prompts),
+            "biggest": {
+                str(budget): max((p.tokens for p in prompts if p.budget == budget), default=None)
+                for budget in _BUDGETS
+            },
+        },
+    }
+
+
+def _kept(measured: Measured) -> Figures:
+    return {
+        "version": measured.project.version,
+        "files": measured.index["files"],
+        "chunks": measured.index["chunks"],
+        "model": measured.index["model"],
+        **figures(measured.scored),
+        "by_question": [
+            {
+                "id": each.question.id,
+                "max_bullets": each.max_bullets,
+                "required": each.required,
+                "found": each.found,
+                "in_chunks": each.in_chunks,
+                "action": each.action,
+                "ms": round(each.ms, 1),
+            }
+            for each in measured.scored
+        ],
+    }
+
+
+def shown(kept: Figures) -> str:
+    """The tables that are printed."""
+    parts = []
+    for name, some in kept["sets"].items():
+        parts.append(f"{name}\n\n{table({**some['projects'], 'all': some})}")
+    prompts = kept["prompts"]
+    biggest = ", ".join(f"{tokens} of {budget}" for budget, tokens in prompts["biggest"].items())
+    parts.append(
+        f"{prompts['within_budget']} of {prompts['asked']} prompts within their budget,"
+        f" {prompts['counted_as_told']} counted as told; biggest: {biggest}\n"
+    )
+    return "\n".join(parts)
+
+
+# --- the command ------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    options = _arguments()
+    model = find_model()
+    if model is None:
+        sys.exit("No embedding model is installed. Run `cairn model install`.")
+    count = load_tokenizer(model).count
+    kept = (
+        nullcontext(str(options.data))
+        if options.data
+        else tempfile.TemporaryDirectory(prefix="cairn-discovery-")
+    )
+    measured: dict[str, list[Measured]] = {}
+    try:
+        with kept as folder:
+            for each in options.sets:
+                measured[each.resolve().name] = some = []
+                for project in _wanted(each, options.only):
+                    print(f"{project.name}: {len(project.questions)} questions", file=sys.stderr, flush=True)
+                    tree = tree_of(project, options.projects)
+                    data = Path(folder).resolve() / f"{project.name}-{project.version}"
+                    some.append(measure(project, tree, data, options.bullets, count))
+    except (ProjectError, NotReadyError) as problem:
+        sys.exit(str(problem))
+    found = results({name: some for name, some in measured.items() if some}, options.bullets)
+    print(shown(found))
+    if options.output:
+        options.output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+def _wanted(folder: Path, only: Sequence[str]) -> list[Project]:
+    return [project for project in read_projects(folder) if not only or project.name in only]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders of question sets")
+    parser.add_argument("--projects", type=Path, required=True, help="where the projects are, or go")
+    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
+    parser.add_argument("--bullets", type=int, nargs="+", default=(20, 40), help="`maxBullets` to ask with")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these projects alone")
+    parser.add_argument("--output", type=Path, help="also write the figures here")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

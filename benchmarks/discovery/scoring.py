@@ -1,0 +1,156 @@
+"""What an answer of `cairn/discover` is worth: required citations found, text that stands where it is cited, sameness."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from cairn.discovery.verbatim import lines_of, stands_in
+from discovery.projects import Place, Question
+
+_VARYING = frozenset({"metrics", "index"})
+"""Parts of an answer that tell of the run and not of the evidence: times, and when the index was last changed."""
+
+
+@frozen
+class Scored:
+    """One question, asked with one `maxBullets`."""
+
+    question: Question
+    max_bullets: int
+    found: int
+    """Required citations that some bullet cites…"""
+    in_chunks: int
+    """…and those that lie in one of the answer's chunks."""
+    bullets: int
+    standing: int
+    """Bullets whose text stands in the lines that they cite."""
+    same: bool
+    """Whether it was answered with the same bytes again, by the same process and by another."""
+    action: str
+    prompt_tokens: int
+    ms: float
+
+    @property
+    def required(self) -> int:
+        return len(self.question.required)
+
+
+def score(
+    question: Question,
+    max_bullets: int,
+    answers: Sequence[Mapping[str, Any]],
+    tree: Path,
+    prompt_tokens: int,
+    ms: float,
+) -> Scored:
+    """Score the first of `answers`; the others are to the same question. `prompt_tokens` are those of its prompt."""
+    answer = answers[0]
+    return Scored(
+        question=question,
+        max_bullets=max_bullets,
+        found=covered(answer["bullets"], question),
+        in_chunks=covered(answer["chunks"], question),
+        bullets=len(answer["bullets"]),
+        standing=sum(stands(bullet, tree) for bullet in answer["bullets"]),
+        same=len({fingerprint(each) for each in answers}) == 1,
+        action=answer["verdict"]["action"],
+        prompt_tokens=prompt_tokens,
+        ms=ms,
+    )
+
+
+def covered(shown: Iterable[Mapping[str, Any]], question: Question) -> int:
+    """Required citations of which some alternative shares a line with one of the bullets or chunks shown."""
+    kept = list(shown)
+    return sum(
+        any(overlaps(each, place) for each in kept for place in alternatives)
+        for alternatives in question.required
+    )
+
+
+def overlaps(shown: Mapping[str, Any], place: Place) -> bool:
+    """LSP counts lines from 0 and excludes the end."""
+    first, end = shown["range"]["start"]["line"], shown["range"]["end"]["line"]
+    return bool(shown["path"] == place.path and first < place.last and place.first <= end)
+
+
+def stands(bullet: Mapping[str, Any], tree: Path) -> bool:
+    """Whether the file on disk has the bullet's text in its lines, and the citation names just these."""
+    first, end = bullet["range"]["start"]["line"], bullet["range"]["end"]["line"]
+    if bullet["citation"] != f"{bullet['path']}#L{first + 1}-L{end}":
+        return False
+    try:
+        text = (tree / bullet["path"]).read_bytes().decode("utf-8-sig", errors="replace")
+    except OSError:
+        return False
+    return stands_in(bullet["text"], lines_of(text)[first:end])
+
+
+def fingerprint(answer: Mapping[str, Any]) -> str:
+    """The answer's JSON without what varies from run to run; keys stay in their order."""
+    return json.dumps({name: value for name, value in answer.items() if name not in _VARYING})
+
+
+# --- figures ----------------------------------------------------------------------------------------
+
+
+def figures(scored: Sequence[Scored]) -> dict[str, Any]:
+    """Figures of some questions, each of which was asked with the same numbers of bullets.
+
+    `found` is by `maxBullets`; `bullets`, `standing` and `same_bytes` are of all answers, the others of those with the
+    first number: chunks and verdicts hardly depend on it, and what is asked a second time takes less time.
+    """
+    settings = list(dict.fromkeys(each.max_bullets for each in scored))
+    with_setting = {most: [each for each in scored if each.max_bullets == most] for most in settings}
+    first = with_setting[settings[0]]
+    required = sum(each.required for each in first)
+    return {
+        "questions": len(first),
+        "required": required,
+        "found": {
+            str(most): _share(sum(e.found for e in some), required) for most, some in with_setting.items()
+        },
+        "in_chunks": _share(sum(each.in_chunks for each in first), required),
+        "bullets": sum(each.bullets for each in scored),
+        "standing": _share(sum(each.standing for each in scored), sum(each.bullets for each in scored)),
+        "same_bytes": _share(sum(each.same for each in scored), len(scored)),
+        "actions": dict(sorted(Counter(each.action for each in first).items())),
+        "biggest_prompt_tokens": max(each.prompt_tokens for each in first),
+        "median_ms": round(statistics.median(each.ms for each in first), 1),
+    }
+
+
+def _share(count: int, of: int) -> float | None:
+    return round(count / of, 4) if of else None
+
+
+def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """`figures` as a Markdown table, a row for each name."""
+    settings = list(next(iter(rows.values()))["found"])
+    heads = ["", "questions", "required"]
+    heads += [f"found, {most} bullets" for most in settings]
+    heads += ["in chunks", "bullets standing", "same bytes", "verdicts", "biggest prompt", "median ms"]
+    lines = [_row(heads), _row(["---"] * len(heads))]
+    for name, each in rows.items():
+        cells = [name, str(each["questions"]), str(each["required"])]
+        cells += [_percent(each["found"][most]) for most in settings]
+        cells += [_percent(each["in_chunks"]), _percent(each["standing"]), _percent(each["same_bytes"])]
+        cells += [", ".join(f"{count} {action}" for action, count in each["actions"].items())]
+        cells += [str(each["biggest_prompt_tokens"]), f"{each['median_ms']:g}"]
+        lines.append(_row(cells))
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
