@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -54,6 +55,11 @@ def rounded(bullets: Any) -> Any:
     return [{**bullet, "score": round(bullet["score"], 4)} for bullet in bullets]
 
 
+def without_question_back(prompt: str) -> str:
+    """The prompt as it is without a verdict: nothing where there is no evidence."""
+    return re.sub(r"## Clarification\n.*\n\n", "", prompt) if "## Evidence" in prompt else ""
+
+
 @pytest.mark.parametrize("query", QUESTIONS)
 async def test_the_stages_in_a_row_give_what_discover_gives(
     daemon: Start, workspace: Path, tmp_path: Path, query: str
@@ -72,8 +78,15 @@ async def test_the_stages_in_a_row_give_what_discover_gives(
         sections = [{**section, "bullets": rounded(section["bullets"])} for section in plan["sections"]]
         assert {**plan, "sections": sections} == whole["plan"]
         prompt = parts["renderPrompt"]
-        assert prompt["prompt"] == whole["answerPrompt"]
-        assert prompt["tokens"] == whole["metrics"]["finalPromptTokens"]
+        verdict = whole["verdict"]
+        # A stage by itself has no verdict, and asks nothing back.
+        if verdict["action"] == "answer":
+            assert prompt["prompt"] == whole["answerPrompt"]
+            assert prompt["tokens"] == whole["metrics"]["finalPromptTokens"]
+        else:
+            assert verdict["message"] in whole["answerPrompt"]
+            assert prompt["prompt"] == without_question_back(whole["answerPrompt"])
+        assert (verdict["action"] == "noMatch") is (query == "the thing")
         assert bool(whole["bullets"]) is (query != "the thing")
         places = [
             (chunk["metadata"]["filePath"], *chunk["metadata"]["lineRange"])
@@ -95,7 +108,8 @@ async def test_settings_count_and_the_request_counts_more(daemon: Start, workspa
         await cairn.ready()
         query = "how are ships assigned to berths"
         parts = await chained(cairn, query)
-        assert len(parts["expandQueries"]["queries"]) == 3
+        overview = await cairn.request("cairn/expandQueries", {"query": "what is harbour"})
+        assert len(overview["queries"]) == 3
         assert len(parts["broadDiscovery"]["chunks"]) == 1
         assert len(parts["compressEvidence"]["bullets"]) == 2
         names = [collection["name"] for collection in parts["filterCollections"]["collections"]]

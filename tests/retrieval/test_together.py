@@ -43,7 +43,6 @@ def rank(
     *questions: str,
     meaning: Meaning | None = None,
     only: ChunkFilter = EVERYTHING,
-    settings: SearchSettings | None = None,
 ) -> Ranking:
     queries = [
         evolve(understand(text), for_evidence=True, asked_as=questions[0] if n else "")
@@ -53,7 +52,7 @@ def rank(
         [folder.reader],
         queries,
         meaning,
-        settings or SearchSettings(),
+        SearchSettings(),
         only=only,
         learned={},
         cancelled=lambda: False,
@@ -146,12 +145,6 @@ def test_what_stands_on_the_screen_belongs_to_its_collection(folder: IndexedFold
     ranking = rank(folder, QUESTION, VARIATION)
     assert "docs/new.md" in dict(found(folder, ranking, names=["port-docs"]))
     assert "docs/new.md" not in dict(found(folder, ranking, names=["port-source"]))
-
-
-def test_it_says_when_there_may_be_more(folder: IndexedFolder) -> None:
-    assert not rank(folder, QUESTION).cut
-    assert rank(folder, QUESTION, settings=SearchSettings(candidates=2)).cut
-    assert rank(folder, "bollard", QUESTION, settings=SearchSettings(candidates=2)).cut
 
 
 def test_what_was_removed_since_is_left_out(folder: IndexedFolder) -> None:
