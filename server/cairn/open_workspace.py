@@ -69,8 +69,8 @@ class OpenWorkspace:
         """The question's terms with what else counts as each, and how much each tells in these folders."""
         return QueryTerms(query.groups, self.term_shares(query))
 
-    def searcher(self) -> IndexedSearcher:
-        """A searcher of all folders."""
+    def searcher(self, *, everywhere: bool = False) -> IndexedSearcher:
+        """A searcher of all folders; `everywhere` is that of `IndexedSearcher`."""
         return IndexedSearcher(
             [folder.uri for folder in self.folders],
             self.readers,
@@ -78,6 +78,7 @@ class OpenWorkspace:
             self.settings.search,
             self.cancelled,
             learned_from(self.folders),
+            everywhere=everywhere,
         )
 
     def collections(self) -> list[CollectionRef]:

@@ -127,7 +127,9 @@ def _semantic_focus(
     k = _given(params.k, workspace.settings.discovery.focus_k, MAX_CHUNKS)
     queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
     try:
-        chunks = semantic_focus(workspace.searcher(), _reference(params.collection), queries, k, config)
+        # As behind a broad search: scores say how good a passage is among all.
+        searcher = workspace.searcher(everywhere=True)
+        chunks = semantic_focus(searcher, _reference(params.collection), queries, k, config)
     except InvalidRequestError as problem:  # named as in the settings of all nine stages
         place, _, message = str(problem).partition(": ")
         raise InvalidRequestError(place.replace("config.focus.", "config."), message) from None

@@ -33,8 +33,13 @@ class IndexedSearcher:
         settings: SearchSettings,
         cancelled: Callable[[], bool],
         learned: Mapping[int, Learned],
+        *,
+        everywhere: bool = False,
     ) -> None:
-        """`folders` are the URIs of the folders that `readers` read, in the same order; `learned` is `retrieve`'s."""
+        """`folders` are the URIs of the folders that `readers` read, in the same order; `learned` is `retrieve`'s.
+
+        With `everywhere` all collections are ranked, whichever are searched first.
+        """
         self.similarity: float | None = None
         """The highest cosine similarity of a passage to the question by the model; None where none was compared."""
         self._learned = learned
@@ -42,7 +47,7 @@ class IndexedSearcher:
         """Every passage found so far by `doc_id`, with its best score."""
         self._rankings: dict[tuple[tuple[str, ...], ChunkFilter], Ranking] = {}
         self._full_score = 0.0
-        self._searched: ChunkFilter | None = None
+        self._searched = EVERYTHING if everywhere else None
         self._folders = folders
         self._readers = readers
         self._meaning = meaning

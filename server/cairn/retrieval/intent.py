@@ -44,6 +44,9 @@ class DocumentPolicy:
 
 _OVERVIEW_TERMS = 1
 """Terms of an explanation about one thing as a whole: "explain flask". "How does digest authentication work" is about a part."""
+_MOST_TERMS = 2
+"""…and of "what is …", which may also ask for a difference or a purpose."""
+_ASKS_WHAT = re.compile(r"\s*(?:what|who|o que)\b", re.IGNORECASE)
 _EXPLICIT_LOCATION = re.compile(
     r"^(?:where|which|find|locate|onde|em (?:que|qual)|ach|encontr|localiz)", re.IGNORECASE
 )
@@ -60,7 +63,9 @@ def document_policy(
     go to; then what is in no type counts as a location, as in a search.
     """
     explains = kind is QueryType.EXPLANATION
-    if asks_for_overview(wording) or (explains and terms <= _OVERVIEW_TERMS):
+    asks_what = _ASKS_WHAT.match(wording) is not None
+    is_whole = asks_for_overview(wording) and (terms <= _MOST_TERMS or not asks_what)
+    if is_whole or (explains and terms <= _OVERVIEW_TERMS):
         readme = Readme.FIRST
     else:
         readme = Readme.RAISED if explains else Readme.AS_IT_IS

@@ -77,7 +77,8 @@ class Query:
     quotes: tuple[str, ...] = ()
     """`phrases`, and what stood in quotes or backticks but has no word: `"=>"`."""
     meant: str = ""
-    """The text with synonyms and repairs in place: what is compared by meaning."""
+    """The text with synonyms and repairs in place, or the terms of a Portuguese one in English, which is what models know:
+    what is compared by meaning."""
     asked_as: str = ""
     """The question that the text is a variation of: its wording tells who asks. "" where the text is the question."""
 
@@ -196,7 +197,7 @@ def understand(
         line=mentions.line or trace.line,
         literals=mentions.literals,
         quotes=mentions.quotes,
-        meant=replaced(meant, synonyms | repaired),
+        meant=_in_english(terms, translated, mentions.rest) or replaced(meant, synonyms | repaired),
     )
 
 
@@ -212,6 +213,13 @@ def _unfamiliar(
     translated = translations([term for term in terms if term in unknown], text)
     wrong = [term for term in terms if term in unknown and term not in translated]
     return translated, repairs(wrong, vocabulary, settings.core_concepts)
+
+
+def _in_english(terms: Sequence[str], translated: Mapping[str, tuple[str, ...]], text: str) -> str:
+    """The terms of a Portuguese question in English; "" where it is none, or none of them is known."""
+    if not translated or not is_portuguese(text):
+        return ""
+    return " ".join(next(iter(translated.get(term, ())), term) for term in terms)
 
 
 def _bare(text: str) -> str:
