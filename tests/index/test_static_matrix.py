@@ -515,8 +515,10 @@ def test_the_models_vectors_are_compared_as_sqlite_vec_does(desk: Desk) -> None:
     asked = np.array([1, 2, 3, 4], np.float32)
     found = desk.reader.similarities([*ids, *bare, 9_999], asked, "m")
     assert found.keys() == set(ids)
-    said = desk.reader.read(lambda db: model_vectors._compared_by_sqlite_vec(db, model, ids, asked))
-    assert found == pytest.approx(said, abs=1e-6)
+    stored = desk.reader.read(lambda db: model_vectors._read_by_sqlite_vec(db, model, ids, asked.size))
+    assert stored is not None
+    cosines = model_vectors.of_unit_length(stored[1]) @ model_vectors.of_unit_length(asked)
+    assert found == pytest.approx(dict(zip(stored[0], cosines.tolist(), strict=True)), abs=1e-6)
 
 
 def test_the_models_vectors_are_left_to_sqlite_vec_where_the_layout_is_unknown(

@@ -159,6 +159,13 @@ class Scores:
     """float64[files]."""
     _columns: tuple[_Column, ...]
 
+    def held_back(self) -> Floats:
+        """float64[files]: what signals of negative weight took from each file's sum, 0 or more."""
+        taken = np.zeros(len(self.totals))
+        for column in self._columns:
+            taken += np.maximum(-column.weight * column.values, 0.0)
+        return taken
+
     def reasons(self, place: int) -> tuple[Contribution, ...]:
         """What made one file's score, strongest first."""
         parts = (

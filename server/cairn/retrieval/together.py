@@ -36,6 +36,8 @@ _VARIATION = 0.5
 # 20 passages held 89 % of what 60 questions must cite; by the file's score times the passage's share of its file's best
 # match, 81 % (docs/ranking.md).
 _FILE = 1.0
+_HELD_BACK = 0.2
+"""For each unit that a signal such as "is a test" takes from the file's sum: the share of a file among others says too little."""
 _KEYWORDS = 0.75
 _MEANING = 1.0
 _COVERAGE = 2.0
@@ -128,6 +130,7 @@ def rank_together(
     matching = matching_of(chunks, queries[0])
     scores = scores_of(readers, queries[0], candidates, own.pools, matching, settings, learned)
     in_file = _FILE * _share(scores.totals)[chunks.files]
+    in_file -= _HELD_BACK * scores.held_back()[chunks.files]
     named = _NAME * np.maximum(definitions(queries[0], chunks) * queries[0].is_symbol, chunks.exact)
     values = []
     similarity = columns.similarity(compared)
