@@ -16,7 +16,7 @@ from cairn.folders import index_state, uris
 from cairn.open_workspace import OpenWorkspace
 from cairn.partial_answers import PartialAnswers, Tell
 from cairn.retrieval.ranking import policy
-from cairn.retrieval.verdict import Action, Verdict, judge_evidence
+from cairn.retrieval.verdict import NOTHING_MATCHES, Action, Verdict, judge_evidence
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def discover_evidence(
     query = workspace.understood(params.query)
     terms = workspace.terms(query)
     searcher = workspace.searcher()
-    verdict = Verdict(Action.NO_MATCH)
+    verdict = Verdict(Action.NO_MATCH, NOTHING_MATCHES)
 
     def shown(bullet: Bullet) -> protocol.Bullet:
         return answers.bullet(bullet, workspace.uri_of(bullet.folder, bullet.file_path))
@@ -50,7 +50,8 @@ def discover_evidence(
         verdict = judge_evidence(query, ranked, settings, terms.shares, searcher.similarity)
         if verdict.action is Action.ANSWER:
             return None
-        return AskBack(verdict.message, instead=verdict.action is Action.NO_MATCH)
+        is_unsure = len(verdict.candidates) <= 1  # of two, each is called what was asked for
+        return AskBack(verdict.message, instead=verdict.action is Action.NO_MATCH, unsure=is_unsure)
 
     response = discover(
         searcher,

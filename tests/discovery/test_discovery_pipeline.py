@@ -8,6 +8,8 @@ from discovery_builders import FixedSearcher, chunk, collection
 
 import cairn.discovery
 from cairn.discovery import DiscoveryConfig, DiscoveryMetrics, SemanticFocusConfig, discover
+from cairn.discovery.pipeline import AskBack
+from cairn.discovery.terms import QueryTerms
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.retrieval.intent import Readme
 
@@ -167,3 +169,19 @@ def test_the_same_question_has_the_same_answer():
 def test_every_public_name_is_there():
     assert all(hasattr(cairn.discovery, name) for name in cairn.discovery.__all__)
     assert cairn.discovery.__all__ == sorted(cairn.discovery.__all__)
+
+
+def test_where_it_is_unsure_what_is_meant_only_what_holds_a_word_of_the_question_is_evidence():
+    asking = AskBack("Do you mean search?", instead=False, unsure=True)
+    response = run("vectorizer search", ask_back=lambda chunks: asking, terms=QueryTerms.of("search"))
+    assert response.bullets
+    assert all("search" in bullet.text.lower() for bullet in response.bullets)
+    assert len(response.bullets) < len(run("vectorizer search").bullets)
+    assert "Do you mean search?" in response.answer_prompt
+
+
+def test_where_there_is_nothing_to_answer_with_the_prompt_is_the_question_back():
+    response = run(ask_back=lambda chunks: AskBack("Which part should I explain?", instead=True))
+    assert (response.bullets, response.plan.sections) == ((), ())
+    assert "Which part should I explain?" in response.answer_prompt
+    assert "is a vector database" not in response.answer_prompt

@@ -46,6 +46,8 @@ class AskBack:
     question: str
     instead: bool
     """Whether there is nothing to answer with; otherwise it comes before the answer."""
+    unsure: bool = False
+    """Whether what was found may be about something else: then only what holds a word of the question is evidence."""
 
 
 def discover(
@@ -115,6 +117,8 @@ def discover(
             bullets = compress_evidence(
                 chunks, config.max_bullets, config.max_per_doc, config.compression, query, terms
             )
+        if asking and asking.unsure and terms:
+            bullets = [bullet for bullet in bullets if terms.coverage(bullet.text)]
         if lines_now:
             bullets = verified(bullets, lines_now)
         run.measure(bullets_extracted=len(bullets))
