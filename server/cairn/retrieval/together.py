@@ -38,6 +38,7 @@ _VARIATION = 0.5
 _FILE = 1.0
 _HELD_BACK = 0.2
 """For each unit that a signal such as "is a test" takes from the file's sum: the share of a file among others says too little."""
+_LEAST_LEFT = 0.05
 _KEYWORDS = 0.75
 _MEANING = 1.0
 _COVERAGE = 2.0
@@ -130,7 +131,7 @@ def rank_together(
     matching = matching_of(chunks, queries[0])
     scores = scores_of(readers, queries[0], candidates, own.pools, matching, settings, learned)
     in_file = _FILE * _share(scores.totals)[chunks.files]
-    in_file -= _HELD_BACK * scores.held_back()[chunks.files]
+    held_back = _HELD_BACK * scores.held_back()[chunks.files]
     named = _NAME * np.maximum(definitions(queries[0], chunks) * queries[0].is_symbol, chunks.exact)
     values = []
     similarity = columns.similarity(compared)
@@ -143,10 +144,10 @@ def rank_together(
             + _COVERAGE * columns.coverage(legs.pools)
         )
         if number == 0:
-            values.append(worth + named)
+            values.append(_less(worth + named, held_back))
         else:
             is_found = (keyword > 0) | (columns.of(theirs.nearest) > 0)
-            values.append(np.where(is_found, _VARIATION * worth, 0.0))
+            values.append(np.where(is_found, _VARIATION * _less(worth, held_back), 0.0))
     return Ranking(
         readers,
         own.pools,
@@ -276,6 +277,11 @@ def _compare(own: Legs, vectors: Sequence[QueryVector], questions: int) -> list[
         pool.found["compared"].update((ids[place], float(cosines[0, place])) for place in known)
         compared.append(_Compared(ids, cosines))
     return compared
+
+
+def _less(worth: Floats, held_back: Floats) -> Floats:
+    """What is left of each passage's worth: never nothing, for a folder of tests alone still has a best one."""
+    return np.maximum(worth - held_back, _LEAST_LEFT * worth)
 
 
 def _share(column: Floats) -> Floats:
