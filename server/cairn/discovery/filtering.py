@@ -17,8 +17,8 @@ KIND_WORDS = frozenset(
 """The last part of a found collection's name says its kind. A question like "how do I test a route"
 uses these as ordinary words, so they choose collections only when it has no other word."""
 MIN_SHARE = 0.2
-"""Of all chunks. A collection with fewer is called by an ordinary word as often as meant by it: of 60 questions about six
-projects, 5 had a word that is the name of some fixture's package, and looked at nothing else."""
+"""Of all chunks. A collection with fewer is called by an ordinary word as often as meant by it: a question about log
+transports looked at nothing but a fixture's package of that name."""
 
 
 def filter_collections(

@@ -45,7 +45,6 @@ WEIGHTS: Mapping[str, float] = {
 """Each times a value of 0 to 1. Chosen, not fitted: there are no judgements of what is related. Who reads a passage has
 the rest of its file before them."""
 
-_FILE_RELATIONS = frozenset({SAME_NAME, IMPORTED, IMPORTING, TOGETHER, SAME_FILE})
 
 _NEAREST = 60
 """Chunks that are looked at for being similar."""
