@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from cairn import protocol
+from cairn.chunking.definition_place import definition_lines, kind_at
+from cairn.chunking.model import Chunk
 from cairn.index.reader import IndexReader, StoredChunk
 from cairn.retrieval.query import Query
 from cairn.retrieval.search import Ranked
@@ -19,6 +23,10 @@ UriOf = Callable[[int, str], tuple[str, str]]
 """From a folder's number and a path in it to the URIs of the folder and the file."""
 
 
+_REASONS = 3
+"""As many as fit in a line; `explain` tells all of them."""
+
+
 def search_results(
     ranked: Sequence[Ranked],
     query: Query,
@@ -30,9 +38,23 @@ def search_results(
     """The results as shown, each with `context` chunks before and after it."""
     around = contexts(ranked, readers, context)
     return tuple(
-        search_result(r, matched_terms(query, r.stored), shown, uri_of, explain)
+        search_result(r, matched_terms(query, r.stored), shown, uri_of, explain, _asked_for(r, query))
         for r, shown in zip(ranked, around, strict=True)
     )
+
+
+def _asked_for(ranked: Ranked, query: Query) -> str:
+    """The definition in the chunk that the question names."""
+    return next((name for name in ranked.stored.chunk.defines if name in query.names), "")
+
+
+def _as(name: str, chunk: Chunk) -> Chunk:
+    """The chunk, called after another definition in it than its main one."""
+    line = definition_lines(chunk, name)[0]
+    header = chunk.header_path
+    if chunk.symbol and header.endswith(chunk.symbol):
+        header = header.removesuffix(chunk.symbol) + name
+    return evolve(chunk, symbol=name, symbol_kind=kind_at(chunk, line), title=name, header_path=header)
 
 
 def search_result(
@@ -41,24 +63,31 @@ def search_result(
     context: protocol.Context,
     uri_of: UriOf,
     explain: bool,
+    asked_for: str = "",
 ) -> protocol.SearchResult:
-    """One result as shown."""
+    """One result as shown. `asked_for` is the definition in it that the question names, "" for none."""
     stored, chunk = ranked.stored, ranked.stored.chunk
     folder_uri, uri = uri_of(ranked.folder, stored.path)
+    if asked_for and asked_for != chunk.symbol:
+        chunk = _as(asked_for, chunk)
+    named = definition_lines(stored.chunk, chunk.symbol)[0] if chunk.symbol else chunk.start_line
     return protocol.SearchResult(
         path=stored.path,
         folder=folder_uri,
         uri=uri,
         range=lines(chunk.start_line, chunk.end_line),
+        selection_range=lines(named, named + 1),
         collection=stored.collection,
         title=chunk.title,
         header_path=chunk.header_path,
         symbol=chunk.symbol,
+        symbol_kind=chunk.symbol_kind,
         type=chunk.type,
         language=chunk.language,
         score=round(ranked.score, 4),
         source=ranked.source,
         matched_terms=matched,
+        reasons=ranked.spoken_for_by()[:_REASONS],
         snippet=chunk.text,
         context=context,
         content_hash=stored.content_hash,

@@ -39,7 +39,8 @@ _no_wait_option = click.option(
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="cairn")
+# Other programs are called cairn, too; by the distribution's name an editor knows this one.
+@click.version_option(__version__, prog_name="cairn", message="%(prog)s, version %(version)s (cairn-ls)")
 def cli() -> None:
     """Cairn finds the places in a workspace that answer a question, and shows where they stand."""
 

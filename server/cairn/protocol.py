@@ -43,6 +43,7 @@ class SearchFilter:
 
     type: tuple[ChunkType, ...] = ()
     language: tuple[str, ...] = ()
+    """By name or by a usual short one: `typescript`, `ts`."""
     path: tuple[str, ...] = ()
     """Gitignore-style globs, relative to the workspace folder."""
     collection: tuple[str, ...] = ()
@@ -84,10 +85,14 @@ class SearchResult:
     """URI of the workspace folder."""
     uri: str
     range: Range
+    selection_range: Range
+    """The line to go to, as in LSP's symbols: the one that names `symbol`, or else the first."""
     collection: str
     title: str
     header_path: str
     symbol: str
+    symbol_kind: str
+    """`function`, `class`, `method`, …; "" for none."""
     type: ChunkType
     language: str
     score: float
@@ -95,6 +100,8 @@ class SearchResult:
     source: str
     """`exact`, `keyword`, `embedding` or `hybrid`: the legs that found it."""
     matched_terms: tuple[str, ...]
+    reasons: tuple[str, ...]
+    """Why it stands where it does: the ranking signals that speak for it, the strongest first, three at most."""
     snippet: str
     context: Context
     content_hash: str

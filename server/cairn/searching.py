@@ -27,7 +27,7 @@ from cairn.retrieval.search import retrieve
 from cairn.retrieval.verdict import JUDGED, judge
 from cairn.unicode import well_formed
 from cairn.workspace.ignore_patterns import selection_problem
-from cairn.workspace.languages import KNOWN_LANGUAGES, nearest_language
+from cairn.workspace.languages import KNOWN_LANGUAGES, language_of_fence, nearest_language
 
 logger = logging.getLogger(__name__)
 
@@ -146,18 +146,25 @@ def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel) -> Meaning
 
 def chunk_filter(wanted: protocol.SearchFilter, readers: Sequence[IndexReader]) -> ChunkFilter:
     """The filter for the index. Raises InvalidRequestError for a language or a glob that can let nothing pass."""
-    for language in wanted.language:
-        # A code fence may name any language.
-        known = language in KNOWN_LANGUAGES
-        if not known and not any(reader.has_language(well_formed(language)) for reader in readers):
-            nearest = nearest_language(language)
-            hint = f"; did you mean {nearest}?" if nearest else ""
-            raise InvalidRequestError("filter.language", f"unknown language {language!r}{hint}")
+    languages = tuple(_language(given, readers) for given in wanted.language)
     if problem := selection_problem(wanted.path):
         raise InvalidRequestError("filter.path", problem)
     return ChunkFilter(
         types=tuple(kind.value for kind in wanted.type),
-        languages=wanted.language,
+        languages=languages,
         paths=wanted.path,
         collections=wanted.collection,
     )
+
+
+def _language(given: str, readers: Sequence[IndexReader]) -> str:
+    """The language's own name, also for `js` and `Rust`. Raises InvalidRequestError for what is none."""
+    for name in (given, language_of_fence(given)):
+        if name in KNOWN_LANGUAGES:
+            return name
+    # A code fence may name any language.
+    if any(reader.has_language(well_formed(given)) for reader in readers):
+        return given
+    nearest = nearest_language(given)
+    hint = f"; did you mean {nearest}?" if nearest else ""
+    raise InvalidRequestError("filter.language", f"unknown language {given!r}{hint}")

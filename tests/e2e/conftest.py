@@ -19,6 +19,8 @@ from pytest_lsp import LanguageClient, make_test_lsp_client
 COMMAND = (sys.executable, "-m", "cairn", "lsp")
 PATIENCE_SECONDS = 60
 """For a state to come about, on a machine that is busy with other things."""
+PATIENT = {"legDeadlineMs": 1000 * PATIENCE_SECONDS}
+"""Of a search: on such a machine, a leg that is broken off would make an answer another one."""
 
 
 class Daemon:
@@ -36,11 +38,12 @@ class Daemon:
         self, options: dict[str, Any] | None = None, capabilities: types.ClientCapabilities | None = None
     ) -> types.InitializeResult:
         folders = [types.WorkspaceFolder(root.as_uri(), root.name) for root in self.roots]
+        options = options or {}
         params = types.InitializeParams(
             capabilities=capabilities or types.ClientCapabilities(),
             process_id=os.getpid(),
             workspace_folders=folders,
-            initialization_options=options,
+            initialization_options={**options, "search": {**PATIENT, **options.get("search", {})}},
         )
         return await self.client.initialize_session(params)
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from cairn import __version__
+
 
 def cairn(*arguments: str, code: int = 0, cwd: Path | None = None) -> str:
     """Run `cairn`; its stdout, or its stderr where it is expected to fail with `code`."""
@@ -29,6 +31,10 @@ def cairn(*arguments: str, code: int = 0, cwd: Path | None = None) -> str:
 
 def cairn_json(*arguments: str) -> Any:
     return json.loads(cairn(*arguments, "--json"))
+
+
+def test_the_version_tells_this_cairn_from_other_programs_of_that_name() -> None:
+    assert cairn("--version") == f"cairn, version {__version__} (cairn-ls)\n"
 
 
 @pytest.mark.usefixtures("model_data_dir")

@@ -68,6 +68,23 @@ async def test_results_carry_their_neighbours_and_their_reasons(daemon: Start, w
         assert "step_1" in first["context"]["before"]
         assert "step_3" in first["context"]["after"]
         assert any(reason.startswith("defines the symbol") for reason in first["matchExplain"])
+        assert 1 <= len(first["reasons"]) <= 3
+        named = long.split("\n").index("def step_2(cargo):")
+        assert first["selectionRange"]["start"] == {"line": named, "character": 0}
+        assert first["symbolKind"] == "function"
+        assert first["matchExplain"][0].startswith(first["reasons"][0])
+
+
+async def test_a_small_definition_is_found_by_its_name_though_its_chunk_is_called_otherwise(
+    daemon: Start, workspace: Path
+) -> None:
+    lines = ["def first_watch():", "    return 1", "", "", "def dog_watch():", "    return 2", ""]
+    (workspace / "src" / "harbour" / "watches.py").write_text("\n".join(lines))
+    async with daemon(workspace) as cairn:
+        for name in ("first_watch", "dog_watch"):
+            first = (await cairn.found(name, "src/harbour/watches.py"))["results"][0]
+            assert (first["symbol"], first["title"], first["symbolKind"]) == (name, name, "function")
+            assert first["selectionRange"]["start"]["line"] == lines.index(f"def {name}():")
 
 
 async def test_edits_saves_renames_and_deletions_are_found(daemon: Start, workspace: Path) -> None:

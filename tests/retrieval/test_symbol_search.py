@@ -13,8 +13,9 @@ from indexed_folder import IndexedFolder
 
 from cairn import protocol
 from cairn.chunking.chunker import chunk_text
+from cairn.chunking.definition_place import definition_lines
 from cairn.errors import QueryCancelledError
-from cairn.naming import definition_lines, find_symbols
+from cairn.naming import find_symbols
 from cairn.retrieval.symbols import Fit, Typed, fit
 
 FILES = {

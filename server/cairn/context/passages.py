@@ -58,7 +58,7 @@ def related_passages(found: Iterable[Related], limit: int, readme_patterns: Sequ
         if group is Group.CODE or _is_close(related):
             groups[group].append(related)
     ranked = [
-        Grouped(group, _reasons(result), result)
+        Grouped(group, result.spoken_for_by(), result)
         for group, members in groups.items()
         for result in rank_related(members, limit)
     ]
@@ -144,10 +144,6 @@ def _is_close(related: Related) -> bool:
     if SIMILAR not in values:  # there are no vectors to compare
         return bool(named)
     return values[SIMILAR] >= (_LEAST_NAMED if named else _LEAST_SIMILAR)
-
-
-def _reasons(ranked: Ranked) -> tuple[str, ...]:
-    return tuple(part.signal for part in ranked.reasons if part.value * part.weight > 0)
 
 
 def _key(ranked: Ranked) -> tuple[int, int]:

@@ -46,6 +46,10 @@ class Ranked:
     """`exact`, `keyword`, `embedding` or `hybrid`."""
     reasons: tuple[Contribution, ...]
 
+    def spoken_for_by(self) -> tuple[str, ...]:
+        """Names of the signals that speak for it, the strongest first."""
+        return tuple(reason.signal for reason in self.reasons if reason.value * reason.weight > 0)
+
 
 @frozen
 class Retrieved:

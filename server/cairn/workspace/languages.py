@@ -355,11 +355,8 @@ KNOWN_LANGUAGES = DETECTED_LANGUAGES | frozenset(_ALIASES.values())
 
 
 def nearest_language(name: str) -> str:
-    """The known language that is probably meant by `name`, "" if none comes close: `js` → `javascript`."""
+    """The known language that is probably meant by `name`, "" if none comes close: `pyton` → `python`."""
     from rapidfuzz import process  # seldom needed
 
-    meant = language_of_fence(name)
-    if meant in KNOWN_LANGUAGES:
-        return meant
     match = process.extractOne(name.lower(), sorted(KNOWN_LANGUAGES), score_cutoff=60)
     return str(match[0]) if match else ""

@@ -1,0 +1,56 @@
+"""Where in a chunk a name is defined, and as what, as far as its lines tell."""
+
+from __future__ import annotations
+
+import re
+
+from cairn.chunking.model import Chunk
+
+
+def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
+    """The lines `[start, end)` of the file in which the chunk defines `name`.
+
+    Its main definition goes on to the chunk's end; of others the line is given that names it first.
+    """
+    is_main = name == chunk.symbol
+    lines = chunk.text.split("\n")
+    naming = [number for number, line in enumerate(lines) if name in line and _names(line, name)]
+    head = "".join(chunk.signature.split()) if is_main else ""
+    at = next((n for n in naming if head and _is_head(lines[n], head)), None)
+    if at is None:
+        at = next((n for n in naming if _DEFINING.match(lines[n])), naming[0] if naming else 0)
+    start = min(chunk.start_line + at, chunk.end_line - 1)
+    return start, (chunk.end_line if is_main else start + 1)
+
+
+def _names(line: str, name: str) -> bool:
+    """Whether the name stands in the line as a word of its own."""
+    at = line.find(name)
+    while at >= 0:
+        around = line[max(0, at - 1) : at] + line[at + len(name) : at + len(name) + 1]
+        if not any(letter.isalnum() or letter == "_" for letter in around):
+            return True
+        at = line.find(name, at + 1)
+    return False
+
+
+def _is_head(line: str, head: str) -> bool:
+    """Whether the line holds the definition's head, without any space, or the first line of it."""
+    squeezed = "".join(line.split())
+    return head in squeezed or head.startswith(squeezed)
+
+
+def kind_at(chunk: Chunk, line: int) -> str:
+    """What the keyword in a line of the file says that is defined there; "" if it has none."""
+    lines = chunk.text.split("\n")
+    found = _DEFINING.match(lines[min(line - chunk.start_line, len(lines) - 1)])
+    return _KINDS[found["keyword"]] if found else ""
+
+
+_KINDS = {
+    "class": "class", "struct": "struct", "interface": "interface", "trait": "interface", "enum": "enum",
+    "type": "class", "def": "function", "fn": "function", "func": "function", "fun": "function",
+    "function": "function", "const": "constant", "let": "variable", "var": "variable", "val": "variable",
+    "module": "module", "namespace": "module",
+}  # fmt: skip
+_DEFINING = re.compile(rf"[ \t]*(?:\w+[ \t]+)*?(?P<keyword>{'|'.join(_KINDS)})\b")
