@@ -1,0 +1,145 @@
+-- Answers in Neovim's terms: results as a quickfix list, evidence and the status as lines of text.
+
+local server = require("cairn.server")
+
+local M = {}
+
+-- Of what speaks for a result, as many as fit beside its title.
+local REASONS = 2
+
+-- By the quickfix list's id: { query, root, results, told }; of those lists that exist.
+local searches = {}
+
+local function is_given(value)
+  return value ~= nil and value ~= vim.NIL and value ~= ""
+end
+
+local function entry(result)
+  local named, last = result.selectionRange.start, result.range["end"]
+  local reasons = table.concat(result.reasons, ", ", 1, math.min(REASONS, #result.reasons))
+  return {
+    filename = vim.uri_to_fname(result.uri),
+    -- Shown instead of the file's name, which is as long as Neovim is far from the root folder.
+    module = result.path,
+    -- A passage may begin above what it is about: with a comment, or with what is imported.
+    lnum = named.line + 1,
+    col = named.character + 1,
+    -- The range ends before its end: at the start of a line, with the line above.
+    end_lnum = last.character == 0 and math.max(last.line, named.line + 1) or last.line + 1,
+    text = result.title .. (reasons ~= "" and " — " .. reasons or ""),
+  }
+end
+
+local function say_verdict(verdict)
+  if verdict.action ~= "answer" and is_given(verdict.message) then
+    local level = verdict.action == "noMatch" and vim.log.levels.WARN or vim.log.levels.INFO
+    local begin = verdict.action == "noMatch" and "nothing matches well. " or ""
+    vim.notify("Cairn: " .. begin .. verdict.message, level)
+  end
+end
+
+local function remember(search)
+  for id in pairs(searches) do
+    if vim.fn.getqflist({ id = id }).id == 0 then
+      searches[id] = nil
+    end
+  end
+  searches[vim.fn.getqflist({ id = 0 }).id] = search
+end
+
+-- Whether the cursor is where entry `number` of the current quickfix list leads.
+local function is_at(number)
+  local chosen = vim.fn.getqflist({ items = 0 }).items[number]
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  return chosen and chosen.bufnr == vim.api.nvim_get_current_buf() and chosen.lnum == line
+end
+
+-- Make a quickfix list of the answer's results and open its window, or, with `jump`, go to the first result. `asked`
+-- has `title`, `root`, `jump`, and `query` where there was one.
+function M.list(answer, asked)
+  if #answer.results == 0 then
+    local verdict = answer.verdict or {}
+    return vim.notify(
+      "Cairn: nothing found." .. (is_given(verdict.message) and " " .. verdict.message or ""),
+      vim.log.levels.WARN
+    )
+  end
+  local title = asked.title .. (answer.index.complete and "" or " (still indexing)")
+  vim.fn.setqflist({}, " ", { title = title, items = vim.tbl_map(entry, answer.results) })
+  if asked.query then
+    -- Where the cursor is sent, or was before, nobody has chosen.
+    local told = { asked.jump or is_at(1) }
+    remember({ query = asked.query, root = asked.root, results = answer.results, told = told })
+  end
+  vim.cmd(asked.jump and "cfirst" or "botright copen")
+  if answer.verdict then
+    say_verdict(answer.verdict)
+  end
+end
+
+-- Tell the server which result of a search was opened, once: the cursor is where the current quickfix entry leads.
+function M.tell_opened()
+  local list = vim.fn.getqflist({ id = 0, idx = 0 })
+  local search = searches[list.id]
+  if not search or search.told[list.idx] or vim.bo.buftype ~= "" then
+    return
+  end
+  if is_at(list.idx) then
+    search.told[list.idx] = true
+    local result = search.results[list.idx]
+    server.tell(search.root, "cairn/feedback", {
+      query = search.query,
+      contentHash = result.contentHash,
+      action = "open",
+      path = result.path,
+      folder = result.folder,
+    })
+  end
+end
+
+-- The evidence as Markdown.
+function M.discovery(answer, question)
+  local lines = { "# " .. question, "" }
+  if answer.verdict.action ~= "answer" and is_given(answer.verdict.message) then
+    vim.list_extend(lines, { "> " .. answer.verdict.message, "" })
+    say_verdict(answer.verdict)
+  end
+  if not answer.index.complete then
+    vim.list_extend(lines, { "Indexing is not done yet; ask again later.", "" })
+  end
+  if #answer.bullets == 0 then
+    return vim.list_extend(lines, { "No evidence was found." })
+  end
+  local tokens = answer.metrics.finalPromptTokens
+  vim.list_extend(lines, { ("`:CairnPrompt` copies this as a prompt of %d tokens."):format(tokens) })
+  for _, section in ipairs(answer.plan.sections) do
+    vim.list_extend(lines, { "", "## " .. section.title, "" })
+    for _, bullet in ipairs(section.bullets) do
+      vim.list_extend(lines, { "- " .. bullet.text:gsub("%s+", " "), "  " .. bullet.citation })
+    end
+  end
+  return lines
+end
+
+function M.status(answer, root)
+  local doing = answer.paused and "paused" or answer.activity
+  local lines = {
+    ("%s%s, %s"):format(answer.state, doing ~= "idle" and " (" .. doing .. ")" or "", root),
+    ("%d of %d files, %d passages, %d of them with vectors"):format(
+      answer.files.indexed,
+      answer.files.total,
+      answer.chunks,
+      answer.embedded
+    ),
+    is_given(answer.model) and "model " .. answer.model.name or "no model: run `cairn model install`",
+  }
+  if is_given(answer.lastError) then
+    table.insert(lines, answer.lastError)
+  end
+  for _, warning in ipairs(answer.warnings) do
+    table.insert(lines, "warning: " .. warning)
+  end
+  return lines
+end
+
+return M

@@ -1,0 +1,152 @@
+-- Cairn in Neovim: the commands, and the events that the server hears of. See :help cairn.
+
+local answers = require("cairn.answers")
+local page = require("cairn.page")
+local server = require("cairn.server")
+
+local M = {}
+
+-- A list is read from the top; more than a screenful is a reason to ask better.
+local LIMIT = 20
+
+local function say(text)
+  vim.notify("Cairn: " .. text, vim.log.levels.INFO)
+end
+
+local function search(command)
+  local question, filter = require("cairn.question").parse(command.args)
+  if question == "" then
+    return vim.notify("Cairn: give a question besides the filters.", vim.log.levels.WARN)
+  end
+  local params = { query = question, filter = filter, limit = LIMIT, context = 0 }
+  server.ask("cairn/search", params, function(answer, root)
+    answers.list(answer, {
+      query = question,
+      title = "Cairn: " .. command.args,
+      root = root,
+      jump = command.bang,
+    })
+  end)
+end
+
+local function discover(command)
+  server.ask("cairn/discover", { query = command.args }, function(answer, root)
+    page.show(answers.discovery(answer, command.args), answer.answerPrompt, root, command.mods)
+  end)
+end
+
+-- The lines of the command's range, or an empty range in the cursor's line; nil where the buffer is no file.
+local function place(command)
+  if not server.is_file(0) then
+    return vim.notify("Cairn: this window shows no file.", vim.log.levels.WARN)
+  end
+  local first, last = command.line1 - 1, command.range > 0 and command.line2 or command.line1 - 1
+  return { uri = vim.uri_from_bufnr(0) }, {
+    start = { line = first, character = 0 },
+    ["end"] = { line = last, character = 0 },
+  }
+end
+
+local function related(command)
+  local document, range = place(command)
+  if not document then
+    return
+  end
+  local title = ("Cairn: related to %s:%d"):format(vim.fn.expand("%:t"), command.line1)
+  local params = { textDocument = document, range = range, limit = LIMIT, context = 0 }
+  server.ask("cairn/related", params, function(answer, root)
+    answers.list(answer, { title = title, root = root, jump = command.bang })
+  end)
+end
+
+local function context(command)
+  local document, range = place(command)
+  if not document then
+    return
+  end
+  local params = { textDocument = document, range = range, query = command.args }
+  server.ask("cairn/context", params, function(answer, root)
+    page.show(vim.split(answer.context, "\n"), answer.context, root, command.mods)
+  end)
+end
+
+local function status()
+  server.ask("cairn/status", nil, function(answer, root)
+    say(table.concat(answers.status(answer, root), "\n"))
+  end)
+end
+
+local function reindex(command)
+  if command.args == "" then
+    return server.ask("cairn/reindex", nil, function()
+      say("everything is indexed anew.")
+    end)
+  end
+  local root = server.root()
+  local path = root and server.inside(root, vim.fn.fnamemodify(command.args, ":p"))
+  if not path then
+    return vim.notify(("Cairn: %s is not in %s."):format(command.args, root), vim.log.levels.ERROR)
+  end
+  server.ask("cairn/reindex", path ~= "" and { path = path } or nil, function()
+    say((path == "" and "everything" or path) .. " is indexed anew.")
+  end)
+end
+
+local function pause()
+  server.ask("cairn/pause", nil, function()
+    say("paused. What you save is still found; :CairnResume goes on making vectors.")
+  end)
+end
+
+local function resume()
+  server.ask("cairn/resume", nil, function()
+    say("resumed.")
+  end)
+end
+
+local function define_commands()
+  local define = vim.api.nvim_create_user_command
+  define("Cairn", search, { nargs = "+", bang = true, desc = "Search into the quickfix list" })
+  define("CairnDiscover", discover, { nargs = "+", desc = "Evidence with citations, and a prompt" })
+  define("CairnPrompt", page.copy_prompt, { desc = "Copy the prompt of the last answer" })
+  define("CairnRelated", related, { range = true, bang = true, desc = "What is related to these lines" })
+  define("CairnContext", context, { range = true, nargs = "*", desc = "What belongs to these lines, as a prompt" })
+  define("CairnStatus", status, { desc = "What the index holds, and how far indexing is" })
+  define("CairnReindex", reindex, { nargs = "?", complete = "file", desc = "Index a path, or everything, anew" })
+  define("CairnPause", pause, { desc = "Stop making vectors" })
+  define("CairnResume", resume, { desc = "Go on making vectors" })
+  define("CairnRestart", server.restart, { desc = "Start the server anew" })
+end
+
+local function listen()
+  local group = vim.api.nvim_create_augroup("cairn", {})
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufWritePost" }, {
+    group = group,
+    callback = function(event)
+      -- Later, because the file's type may not be known yet.
+      vim.schedule(function()
+        server.attach(event.buf)
+      end)
+    end,
+  })
+  vim.api.nvim_create_autocmd("FocusGained", { group = group, callback = server.refresh })
+  -- Later, because the cursor reaches the line of a quickfix entry after its buffer was entered.
+  vim.api.nvim_create_autocmd({ "BufEnter", "CursorMoved" }, {
+    group = group,
+    callback = function()
+      vim.schedule(answers.tell_opened)
+    end,
+  })
+end
+
+-- `cmd` (the server's command, a list) and `settings` (as in .cairn.toml, in camelCase) may be given.
+function M.setup(options)
+  server.configure(options or {})
+  define_commands()
+  listen()
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    server.attach(buffer)
+  end
+end
+
+return M

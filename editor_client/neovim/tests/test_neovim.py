@@ -1,0 +1,602 @@
+"""A real Neovim with the plugin, the real daemon and the real model, on a small project."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from cairn.embedding.model_files import find_model
+from cairn.paths import data_dir
+
+PLUGIN = Path(__file__).resolve().parent.parent
+CAIRN = (sys.executable, "-m", "cairn")
+PATIENCE_SECONDS = 30
+"""For a state to come about, on a machine that is busy with other things."""
+LOOK_SECONDS = (0.01, 0.2)
+"""How long to wait before looking again, at first and at most: each look takes a process of its own."""
+
+NO_MODEL = {"embedding": {"enabled": False}}
+"""Names are found without it, and the daemon has less to do."""
+UNWATCHED = {**NO_MODEL, "index": {"watch": False}}
+"""What is saved is then found only if Neovim told so."""
+
+pytestmark = pytest.mark.skipif(shutil.which("nvim") is None, reason="Neovim (nvim) is not installed")
+
+INIT = """\
+vim.opt.runtimepath:prepend(PLUGIN)
+-- A clipboard that needs no desktop.
+local copied = { {}, "v" }
+local function copy(lines, kind) copied = { lines, kind } end
+local function paste() return copied end
+vim.g.clipboard = {
+  name = "test",
+  copy = { ["+"] = copy, ["*"] = copy },
+  paste = { ["+"] = paste, ["*"] = paste },
+}
+require("cairn").setup({ cmd = CMD, settings = vim.fn.json_decode(SETTINGS) })
+"""
+
+PROJECT = {
+    "README.md": (
+        "# Harbour\n\nHarbour is a small library that schedules ships into the berths of a port.\n\n"
+        "## Berths\n\nA berth is a place where one ship at a time can be moored and unloaded safely.\n"
+    ),
+    "docs/tides.md": (
+        "# Tides\n\nHigh water is computed from harmonic constituents.\n\n"
+        "## Tide tables\n\nThe tide tables are printed once a year for the pilots.\n"
+    ),
+    "src/harbour/berths.py": '''"""Berths of the port."""
+
+
+class Berth:
+    """A place where one ship at a time can be moored."""
+
+    def __init__(self, length: float) -> None:
+        self.length = length
+        self.ship = None
+
+    def moor_ship(self, ship):
+        """Moor a ship here; raises ValueError if the berth is taken already."""
+        if self.ship is not None:
+            raise ValueError("berth is taken")
+        self.ship = ship
+''',
+    "src/harbour/tides.py": '''"""Tide tables."""
+
+
+def high_water(day: int, constituents: list[tuple[float, float]]) -> float:
+    """Return the hour of high water for a day, from its harmonic constituents."""
+    return sum(amplitude * day % period for amplitude, period in constituents)
+''',
+    "src/harbour/schedule.py": '''"""Which ship goes where, and when."""
+
+from harbour.berths import Berth
+from harbour.log import logged
+
+
+# A ship that is long has few berths to go to.
+@logged
+def assign_berths(ships, berths: list[Berth]):
+    """Assign each arriving ship to the shortest free berth that is long enough for it."""
+    for ship in sorted(ships, key=lambda ship: -ship.length):
+        for berth in sorted(berths, key=lambda berth: berth.length):
+            if berth.ship is None and berth.length >= ship.length:
+                berth.moor_ship(ship)
+                break
+''',
+}
+
+
+class Neovim:
+    """One headless Neovim, driven over its socket."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path, socket: Path) -> None:
+        self.process = process
+        self.folder = folder
+        self.socket = socket
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of a Vim expression, which has one in JSON."""
+        # By way of a file: what 0.7 prints of long values is no JSON any more.
+        written = self.socket.with_suffix(".json")
+        self._evaluate(f"writefile([json_encode({expression})], {quoted(str(written))})").check_returncode()
+        return json.loads(written.read_text(encoding="utf-8"))
+
+    def _evaluate(self, expression: str) -> subprocess.CompletedProcess[bytes]:
+        command = ["nvim", "--server", str(self.socket), "--remote-expr", expression]
+        return subprocess.run(command, stdout=subprocess.DEVNULL, timeout=PATIENCE_SECONDS)
+
+    def lua(self, expression: str) -> Any:
+        return self.evaluate(f"luaeval({quoted(expression)})")
+
+    def run(self, command: str) -> str:
+        """What an Ex command prints."""
+        printed = self.evaluate(f"execute({quoted(command)})")
+        assert isinstance(printed, str)
+        return printed
+
+    def run_later(self, command: str) -> None:
+        """Run an Ex command as if it was typed: an error message is none of the one who asks over the socket."""
+        self.evaluate(f"timer_start(0, {{-> execute({quoted(command)}, '')}})")
+
+    def keys(self, keys: str) -> None:
+        self.run(f'execute "normal {keys}"')
+
+    def until(self, expression: str, holds: Callable[[Any], bool]) -> Any:
+        """Evaluate until the value satisfies `holds`; the value."""
+        return until(lambda: self.evaluate(expression), holds)
+
+    def said(self, text: str) -> str:
+        """All messages, once `text` is among them."""
+        said = self.until("execute('messages')", lambda messages: text in messages)
+        assert isinstance(said, str)
+        return said
+
+    def search(self, question: str, command: str = "Cairn") -> list[dict[str, Any]]:
+        """The quickfix list that the command makes, with the path of each entry."""
+        before = self.evaluate("getqflist({'id': 0}).id")
+        self.run(f"{command} {question}")
+        self.until("getqflist({'id': 0}).id", lambda now: now != before)
+        entries = self.evaluate(
+            "map(getqflist(), {_, e -> extend(e, {'path': fnamemodify(bufname(e.bufnr), ':p')})})"
+        )
+        return [{**entry, "path": os.path.relpath(entry["path"], self.folder)} for entry in entries]
+
+    def found(self, question: str, path: str) -> list[dict[str, Any]]:
+        """Search until the first result is in `path`."""
+        return until(lambda: self.search(question), lambda entries: entries[0]["path"].endswith(path))
+
+    def ready(self, wanted: str = "ready") -> None:
+        """Wait until everything is indexed, and has its vectors unless `degraded` is wanted."""
+
+        def state() -> str:
+            self.run("messages clear")
+            self.run("CairnStatus")
+            return self.said("passages")
+
+        until(state, lambda said: f"Cairn: {wanted}" in said)
+
+    def back(self) -> Neovim:
+        """Itself, with nothing but the README shown, as it is on disk, and no messages."""
+        self.run(f"messages clear | silent! only! | cd {self.folder} | edit! README.md")
+        return self
+
+    def show(self, path: str) -> None:
+        """Show the file in a window for files."""
+        self.run("topleft new")
+        self.run(f"edit {path}")
+
+    def place(self) -> tuple[str, int]:
+        """The file in the current window and the cursor's line."""
+        name, line = self.evaluate("[expand('%:p'), line('.')]")
+        return name, line
+
+    def children(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def quit(self) -> None:
+        """Quit, which must leave no process behind."""
+        children = self.children()
+        self._evaluate("execute('qall!')")  # fails: nobody is left to answer
+        self.process.wait(PATIENCE_SECONDS)
+        _, alive = psutil.wait_procs(children, PATIENCE_SECONDS)
+        assert not alive
+
+
+def quoted(text: str) -> str:
+    """As a literal string of Vim."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def until(ask: Callable[[], Any], holds: Callable[[Any], bool]) -> Any:
+    """Ask until the answer satisfies `holds`; the answer. Fails after PATIENCE_SECONDS."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    pause, longest = LOOK_SECONDS
+    while not holds(answer := ask()):
+        assert time.monotonic() < deadline, f"it did not come true; the last answer was {answer!r}"
+        time.sleep(pause)
+        pause = min(1.5 * pause, longest)
+    return answer
+
+
+def line_of(path: Path, text: str) -> int:
+    """The 1-based line of the file that holds the text."""
+    lines = path.read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def make_project(folder: Path) -> Path:
+    root = folder / "harbour"
+    for path, text in PROJECT.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+    subprocess.run(["git", "init", "--quiet", str(root)], check=True)
+    return root
+
+
+def own_environment(folder: Path) -> dict[str, str]:
+    """Folders of their own for Neovim and Cairn, with the installed model and nobody's settings."""
+    if find_model() is None:
+        pytest.fail("The default model is not installed. Run `cairn model install` before the tests.")
+    real, own = data_dir(), folder / "data"
+    own.mkdir(exist_ok=True)
+    for shared in ("models", "grammars"):
+        (real / shared).mkdir(parents=True, exist_ok=True)
+        if not (own / shared).exists():
+            (own / shared).symlink_to(real / shared, target_is_directory=True)
+    names = ("CAIRN_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+    return {**os.environ, "CAIRN_DATA_DIR": str(own), **{name: str(folder / name.lower()) for name in names}}
+
+
+@contextmanager
+def neovim_in(
+    temporary: Path,
+    folder: Path,
+    *files: str,
+    cmd: tuple[str, ...] = (*CAIRN, "lsp"),
+    settings: Any = None,
+    home: Path | None = None,
+) -> Iterator[Neovim]:
+    """Start Neovim in a folder; in the end it quits and leaves no process behind."""
+    environment = own_environment(temporary)
+    if home is not None:
+        environment["HOME"] = str(home)
+    init = temporary / "init.lua"
+    parts = ", ".join(f"[=[{part}]=]" for part in cmd)
+    init.write_text(
+        f"local PLUGIN, SETTINGS, CMD = [=[{PLUGIN}]=], [=[{json.dumps(settings or {})}]=], {{ {parts} }}\n{INIT}"
+    )
+    # The path of a socket may have some 100 characters, and those of pytest's folders are longer.
+    with tempfile.TemporaryDirectory(prefix="nvim") as short, (temporary / "nvim.log").open("wb") as log:
+        socket = Path(short) / "socket"
+        command = ["nvim", "--headless", "-u", str(init), "-i", "NONE", "-n", "--listen", str(socket), *files]
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+        running = Neovim(process, folder, socket)
+        try:
+            until(socket.exists, bool)
+            running.until("v:vim_did_enter", bool)
+            yield running
+        finally:
+            if process.poll() is None:
+                running.quit()
+
+
+Start = Callable[..., Neovim]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    with ExitStack() as running:
+        yield lambda *arguments, **options: running.enter_context(neovim_in(tmp_path, *arguments, **options))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neovim]:
+    """One Neovim in the project, with all indexed, for the tests that change nothing."""
+    temporary = tmp_path_factory.mktemp("shared")
+    with neovim_in(temporary, make_project(temporary), "README.md") as running:
+        running.ready()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def writable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neovim]:
+    """One Neovim in another project, where only Neovim reports changes, for the tests that make some."""
+    temporary = tmp_path_factory.mktemp("writable")
+    with neovim_in(temporary, make_project(temporary), "README.md", settings=UNWATCHED) as running:
+        running.ready("degraded")
+        yield running
+
+
+@pytest.fixture
+def neovim(indexed: Neovim) -> Neovim:
+    """The Neovim for the tests that change nothing."""
+    return indexed.back()
+
+
+@pytest.fixture
+def writer(writable: Neovim) -> Neovim:
+    """The Neovim for the tests that change something; what they wrote before is there."""
+    return writable.back()
+
+
+def test_a_search_fills_the_quickfix_list(neovim: Neovim) -> None:
+    first = neovim.search("how does a ship get moored at a berth type:code")[0]
+    assert first["path"] == "src/harbour/berths.py"
+    source = neovim.folder / first["path"]
+    assert first["lnum"] == line_of(source, "class Berth")
+    assert first["end_lnum"] >= line_of(source, "def moor_ship")
+    assert first["module"] == "src/harbour/berths.py"
+    title, reason = first["text"].split(" — ")
+    assert title.startswith("Berth")
+    assert reason
+    assert neovim.evaluate("getqflist({'title': 0}).title") == (
+        "Cairn: how does a ship get moored at a berth type:code"
+    )
+    assert neovim.evaluate("&buftype") == "quickfix"
+    neovim.keys(r"\<CR>")
+    assert neovim.place() == (str(source), first["lnum"])
+
+
+def test_filters_stand_anywhere_in_the_question(neovim: Neovim) -> None:
+
+    def paths(question: str) -> set[str]:
+        return {entry["path"] for entry in neovim.search(question)}
+
+    assert paths("type:prose berth") == {"README.md", "docs/tides.md"}
+    assert paths("where path:docs/ are tides") == {"docs/tides.md"}
+    assert paths("berth lang:python path:schedule.py,tides.py") == {
+        "src/harbour/schedule.py",
+        "src/harbour/tides.py",
+    }
+    assert paths("high water in:harbour-docs") == {"README.md", "docs/tides.md"}
+    neovim.run("Cairn berth type:poem")
+    assert "poem" in neovim.said("filter.type")
+    neovim.run_later("Cairn type:code")
+    neovim.said("give a question besides the filters")
+
+
+@pytest.mark.parametrize(
+    ("typed", "question", "filter_"),
+    [
+        ("how does routing work", "how does routing work", None),
+        ("type:code how  lang:go does", "how does", {"type": ["code"], "language": ["go"]}),
+        ("x language:c,rust in:api,docs", "x", {"language": ["c", "rust"], "collection": ["api", "docs"]}),
+        ("x collection:a in:b path:src/**/*.py", "x", {"collection": ["a", "b"], "path": ["src/**/*.py"]}),
+        ('find "type:code  in" here', 'find "type:code  in" here', None),
+        ('type:code "a b" path:c', '"a b"', {"type": ["code"], "path": ["c"]}),
+        ('an open "quote type:code', 'an open "quote', {"type": ["code"]}),
+        ("path::join in: note:this xtype:code", "path::join in: note:this xtype:code", None),
+    ],
+)
+def test_filters_are_told_from_the_question(neovim: Neovim, typed: str, question: str, filter_: Any) -> None:
+    assert neovim.lua(f"{{ require('cairn.question').parse([==[{typed}]==]) }}") == (
+        [question, filter_] if filter_ else [question]
+    )
+
+
+def test_with_a_bang_the_first_result_is_opened(neovim: Neovim) -> None:
+    neovim.search("assign_berths", "Cairn!")
+    schedule = neovim.folder / "src/harbour/schedule.py"
+    assert neovim.place() == (str(schedule), line_of(schedule, "def assign_berths"))
+    assert neovim.evaluate("winnr('$')") == 1
+
+
+def test_what_does_not_match_is_said(neovim: Neovim) -> None:
+    neovim.run("Cairn quarterly unicorn sausages")
+    neovim.said("nothing matches well. Which part should I explain?")
+    neovim.run("Cairn berth path:nowhere/")
+    neovim.said("nothing found.")
+
+
+def test_discovery_shows_evidence_whose_citations_open(neovim: Neovim) -> None:
+    neovim.run("CairnDiscover how are ships assigned to a berth")
+    lines = neovim.until("getline(1, '$')", lambda lines: "# how are ships" in lines[0])
+    assert neovim.evaluate("[&buftype, &filetype, &modifiable]") == ["nofile", "markdown", 0]
+    cited = next(line for line in lines if line.startswith("  src/harbour/schedule.py#L"))
+    row = lines.index(cited) + 1
+    assert lines[row - 2].startswith("- ")
+    place = (str(neovim.folder / "src/harbour/schedule.py"), int(cited.rpartition("#L")[2].split("-")[0]))
+    for keys, at in (("gf", row), (r"\<CR>", row - 1)):
+        neovim.run(f"call cursor({at}, 1)")
+        neovim.keys(keys)
+        assert neovim.place() == place
+        assert neovim.evaluate("winnr('$')") == 2
+        neovim.run("wincmd p")
+
+
+def test_the_prompt_is_copied(neovim: Neovim) -> None:
+    neovim.run("CairnDiscover how are ships assigned to a berth")
+    neovim.until("bufname()", lambda name: name == "cairn://page")
+    neovim.run_later("CairnPrompt")
+    neovim.said("the prompt is in the clipboard")
+    unnamed, clipboard = neovim.evaluate("[getreg('\"'), getreg('+')]")
+    assert unnamed == clipboard
+    assert "## Question\nhow are ships assigned to a berth" in unnamed
+    assert "src/harbour/schedule.py" in unnamed
+
+
+def test_what_is_typed_and_what_is_saved_is_found(writer: Neovim) -> None:
+    tides = writer.folder / "src/harbour/tides.py"
+    writer.run("edit src/harbour/tides.py")
+    writer.run("call append('$', ['', 'def neap_tide_warning(pilot):', '    return pilot'])")
+    first = writer.found("neap_tide_warning", "tides.py")[0]
+    assert first["lnum"] <= len(tides.read_text().splitlines()) + 2 <= first["end_lnum"]
+    writer.show("src/harbour/tides.py")
+    writer.run("%substitute/neap_tide_warning/spring_tide_alarm/")
+    writer.run("write")
+    writer.run("bdelete")
+    first = writer.found("spring_tide_alarm", "tides.py")[0]
+    assert first["lnum"] <= line_of(tides, "def spring_tide_alarm") <= first["end_lnum"]
+
+
+def test_related_passages_of_the_cursor(neovim: Neovim) -> None:
+    neovim.run("edit src/harbour/schedule.py")
+    neovim.run("call search('moor_ship')")
+    entries = neovim.search("", "CairnRelated")
+    berths = next(entry for entry in entries if entry["path"] == "src/harbour/berths.py")
+    assert berths["lnum"] == line_of(neovim.folder / berths["path"], "class Berth")
+    assert all(" — " in entry["text"] for entry in entries)
+    assert neovim.evaluate("getqflist({'title': 0}).title").startswith("Cairn: related to schedule.py:")
+    neovim.run_later("CairnRelated")
+    neovim.said("this window shows no file")
+
+
+def test_the_context_of_a_range_is_a_page_and_a_prompt(neovim: Neovim) -> None:
+    neovim.run("edit src/harbour/schedule.py")
+    neovim.run("6,8CairnContext")
+    lines = neovim.until(
+        "getline(1, '$')", lambda lines: any("### src/harbour/berths.py#L" in x for x in lines)
+    )
+    row = next(row for row, line in enumerate(lines, 1) if "### src/harbour/berths.py#L" in line)
+    neovim.run(f"call cursor({row}, 1)")
+    neovim.keys(r"\<CR>")
+    line = int(lines[row - 1].partition("#L")[2].split("-")[0])
+    assert neovim.place() == (str(neovim.folder / "src/harbour/berths.py"), line)
+    neovim.run("CairnPrompt")
+    assert neovim.evaluate("getreg('+')") == "\n".join(lines)
+
+
+def test_names_are_found_by_neovims_own_command(neovim: Neovim) -> None:
+    neovim.run("call setqflist([], 'f')")
+    neovim.lua("vim.lsp.buf.workspace_symbol('moor_ship')")
+    (entry,) = neovim.until("getqflist()", bool)
+    assert entry["lnum"] == line_of(neovim.folder / "src/harbour/berths.py", "def moor_ship")
+
+
+def test_indexing_is_steered_and_its_state_told(neovim: Neovim) -> None:
+    neovim.ready()
+    assert "5 of 5 files" in neovim.said("model ")
+    neovim.run("CairnPause")
+    neovim.said("Cairn: paused")
+    neovim.run("CairnStatus")
+    neovim.said("(paused)")
+    neovim.run("CairnResume")
+    neovim.said("Cairn: resumed")
+    neovim.ready()
+    neovim.run("cd src | CairnReindex harbour")
+    neovim.said("src/harbour is indexed anew")
+    neovim.run("CairnReindex")
+    neovim.said("everything is indexed anew")
+    neovim.run_later("CairnReindex /elsewhere")
+    neovim.said("/elsewhere is not in")
+
+
+def test_an_opened_result_is_told_once(writer: Neovim) -> None:
+    def feedback(*options: str) -> Any:
+        command = [*CAIRN, "feedback", str(writer.folder), "--json", *options]
+        environment = own_environment(writer.folder.parent)
+        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment).stdout)
+
+    def opened() -> list[str]:
+        return [choice["path"] for choice in feedback()]
+
+    feedback("--reset")
+    writer.search("ships in berths", "Cairn!")
+    entries = writer.search("ships in berths")
+    writer.run("wincmd p")
+    chosen = next(row for row, entry in enumerate(entries, 1) if entry["path"] == "src/harbour/schedule.py")
+    writer.run(f"cc {chosen}")
+    assert until(opened, bool) == ["src/harbour/schedule.py"]
+
+
+def test_one_server_for_each_repository(writer: Neovim, tmp_path: Path) -> None:
+    other = tmp_path / "lighthouse"
+    (other / "lamps").mkdir(parents=True)
+    (other / "lamps/lamp.py").write_text("def light_lamp(keeper):\n    return keeper\n")
+    subprocess.run(["git", "init", "--quiet", str(other)], check=True)
+    writer.run("edit src/harbour/tides.py")
+    writer.found("moor_ship", "berths.py")
+    (first,) = writer.children()
+    writer.show(str(other / "lamps/lamp.py"))
+    writer.found("keeper", "lamp.py")
+    (second,) = set(writer.children()) - {first}
+    second.kill()
+    writer.said(f"the server of {other} ended")
+    writer.back().found("moor_ship", "berths.py")
+    assert writer.children() == [first]
+
+
+def test_what_changed_unseen_is_looked_for_when_neovim_gets_the_focus(writer: Neovim) -> None:
+    (writer.folder / "src/harbour/pilots.py").write_text(
+        "def embark_pilot_by_ladder(vessel):\n    return vessel\n"
+    )
+    assert "pilots.py" not in {Path(entry["path"]).name for entry in writer.search("embark_pilot_by_ladder")}
+
+    def focused() -> list[dict[str, Any]]:
+        writer.run("doautocmd FocusGained")  # again: the daemon does not look twice within seconds
+        return writer.search("embark_pilot_by_ladder")
+
+    until(focused, lambda entries: entries[0]["path"].endswith("pilots.py"))
+
+
+def test_a_server_that_died_is_started_again(writer: Neovim) -> None:
+    (cairn,) = writer.children()
+    cairn.kill()
+    assert "signal 9" in writer.said(":CairnRestart starts it again")
+    writer.run_later("Cairn berth")
+    writer.said("the server has ended")
+    writer.run("CairnRestart")
+    writer.found("moor_ship", "berths.py")
+    writer.run("messages clear")
+    (cairn,) = writer.children()
+    writer.run("CairnRestart")
+    writer.found("high_water", "tides.py")
+    (again,) = writer.children()
+    assert again.pid != cairn.pid
+    assert "ended" not in writer.evaluate("execute('messages')")
+    # What was open is known to the new server.
+    writer.show("README.md")
+    writer.run("call append('$', ['', 'Barges are towed by tugboats.'])")
+    writer.found("tugboats", "README.md")
+
+
+def test_a_missing_server_is_told_with_the_remedy(start: Start, project: Path, tmp_path: Path) -> None:
+    cairn = tmp_path / "bin/cairn"
+    neovim = start(project, "README.md", cmd=(str(cairn), "lsp"), settings=NO_MODEL)
+    said = neovim.said("the server was not found")
+    assert str(cairn) in said
+    assert "scripts/discover" in said
+    neovim.run("edit docs/tides.md")
+    neovim.run("messages clear")
+    neovim.run_later("Cairn berth")
+    assert neovim.said("the server was not found").count("not found") == 1
+    cairn.parent.mkdir()
+    cairn.write_text(f'#!/bin/sh\nexec {" ".join(CAIRN)} "$@"\n')
+    cairn.chmod(0o755)
+    neovim.run("CairnRestart")
+    neovim.found("moor_ship", "berths.py")
+
+
+def test_without_a_repository_a_command_starts_the_server(start: Start, project: Path) -> None:
+    shutil.rmtree(project / ".git")
+    neovim = start(project, "README.md", settings=NO_MODEL)
+    assert neovim.evaluate("exists(':Cairn')") == 2
+    assert neovim.children() == []
+    neovim.found("moor_ship", "berths.py")
+    neovim.show("README.md")
+    neovim.run("call append('$', ['', 'Barges are towed by tugboats.'])")
+    neovim.found("tugboats", "README.md")
+
+
+def test_a_home_folder_is_not_indexed(start: Start, tmp_path: Path) -> None:
+    neovim = start(tmp_path, home=tmp_path)
+    neovim.run_later("CairnPrompt")
+    neovim.said("there is no prompt")
+    neovim.run_later("Cairn berth")
+    neovim.said("is no project")
+    assert neovim.children() == []
+
+
+def test_quitting_at_once_leaves_no_process(start: Start, project: Path) -> None:
+    neovim = start(project, "README.md", settings=NO_MODEL)
+    until(neovim.children, bool)
+    neovim.quit()
+
+
+def test_the_help_is_found(neovim: Neovim, tmp_path: Path) -> None:
+    shutil.copytree(PLUGIN / "doc", tmp_path / "copy/doc")  # tags are written beside it
+    neovim.run(f"helptags {tmp_path}/copy/doc")
+    neovim.run(f"set runtimepath^={tmp_path}/copy")
+    for tag in ("cairn", ":Cairn", ":CairnDiscover", ":CairnRestart", "cairn-setup"):
+        neovim.run(f"help {tag}")
+        assert neovim.evaluate("expand('%:p')") == f"{tmp_path}/copy/doc/cairn.txt"
