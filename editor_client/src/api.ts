@@ -1,0 +1,130 @@
+// What Cairn's server can be asked and told. Nothing else in the extension knows the names of its methods.
+
+import { CancellationError, type CancellationToken, type Disposable } from "vscode";
+import {
+  type BaseLanguageClient,
+  LSPErrorCodes,
+  NotificationType,
+  ProgressType,
+  RequestType,
+  RequestType0,
+  ResponseError,
+  type WorkDoneProgressBegin,
+  type WorkDoneProgressReport,
+} from "vscode-languageclient";
+
+import type * as protocol from "./protocol.ts";
+
+const methods = {
+  search: new RequestType<protocol.SearchParams, protocol.SearchAnswer, void>("cairn/search"),
+  related: new RequestType<protocol.RelatedParams, protocol.RelatedAnswer, void>("cairn/related"),
+  context: new RequestType<protocol.ContextParams, protocol.ContextAnswer, void>("cairn/context"),
+  discover: new RequestType<protocol.DiscoverParams & ProgressTokens, protocol.DiscoverAnswer, void>(
+    "cairn/discover",
+  ),
+  status: new RequestType0<protocol.StatusAnswer, void>("cairn/status"),
+  reindex: new RequestType<protocol.ReindexParams, protocol.ReindexAnswer, void>("cairn/reindex"),
+  pause: new RequestType0<unknown, void>("cairn/pause"),
+  resume: new RequestType0<unknown, void>("cairn/resume"),
+  execute: new RequestType<{ command: string; arguments: unknown[] }, unknown, void>(
+    "workspace/executeCommand",
+  ),
+};
+const feedback = new NotificationType<protocol.FeedbackParams>("cairn/feedback");
+const statusChanged = new NotificationType<protocol.StatusAnswer>("cairn/statusChanged");
+const workDone = new ProgressType<WorkDoneProgressBegin | WorkDoneProgressReport | { kind: "end" }>();
+
+interface ProgressTokens {
+  readonly workDoneToken?: string;
+}
+
+/** How far a discovery is: what is done now, and the percentage that is done. */
+export interface Stage {
+  readonly message: string;
+  readonly percentage: number;
+}
+
+let discoveries = 0;
+
+export class Api {
+  readonly #client: BaseLanguageClient;
+
+  constructor(client: BaseLanguageClient) {
+    this.#client = client;
+  }
+
+  search(params: protocol.SearchParams, token: CancellationToken): Promise<protocol.SearchAnswer> {
+    return this.#client.sendRequest(methods.search, params, token);
+  }
+
+  related(params: protocol.RelatedParams, token: CancellationToken): Promise<protocol.RelatedAnswer> {
+    return this.#client.sendRequest(methods.related, params, token);
+  }
+
+  context(params: protocol.ContextParams, token: CancellationToken): Promise<protocol.ContextAnswer> {
+    return this.#client.sendRequest(methods.context, params, token);
+  }
+
+  /** `onStage` hears of each stage of the work until the answer is there. */
+  async discover(
+    params: protocol.DiscoverParams,
+    token: CancellationToken,
+    onStage: (stage: Stage) => void,
+  ): Promise<protocol.DiscoverAnswer> {
+    const workDoneToken = `cairn-discover-${++discoveries}`;
+    const listening = this.#client.onProgress(workDone, workDoneToken, (value) => {
+      if (value.kind !== "end") onStage({ message: value.message ?? "", percentage: value.percentage ?? 0 });
+    });
+    try {
+      return await this.#client.sendRequest(methods.discover, { ...params, workDoneToken }, token);
+    } finally {
+      listening.dispose();
+    }
+  }
+
+  status(): Promise<protocol.StatusAnswer> {
+    return this.#client.sendRequest(methods.status);
+  }
+
+  reindex(params: protocol.ReindexParams): Promise<protocol.ReindexAnswer> {
+    return this.#client.sendRequest(methods.reindex, params);
+  }
+
+  async pause(): Promise<void> {
+    await this.#client.sendRequest(methods.pause);
+  }
+
+  async resume(): Promise<void> {
+    await this.#client.sendRequest(methods.resume);
+  }
+
+  /** Have the server look for changes that nobody reported. */
+  async refresh(): Promise<void> {
+    await this.#client.sendRequest(methods.execute, { command: "cairn.refresh", arguments: [] });
+  }
+
+  /** Forget which results were opened; how many choices there were. */
+  async resetFeedback(): Promise<number> {
+    const request = { command: "cairn.resetFeedback", arguments: [] };
+    return ((await this.#client.sendRequest(methods.execute, request)) as protocol.ResetFeedbackAnswer)
+      .forgotten;
+  }
+
+  /** Tell what was done with a result of `query`. */
+  tellFeedback(query: string, result: protocol.SearchResult, action: protocol.FeedbackAction): void {
+    if (!query.trim()) return;
+    const { contentHash, path, folder } = result;
+    void this.#client.sendNotification(feedback, { query, contentHash, action, path, folder });
+  }
+
+  onStatusChanged(listener: (status: protocol.StatusAnswer) => void): Disposable {
+    return this.#client.onNotification(statusChanged, listener);
+  }
+}
+
+/** Whether a request ended because nobody wants its answer any more. */
+export function isCancelled(problem: unknown): boolean {
+  if (problem instanceof CancellationError) return true;
+  const codes: number[] = [LSPErrorCodes.RequestCancelled, LSPErrorCodes.ServerCancelled];
+  return problem instanceof ResponseError && codes.includes(problem.code);
+}

@@ -1,0 +1,150 @@
+// The commands: each takes what the editor knows of the moment and hands it on.
+
+import {
+  CancellationTokenSource,
+  commands,
+  type Disposable,
+  type ExtensionContext,
+  type LogOutputChannel,
+  ProgressLocation,
+  Uri,
+  window,
+  workspace,
+} from "vscode";
+
+import { type Api, isCancelled } from "./api.ts";
+import { type Discoveries, selectedText } from "./discover/discovery.ts";
+import { installServer } from "./finding/managed_environment.ts";
+import type { Palette } from "./palette/palette.ts";
+import { inFolder } from "./palette/query.ts";
+import type { ReindexParams } from "./protocol.ts";
+import type { Server } from "./server.ts";
+import { showStatus } from "./status.ts";
+import { explain } from "./trouble.ts";
+
+const TOLD_MS = 4000;
+
+type Command = (argument?: unknown) => unknown;
+
+export function registerCommands(
+  context: ExtensionContext,
+  server: Server,
+  palette: Palette,
+  discoveries: Discoveries,
+  log: LogOutputChannel,
+): Disposable[] {
+  const all: Record<string, Command> = {
+    "cairn.search": () => {
+      palette.open({ value: selectedText() });
+    },
+    "cairn.searchInFolder": (folder) => {
+      const path = folder instanceof Uri ? relativePath(folder) : "";
+      palette.open({ value: path ? inFolder(path) : "" });
+    },
+    "cairn.discover": () => discoveries.discover(),
+    "cairn.findRelated": () => findRelated(server, palette),
+    "cairn.copyPrompt": () => discoveries.copyPrompt(),
+    "cairn.sendToChat": () => discoveries.sendToChat(),
+    "cairn.showStatus": async () => {
+      const picked = await showStatus(server);
+      if (picked) await commands.executeCommand(picked);
+    },
+    "cairn.reindexWorkspace": () => asking(server, (api) => reindex(api, {}, "the workspace")),
+    "cairn.reindexPath": (resource) => {
+      if (!(resource instanceof Uri)) return;
+      const folder = workspace.getWorkspaceFolder(resource)?.uri.toString() ?? "";
+      const path = relativePath(resource);
+      return asking(server, (api) =>
+        reindex(api, path ? { path, folder } : { folder }, path || "the folder"),
+      );
+    },
+    "cairn.pauseIndexing": () =>
+      asking(server, async (api) => {
+        await api.pause();
+        return "Indexing is paused; saves are still found";
+      }),
+    "cairn.resumeIndexing": () =>
+      asking(server, async (api) => {
+        await api.resume();
+        return "Indexing goes on";
+      }),
+    "cairn.forgetChoices": () =>
+      asking(server, async (api) => `Forgot ${await api.resetFeedback()} choices of results`),
+    "cairn.restart": () => server.restart(),
+    "cairn.installServer": () => install(context, server, log),
+    "cairn.openSettings": (setting) =>
+      commands.executeCommand("workbench.action.openSettings", setting ?? "@ext:cairn.cairn"),
+    "cairn.showLog": () => {
+      log.show();
+    },
+  };
+  return Object.entries(all).map(([name, command]) => commands.registerCommand(name, command));
+}
+
+/** Do it and say in the status bar what was done; where it cannot be done, say why. */
+async function asking(server: Server, work: (api: Api) => Promise<string>): Promise<void> {
+  if (!server.api) {
+    explain(server.health);
+    return;
+  }
+  try {
+    window.setStatusBarMessage(`Cairn: ${await work(server.api)}`, TOLD_MS);
+  } catch (problem) {
+    void window.showErrorMessage(`Cairn: ${(problem as Error).message}`);
+  }
+}
+
+async function reindex(api: Api, params: ReindexParams, what: string): Promise<string> {
+  await api.reindex(params);
+  return `${what} is indexed anew`;
+}
+
+async function findRelated(server: Server, palette: Palette): Promise<void> {
+  const editor = window.activeTextEditor;
+  if (!editor) {
+    void window.showInformationMessage("Cairn: open a file to find what is related to it.");
+    return;
+  }
+  const { start, end } = editor.selection;
+  const asked = new CancellationTokenSource();
+  await asking(server, async (api) => {
+    const limit = workspace.getConfiguration("cairn.palette").get<number>("limit") ?? 12;
+    const textDocument = { uri: editor.document.uri.toString() };
+    const shown = { location: ProgressLocation.Window, title: "Cairn: looking for what is related" };
+    const range = {
+      start: { line: start.line, character: start.character },
+      end: { line: end.line, character: end.character },
+    };
+    const { results } = await window.withProgress(shown, () =>
+      api.related({ textDocument, range, limit, context: 0 }, asked.token),
+    );
+    if (results.length === 0) return "Nothing related was found";
+    palette.open({ results: { title: "Cairn: Related", found: results } });
+    return `${results.length} related passages`;
+  });
+  asked.dispose();
+}
+
+async function install(context: ExtensionContext, server: Server, log: LogOutputChannel): Promise<void> {
+  const shown = { location: ProgressLocation.Notification, title: "Cairn", cancellable: true };
+  try {
+    const { withoutModel } = await window.withProgress(shown, (progress, token) =>
+      installServer(context, log, progress, token),
+    );
+    if (withoutModel) void window.showWarningMessage(`Cairn: ${withoutModel}`);
+  } catch (problem) {
+    if (isCancelled(problem)) return;
+    log.error(String(problem));
+    const picked = await window.showErrorMessage(`Cairn: ${(problem as Error).message}`, "Show Log");
+    if (picked) log.show();
+    return;
+  }
+  await server.restart();
+}
+
+/** Relative to its workspace folder, with `/`; "" for the folder itself. */
+function relativePath(resource: Uri): string {
+  const folder = workspace.getWorkspaceFolder(resource);
+  if (!folder || folder.uri.path === resource.path) return "";
+  return resource.path.slice(folder.uri.path.length).replace(/^\//, "");
+}

@@ -1,0 +1,178 @@
+// Discover: a question in; its evidence as a Markdown preview, and a prompt for the clipboard or a chat, out.
+
+import {
+  commands,
+  Disposable,
+  env,
+  ProgressLocation,
+  type Tab,
+  TabInputCustom,
+  TabInputText,
+  TabInputWebview,
+  type TextDocumentContentProvider,
+  Uri,
+  window,
+  workspace,
+} from "vscode";
+
+import { isCancelled } from "../api.ts";
+import type { DiscoverAnswer } from "../protocol.ts";
+import type { Server } from "../server.ts";
+import { explain } from "../trouble.ts";
+import { discoveryAsMarkdown } from "./markdown.ts";
+
+const SCHEME = "cairn-discovery";
+const CHAT = "workbench.action.chat.open";
+/** Answers that can be gone back to; older ones say that the question is to be asked anew. */
+const MOST_KEPT = 20;
+const LONGEST_NAME = 60;
+
+interface Discovery {
+  readonly question: string;
+  readonly answer: DiscoverAnswer;
+}
+
+export class Discoveries implements TextDocumentContentProvider, Disposable {
+  readonly #server: Server;
+  /** By the path of their documents, the latest last. */
+  readonly #kept = new Map<string, Discovery>();
+  readonly #listening: Disposable;
+  #asked = 0;
+
+  constructor(server: Server) {
+    this.#server = server;
+    this.#listening = Disposable.from(
+      workspace.registerTextDocumentContentProvider(SCHEME, this),
+      window.tabGroups.onDidChangeTabs(() => {
+        this.#tellWhatIsShown();
+      }),
+      window.tabGroups.onDidChangeTabGroups(() => {
+        this.#tellWhatIsShown();
+      }),
+    );
+    void commands.getCommands(true).then((all) => {
+      setContext("hasChat", all.includes(CHAT));
+    });
+  }
+
+  dispose(): void {
+    this.#listening.dispose();
+  }
+
+  provideTextDocumentContent(uri: Uri): string {
+    const kept = this.#kept.get(uri.path);
+    const root = workspace.workspaceFolders?.[0]?.uri.toString() ?? "";
+    if (kept) return discoveryAsMarkdown(kept.question, kept.answer, root);
+    return "This answer is no longer there. Ask again with *Cairn: Discover*.\n";
+  }
+
+  /** Ask for a question unless one is given, then show what was found. */
+  async discover(given?: string): Promise<void> {
+    const question = given ?? (await askForQuestion());
+    if (!question?.trim()) return;
+    const answer = await this.#answer(question);
+    if (!answer) return;
+    const uri = Uri.from({ scheme: SCHEME, path: `/${++this.#asked}/${fileName(question)}.md` });
+    this.#keep(uri.path, { question, answer });
+    await commands.executeCommand("markdown.showPreview", uri);
+    this.#tellWhatIsShown();
+  }
+
+  async copyPrompt(): Promise<void> {
+    const discovery = this.#current();
+    if (!discovery) return;
+    await env.clipboard.writeText(discovery.answer.answerPrompt);
+    const { finalPromptTokens } = discovery.answer.metrics;
+    window.setStatusBarMessage(`Cairn: copied a prompt of ${finalPromptTokens} tokens`, 4000);
+  }
+
+  async sendToChat(): Promise<void> {
+    const discovery = this.#current();
+    if (discovery) {
+      await commands.executeCommand(CHAT, { query: discovery.answer.answerPrompt, isPartialQuery: true });
+    }
+  }
+
+  async #answer(question: string): Promise<DiscoverAnswer | undefined> {
+    const { api } = this.#server;
+    if (!api) {
+      explain(this.#server.health);
+      return undefined;
+    }
+    const shown = { location: ProgressLocation.Notification, title: "Cairn", cancellable: true };
+    try {
+      return await window.withProgress(shown, (progress, token) => {
+        let done = 0;
+        return api.discover({ query: question }, token, ({ message, percentage }) => {
+          progress.report({ message, increment: percentage - done });
+          done = percentage;
+        });
+      });
+    } catch (problem) {
+      if (!isCancelled(problem)) void window.showErrorMessage(`Cairn: ${(problem as Error).message}`);
+      return undefined;
+    }
+  }
+
+  #keep(path: string, discovery: Discovery): void {
+    this.#kept.set(path, discovery);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    setContext("hasDiscovery", true);
+  }
+
+  /** The one that is shown, or else the latest. */
+  #current(): Discovery | undefined {
+    const discovery = this.#shown() ?? [...this.#kept.values()].at(-1);
+    if (!discovery) void window.showInformationMessage("Cairn: ask a question first, with Cairn: Discover.");
+    return discovery;
+  }
+
+  #shown(): Discovery | undefined {
+    const tab = window.tabGroups.activeTabGroup.activeTab;
+    const path = tab && [...this.#kept.keys()].reverse().find((kept) => shows(tab, kept));
+    return path === undefined ? undefined : this.#kept.get(path);
+  }
+
+  #tellWhatIsShown(): void {
+    setContext("discoveryShown", this.#shown() !== undefined);
+  }
+}
+
+/** Whether the tab is the document or its preview, which has no address but its name. */
+function shows({ input, label }: Tab, path: string): boolean {
+  if (input instanceof TabInputText || input instanceof TabInputCustom) {
+    return input.uri.scheme === SCHEME && input.uri.path === path;
+  }
+  return (
+    input instanceof TabInputWebview &&
+    input.viewType.endsWith("markdown.preview") &&
+    label.endsWith(path.slice(path.lastIndexOf("/") + 1))
+  );
+}
+
+async function askForQuestion(): Promise<string | undefined> {
+  const value = selectedText();
+  return window.showInputBox({
+    title: "Cairn: Discover",
+    prompt: "Evidence with citations, and a prompt for a language model",
+    placeHolder: "What do you want to know about this workspace?",
+    ...(value ? { value } : {}),
+  });
+}
+
+/** What is selected in the editor, if it is one line. */
+export function selectedText(): string {
+  const editor = window.activeTextEditor;
+  if (!editor?.selection.isSingleLine) return "";
+  return editor.document.getText(editor.selection).trim();
+}
+
+function fileName(question: string): string {
+  const safe = question.replace(/[^\p{L}\p{N}\p{M} ._,'()-]+/gu, " ").replace(/\s+/g, " ");
+  return safe.trim().slice(0, LONGEST_NAME).trim() || "question";
+}
+
+function setContext(name: string, value: boolean): void {
+  void commands.executeCommand("setContext", `cairn.${name}`, value);
+}

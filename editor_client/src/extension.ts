@@ -1,0 +1,62 @@
+// Puts the parts together. What each does stands in its own module.
+
+import { commands, Disposable, type ExtensionContext, window, workspace } from "vscode";
+
+import { ContextPanel } from "./panel/context_panel.ts";
+import { registerCommands } from "./commands.ts";
+import { Discoveries } from "./discover/discovery.ts";
+import { onDidChangePython } from "./finding/find_server.ts";
+import { Palette } from "./palette/palette.ts";
+import { needsRestart, Server } from "./server.ts";
+import { showHealth } from "./status.ts";
+import { tellTroubles } from "./trouble.ts";
+
+let server: Server | undefined;
+
+export async function activate(context: ExtensionContext): Promise<void> {
+  const log = window.createOutputChannel("Cairn", { log: true });
+  const running = (server = new Server(context, log));
+  const discoveries = new Discoveries(running);
+  const palette = new Palette(running, context.workspaceState, (query) => void discoveries.discover(query));
+  const panel = new ContextPanel(context.extensionUri, running, log);
+  context.subscriptions.push(
+    log,
+    running,
+    discoveries,
+    panel,
+    ...panel.register(),
+    showHealth(running),
+    tellTroubles(running),
+    ...registerCommands(context, running, palette, discoveries, log),
+    ...restartWhereNeeded(running),
+    tellWhetherPaused(running),
+    // What changed while the window was in the background may not have been reported.
+    window.onDidChangeWindowState(({ focused }) => {
+      if (focused) running.api?.refresh().catch(() => undefined);
+    }),
+  );
+  await running.start();
+}
+
+export async function deactivate(): Promise<void> {
+  await server?.stop();
+}
+
+function restartWhereNeeded(running: Server): Disposable[] {
+  return [
+    workspace.onDidChangeConfiguration((event) => {
+      if (needsRestart(event)) running.restartSoon("the settings changed");
+    }),
+    workspace.onDidGrantWorkspaceTrust(() => {
+      running.restartSoon("the workspace is trusted now");
+    }),
+    onDidChangePython(() => void running.lookAgain()),
+  ];
+}
+
+function tellWhetherPaused(running: Server): Disposable {
+  return running.onDidChangeHealth((health) => {
+    const paused = health.state === "running" && (health.status?.paused ?? false);
+    void commands.executeCommand("setContext", "cairn.paused", paused);
+  });
+}

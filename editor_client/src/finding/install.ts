@@ -1,0 +1,213 @@
+// Makes an environment that holds the server: Python's venv, packages checked by their digests, and the model.
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+
+import { takeLock } from "./install_lock.ts";
+import {
+  type Bundle,
+  completeServer,
+  lockName,
+  markComplete,
+  otherEnvironments,
+  removeEnvironment,
+} from "./managed_folder.ts";
+import { findInterpreter, type Interpreter, nameOf } from "./python_interpreter.ts";
+import { run, type RunOptions } from "./run.ts";
+import { commandIn } from "./search_order.ts";
+import { usableVersion } from "./server_version.ts";
+import { pythonEnvironment, type Surroundings } from "./surroundings.ts";
+
+export interface Installation {
+  readonly bundle: Bundle;
+  /** The folder of all environments. */
+  readonly environments: string;
+  /** Interpreters that the user chose in the editor. */
+  readonly chosenPythons: readonly string[];
+  readonly surroundings: Surroundings;
+  /** Told what is done now. */
+  readonly report: (stage: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface Installed {
+  readonly command: string;
+  readonly version: string;
+  /** Why there is no embedding model, where that could not be had; the server answers from keywords then. */
+  readonly withoutModel?: string;
+}
+
+/** The message says what failed and what to do. */
+export class InstallError extends Error {}
+
+/** They would have pip install to another place, or something else. */
+const PIP_VARIABLES = ["TARGET", "PREFIX", "ROOT", "USER", "PYTHON", "REQUIREMENT", "CONSTRAINT", "EDITABLE"];
+/** How many of the last lines of a failed program are searched for its reason. */
+const LAST_LINES = 60;
+
+/**
+ * Raises InstallError, NoPythonError, or `signal`'s reason; nothing is left behind then. Of several that are asked for at
+ * once, in whichever window, one works and the others wait for what it makes.
+ */
+export async function install(installation: Installation): Promise<Installed> {
+  const { bundle, environments, surroundings, report, signal } = installation;
+  const { platform, log } = surroundings;
+  await mkdir(environments, { recursive: true });
+  const lock = await takeLock(join(environments, lockName(bundle.name)), {
+    signal,
+    onWait: () => {
+      report("Waiting for another window that is installing");
+    },
+  });
+  try {
+    const folder = join(environments, bundle.name);
+    let command = await completeServer(folder, platform);
+    let version = command === undefined ? undefined : await usableVersion(command, surroundings);
+    if (command === undefined || version === undefined) {
+      await removeEnvironment(folder);
+      try {
+        const base = await makeEnvironment(folder, installation);
+        command = commandIn(folder, platform);
+        version = await usableVersion(command, surroundings);
+        if (version === undefined) {
+          throw new InstallError("The server was installed but does not start. The log says why.");
+        }
+        if (!(await lock.isHeld())) {
+          throw new InstallError("Another window installed the server meanwhile. Restart the server.");
+        }
+        await markComplete(folder, base);
+      } catch (problem) {
+        if (await lock.isHeld()) await removeEnvironment(folder);
+        throw problem;
+      }
+    }
+    for (const old of await otherEnvironments(environments, bundle.name)) {
+      log(`removing ${old}`);
+      await removeEnvironment(old).catch((problem: unknown) => {
+        log(`not removed: ${String(problem)}`); // Windows keeps what is running
+      });
+    }
+    const withoutModel = await getModel(command, installation);
+    return { command, version, ...(withoutModel !== undefined && { withoutModel }) };
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Returns the interpreter that the environment depends on. */
+async function makeEnvironment(folder: string, installation: Installation): Promise<string> {
+  const { bundle, chosenPythons, surroundings, report, signal } = installation;
+  report("Looking for Python");
+  const interpreter = await findInterpreter(chosenPythons, surroundings, signal);
+
+  report("Making an environment");
+  const { command, args } = interpreter;
+  await runStep(command, [...args, "-I", "-m", "venv", folder], installation, (lines) =>
+    environmentFailed(lines, interpreter),
+  );
+
+  report("Installing packages");
+  const pip = ["-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check"];
+  // No source distributions: they would run code that fetches packages which no digest was given for.
+  const strict = ["--no-deps", "--only-binary", ":all:", "--progress-bar", "off"];
+  const python = commandIn(folder, surroundings.platform, "python");
+  const failed = (lines: readonly string[]) => packagesFailed(lines, interpreter, surroundings.platform);
+  const pinned = ["--require-hashes", "-r", bundle.requirements];
+  await runStep(python, [...pip, ...strict, ...pinned], installation, failed);
+  await runStep(python, [...pip, ...strict, "--no-index", bundle.wheel], installation, failed);
+  return interpreter.base;
+}
+
+/** Why the model is not there; undefined if it is. */
+async function getModel(command: string, installation: Installation): Promise<string | undefined> {
+  const { report, surroundings, signal } = installation;
+  report("Getting the embedding model (83 MB)");
+  try {
+    await runStep(command, ["model", "install"], installation, reasonIn);
+    return undefined;
+  } catch (problem) {
+    const why = signal.aborted ? "it was cancelled" : messageOf(problem);
+    surroundings.log(`no embedding model: ${why}`);
+    return why;
+  }
+}
+
+/** Run a program with its output in the log. Raises InstallError with what `explain` makes of its last lines. */
+async function runStep(
+  command: string,
+  args: readonly string[],
+  { surroundings, signal }: Installation,
+  explain: (lines: readonly string[]) => string,
+): Promise<void> {
+  const lines: string[] = [];
+  const options: RunOptions = {
+    cwd: surroundings.home,
+    env: installEnvironment(surroundings),
+    signal,
+    onLine(line) {
+      surroundings.log(line);
+      lines.push(line);
+      if (lines.length > LAST_LINES) lines.shift();
+    },
+  };
+  surroundings.log([command, ...args].join(" "));
+  let code: number | null;
+  try {
+    ({ code } = await run(command, args, options));
+  } catch (problem) {
+    signal.throwIfAborted();
+    throw new InstallError(`${command} could not be started: ${messageOf(problem)}`);
+  }
+  if (code !== 0) throw new InstallError(explain(lines));
+}
+
+/** The user's own configuration of pip (mirrors, proxies, certificates) stays, but for what would misplace packages. */
+export function installEnvironment(surroundings: Pick<Surroundings, "env">): NodeJS.ProcessEnv {
+  const misplacing = PIP_VARIABLES.map((name) => `PIP_${name}`);
+  const kept = Object.entries(pythonEnvironment(surroundings)).filter(
+    ([name]) => !misplacing.includes(name.toUpperCase()),
+  );
+  return Object.fromEntries(kept);
+}
+
+/** The line that says why a program failed: the last that is marked as an error, else the last. */
+export function reasonIn(lines: readonly string[]): string {
+  const written = lines.map((line) => line.trim()).filter((line) => line && !line.startsWith("[notice]"));
+  const last = written.findLast((line) => /^(error|cairn):/i.test(line)) ?? written.at(-1);
+  const reason = (last ?? "It ended without saying why.").replace(/^(error|cairn):\s*/i, "");
+  return /[.!?]$/.test(reason) ? reason : `${reason}.`;
+}
+
+export function packagesFailed(
+  lines: readonly string[],
+  interpreter: Interpreter,
+  platform: NodeJS.Platform,
+): string {
+  const reason = `The packages were not installed: ${reasonIn(lines)}`;
+  const all = lines.join("\n");
+  if (/do not match the hashes/i.test(all)) {
+    return `${reason} Something between here and the package index alters packages, such as a proxy. Nothing was kept.`;
+  }
+  if (/no space left|not enough space/i.test(all)) return `${reason} Make room on the disk, then try again.`;
+  if (/certificate|SSLError/i.test(all)) {
+    return `${reason} Tell pip which certificates to trust: pip config set global.cert FILE`;
+  }
+  if (/proxy|timed out|connection|getaddrinfo|name resolution|retrying/i.test(all)) {
+    return (
+      `${reason} Check the network. Behind a proxy, set http.proxy in the editor's settings,` +
+      " or give pip its address: pip config set global.proxy ADDRESS"
+    );
+  }
+  if (/no matching distribution|not a supported wheel/i.test(all)) {
+    return `${reason} There may be no package for ${nameOf(interpreter)} on ${platform}; install Python 3.13 beside it.`;
+  }
+  return `${reason} The log has all of what pip said.`;
+}
+
+function environmentFailed(lines: readonly string[], interpreter: Interpreter): string {
+  return `${nameOf(interpreter)} could not make an environment: ${reasonIn(lines)} The log has all that it said.`;
+}
+
+function messageOf(problem: unknown): string {
+  return problem instanceof Error ? problem.message : String(problem);
+}

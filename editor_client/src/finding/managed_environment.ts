@@ -1,0 +1,75 @@
+// Installs the server when the user asks for it, into the extension's own storage.
+
+import {
+  CancellationError,
+  type CancellationToken,
+  type ExtensionContext,
+  type Progress,
+  workspace,
+} from "vscode";
+
+import { bundleOf, type FoundServer, type Log, surroundingsNow } from "./find_server.ts";
+import { install, InstallError } from "./install.ts";
+import { environmentsFolder } from "./managed_folder.ts";
+import { pythonEnvironments } from "./python_extension.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export interface InstalledServer extends FoundServer {
+  /** Why there is no embedding model, where that could not be had: to be told, with what follows from it. */
+  readonly withoutModel?: string;
+}
+
+/**
+ * Make the managed environment, or take the one that is there. The output goes to the log, the stages to `progress`.
+ * Throws CancellationError, or an error whose message says what to do; nothing is left behind then.
+ */
+export async function installServer(
+  context: ExtensionContext,
+  log: Log,
+  progress: Progress<{ message?: string }>,
+  token: CancellationToken,
+): Promise<InstalledServer> {
+  const bundle = await bundleOf(context);
+  if (!bundle) {
+    throw new InstallError(
+      "This build of the extension has no server to install. Install it with pip install cairn-ls," +
+        " and name its cairn command in the setting cairn.path.",
+    );
+  }
+  const aborting = new AbortController();
+  const cancel = () => {
+    aborting.abort(new CancellationError());
+  };
+  if (token.isCancellationRequested) cancel();
+  // When the editor closes, what was begun ends with it.
+  const ending = { dispose: cancel };
+  context.subscriptions.push(ending);
+  const cancelling = token.onCancellationRequested(cancel);
+  try {
+    const surroundings = withProxy(surroundingsNow((line) => { log.info(line); })); // prettier-ignore
+    const chosen = await pythonEnvironments(surroundings.log);
+    const installed = await install({
+      bundle,
+      environments: environmentsFolder(context.globalStorageUri.fsPath),
+      chosenPythons: chosen.flatMap(({ python }) => python ?? []),
+      surroundings,
+      report: (message) => {
+        log.info(message);
+        progress.report({ message });
+      },
+      signal: aborting.signal,
+    });
+    return { ...installed, from: "managed" };
+  } finally {
+    cancelling.dispose();
+    context.subscriptions.splice(context.subscriptions.indexOf(ending), 1);
+  }
+}
+
+/** The editor's proxy, where the environment names none. */
+function withProxy(surroundings: Surroundings): Surroundings {
+  const { env } = surroundings;
+  const proxy = workspace.getConfiguration("http").get<string>("proxy");
+  const named = Object.keys(env).some((name) => name.toUpperCase() === "HTTPS_PROXY");
+  return proxy && !named ? { ...surroundings, env: { ...env, HTTPS_PROXY: proxy } } : surroundings;
+}

@@ -1,0 +1,267 @@
+// The search palette: asks while somebody types, shows places while they move through the rows, and opens one.
+
+import {
+  CancellationTokenSource,
+  type Memento,
+  type QuickPick,
+  type QuickPickItem,
+  QuickPickItemKind,
+  ThemeIcon,
+  window,
+  workspace,
+} from "vscode";
+
+import { isCancelled } from "../api.ts";
+import { folderName, open, Preview } from "../places.ts";
+import type { SearchAnswer, SearchResult } from "../protocol.ts";
+import type { Server } from "../server.ts";
+import { parseQuery } from "./query.ts";
+import { plain, resultRow, type Row, rowsOf } from "./rows.ts";
+
+/** Keystrokes that follow each other faster are one question; the first after a pause is asked at once. */
+const TYPING_MS = 30;
+/** A row that somebody only passes by is not shown. */
+const MOVING_MS = 60;
+const RECENT = "cairn.recentSearches";
+const MOST_RECENT = 10;
+
+const BESIDE = { iconPath: new ThemeIcon("split-horizontal"), tooltip: "Open to the side" };
+
+type Item = QuickPickItem &
+  ({ readonly row: Row } | { readonly recent: string } | { readonly separator: true });
+
+/** What the palette is opened with. */
+export interface Opened {
+  /** What stands in it. */
+  readonly value?: string;
+  /** These results instead of a search: the title says what they are. */
+  readonly results?: { readonly title: string; readonly found: readonly SearchResult[] };
+}
+
+export class Palette {
+  readonly #server: Server;
+  readonly #memory: Memento;
+  readonly #discover: (query: string) => void;
+
+  constructor(server: Server, memory: Memento, discover: (query: string) => void) {
+    this.#server = server;
+    this.#memory = memory;
+    this.#discover = discover;
+  }
+
+  open({ value, results }: Opened = {}): void {
+    const settings = workspace.getConfiguration("cairn.palette");
+    const palette = new OpenPalette(this.#server, this.#memory, this.#discover, {
+      limit: settings.get<number>("limit") ?? 12,
+      preview: settings.get<boolean>("preview") ?? true,
+    });
+    if (results) palette.showFixed(results.title, results.found);
+    else palette.showSearch(value ?? "");
+  }
+}
+
+class OpenPalette {
+  readonly #server: Server;
+  readonly #memory: Memento;
+  readonly #discover: (query: string) => void;
+  readonly #settings: { readonly limit: number; readonly preview: boolean };
+  readonly #pick: QuickPick<Item>;
+  readonly #preview = new Preview();
+  #asking: CancellationTokenSource | undefined;
+  #typing: NodeJS.Timeout | undefined;
+  /** The latest question with its filter: a space at the end makes no other one. */
+  #asked: string | undefined;
+  #askedAt = 0;
+  #moving: NodeJS.Timeout | undefined;
+  /** The row that is active because it is the first one, and not because somebody moved there. */
+  #untouched: Item | undefined;
+  #query = "";
+  #accepted = false;
+
+  constructor(
+    server: Server,
+    memory: Memento,
+    discover: (query: string) => void,
+    settings: { readonly limit: number; readonly preview: boolean },
+  ) {
+    this.#server = server;
+    this.#memory = memory;
+    this.#discover = discover;
+    this.#settings = settings;
+    this.#pick = window.createQuickPick<Item>();
+    // Rows stay in the order of their rank, whatever is typed; there is no public name for this yet.
+    (this.#pick as { sortByLabel?: boolean }).sortByLabel = false;
+    this.#pick.onDidChangeActive(([item]) => {
+      this.#moved(item);
+    });
+    this.#pick.onDidTriggerItemButton(({ item }) => {
+      this.#accept(item, true);
+    });
+    this.#pick.onDidAccept(() => {
+      this.#accept(this.#pick.activeItems[0], false);
+    });
+    this.#pick.onDidHide(() => {
+      this.#hidden();
+    });
+  }
+
+  showSearch(value: string): void {
+    this.#pick.title = "Cairn: Search";
+    this.#pick.placeholder = "A question, a name or words. Filters: type:code lang:go path:src in:collection";
+    this.#pick.onDidChangeValue((typed) => {
+      clearTimeout(this.#typing);
+      const pause = this.#askedAt + TYPING_MS - Date.now();
+      if (pause <= 0) void this.#ask(typed);
+      else this.#typing = setTimeout(() => void this.#ask(typed), pause);
+    });
+    this.#pick.value = value;
+    this.#pick.show();
+    void this.#ask(value);
+  }
+
+  showFixed(title: string, results: readonly SearchResult[]): void {
+    this.#pick.title = title;
+    this.#pick.matchOnDescription = true;
+    this.#pick.placeholder = "Type to narrow down";
+    this.#show(
+      results.map((result) => resultRow(result, folderName(result.folder))),
+      false,
+    );
+    this.#pick.show();
+  }
+
+  async #ask(typed: string): Promise<void> {
+    const { query, filter } = parseQuery(typed);
+    const asked = JSON.stringify([query, filter]);
+    if (asked === this.#asked) return;
+    this.#asked = asked;
+    this.#askedAt = Date.now();
+    this.#asking?.cancel();
+    this.#asking = undefined;
+    if (!query) {
+      this.#pick.busy = false;
+      this.#showRecent();
+      return;
+    }
+    const asking = (this.#asking = new CancellationTokenSource());
+    this.#pick.busy = true;
+    try {
+      const answer = await this.#search(query, filter, asking);
+      if (asking === this.#asking) this.#answered(query, answer);
+    } catch (problem) {
+      if (asking !== this.#asking || isCancelled(problem)) return;
+      this.#asked = undefined; // it may be asked again
+      const detail = plain(problem instanceof Error ? problem.message : String(problem));
+      this.#show([{ kind: "note", label: "$(warning) Not searched", detail }]);
+    } finally {
+      if (asking === this.#asking) this.#pick.busy = false;
+      asking.dispose();
+    }
+  }
+
+  #search(
+    query: string,
+    filter: ReturnType<typeof parseQuery>["filter"],
+    asking: CancellationTokenSource,
+  ): Promise<SearchAnswer> {
+    const { api } = this.#server;
+    if (!api) throw new Error(this.#server.whyNot());
+    return api.search({ query, filter, limit: this.#settings.limit, context: 0 }, asking.token);
+  }
+
+  #answered(query: string, answer: SearchAnswer): void {
+    this.#query = query;
+    this.#pick.title = answer.index.complete ? "Cairn: Search" : "Cairn: Search (indexing goes on)";
+    this.#show(rowsOf(answer, query, folderName));
+  }
+
+  #show(rows: readonly Row[], always = true): void {
+    const items = rows.map((row): Item => ({
+      row,
+      label: row.label,
+      alwaysShow: always,
+      ...(row.description === undefined ? {} : { description: row.description }),
+      ...(row.detail === undefined ? {} : { detail: row.detail }),
+      ...(row.kind === "result" ? { buttons: [BESIDE] } : {}),
+    }));
+    const first = items.find((item) => "row" in item && item.row.kind === "result");
+    this.#untouched = first ?? items[0];
+    clearTimeout(this.#moving);
+    this.#pick.items = items;
+    this.#pick.activeItems = this.#untouched ? [this.#untouched] : [];
+  }
+
+  #showRecent(): void {
+    const recent = recentSearches(this.#memory);
+    const items: Item[] = recent.map((label) => ({
+      label: `$(history) ${plain(label)}`,
+      recent: label,
+      alwaysShow: true,
+    }));
+    if (items.length > 0)
+      items.unshift({ label: "searched before", kind: QuickPickItemKind.Separator, separator: true });
+    this.#pick.items = items;
+  }
+
+  #moved(item: Item | undefined): void {
+    clearTimeout(this.#moving);
+    if (!this.#settings.preview || !item || !("row" in item) || item.row.kind !== "result") return;
+    if (item === this.#untouched) return;
+    this.#untouched = undefined;
+    const { result } = item.row;
+    this.#moving = setTimeout(() => {
+      this.#preview.show(result).catch(() => undefined); // gone meanwhile: opening it will say so
+    }, MOVING_MS);
+  }
+
+  #accept(item: Item | undefined, beside: boolean): void {
+    if (!item || "separator" in item) return;
+    if ("recent" in item) {
+      this.#pick.value = item.recent;
+      void this.#ask(item.recent);
+      return;
+    }
+    const { row } = item;
+    if (row.kind === "note") return;
+    if (row.kind === "question") {
+      this.#show(row.offers.map((result) => resultRow(result, folderName(result.folder))));
+      return;
+    }
+    this.#accepted = true;
+    this.#remember();
+    if (row.kind === "discover") this.#discover(row.query);
+    else void this.#open(row.result, beside);
+    this.#pick.hide();
+  }
+
+  async #open(result: SearchResult, beside: boolean): Promise<void> {
+    if (beside) await this.#preview.restore();
+    else await this.#preview.keep();
+    try {
+      await open(result, beside);
+      this.#server.api?.tellFeedback(this.#query, result, "open");
+    } catch (problem) {
+      void window.showWarningMessage(`${result.path} cannot be opened: ${String(problem)}`);
+    }
+  }
+
+  #remember(): void {
+    const typed = this.#pick.value.trim();
+    if (!this.#query || !typed) return;
+    const others = recentSearches(this.#memory).filter((recent) => recent !== typed);
+    void this.#memory.update(RECENT, [typed, ...others].slice(0, MOST_RECENT));
+  }
+
+  #hidden(): void {
+    clearTimeout(this.#typing);
+    clearTimeout(this.#moving);
+    this.#asking?.cancel();
+    this.#asking = undefined;
+    if (!this.#accepted) void this.#preview.restore();
+    this.#pick.dispose();
+  }
+}
+
+function recentSearches(memory: Memento): string[] {
+  return memory.get<string[]>(RECENT, []);
+}

@@ -1,0 +1,41 @@
+// What is typed into the palette: a question, and filters such as `type:code lang:go path:src`.
+
+import type { ChunkType, SearchFilter } from "../protocol.ts";
+
+export interface PaletteQuery {
+  readonly query: string;
+  readonly filter: SearchFilter;
+}
+
+const FIELDS = new Map<string, keyof SearchFilter>([
+  ["type", "type"],
+  ["lang", "language"],
+  ["language", "language"],
+  ["path", "path"],
+  ["in", "collection"],
+  ["collection", "collection"],
+]);
+/** A word, or text in double quotes with what stands directly before it. */
+const WORD = /[^\s"]*"[^"]*"?|\S+/g;
+const PREFIX = /^(\w+):(.+)$/s;
+
+/** Several values of a filter are separated by commas. What they mean is checked by the server, which knows them. */
+export function parseQuery(typed: string): PaletteQuery {
+  const words: string[] = [];
+  const filter: Partial<Record<keyof SearchFilter, string[]>> = {};
+  for (const [word] of typed.matchAll(WORD)) {
+    const [, name = "", value = ""] = PREFIX.exec(word) ?? [];
+    const field = FIELDS.get(name.toLowerCase());
+    const values = value.replaceAll('"', "").split(",").filter(Boolean);
+    if (field && values.length > 0) (filter[field] ??= []).push(...values);
+    else words.push(word);
+  }
+  const { type, ...others } = filter;
+  const types = type && { type: type.map((name) => name.toLowerCase() as ChunkType) };
+  return { query: words.join(" "), filter: { ...others, ...types } };
+}
+
+/** The filter that finds only what is in a folder, given relative to its workspace folder. */
+export function inFolder(path: string): string {
+  return path.includes(" ") ? `path:"/${path}/" ` : `path:/${path}/ `;
+}

@@ -1,0 +1,216 @@
+// Decides when the context panel asks: after the cursor rests, about a place that the shown answer does not cover.
+
+import type { Position, Range } from "../protocol.ts";
+
+/** A place in a document, as the editor has it. */
+export interface Place {
+  readonly uri: string;
+  readonly version: number;
+  /** Empty for a cursor. */
+  readonly selection: Range;
+}
+
+/** What is known of a place: what `ask` brought, or why it brought nothing. */
+export type Outcome<Answer> =
+  { readonly place: Place; readonly answer: Answer } | { readonly place: Place; readonly problem: unknown };
+
+export interface Listener<Answer> {
+  /** Rejects or resolves late where `signal` is aborted: that is ignored. */
+  ask(place: Place, signal: AbortSignal): Promise<Answer>;
+  /** Undefined where no document is open. */
+  show(outcome: Outcome<Answer> | undefined): void;
+}
+
+/** Long enough to pass over lines that an arrow key is held through. */
+export const MOVED_MS = 150;
+/** The server chunks a changed document anew, so a pause is awaited. */
+export const TYPED_MS = 600;
+/** While a folder is indexed its generation changes several times a second. */
+export const INDEXED_MS = 3000;
+
+/** Of an answer, what tells for which places it stands. */
+interface Covering {
+  readonly place: { readonly range: Range };
+  readonly index: { readonly generation: number };
+}
+
+export class Follower<Answer extends Covering> {
+  readonly #listener: Listener<Answer>;
+  #place: Place | undefined;
+  #pinned: Place | undefined;
+  #outcome: Outcome<Answer> | undefined;
+  #visible = false;
+  #serving = false;
+  #generation: number | undefined;
+  /** The generation for which there was no answer. */
+  #failedAt: number | undefined;
+  #typing = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #running: { readonly place: Place; readonly abort: AbortController } | undefined;
+
+  constructor(listener: Listener<Answer>) {
+    this.#listener = listener;
+  }
+
+  get pinned(): boolean {
+    return this.#pinned !== undefined;
+  }
+
+  get outcome(): Outcome<Answer> | undefined {
+    return this.#outcome;
+  }
+
+  /** What the panel is about, or will be: the pinned place, or where the cursor is. */
+  get target(): Place | undefined {
+    return this.#pinned ?? this.#place;
+  }
+
+  /** Whatever happened in the editor, this is the place now; undefined where no document is open. */
+  follow(place: Place | undefined): void {
+    const before = this.#place;
+    this.#place = place;
+    if (before && place?.uri === before.uri) this.#typing ||= place.version !== before.version;
+    else this.#typing = false;
+    if (this.#pinned || (place && this.#running && isSamePlace(place, this.#running.place))) return;
+    if (this.#isStale()) this.#updateIn(this.#typing ? TYPED_MS : MOVED_MS);
+    else this.#stop();
+  }
+
+  /** Off while nobody sees the answer. */
+  setVisible(visible: boolean): void {
+    if (visible === this.#visible) return;
+    this.#visible = visible;
+    this.#updateNow();
+  }
+
+  /** A server that starts has answered nothing yet. */
+  setServing(serving: boolean): void {
+    if (serving === this.#serving) return;
+    this.#serving = serving;
+    this.#generation = undefined;
+    if (!this.#pinned) this.#outcome = undefined;
+    this.#updateNow();
+  }
+
+  indexChanged(generation: number): void {
+    this.#generation = generation;
+    if (!this.#pinned && this.#timer === undefined && this.#isStale()) this.#updateIn(INDEXED_MS);
+  }
+
+  /** Stay with the place where the cursor is. False where there is none. */
+  pin(): boolean {
+    if (this.#pinned) return true;
+    const shown = this.#outcome;
+    this.#pinned = this.#place && shown && this.#covers(shown, this.#place) ? shown.place : this.#place;
+    this.#updateNow();
+    return this.pinned;
+  }
+
+  unpin(): void {
+    this.#pinned = undefined;
+    this.#updateNow();
+  }
+
+  /** Ask anew, pinned or not. */
+  refresh(): void {
+    this.#ask();
+  }
+
+  dispose(): void {
+    this.#stop();
+  }
+
+  #isStale(): boolean {
+    const target = this.target;
+    if (!this.#outcome || !target) return this.#outcome !== undefined || target !== undefined;
+    if (this.#pinned) return !isSamePlace(this.#outcome.place, this.#pinned);
+    return !this.#covers(this.#outcome, target);
+  }
+
+  #covers(outcome: Outcome<Answer>, place: Place): boolean {
+    const asked = outcome.place;
+    if (asked.uri !== place.uri || asked.version !== place.version) return false;
+    const generation = "answer" in outcome ? outcome.answer.index.generation : this.#failedAt;
+    if (this.#generation !== undefined && generation !== this.#generation) return false;
+    if (isSameRange(asked.selection, place.selection)) return true;
+    // A selection that spans lines is about just these lines; the passage around a cursor is about all of its own.
+    if (!("answer" in outcome) || spansLines(asked.selection) || spansLines(place.selection)) return false;
+    const { start, end } = outcome.answer.place.range;
+    const cursor = place.selection.end;
+    return isBefore(start, cursor, true) && isBefore(cursor, end, false);
+  }
+
+  #updateIn(delay: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (!this.#visible) return;
+    this.#timer = setTimeout(() => {
+      this.#updateNow();
+    }, delay);
+  }
+
+  #updateNow(): void {
+    this.#stop();
+    if (!this.#visible || !this.#isStale()) return;
+    if (this.target) this.#ask();
+    else {
+      this.#outcome = undefined;
+      this.#listener.show(undefined);
+    }
+  }
+
+  #ask(): void {
+    this.#stop();
+    const place = this.target;
+    if (!place || !this.#visible || !this.#serving) return;
+    this.#typing = false;
+    const abort = new AbortController();
+    const generation = this.#generation;
+    const settle = (outcome: Outcome<Answer>) => {
+      if (abort.signal.aborted) return;
+      this.#running = undefined;
+      this.#failedAt = generation;
+      this.#outcome = outcome;
+      this.#listener.show(outcome);
+    };
+    this.#running = { place, abort };
+    this.#listener.ask(place, abort.signal).then(
+      (answer) => {
+        settle({ place, answer });
+      },
+      (problem: unknown) => {
+        settle({ place, problem });
+      },
+    );
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#running?.abort.abort();
+    this.#running = undefined;
+  }
+}
+
+export function spansLines(selection: Range): boolean {
+  return selection.start.line !== selection.end.line;
+}
+
+function isSamePlace(one: Place, other: Place): boolean {
+  return (
+    one.uri === other.uri && one.version === other.version && isSameRange(one.selection, other.selection)
+  );
+}
+
+function isSameRange(one: Range, other: Range): boolean {
+  return isSamePosition(one.start, other.start) && isSamePosition(one.end, other.end);
+}
+
+function isSamePosition(one: Position, other: Position): boolean {
+  return one.line === other.line && one.character === other.character;
+}
+
+function isBefore(one: Position, other: Position, orSame: boolean): boolean {
+  if (one.line !== other.line) return one.line < other.line;
+  return one.character < other.character || (orSame && one.character === other.character);
+}

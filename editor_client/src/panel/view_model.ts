@@ -1,0 +1,216 @@
+// Turns the server's answer, or why there is none, into what the context panel draws. Pure: no editor, no page.
+
+import { createHash } from "node:crypto";
+
+import type { ContextAnswer, ContextPassage, SearchResult, StatusAnswer } from "../protocol.ts";
+import type { Content, PassageContent, Piece, SnippetLine } from "./messages.ts";
+
+const GROUPS: readonly { readonly name: string; readonly heading: string }[] = [
+  { name: "code", heading: "Code" },
+  { name: "documents", heading: "Documents" },
+  { name: "readme", heading: "README" },
+];
+/** More is in the file, one key away. */
+const SNIPPET_LINES = 4;
+/** Wider than any side bar; minified lines end here. */
+const SNIPPET_COLUMNS = 200;
+/** The strongest fit in one line; the tooltip has all. */
+const REASONS = 3;
+
+/** What is known beside the answer. */
+export interface Surroundings {
+  readonly pinned: boolean;
+  readonly status: StatusAnswer | undefined;
+  /** The folder's name, by its URI; "" where only one folder is open. */
+  readonly folderName: (uri: string) => string;
+}
+
+/** Why no passages are shown. */
+export type Absence =
+  | { readonly why: "missing" | "stopped" | "starting" | "restarting" | "noEditor" | "asking" }
+  | { readonly why: "crashed" | "failed" | "problem"; readonly message: string };
+
+export function contentOfAnswer(answer: ContextAnswer, around: Surroundings): Content {
+  const where = citedAs(answer.place.path, answer.place.range);
+  const place = {
+    title: answer.place.title || baseName(answer.place.path),
+    file: baseName(where),
+    directory: directoryOf(where),
+    where,
+  };
+  const groups = GROUPS.map(({ name, heading }) => ({
+    heading,
+    passages: answer.passages.flatMap((passage, index) =>
+      passage.group === name ? [passageContent(passage, index, around)] : [],
+    ),
+  })).filter((group) => group.passages.length > 0);
+  const count = groups.reduce((sum, group) => sum + group.passages.length, 0);
+  return withKey({
+    place,
+    pinned: around.pinned,
+    notice: answer.index.complete ? "" : notice(around.status),
+    groups,
+    message: count > 0 ? "" : "Nothing related was found for this place.",
+    actions: [],
+    announcement: `${count === 1 ? "1 passage" : `${count || "No"} passages`} for ${place.title}`,
+  });
+}
+
+export function contentOfAbsence(absence: Absence, pinned: boolean): Content {
+  const { message, actions } = explained(absence);
+  return withKey({
+    place: undefined,
+    pinned,
+    notice: "",
+    groups: [],
+    message,
+    actions,
+    announcement: message,
+  });
+}
+
+function explained(absence: Absence): Pick<Content, "message" | "actions"> {
+  const restart = { action: "restart", label: "Restart Server" } as const;
+  const log = { action: "log", label: "Show Log" } as const;
+  switch (absence.why) {
+    case "missing":
+      return {
+        message: "Cairn’s server is not installed on this machine.",
+        actions: [{ action: "install", label: "Install Server" }, restart],
+      };
+    case "stopped":
+      return { message: "Cairn’s server is not running.", actions: [{ ...restart, label: "Start Server" }] };
+    case "starting":
+    case "restarting":
+      return { message: "Cairn’s server is starting…", actions: [] };
+    case "noEditor":
+      return { message: "Open a file to see the code and documents that belong to it.", actions: [] };
+    case "asking":
+      return { message: "", actions: [] };
+    case "crashed":
+    case "failed":
+      return { message: absence.message, actions: [restart, log] };
+    case "problem":
+      return { message: absence.message, actions: [{ action: "refresh", label: "Try Again" }] };
+  }
+}
+
+/** How complete the index is, where it is known not to be. */
+function notice(status: StatusAnswer | undefined): string {
+  if (!status) return "The index is not complete yet.";
+  const { files, chunks, embedded } = status;
+  if (files.indexed < files.total) return `Indexed so far: ${files.indexed} of ${files.total} files.`;
+  if (embedded < chunks) {
+    return `Compared by meaning so far: ${Math.floor((100 * embedded) / chunks)} % of the passages.`;
+  }
+  return "The index is not complete yet.";
+}
+
+function passageContent(passage: ContextPassage, index: number, around: Surroundings): PassageContent {
+  const { result, reasons } = passage;
+  const title = result.title || baseName(result.path);
+  const line = result.selectionRange.start.line + 1;
+  const folder = around.folderName(result.folder);
+  const why = reasons.slice(0, REASONS);
+  return {
+    index,
+    id: `${result.contentHash} ${result.folder} ${result.path}`,
+    title,
+    file: baseName(result.path),
+    line,
+    directory: directoryOf(result.path),
+    folder,
+    reasons: why.join(", "),
+    snippet: snippet(result),
+    label: [title, ...(folder ? [`folder ${folder}`] : []), `${result.path} line ${line}`, ...why].join(", "),
+    tooltip: [
+      result.headerPath || title,
+      citedAs(result.path, result.range),
+      "",
+      ...(result.matchExplain ?? reasons),
+    ].join("\n"),
+  };
+}
+
+/**
+ * The first lines of a passage that say something, without the indentation that they share. Where a word through which it
+ * is related stands only further down, the last two are the line with that word and the one after it.
+ */
+export function snippet(
+  result: Pick<SearchResult, "snippet" | "title" | "type" | "matchedTerms">,
+): SnippetLine[] {
+  const lines = result.snippet
+    .split(/\r\n|\r|\n/)
+    .map((text, number) => ({ text: text.trimEnd(), number }))
+    .filter(({ text }) => /[\p{L}\p{N}]/u.test(text));
+  const telling = lines.slice(
+    Math.max(
+      0,
+      lines.findIndex(({ text }) => !isPreamble(text, result)),
+    ),
+  );
+  const words = wordsOf(result.matchedTerms);
+  const first = words ? telling.findIndex(({ text }) => text.search(words) >= 0) : -1;
+  const far = first >= SNIPPET_LINES;
+  const chosen = far
+    ? [...telling.slice(0, SNIPPET_LINES - 2), ...telling.slice(first, first + 2)]
+    : telling.slice(0, SNIPPET_LINES);
+  const indent = Math.min(...chosen.map(({ text }) => text.length - text.trimStart().length));
+  return chosen.map(({ text }, at) => ({
+    pieces: pieces(text.slice(indent, indent + SNIPPET_COLUMNS), words),
+    afterGap: far && at === SNIPPET_LINES - 2,
+  }));
+}
+
+/** Whether a line at the beginning says less than what follows: the title once more, or a decorator. */
+function isPreamble(line: string, { title, type }: Pick<SearchResult, "title" | "type">): boolean {
+  if (type === "code" && /^\s*(?:@\w|#\[)/.test(line)) return true;
+  return line.replace(/^[\s#=]+|[\s#=]+$/g, "") === title;
+}
+
+/** A pattern of whole words. */
+function wordsOf(terms: readonly string[]): RegExp | undefined {
+  if (terms.length === 0) return undefined;
+  const escaped = terms.map((term) => term.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  return new RegExp(`(?<![\\p{L}\\p{N}_])(?:${escaped.join("|")})(?![\\p{L}\\p{N}_])`, "gu");
+}
+
+function pieces(line: string, words: RegExp | undefined): Piece[] {
+  const found: Piece[] = [];
+  let end = 0;
+  for (const match of words ? line.matchAll(words) : []) {
+    if (match.index > end) found.push({ text: line.slice(end, match.index), marked: false });
+    end = match.index + match[0].length;
+    found.push({ text: match[0], marked: true });
+  }
+  if (end < line.length) found.push({ text: line.slice(end), marked: false });
+  return found;
+}
+
+/** A passage for a prompt or a note: its citation, and its text in a fence that nothing in it ends. */
+export function quoted(result: SearchResult): string {
+  const longest = Math.max(2, ...Array.from(result.snippet.matchAll(/`{3,}/g), (run) => run[0].length));
+  const fence = "`".repeat(longest + 1);
+  const citation = citedAs(result.path, result.range, "#L");
+  return `${citation}\n\n${fence}${result.language}\n${result.snippet.replace(/\s+$/, "")}\n${fence}\n`;
+}
+
+/** `path:10-14`, or with `#L` the protocol's `path#L10-L14`: 1-based and inclusive. */
+function citedAs(path: string, range: SearchResult["range"], mark: ":" | "#L" = ":"): string {
+  const first = range.start.line + 1;
+  const last = Math.max(first, range.end.line + (range.end.character > 0 ? 1 : 0));
+  if (last === first) return `${path}${mark}${first}`;
+  return `${path}${mark}${first}-${mark === "#L" ? "L" : ""}${last}`;
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function directoryOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+function withKey(content: Omit<Content, "key">): Content {
+  return { key: createHash("sha256").update(JSON.stringify(content)).digest("base64url"), ...content };
+}

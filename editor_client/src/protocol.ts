@@ -1,0 +1,463 @@
+// Written by scripts/protocol_types.py from server/cairn/protocol.py; change that one.
+// Lines are 0-based and ranges end exclusive, as in LSP; paths are relative to their folder, with `/`.
+
+export type BulletCategory =
+  | "definition"
+  | "feature"
+  | "architecture"
+  | "performance"
+  | "integration"
+  | "useCase"
+  | "other";
+
+export type ChunkType = "prose" | "code" | "api" | "cmd" | "config";
+
+export type FeedbackAction = "open" | "copy" | "helpful" | "notHelpful";
+
+export type FormatStyle = "markdown" | "plain" | "json";
+
+export type SectionType =
+  | "definition"
+  | "features"
+  | "architecture"
+  | "performance"
+  | "integrations"
+  | "useCases"
+  | "other";
+
+export interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+export interface Range {
+  readonly start: Position;
+  readonly end: Position;
+}
+
+/** Strict: a result satisfies every field that is given. Several values mean any of them. */
+export interface SearchFilter {
+  readonly type?: readonly ChunkType[];
+  /** By name or by a usual short one: `typescript`, `ts`. */
+  readonly language?: readonly string[];
+  /** Gitignore-style globs, relative to the workspace folder. */
+  readonly path?: readonly string[];
+  readonly collection?: readonly string[];
+}
+
+export interface SearchParams {
+  readonly query: string;
+  readonly limit?: number;
+  /** 0 keywords only … 1 vectors only; by the query's type when absent. */
+  readonly alpha?: number;
+  readonly filter?: SearchFilter;
+  /** Chunks shown before and after each result. */
+  readonly context?: number;
+  readonly explain?: boolean;
+  /**
+   * Whether text in double quotes is found only in the same case. With this or `whole_word`, a query without quotes
+   * is such text as a whole.
+   */
+  readonly caseSensitive?: boolean;
+  /** Whether text in double quotes is found only where it is no part of a longer word. */
+  readonly wholeWord?: boolean;
+}
+
+export interface Context {
+  readonly before: string;
+  readonly after: string;
+}
+
+export interface SearchResult {
+  readonly path: string;
+  /** URI of the workspace folder. */
+  readonly folder: string;
+  readonly uri: string;
+  readonly range: Range;
+  /** The line to go to, as in LSP's symbols: the one that names `symbol`, or else the first. */
+  readonly selectionRange: Range;
+  readonly collection: string;
+  readonly title: string;
+  readonly headerPath: string;
+  readonly symbol: string;
+  /** `function`, `class`, `method`, …; "" for none. */
+  readonly symbolKind: string;
+  readonly type: ChunkType;
+  readonly language: string;
+  /** 0 to 1, comparable within one answer. */
+  readonly score: number;
+  /** `exact`, `keyword`, `embedding` or `hybrid`: the legs that found it. */
+  readonly source: string;
+  readonly matchedTerms: readonly string[];
+  /** Why it stands where it does: the ranking signals that speak for it, the strongest first, three at most. */
+  readonly reasons: readonly string[];
+  readonly snippet: string;
+  readonly context: Context;
+  readonly contentHash: string;
+  /** One line a signal, strongest first; only when asked for. */
+  readonly matchExplain: readonly string[] | null;
+}
+
+/** What a clarifying question offers. */
+export interface Candidate {
+  readonly title: string;
+  readonly category: string;
+  readonly path: string;
+}
+
+export interface Verdict {
+  /** `answer`, `clarify` or `noMatch`. */
+  readonly action: string;
+  readonly message: string;
+  readonly candidates: readonly Candidate[];
+  /** By what share of its score the first result leads the mean of the next three, 0 to 1. */
+  readonly confidence: number;
+  readonly matchedTerms: readonly string[];
+  /** How much of the question some result holds, 0 to 1, rare terms counting more. */
+  readonly coverage: number;
+}
+
+/** How the query was understood. */
+export interface QueryInfo {
+  readonly normalized: string;
+  readonly terms: readonly string[];
+  readonly type: string;
+  readonly alpha: number;
+  readonly corrections: readonly string[];
+}
+
+export interface IndexState {
+  readonly generation: number;
+  /** Whether every present file was indexed and embedded when the answer was made. */
+  readonly complete: boolean;
+}
+
+export interface SearchAnswer {
+  readonly results: readonly SearchResult[];
+  readonly verdict: Verdict;
+  readonly query: QueryInfo;
+  readonly index: IndexState;
+  /** Milliseconds by step; `cached` is 1 where the answer was there already. */
+  readonly timings: Readonly<Record<string, number>>;
+  /** Steps whose time was over before they had looked everywhere; what they found until then counts. */
+  readonly brokenOff: readonly string[];
+}
+
+export interface FeedbackParams {
+  /** What was asked; of it only the stems of its words are kept. */
+  readonly query: string;
+  /** Of the result. */
+  readonly contentHash: string;
+  readonly action: FeedbackAction;
+  /** The result's, to tell it apart from copies. */
+  readonly path?: string;
+  /** URI of the result's workspace folder. */
+  readonly folder?: string;
+}
+
+export interface FeedbackAnswer {
+  /** False where the settings say that nothing is to be learned. */
+  readonly kept: boolean;
+}
+
+export interface ResetFeedbackParams {
+  /** URI of the workspace folder; all when absent. */
+  readonly folder?: string;
+}
+
+export interface ResetFeedbackAnswer {
+  /** Choices that there were. */
+  readonly forgotten: number;
+}
+
+export interface TextDocument {
+  readonly uri: string;
+}
+
+export interface RelatedParams {
+  readonly textDocument: TextDocument;
+  /** The passage; an empty one is the line it is in. */
+  readonly range: Range;
+  readonly limit?: number;
+  /** Chunks shown before and after each result. */
+  readonly context?: number;
+}
+
+export interface RelatedAnswer {
+  /** `matchExplain` names how each is related; `source` may be `relation`: by its file alone. */
+  readonly results: readonly SearchResult[];
+  readonly index: IndexState;
+  /** Milliseconds by step. */
+  readonly timings: Readonly<Record<string, number>>;
+}
+
+/** A definition, for LSP's `workspace/symbol`. */
+export interface Symbol {
+  readonly name: string;
+  /** `function`, `class`, `method`, …; "" where it is not known. */
+  readonly kind: string;
+  readonly container: string;
+  readonly uri: string;
+  readonly range: Range;
+}
+
+/** One of LSP's. */
+export interface Diagnostic {
+  readonly range: Range;
+  readonly message: string;
+  /** 1 error, 2 warning, 3 information, 4 hint; an error when absent. */
+  readonly severity?: number;
+  readonly source?: string;
+  /** A string or a whole number. */
+  readonly code?: unknown;
+}
+
+/** The place is either a position or a range. */
+export interface ContextParams {
+  readonly textDocument: TextDocument;
+  readonly position?: Position;
+  /** What is selected; an empty one is a position. */
+  readonly range?: Range;
+  /** Tokens of the whole context; those of the settings when absent. */
+  readonly budget?: number;
+  /** Passages. */
+  readonly limit?: number;
+  /** What is asked about the place; passages that it finds come first. */
+  readonly query?: string;
+  /** What the document holds, for one that is not indexed; documents that are open here need none. */
+  readonly text?: string;
+  /** URIs, the one used last first; the open ones that the server knows of when absent. */
+  readonly openDocuments?: readonly string[];
+  /** Of the document. */
+  readonly diagnostics?: readonly Diagnostic[];
+  /** The latest first; the last five that were answered here when absent. */
+  readonly recentQueries?: readonly string[];
+}
+
+export interface ContextPassage {
+  /** `code`, `documents` or `readme`. */
+  readonly group: string;
+  /** Why it is there, the strongest first; `matchExplain` has the figures. */
+  readonly reasons: readonly string[];
+  readonly result: SearchResult;
+}
+
+/** The passage that an answer is about: it stays the same while the cursor is in its range. */
+export interface ContextPlace {
+  readonly path: string;
+  readonly uri: string;
+  readonly range: Range;
+  readonly title: string;
+  readonly headerPath: string;
+  readonly symbol: string;
+}
+
+export interface ContextPart {
+  /** `coreConcepts`, `passages`, `editorState`, `diagnostics` or `recentQueries`. */
+  readonly name: string;
+  readonly budget: number;
+  readonly tokens: number;
+}
+
+/** What the context leaves out, as a whole or some lines of it. */
+export interface DroppedItem {
+  readonly part: string;
+  readonly title: string;
+  readonly citation: string;
+  readonly tokens: number;
+  readonly score: number;
+  readonly why: string;
+}
+
+export interface ContextAnswer {
+  /** Best first. */
+  readonly passages: readonly ContextPassage[];
+  /** Markdown; citations are `path#L10-L14`, 1-based and inclusive. */
+  readonly context: string;
+  readonly parts: readonly ContextPart[];
+  readonly dropped: readonly DroppedItem[];
+  /** Of `context`. */
+  readonly tokens: number;
+  readonly budget: number;
+  readonly place: ContextPlace;
+  readonly index: IndexState;
+  /** Milliseconds by step; `cached` is 1 where the passages were there already. */
+  readonly timings: Readonly<Record<string, number>>;
+}
+
+export interface DiscoverParams {
+  readonly query: string;
+  /** Globs of collections to use; all when empty. */
+  readonly include?: readonly string[];
+  /** Globs of collections to leave out; the configured default when absent. */
+  readonly exclude?: readonly string[];
+  readonly maxBullets?: number;
+  readonly format?: FormatStyle;
+  /** Any part of the `discovery` settings, laid over them for this request. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+export interface Bullet {
+  readonly text: string;
+  /** `path#L10-L14`, 1-based and inclusive. */
+  readonly citation: string;
+  readonly sourceId: string;
+  readonly collection: string;
+  readonly path: string;
+  readonly uri: string;
+  readonly range: Range;
+  readonly score: number;
+  readonly category: BulletCategory;
+}
+
+export interface Section {
+  readonly title: string;
+  readonly sectionType: SectionType;
+  readonly priority: number;
+  readonly bullets: readonly Bullet[];
+}
+
+export interface Plan {
+  readonly sections: readonly Section[];
+  readonly totalBullets: number;
+  readonly sources: readonly string[];
+}
+
+export interface DiscoverMetrics {
+  readonly totalTimeMs: number;
+  readonly collectionsSearched: number;
+  readonly queriesGenerated: number;
+  readonly chunksFound: number;
+  readonly chunksAfterDedup: number;
+  readonly bulletsExtracted: number;
+  readonly finalPromptTokens: number;
+  /** Milliseconds by stage. */
+  readonly stages: Readonly<Record<string, number>>;
+}
+
+export interface DiscoverAnswer {
+  readonly answerPrompt: string;
+  readonly plan: Plan;
+  readonly bullets: readonly Bullet[];
+  readonly chunks: readonly SearchResult[];
+  readonly verdict: Verdict;
+  readonly metrics: DiscoverMetrics;
+  readonly index: IndexState;
+}
+
+/**
+ * What `$/progress` carries to the `partialResultToken` of `cairn/discover`, after each of its nine stages.
+ *
+ * A part of the answer that the stage did not change is absent; one that is there replaces the one before, whole.
+ * The answer itself is complete all the same, so that a client may ignore all of these.
+ */
+export interface DiscoverProgress {
+  /** The stage that has ended, as `metrics.stages` names it. */
+  readonly stage: string;
+  /** As far as they are known. */
+  readonly metrics: DiscoverMetrics;
+  readonly chunks?: readonly SearchResult[];
+  readonly bullets?: readonly Bullet[];
+  readonly plan?: Plan;
+  readonly answerPrompt?: string;
+}
+
+export interface FileCounts {
+  readonly total: number;
+  readonly indexed: number;
+}
+
+export interface ModelInfo {
+  readonly name: string;
+  readonly dimension: number;
+  readonly id: string;
+}
+
+export interface CollectionInfo {
+  readonly name: string;
+  readonly folder: string;
+  readonly kind: string;
+  readonly files: number;
+  readonly chunks: number;
+  readonly tags: readonly string[];
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** Milliseconds over the latest searches that were not answered from the cache; null before the first. */
+export interface Latency {
+  readonly p50: number | null;
+  readonly p95: number | null;
+  /** Searches whose answer was there already, since the start… */
+  readonly cacheHits: number;
+  /** …and those whose answer had to be made. */
+  readonly cacheMisses: number;
+}
+
+export interface StatusAnswer {
+  /**
+   * `starting`, `indexing`, `ready` (every present file is indexed and embedded by the model), `degraded` (nothing
+   * more to do, but no vectors; or the index cannot be written) or `disabled`.
+   */
+  readonly state: string;
+  readonly searchable: boolean;
+  readonly generation: number;
+  /** 3 with vectors, 2 on keywords alone (S2). */
+  readonly phase: number;
+  readonly files: FileCounts;
+  readonly chunks: number;
+  readonly embedded: number;
+  /** Texts still to be embedded. */
+  readonly queued: number;
+  readonly model: ModelInfo | null;
+  readonly collections: readonly CollectionInfo[];
+  readonly lastError: string | null;
+  readonly latency: Latency;
+  /** Resident bytes of this process. */
+  readonly memory: number;
+  readonly warnings: readonly string[];
+  /** Files and directories that the last scan of this process left out, by rule. */
+  readonly skipped: Readonly<Record<string, number>>;
+  /**
+   * What indexing does now: `checking`, `scanning`, `reading`, `static`, `history`, `embedding`, `tidying`,
+   * `idle` or `paused`.
+   */
+  readonly activity: string;
+  /** Chunks with a static vector, which comes within seconds. */
+  readonly staticEmbedded: number;
+  readonly paused: boolean;
+  /** Texts embedded, as of late. */
+  readonly textsPerSecond: number;
+  /** Until all vectors are made; null while nobody can tell. */
+  readonly secondsLeft: number | null;
+}
+
+export interface FetchPageParams {
+  readonly path: string;
+  /** URI of the workspace folder; needed only where two folders hold the path. */
+  readonly folder?: string;
+}
+
+export interface PageChunk {
+  readonly range: Range;
+  readonly title: string;
+  readonly type: ChunkType;
+  readonly symbol: string;
+}
+
+export interface PageAnswer {
+  readonly text: string;
+  readonly language: string;
+  readonly chunks: readonly PageChunk[];
+}
+
+export interface ReindexParams {
+  /** A file or folder relative to its workspace folder; everything when absent. */
+  readonly path?: string;
+  /** URI of the workspace folder; all when absent. */
+  readonly folder?: string;
+}
+
+export interface ReindexAnswer {
+  readonly scheduled: boolean;
+}

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { code, discoveryAsMarkdown as asMarkdown, escape } from "../../../src/discover/markdown.ts";
+import type { DiscoverAnswer } from "../../../src/protocol.ts";
+import { bullet, discoverAnswer, lines, result, verdict } from "../results.ts";
+
+const shown = (question: string, answer: DiscoverAnswer, root = "file:///w") =>
+  asMarkdown(question, answer, root);
+
+void test("evidence stands in its section, with a link to its lines", () => {
+  const text = shown("how does routing work", discoverAnswer([bullet()]));
+  assert.match(text, /^# how does routing work$/m);
+  assert.match(text, /^## Definition$/m);
+  assert.match(
+    text,
+    /^- Flask uses the Werkzeug routing system\\\.\s+\[.*\]\(<\/docs\/design\.rst#L83-L84,9999>\)$/m,
+  );
+  assert.match(text, /1 piece of evidence from 1 source, and a prompt of 120 tokens\./);
+});
+
+void test("a piece of code looks like code", () => {
+  const head = bullet({ text: "def route(self, *a: int)", uri: "file:///w/a.py", range: lines(4, 5) });
+  const chunks = [result({ uri: "file:///w/a.py", range: lines(0, 10), type: "code" })];
+  assert.match(shown("q", discoverAnswer([head], { chunks })), /^- `def route\(self, \*a: int\)`/m);
+});
+
+void test("what is quoted is text: no headings, links, images or HTML", () => {
+  const hostile = "# x ![i](http://h/p.png) <img src=x> [l](command:x) **b** `c` $m$ & https://h | ~s~";
+  const escaped = escape(hostile);
+  const unescaped = escaped.replace(/\\./g, "").replace(/&(?:amp|lt);/g, "");
+  assert.doesNotMatch(unescaped, /[!-/:-@[-`{-~]/);
+  assert.equal(escaped.replaceAll("&lt;", "<").replaceAll("&amp;", "&").replace(/\\(.)/g, "$1"), hostile);
+});
+
+void test("a span of code ends where it should, whatever is in it", () => {
+  assert.equal(code("a"), "`a`");
+  assert.equal(code("a `` b"), "```a `` b```");
+  assert.equal(code("`a`"), "`` `a` ``");
+});
+
+void test("a prompt with fences stays in its own fence", () => {
+  const text = shown("q", discoverAnswer([bullet()], { answerPrompt: "````py\nx\n````" }));
+  assert.match(text, /^`{5}markdown\n`{4}py\nx\n`{4}\n`{5}$/m);
+});
+
+void test("a question back is shown with what it offers, before anything else", () => {
+  const candidates = [{ title: "Request", category: "src", path: "src/wrappers.py" }];
+  const asked = verdict({ action: "clarify", message: "Do you mean Request?", candidates });
+  const text = shown("q", discoverAnswer([bullet()], { verdict: asked }));
+  assert.ok(text.indexOf("Do you mean Request") < text.indexOf("## Definition"));
+  assert.match(text, /^> - \*\*Request\*\* `src\/wrappers\.py`$/m);
+});
+
+void test("no evidence, an incomplete index: both are said", () => {
+  const text = shown("q", discoverAnswer([], { index: { generation: 1, complete: false } }));
+  assert.match(text, /No evidence was found\./);
+  assert.match(text, /not complete yet/);
+});
+
+void test("links lead from the first workspace folder to any other", () => {
+  const elsewhere = bullet({ uri: "file:///home/my%20work/a.md", range: lines(2, 3) });
+  assert.match(
+    shown("q", discoverAnswer([elsewhere]), "file:///home/w/"),
+    /\(<\/\.\.\/my%20work\/a\.md#L3-L3,9999>\)/,
+  );
+});

@@ -1,0 +1,64 @@
+// The context panel, as somebody sees and uses it.
+
+import type { FrameLocator, Locator } from "playwright-core";
+
+import type { Workbench } from "./workbench.ts";
+
+/** A passage, with its 1-based line. */
+export interface Passage {
+  readonly title: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+export class Panel {
+  readonly #frame: FrameLocator;
+
+  private constructor(frame: FrameLocator) {
+    this.#frame = frame;
+  }
+
+  /** Bring the panel to the front of the side bar. */
+  static async show(workbench: Workbench): Promise<Panel> {
+    const frame = workbench.webview("cairn.cairn");
+    const icon = 'a.action-label[aria-label^="Cairn"]';
+    // Clicked once more, it would hide the side bar.
+    if (!(await workbench.page.locator(`.activitybar .checked ${icon}`).isVisible())) {
+      await workbench.page.locator(`.activitybar ${icon}`).click();
+    }
+    await frame.locator("main.panel").waitFor();
+    return new Panel(frame);
+  }
+
+  /** What the passages belong to. */
+  title(): Promise<string> {
+    return this.#frame.locator("h1").innerText();
+  }
+
+  get pinned(): Locator {
+    return this.#frame.locator("header .badge");
+  }
+
+  /** Wait until the panel shows passages of the place with the title. */
+  async isAbout(title: string): Promise<void> {
+    await this.#frame.locator("h1").getByText(title, { exact: true }).waitFor();
+    await this.#frame.locator("button.passage").first().waitFor();
+  }
+
+  async passages(): Promise<Passage[]> {
+    const drawn = await this.#frame.locator("button.passage").all();
+    return Promise.all(
+      drawn.map(async (passage) => {
+        const [file = "", line = ""] = (await passage.locator(".file").innerText()).split(":");
+        return { title: await passage.locator(".title").innerText(), file, line: Number(line) };
+      }),
+    );
+  }
+
+  async open({ file, line }: Passage): Promise<void> {
+    await this.#frame
+      .locator("button.passage", { hasText: `${file}:${line}` })
+      .first()
+      .click();
+  }
+}

@@ -1,0 +1,51 @@
+// A project to work on: a git repository with Cairn's own server and documents, in a temporary folder.
+
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+
+const execute = promisify(execFile);
+const REPOSITORY = join(import.meta.dirname, "..", "..", "..");
+const PARTS = ["server/cairn", "docs", "README.md"];
+const AUTHOR = ["-c", "user.name=Test", "-c", "user.email=test@example.org"];
+
+export class Project {
+  readonly folder: string;
+  readonly #parent: string;
+
+  private constructor(parent: string, folder: string) {
+    this.#parent = parent;
+    this.folder = folder;
+  }
+
+  static async make(): Promise<Project> {
+    const parent = await realpath(await mkdtemp(join(tmpdir(), "cairn-project-")));
+    const folder = join(parent, "cairn");
+    for (const part of PARTS) {
+      const filter = (path: string) => basename(path) !== "__pycache__";
+      await cp(join(REPOSITORY, part), join(folder, part), { recursive: true, filter });
+    }
+    const git = (...args: string[]) => execute("git", [...AUTHOR, ...args], { cwd: folder });
+    await git("init", "--quiet", "--initial-branch=main");
+    await git("add", ".");
+    await git("commit", "--quiet", "-m", "The project as it is");
+    return new Project(parent, folder);
+  }
+
+  read(path: string): Promise<string> {
+    return readFile(join(this.folder, path), "utf8");
+  }
+
+  /** The 1-based line of the file on disk in which the text first stands. */
+  async lineOf(path: string, text: string): Promise<number> {
+    const line = (await this.read(path)).split("\n").findIndex((each) => each.includes(text));
+    if (line < 0) throw new Error(`${path} does not hold ${text}`);
+    return line + 1;
+  }
+
+  remove(): Promise<void> {
+    return rm(this.#parent, { recursive: true, force: true, maxRetries: 5 });
+  }
+}

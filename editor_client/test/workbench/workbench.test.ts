@@ -1,0 +1,296 @@
+// The extension as somebody uses it: packaged, in a VS Code workbench, in a browser, with the real server and model.
+// One workbench serves all of it, because it takes long to start; each test leaves it as somebody would.
+
+import assert from "node:assert/strict";
+import { basename } from "node:path";
+import { after, afterEach, before, suite, test } from "node:test";
+
+import { parts } from "./code_server.ts";
+import { eventually } from "./eventually.ts";
+import { Panel } from "./panel.ts";
+import { Project } from "./project.ts";
+import { type Row, Workbench } from "./workbench.ts";
+
+/** Embedding a project of this size takes a minute, on two busy cores more. */
+const READY_MS = 240_000;
+
+void suite("somebody works on a project", () => {
+  let project: Project;
+  let workbench: Workbench;
+
+  before(async () => {
+    project = await Project.make();
+    workbench = await Workbench.open(project.folder, { settings: { "cairn.path": parts.command } });
+  });
+
+  afterEach(async (context) => {
+    if ("passed" in context && !context.passed) {
+      await workbench.screenshot(`failed: ${context.name}`.replaceAll(/[^a-z]+/g, "-"));
+      await workbench.page.keyboard.press("Escape"); // a palette that stays open is another test's trouble
+    }
+  });
+
+  after(async () => {
+    await workbench.close();
+    await project.remove();
+  });
+
+  void test("the server that the setting names is started, and the log says so", async () => {
+    await workbench.run("Cairn: Show Log");
+    const output = workbench.page.locator(".output-view .view-lines");
+    await eventually("the log is shown", async () => {
+      const shown = await output.innerText();
+      // What is shown has other spaces than what was written.
+      return shown.replaceAll(/\s/g, "").includes("foundby:setting");
+    });
+    assert.ok((await workbench.server.log()).includes(parts.command));
+    await workbench.run("View: Hide Panel");
+  });
+
+  void test("while the index is made, the status bar says how far it is; then all vectors are there", async () => {
+    await workbench.status("Cairn:").waitFor();
+    await eventually(
+      "the index is complete",
+      async () => (await workbench.server.indexState(project.folder)) === "ready",
+      READY_MS,
+    );
+    await workbench.status("Cairn: vectors").waitFor({ state: "detached" });
+  });
+
+  void test("the context panel shows what belongs to the place of the cursor, and follows it", async () => {
+    const panel = await Panel.show(workbench);
+    await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "`cairn lsp` serves"));
+    await panel.isAbout("Processes and threads");
+    const passages = await panel.passages();
+    assert.ok(passages.length > 3, `${passages.length} passages`);
+    await workbench.screenshot("panel");
+
+    const line = await project.lineOf("server/cairn/operations/answer_cache.py", "class AnswerCache");
+    await workbench.openFile("server/cairn/operations/answer_cache.py", line);
+    await panel.isAbout("AnswerCache");
+    assert.notDeepEqual(await panel.passages(), passages);
+  });
+
+  void test("a passage of the panel opens at its line", async () => {
+    const panel = await Panel.show(workbench);
+    const [first] = await panel.passages();
+    assert.ok(first);
+    await panel.open(first);
+    await workbench.at(first.file, first.line);
+  });
+
+  void test("a pinned panel stays while the cursor moves, until it is unpinned", async () => {
+    const panel = await Panel.show(workbench);
+    await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "## What was chosen"));
+    await panel.isAbout("What was chosen");
+    const passages = await panel.passages();
+    await workbench.run("Cairn: Pin to This Place");
+    await panel.pinned.waitFor();
+
+    await workbench.openFile(
+      "docs/ranking.md",
+      await project.lineOf("docs/ranking.md", "## What is worth quoting"),
+    );
+    await workbench.screenshot("panel-pinned");
+    // It has heard of the other place by the time it has answered a command that came later.
+    await workbench.copied("Cairn: Copy Context as Prompt", "design.md#L");
+    assert.equal(await panel.title(), "What was chosen");
+    assert.deepEqual(await panel.passages(), passages);
+
+    await workbench.run("Cairn: Follow the Cursor Again");
+    await panel.isAbout("What is worth quoting");
+  });
+
+  void test("the panel's context is copied as a prompt that cites its lines", async () => {
+    const panel = await Panel.show(workbench);
+    const [first] = await panel.passages();
+    assert.ok(first);
+    const prompt = await workbench.copied("Cairn: Copy Context as Prompt", "ranking.md#L");
+    assert.match(prompt, new RegExp(`${first.file.replace(".", "\\.")}#L\\d+-L\\d+`));
+  });
+
+  void test("results come while somebody types, and the chosen one opens at its line", async () => {
+    const path = "server/cairn/operations/answer_cache.py";
+    const line = await project.lineOf(path, "class AnswerCache");
+    const input = await workbench.asked("Cairn: Search");
+    await input.pressSequentially("kept ans");
+    await eventually("rows for half a word", async () => (await resultsShown(workbench)).length > 0);
+    await input.fill("AnswerCache");
+    await eventually("the class is the first row", async () => {
+      const [first] = await resultsShown(workbench);
+      return first?.label === "AnswerCache" && first.description === `${path}:${line}`;
+    });
+    await workbench.page.keyboard.press("Enter");
+    await workbench.at(path, line);
+    assert.ok(!(await workbench.quickInput.isVisible()));
+  });
+
+  void test("a question is answered by meaning", async () => {
+    const input = await workbench.asked("Cairn: Search");
+    await input.fill("how is a damaged index repaired");
+    await eventually("rows", async () => (await resultsShown(workbench)).length > 3);
+    await workbench.screenshot("palette");
+    await workbench.page.keyboard.press("Escape");
+  });
+
+  void test("moving through the rows shows them, and escape restores what was there", async () => {
+    const line = await project.lineOf("README.md", "Everything stays on your machine");
+    await workbench.run("View: Close All Editors");
+    await workbench.openFile("docs/design.md");
+    await workbench.openFile("README.md", line);
+    const tabs = await workbench.tabs();
+    const input = await workbench.asked("Cairn: Search");
+    await input.fill("static vectors");
+    await eventually("rows", async () => (await resultsShown(workbench)).length > 3);
+    await workbench.page.keyboard.press("ArrowDown");
+    await eventually("a result is shown", async () => (await workbench.activeTab()) !== "README.md");
+    await workbench.screenshot("palette-preview");
+    await workbench.page.keyboard.press("Escape");
+    await workbench.at("README.md", line);
+    await eventually("no other tab", async () => {
+      assert.deepEqual(await workbench.tabs(), tabs);
+      return true;
+    });
+  });
+
+  void test("a filter leaves only what it names", async () => {
+    const input = await workbench.asked("Cairn: Search");
+    await input.fill("indexing thread");
+    await eventually("rows of code", async () =>
+      (await resultsShown(workbench)).some(({ description }) => /\.py:\d+$/.test(description)),
+    );
+    await input.fill("type:prose indexing thread");
+    await eventually("rows of prose alone", async () => {
+      const rows = await resultsShown(workbench);
+      assert.notEqual(rows.length, 0);
+      for (const { description } of rows) assert.match(description, /\.(md|txt):\d+$/);
+      return true;
+    });
+    await workbench.page.keyboard.press("Escape");
+  });
+
+  void test("what was just saved is found, and so is what is not saved yet", async () => {
+    const code = "server/cairn/paths.py";
+    await workbench.openFile(code);
+    await workbench.page.keyboard.press("Control+End");
+    await workbench.page.keyboard.insertText("\n\ndef quarrel_of_herons():\n    return 7\n");
+    await workbench.page.keyboard.press("Control+S");
+    await eventually("it is saved", () => project.lineOf(code, "def quarrel_of_herons"));
+    await searchFinds(workbench, "quarrel_of_herons", ([first]) => first?.description.startsWith(`${code}:`));
+
+    const document = "docs/ranking.md";
+    const end = (await project.read(document)).split("\n").length;
+    await workbench.openFile(document);
+    await workbench.page.keyboard.press("Control+End");
+    await workbench.page.keyboard.insertText("\n## Parliament of owls\n\nThey confer at night.\n");
+    await searchFinds(workbench, `path:${document} parliament of owls`, (rows) =>
+      rows.some(
+        ({ label, description }) =>
+          label === "Parliament of owls" && description === `${document}:${end + 1}`,
+      ),
+    );
+    assert.ok(!(await project.read(document)).includes("owls"));
+    await workbench.run("File: Revert File");
+  });
+
+  void test("a question is answered with evidence whose citations open, and a prompt to copy", async () => {
+    const question = "how is a damaged index repaired";
+    const input = await workbench.asked("Cairn: Discover");
+    await input.fill(question);
+    await workbench.page.keyboard.press("Enter");
+    const preview = workbench.webview("vscode.markdown-language-features");
+    await preview.locator("h1", { hasText: question }).waitFor();
+    await workbench.screenshot("discover");
+    const prompt = await workbench.copied("Cairn: Copy Prompt", question);
+
+    const citation = preview.locator("a", { hasText: /#L\d+-L\d+$/ }).first();
+    const cited = await citation.innerText();
+    assert.ok(prompt.includes(cited), `${cited} is in the prompt`);
+    const [, path = "", first, last] = /^(.+)#L(\d+)-L(\d+)$/.exec(cited) ?? [];
+    await citation.click();
+    await eventually(`${cited} is open`, async () => {
+      const { file, line } = await workbench.place();
+      return file === basename(path) && Number(first) <= line && line <= Number(last);
+    });
+    await workbench.screenshot("discover-citation");
+  });
+
+  void test("the status says what serves and what is indexed", async () => {
+    await workbench.run("Cairn: Show Status");
+    const rows = await eventually("the status is shown", async () => {
+      const shown = await workbench.rows();
+      return shown.some(({ label }) => label === "Server") ? shown : undefined;
+    });
+    await workbench.screenshot("status");
+    assert.ok(rows.some(({ label, description }) => label === "Server" && description === parts.command));
+    assert.match(rows.map(({ label, description }) => `${label} ${description}`).join("\n"), /ready/i);
+    await workbench.page.keyboard.press("Escape");
+  });
+
+  void test("a server that was killed is started again, and serves the page that is open", async () => {
+    const [killed] = workbench.server.daemons();
+    assert.ok(killed);
+    process.kill(killed, "SIGKILL");
+    await eventually("another server runs", () => workbench.server.daemons().some((pid) => pid !== killed));
+    const panel = await Panel.show(workbench);
+    await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "## The index"));
+    await panel.isAbout("The index");
+    assert.match(await workbench.server.log(), /starting it again/);
+  });
+});
+
+void suite("somebody has set nothing", () => {
+  let project: Project;
+
+  before(async () => {
+    project = await Project.make();
+  });
+
+  after(() => project.remove());
+
+  void test("the server on the PATH is started", async () => {
+    const workbench = await Workbench.open(project.folder);
+    try {
+      await eventually("the log says so", async () => {
+        const log = await workbench.server.log();
+        if (!log.includes("found by: path")) throw new Error(log);
+        return true;
+      });
+    } finally {
+      await workbench.close();
+    }
+  });
+
+  void test("where there is none, a message offers to install it", async () => {
+    const workbench = await Workbench.open(project.folder, { onPath: false });
+    try {
+      await eventually("the message is shown", async () =>
+        (await workbench.toasts()).some((message) => /Cairn.*server/.test(message)),
+      );
+      await workbench.page.getByRole("button", { name: "Install", exact: false }).first().waitFor();
+      await workbench.screenshot("missing");
+    } finally {
+      await workbench.close();
+    }
+  });
+});
+
+/** The palette's rows that are results: those that name a place. */
+async function resultsShown(workbench: Workbench): Promise<Row[]> {
+  return (await workbench.rows()).filter(({ description }) => /:\d+$/.test(description));
+}
+
+async function searchFinds(
+  workbench: Workbench,
+  typed: string,
+  found: (rows: Row[]) => boolean | undefined,
+): Promise<void> {
+  const input = await workbench.asked("Cairn: Search");
+  await input.fill(typed);
+  await eventually(`what was asked for is found: ${typed}`, async () => {
+    const rows = await resultsShown(workbench);
+    if (!found(rows)) throw new Error(JSON.stringify(rows));
+    return true;
+  });
+  await workbench.page.keyboard.press("Escape");
+}
