@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""How long the rows of VS Code's search palette take, from a keystroke to the frame that shows them.
+
+    python benchmarks/palette_latency.py --workspace FOLDER DATA [--output FILE]
+
+Measured in a real workbench (code-server and a headless Chromium), with the packaged extension and the real daemon:
+debounce, request, answer, extension host and drawing are all in it. DATA is where the folder's index is kept; it is made
+first where it is not complete. Needs what `scripts/test-editor package` makes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from engine.drawn import drawn_questions
+from engine.figures import Figures, milliseconds, surroundings
+from engine.index_file import opened
+from engine.ready import NotReadyError, indexed
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+import editor_tools  # noqa: E402
+
+LONGEST = 25
+"""Characters of a question that are typed."""
+_SPACINGS_MS = (250, 120, 60)
+"""Each keystroke brings its rows before the next one; an average and a fast typist, whose last keystroke counts."""
+_WARMING_UP = 5
+"""Questions that are typed before, unmeasured: what is read from the disk is there then."""
+
+
+def main() -> None:
+    options = _arguments()
+    workspace, data = (path.resolve() for path in options.workspace)
+    browser = editor_tools.browser()
+    if not browser:
+        sys.exit("neither Chromium nor Chrome is installed")
+    try:
+        with indexed(workspace, data) as (_, index):
+            pass
+    except NotReadyError as problem:
+        sys.exit(str(problem))
+    questions = _questions(workspace, data, options)
+    before = surroundings()
+    figures = _measure(workspace, data, questions, browser)
+    kept = {
+        "conditions": {**before, "seed": options.seed, "code_server": editor_tools.CODE_SERVER_VERSION},
+        "workspace": workspace.name,
+        "files": index["files"],
+        "chunks": index["chunks"],
+        **figures,
+    }
+    print(json.dumps(kept, indent=2))
+    if options.output:
+        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+
+
+def _measure(workspace: Path, data: Path, questions: list[str], browser: str) -> Figures:
+    # No question is typed twice: an answer that is there already takes next to no time.
+    rounds = [{"spacing": 100, "questions": questions[:_WARMING_UP], "counts": False}]
+    rest = questions[_WARMING_UP:]
+    rounds += [
+        {"spacing": spacing, "questions": rest[at :: len(_SPACINGS_MS)], "counts": True}
+        for at, spacing in enumerate(_SPACINGS_MS)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        task = Path(folder) / "task.json"
+        task.write_text(
+            json.dumps({"workspace": str(workspace), "data": str(data), "rounds": rounds}), encoding="utf-8"
+        )
+        run = subprocess.run(
+            ["node", "test/workbench/palette_latency.ts", str(task)],
+            cwd=editor_tools.EDITOR_CLIENT,
+            env=editor_tools.environment() | editor_tools.workbench_variables(browser),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+    if run.returncode:
+        sys.exit(run.returncode)
+    return {
+        f"typed_every_{measured['spacing']}_ms": {
+            "questions": measured["questions"],
+            "keystrokes": measured["keystrokes"],
+            "measured": len(measured["ms"]),
+            "keystroke_to_rows_ms": milliseconds([ms / 1000 for ms in measured["ms"]]),
+        }
+        for measured in json.loads(run.stdout)
+    }
+
+
+def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> list[str]:
+    with opened(data) as index:
+        drawn = drawn_questions(workspace, index, options.count, random.Random(options.seed))
+    # What else than these stands in a question is not on every keyboard.
+    plain = ("".join(c if c.isascii() and (c.isalnum() or c == "_") else " " for c in line) for line in drawn)
+    return list(dict.fromkeys(" ".join(line.split())[:LONGEST].rstrip() for line in plain))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workspace", type=Path, nargs=2, required=True, metavar=("FOLDER", "DATA"))
+    parser.add_argument("--count", type=int, default=50, help="questions to draw")
+    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    parser.add_argument("--output", type=Path, help="also write the figures here")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
