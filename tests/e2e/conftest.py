@@ -17,7 +17,7 @@ from lsprotocol import types
 from pytest_lsp import LanguageClient, make_test_lsp_client
 
 COMMAND = (sys.executable, "-m", "cairn", "lsp")
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 120
 """For a state to come about, on a machine that is busy with other things."""
 PATIENT = {"legDeadlineMs": 1000 * PATIENCE_SECONDS}
 """Of a search: on such a machine, a leg that is broken off would make an answer another one."""

@@ -29,7 +29,7 @@ NO_MODEL = {"embedding": {"enabled": False}}
 UNWATCHED = {**NO_MODEL, "index": {"watch": False}}
 """What is saved is then found only if who saved it told so."""
 
-LONGEST_QUERY_SECONDS = 2.0
+LONGEST_QUERY_SECONDS = 10.0
 """Generous: this must hold on a machine that does ten other things; the benchmarks have the real figures."""
 
 
@@ -115,7 +115,7 @@ async def test_when_the_writer_is_killed_another_goes_on_where_it_was(
             path = write_function(workspace / "crew.py", "embark_pilot")
             killed_at = time.monotonic()
             await heir.found("embark_pilot", "crew.py")
-            assert time.monotonic() - killed_at < 20
+            assert time.monotonic() - killed_at < 60
             await third.found("embark_pilot", "crew.py")
             await heir.until(is_settled)
             path.unlink()

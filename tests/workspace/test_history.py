@@ -336,9 +336,9 @@ class TestEndingEarly:
         project.commit("One", a="1")
         _hang(monkeypatch, project)
         begun = time.monotonic()
-        with closing(Git(project.root, begun + 20, lambda: False).run(("log",))) as blocks:
+        with closing(Git(project.root, begun + 300, lambda: False).run(("log",))) as blocks:
             assert next(blocks).strip().decode() == head(project.root)
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 60
         assert not [thread for thread in threading.enumerate() if thread.name == "cairn-git"]
 
 

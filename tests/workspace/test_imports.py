@@ -119,9 +119,10 @@ def test_no_text_breaks_reading_or_counting(language: str, one: str, other: str)
     ],
 )
 def test_a_file_without_an_end_is_read_in_bounded_time(language: str, piece: str) -> None:
-    begun = time.perf_counter()
+    # Half a second where it is bounded, minutes where it is not: no busy machine takes one for the other.
+    begun = time.thread_time()
     found = import_specs("x", language, piece * (200_000 // len(piece)))
-    assert time.perf_counter() - begun < 5
+    assert time.thread_time() - begun < 60
     assert len(found) <= 400
 
 
