@@ -76,6 +76,8 @@ class OpenPalette {
   /** The row that is active because it is the first one, and not because somebody moved there. */
   #untouched: Item | undefined;
   #query = "";
+  /** Enter was pressed before the rows of what is typed were there: the first of them is meant. */
+  #entered = false;
   #accepted = false;
 
   constructor(
@@ -98,7 +100,7 @@ class OpenPalette {
       this.#accept(item, true);
     });
     this.#pick.onDidAccept(() => {
-      this.#accept(this.#pick.activeItems[0], false);
+      this.#enter();
     });
     this.#pick.onDidHide(() => {
       this.#hidden();
@@ -109,6 +111,7 @@ class OpenPalette {
     this.#pick.title = "Cairn: Search";
     this.#pick.placeholder = "A question, a name or words. Filters: type:code lang:go path:src in:collection";
     this.#pick.onDidChangeValue((typed) => {
+      this.#entered = false;
       clearTimeout(this.#typing);
       const pause = this.#askedAt + TYPING_MS - Date.now();
       if (pause <= 0) void this.#ask(typed);
@@ -151,6 +154,7 @@ class OpenPalette {
     } catch (problem) {
       if (asking !== this.#asking || isCancelled(problem)) return;
       this.#asked = undefined; // it may be asked again
+      this.#entered = false;
       const detail = plain(problem instanceof Error ? problem.message : String(problem));
       this.#show([{ kind: "note", label: "$(warning) Not searched", detail }]);
     } finally {
@@ -173,6 +177,8 @@ class OpenPalette {
     this.#query = query;
     this.#pick.title = answer.index.complete ? "Cairn: Search" : "Cairn: Search (indexing goes on)";
     this.#show(rowsOf(answer, query, folderName));
+    if (this.#entered) this.#accept(this.#untouched, false);
+    this.#entered = false;
   }
 
   #show(rows: readonly Row[], always = true): void {
@@ -198,6 +204,7 @@ class OpenPalette {
       recent: label,
       alwaysShow: true,
     }));
+    this.#untouched = items[0];
     if (items.length > 0)
       items.unshift({ label: "searched before", kind: QuickPickItemKind.Separator, separator: true });
     this.#pick.items = items;
@@ -208,10 +215,22 @@ class OpenPalette {
     if (!this.#settings.preview || !item || !("row" in item) || item.row.kind !== "result") return;
     if (item === this.#untouched) return;
     this.#untouched = undefined;
+    this.#entered = false;
     const { result } = item.row;
     this.#moving = setTimeout(() => {
       this.#preview.show(result).catch(() => undefined); // gone meanwhile: opening it will say so
     }, MOVING_MS);
+  }
+
+  /** The row that somebody moved to, or else the first one for what is typed, even when it still has to come. */
+  #enter(): void {
+    if (this.#asked !== undefined) {
+      clearTimeout(this.#typing);
+      void this.#ask(this.#pick.value);
+    }
+    const [item] = this.#pick.activeItems;
+    this.#entered = this.#pick.busy && (!item || item === this.#untouched);
+    if (!this.#entered) this.#accept(item, false);
   }
 
   #accept(item: Item | undefined, beside: boolean): void {
@@ -229,9 +248,14 @@ class OpenPalette {
     }
     this.#accepted = true;
     this.#remember();
-    if (row.kind === "discover") this.#discover(row.query);
+    if (row.kind === "discover") void this.#leaveFor(row.query);
     else void this.#open(row.result, beside);
     this.#pick.hide();
+  }
+
+  async #leaveFor(question: string): Promise<void> {
+    await this.#preview.restore().catch(() => undefined); // a file that is gone keeps nobody from asking
+    this.#discover(question);
   }
 
   async #open(result: SearchResult, beside: boolean): Promise<void> {

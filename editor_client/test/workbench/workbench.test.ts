@@ -122,7 +122,17 @@ void suite("somebody works on a project", () => {
     });
     await workbench.page.keyboard.press("Enter");
     await workbench.at(path, line);
-    assert.ok(!(await workbench.quickInput.isVisible()));
+    await workbench.quickInput.waitFor({ state: "hidden" });
+  });
+
+  void test("enter means what is typed, also before its rows are there", async () => {
+    const path = "server/cairn/paths.py";
+    const input = await workbench.asked("Cairn: Search");
+    await input.fill("kept answers");
+    await eventually("rows", async () => (await resultsShown(workbench)).length > 3);
+    await input.fill("data_dir");
+    await workbench.page.keyboard.press("Enter");
+    await workbench.at(path, await project.lineOf(path, "def data_dir"));
   });
 
   void test("a question is answered by meaning", async () => {
@@ -151,6 +161,26 @@ void suite("somebody works on a project", () => {
       assert.deepEqual(await workbench.tabs(), tabs);
       return true;
     });
+  });
+
+  void test("who goes on to discover leaves nothing of what the rows showed", async () => {
+    const tabs = await workbench.tabs();
+    const input = await workbench.asked("Cairn: Search");
+    await input.fill("static vectors");
+    await eventually("rows", async () => (await resultsShown(workbench)).length > 3);
+    await workbench.page.keyboard.press("ArrowDown");
+    await eventually("a result is shown", async () => (await workbench.activeTab()) !== "README.md");
+    await eventually("the last row is reached, up from the first one", async () => {
+      await workbench.page.keyboard.press("ArrowUp");
+      return (await workbench.rows()).some(({ label, focused }) => focused && label.startsWith("Discover"));
+    });
+    await workbench.page.keyboard.press("Enter");
+    const preview = workbench.webview("vscode.markdown-language-features");
+    await preview.locator("h1", { hasText: "static vectors" }).waitFor();
+    const [answer, ...others] = (await workbench.tabs()).filter((tab) => !tabs.includes(tab));
+    assert.ok(answer);
+    assert.deepEqual(others, []);
+    await workbench.run("View: Close Editor");
   });
 
   void test("a filter leaves only what it names", async () => {

@@ -25,7 +25,7 @@ const BROWSER_ARGUMENTS = [
 ];
 /** For what two busy cores do. */
 const DEADLINE_MS = 60_000;
-/** For the palette's rows, before it is opened once more. */
+/** For the palette and its rows, before it is opened once more: what closes just then takes it along. */
 const ROWS_MS = 5_000;
 const CLOSING_MS = 10_000;
 
@@ -34,6 +34,7 @@ export interface Row {
   readonly label: string;
   readonly description: string;
   readonly detail: string;
+  readonly focused: boolean;
 }
 
 /** A place in the active editor, as the status bar tells it: 1-based. */
@@ -90,8 +91,8 @@ export class Workbench {
   async run(title: string): Promise<void> {
     await eventually(`the palette has ${title}`, async () => {
       await this.page.keyboard.press("F1");
-      await this.quickInput.fill(`>${title}`);
       try {
+        await this.quickInput.fill(`>${title}`, { timeout: ROWS_MS });
         await this.#row(title).click({ timeout: ROWS_MS });
         return true;
       } catch (problem) {
@@ -106,7 +107,7 @@ export class Workbench {
   async openFile(path: string, line = 1): Promise<void> {
     await eventually(`${path} is open at line ${line}`, async () => {
       await this.page.keyboard.press("Control+P");
-      await this.quickInput.fill(`${path}:${line}`);
+      await this.quickInput.fill(`${path}:${line}`, { timeout: ROWS_MS });
       await this.#row(basename(path)).first().click({ timeout: ROWS_MS });
       // The row may have been one of the list that was there before the path was typed, which knows of no line.
       return this.at(path, line, ROWS_MS);
@@ -135,6 +136,7 @@ export class Workbench {
           label: text(".quick-input-list-row .label-name"),
           description: text(".quick-input-list-row .label-description"),
           detail: text(".quick-input-list-label-meta"),
+          focused: row.classList.contains("focused"),
         };
       })`);
   }
