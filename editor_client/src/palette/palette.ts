@@ -22,6 +22,8 @@ import { plain, resultRow, type Row, rowsOf } from "./rows.ts";
 const TYPING_MS = 30;
 /** A row that somebody only passes by is not shown. */
 const MOVING_MS = 60;
+/** An answer that comes sooner is not announced: that would only take time from drawing it. */
+const SLOW_MS = 200;
 const RECENT = "cairn.recentSearches";
 const MOST_RECENT = 10;
 
@@ -147,7 +149,7 @@ class OpenPalette {
       return;
     }
     const asking = (this.#asking = new CancellationTokenSource());
-    this.#pick.busy = true;
+    const slow = setTimeout(() => (this.#pick.busy = true), SLOW_MS);
     try {
       const answer = await this.#search(query, filter, asking);
       if (asking === this.#asking) this.#answered(query, answer);
@@ -158,7 +160,11 @@ class OpenPalette {
       const detail = plain(problem instanceof Error ? problem.message : String(problem));
       this.#show([{ kind: "note", label: "$(warning) Not searched", detail }]);
     } finally {
-      if (asking === this.#asking) this.#pick.busy = false;
+      clearTimeout(slow);
+      if (asking === this.#asking) {
+        this.#asking = undefined;
+        this.#pick.busy = false;
+      }
       asking.dispose();
     }
   }
@@ -229,7 +235,7 @@ class OpenPalette {
       void this.#ask(this.#pick.value);
     }
     const [item] = this.#pick.activeItems;
-    this.#entered = this.#pick.busy && (!item || item === this.#untouched);
+    this.#entered = this.#asking !== undefined && (!item || item === this.#untouched);
     if (!this.#entered) this.#accept(item, false);
   }
 

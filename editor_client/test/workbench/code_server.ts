@@ -33,8 +33,8 @@ const QUIET_SETTINGS = {
   "files.autoSave": "off",
   "git.openRepositoryInParentFolders": "never",
   "remote.autoForwardPorts": false,
-  // Without it the extension silently does not load.
-  "security.workspace.trust.enabled": false,
+  "security.workspace.trust.banner": "never",
+  "security.workspace.trust.startupPrompt": "never",
   "telemetry.telemetryLevel": "off",
   "update.mode": "none",
   "workbench.colorTheme": "Dark 2026",
@@ -50,6 +50,8 @@ export interface CodeServerOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Whether `cairn` is on the PATH; default true. */
   readonly onPath?: boolean;
+  /** Whether folders are trusted from the start; default true. */
+  readonly trusted?: boolean;
   /** The data folder of Cairn, with the model in it; a new one unless said. */
   readonly cairnData?: string;
 }
@@ -85,7 +87,8 @@ export class CodeServer {
         entry,
         ...places,
         ...["--bind-addr", address, "--auth", "none"],
-        ...["--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"],
+        ...["--disable-telemetry", "--disable-update-check"],
+        ...((options.trusted ?? true) ? ["--disable-workspace-trust"] : []),
         // Otherwise extension hosts stay for three hours after the page is gone.
         ...["--reconnection-grace-time", "3"],
       ],
@@ -172,7 +175,8 @@ async function makeHome(
   const machine = join(folder, "user", "Machine");
   for (const made of [data, home, user, machine]) await mkdir(made, { recursive: true });
   if (!options.cairnData) await symlink(parts.models, join(data, "models"));
-  await writeFile(join(user, "settings.json"), JSON.stringify(QUIET_SETTINGS));
+  const trust = { "security.workspace.trust.enabled": !(options.trusted ?? true) };
+  await writeFile(join(user, "settings.json"), JSON.stringify({ ...QUIET_SETTINGS, ...trust }));
   // To the workbench this machine is a remote one, where what the user sets elsewhere for a machine does not count.
   await writeFile(join(machine, "settings.json"), JSON.stringify(options.settings ?? {}));
   // The workbench takes the PATH that a login shell has, as on a user's machine.

@@ -1,9 +1,9 @@
 // A project to work on: a git repository with Cairn's own server and documents, in a temporary folder.
 
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 
 const execute = promisify(execFile);
@@ -36,6 +36,21 @@ export class Project {
 
   read(path: string): Promise<string> {
     return readFile(join(this.folder, path), "utf8");
+  }
+
+  /** Put an executable script into it; its path. */
+  async script(path: string, text: string): Promise<string> {
+    const file = join(this.folder, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    return file;
+  }
+
+  /** Set something for everybody who opens it. */
+  async set(settings: Readonly<Record<string, unknown>>): Promise<void> {
+    const file = join(this.folder, ".vscode", "settings.json");
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, JSON.stringify(settings));
   }
 
   /** The 1-based line of the file on disk in which the text first stands. */

@@ -2,6 +2,7 @@
 // One workbench serves all of it, because it takes long to start; each test leaves it as somebody would.
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { after, afterEach, before, suite, test } from "node:test";
 
@@ -281,13 +282,28 @@ void suite("somebody has set nothing", () => {
   void test("the server on the PATH is started", async () => {
     const workbench = await Workbench.open(project.folder);
     try {
-      await eventually("the log says so", async () => {
-        const log = await workbench.server.log();
-        if (!log.includes("found by: path")) throw new Error(log);
-        return true;
-      });
+      await workbench.logged("found by: path");
     } finally {
       await workbench.close();
+    }
+  });
+
+  void test("a server that the workspace names is started only once that is trusted", async () => {
+    const project = await Project.make();
+    const named = await project.script("tools/cairn", `touch "$0.started"; exec ${parts.command} "$@"`);
+    await project.set({ "cairn.path": named });
+    const workbench = await Workbench.open(project.folder, { trusted: false });
+    try {
+      await workbench.logged("found by: path");
+      await eventually("its folder is searched", () => workbench.server.indexState(project.folder));
+      assert.ok(!existsSync(`${named}.started`));
+      await workbench.run("Workspaces: Manage Workspace Trust");
+      await workbench.page.getByRole("button", { name: "Trust", exact: true }).click();
+      await workbench.logged("found by: setting");
+      assert.ok(existsSync(`${named}.started`));
+    } finally {
+      await workbench.close();
+      await project.remove();
     }
   });
 

@@ -81,6 +81,15 @@ export class Workbench {
     await this.server.stop();
   }
 
+  /** Wait until the extension's log says it. */
+  async logged(text: string): Promise<void> {
+    await eventually(`the log says “${text}”`, async () => {
+      const log = await this.server.log();
+      if (!log.includes(text)) throw new Error(log);
+      return true;
+    });
+  }
+
   /** Write what is seen now to test-results/NAME.png. */
   async screenshot(name: string): Promise<void> {
     await mkdir(SCREENSHOTS, { recursive: true });
