@@ -22,7 +22,7 @@ from cairn.paths import data_dir
 
 PLUGIN = Path(__file__).resolve().parent.parent
 CAIRN = (sys.executable, "-m", "cairn")
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 120
 """For a state to come about, on a machine that is busy with other things."""
 LOOK_SECONDS = (0.01, 0.2)
 """How long to wait before looking again, at first and at most: each look takes a process of its own."""

@@ -235,7 +235,9 @@ class OpenPalette {
       void this.#ask(this.#pick.value);
     }
     const [item] = this.#pick.activeItems;
-    this.#entered = this.#asking !== undefined && (!item || item === this.#untouched);
+    // While somebody types, the editor marks the first row by itself, which may be the question back.
+    const moved = item && item !== this.#untouched && item !== this.#pick.items[0];
+    this.#entered = this.#asking !== undefined && !moved;
     if (!this.#entered) this.#accept(item, false);
   }
 

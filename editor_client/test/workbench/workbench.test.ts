@@ -128,12 +128,17 @@ void suite("somebody works on a project", () => {
 
   void test("enter means what is typed, also before its rows are there", async () => {
     const path = "server/cairn/paths.py";
-    const input = await workbench.asked("Cairn: Search");
-    await input.fill("kept answers");
-    await eventually("rows", async () => (await resultsShown(workbench)).length > 3);
-    await input.fill("data_dir");
-    await workbench.page.keyboard.press("Enter");
-    await workbench.at(path, await project.lineOf(path, "def data_dir"));
+    const line = await project.lineOf(path, "def data_dir");
+    // Each of these is asked back about: the first row is no result, and the editor marks it while somebody types.
+    for (const before of ["static vectors", "how is a damaged index repaired"]) {
+      await workbench.openFile("README.md");
+      const input = await workbench.asked("Cairn: Search");
+      await input.fill(before);
+      await eventually("rows", async () => (await resultsShown(workbench)).length > 3);
+      await input.fill("data_dir");
+      await workbench.page.keyboard.press("Enter");
+      await workbench.at(path, line);
+    }
   });
 
   void test("a question is answered by meaning", async () => {
@@ -150,11 +155,7 @@ void suite("somebody works on a project", () => {
     await workbench.openFile("docs/design.md");
     await workbench.openFile("README.md", line);
     const tabs = await workbench.tabs();
-    const input = await workbench.asked("Cairn: Search");
-    await input.fill("static vectors");
-    await eventually("rows", async () => (await resultsShown(workbench)).length > 3);
-    await workbench.page.keyboard.press("ArrowDown");
-    await eventually("a result is shown", async () => (await workbench.activeTab()) !== "README.md");
+    await showSecondRow(workbench, "static vectors");
     await workbench.screenshot("palette-preview");
     await workbench.page.keyboard.press("Escape");
     await workbench.at("README.md", line);
@@ -166,11 +167,7 @@ void suite("somebody works on a project", () => {
 
   void test("who goes on to discover leaves nothing of what the rows showed", async () => {
     const tabs = await workbench.tabs();
-    const input = await workbench.asked("Cairn: Search");
-    await input.fill("static vectors");
-    await eventually("rows", async () => (await resultsShown(workbench)).length > 3);
-    await workbench.page.keyboard.press("ArrowDown");
-    await eventually("a result is shown", async () => (await workbench.activeTab()) !== "README.md");
+    await showSecondRow(workbench, "static vectors");
     await eventually("the last row is reached, up from the first one", async () => {
       await workbench.page.keyboard.press("ArrowUp");
       return (await workbench.rows()).some(({ label, focused }) => focused && label.startsWith("Discover"));
@@ -324,6 +321,16 @@ void suite("somebody has set nothing", () => {
 /** The palette's rows that are results: those that name a place. */
 async function resultsShown(workbench: Workbench): Promise<Row[]> {
   return (await workbench.rows()).filter(({ description }) => /:\d+$/.test(description));
+}
+
+/** Search, and move to a row, so that the editor shows it. */
+async function showSecondRow(workbench: Workbench, typed: string): Promise<void> {
+  const tab = await workbench.activeTab();
+  const input = await workbench.asked("Cairn: Search");
+  await input.fill(typed);
+  await eventually("rows", async () => (await resultsShown(workbench)).length > 3);
+  await workbench.page.keyboard.press("ArrowDown");
+  await eventually("a result is shown", async () => (await workbench.activeTab()) !== tab);
 }
 
 async function searchFinds(
