@@ -7,7 +7,6 @@ import json
 import random
 import signal
 import sys
-import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from .conftest import Daemon
+from .conftest import PATIENCE_SECONDS, Daemon
 from .index_files import contents, faults, fresh_contents, run_cairn
 
 Start = Callable[..., AbstractAsyncContextManager[Daemon]]
@@ -28,9 +27,6 @@ without_model = pytest.mark.usefixtures("bare_data_dir")
 NO_MODEL = {"embedding": {"enabled": False}}
 UNWATCHED = {**NO_MODEL, "index": {"watch": False}}
 """What is saved is then found only if who saved it told so."""
-
-LONGEST_QUERY_SECONDS = 10.0
-"""Generous: this must hold on a machine that does ten other things; the benchmarks have the real figures."""
 
 
 def is_settled(status: Any) -> bool:
@@ -113,9 +109,7 @@ async def test_when_the_writer_is_killed_another_goes_on_where_it_was(
             await writer.request("cairn/reindex")
             await kill(writer)
             path = write_function(workspace / "crew.py", "embark_pilot")
-            killed_at = time.monotonic()
             await heir.found("embark_pilot", "crew.py")
-            assert time.monotonic() - killed_at < 60
             await third.found("embark_pilot", "crew.py")
             await heir.until(is_settled)
             path.unlink()
@@ -138,6 +132,11 @@ async def test_killed_and_closed_editors_leave_no_process_behind(daemon: Start, 
     assert not [pid for pid in started if psutil.pid_exists(pid)]
 
 
+def is_to_be_written(status: dict[str, Any], before: dict[str, Any]) -> bool:
+    """Whether what was asked for after `before` has not begun or not ended."""
+    return bool(status["generation"] == before["generation"] or status["state"] == "indexing")
+
+
 @without_model
 async def test_queries_go_on_while_another_process_writes(daemon: Start, workspace: Path) -> None:
     write_notes(workspace, 150)
@@ -147,16 +146,15 @@ async def test_queries_go_on_while_another_process_writes(daemon: Start, workspa
             await reader.until(is_settled)
             before = await reader.request("cairn/status")
             await writer.request("cairn/reindex")
-            longest, asked = 0.0, 0
-            while asked < 10 or (await reader.request("cairn/status"))["state"] == "indexing":
-                began = time.monotonic()
-                answer = await reader.search("moor_ship")
-                longest, asked = max(longest, time.monotonic() - began), asked + 1
-                assert answer["results"][0]["path"] == "src/harbour/berths.py"
-            after = await reader.request("cairn/status")
-            assert after["generation"] > before["generation"]  # so it was written meanwhile
-            assert after["chunks"] == before["chunks"]
-            assert longest < LONGEST_QUERY_SECONDS
+            meanwhile = 0
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while is_to_be_written(now := await reader.request("cairn/status"), before):
+                    answer = await reader.search("moor_ship")
+                    assert answer["results"][0]["path"] == "src/harbour/berths.py"
+                    meanwhile += now["state"] == "indexing"
+            # Fifty were counted; a search that waited for the writer would be the only one.
+            assert meanwhile > 5
+            assert (await reader.until(is_settled))["chunks"] == before["chunks"]
 
 
 def write_notes(root: Path, count: int) -> None:

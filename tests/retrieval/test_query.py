@@ -199,6 +199,6 @@ def test_any_text_makes_an_expression_that_the_index_accepts(database: apsw.Conn
 )
 def test_hostile_text_takes_no_time(piece: str) -> None:
     text = piece * (MAX_QUERY_CHARS // len(piece))
-    started = time.thread_time()
+    started = time.thread_time()  # CPU time: a machine may stand still
     understand(text)
-    assert time.thread_time() - started < 15
+    assert time.thread_time() - started < 2
