@@ -17,6 +17,8 @@ import { type Discoveries, selectedText } from "./discover/discovery.ts";
 import { installServer } from "./finding/managed_environment.ts";
 import type { Palette } from "./palette/palette.ts";
 import { inFolder } from "./palette/query.ts";
+import { protocolRange } from "./places.ts";
+import { messageOf } from "./problem.ts";
 import type { ReindexParams } from "./protocol.ts";
 import type { Server } from "./server.ts";
 import { showStatus } from "./status.ts";
@@ -90,13 +92,13 @@ async function asking(server: Server, work: (api: Api) => Promise<string>): Prom
   try {
     window.setStatusBarMessage(`Cairn: ${await work(server.api)}`, TOLD_MS);
   } catch (problem) {
-    void window.showErrorMessage(`Cairn: ${(problem as Error).message}`);
+    void window.showErrorMessage(`Cairn: ${messageOf(problem)}`);
   }
 }
 
 async function reindex(api: Api, params: ReindexParams, what: string): Promise<string> {
-  await api.reindex(params);
-  return `${what} is indexed anew`;
+  const { scheduled } = await api.reindex(params);
+  return scheduled ? `indexing ${what} anew` : "no folder is open";
 }
 
 async function findRelated(server: Server, palette: Palette): Promise<void> {
@@ -105,18 +107,14 @@ async function findRelated(server: Server, palette: Palette): Promise<void> {
     void window.showInformationMessage("Cairn: open a file to find what is related to it.");
     return;
   }
-  const { start, end } = editor.selection;
+  const { selection } = editor;
   const asked = new CancellationTokenSource();
   await asking(server, async (api) => {
-    const limit = workspace.getConfiguration("cairn.palette").get<number>("limit") ?? 12;
     const textDocument = { uri: editor.document.uri.toString() };
     const shown = { location: ProgressLocation.Window, title: "Cairn: looking for what is related" };
-    const range = {
-      start: { line: start.line, character: start.character },
-      end: { line: end.line, character: end.character },
-    };
+    const range = protocolRange(selection);
     const { results } = await window.withProgress(shown, () =>
-      api.related({ textDocument, range, limit, context: 0 }, asked.token),
+      api.related({ textDocument, range, limit: palette.limit, context: 0 }, asked.token),
     );
     if (results.length === 0) return "Nothing related was found";
     palette.open({ results: { title: "Cairn: Related", found: results } });
@@ -135,7 +133,7 @@ async function install(context: ExtensionContext, server: Server, log: LogOutput
   } catch (problem) {
     if (isCancelled(problem)) return;
     log.error(String(problem));
-    const picked = await window.showErrorMessage(`Cairn: ${(problem as Error).message}`, "Show Log");
+    const picked = await window.showErrorMessage(`Cairn: ${messageOf(problem)}`, "Show Log");
     if (picked) log.show();
     return;
   }

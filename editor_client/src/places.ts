@@ -63,6 +63,13 @@ function wholeLines({ start, end }: ProtocolRange): Range {
   return new Range(start.line, 0, Math.max(start.line, last), 0);
 }
 
+export function protocolRange({ start, end }: Range): ProtocolRange {
+  return {
+    start: { line: start.line, character: start.character },
+    end: { line: end.line, character: end.character },
+  };
+}
+
 /** Shows places while somebody looks through them, and then puts back what was in the editor before. */
 export class Preview {
   readonly #editor = window.activeTextEditor;
@@ -97,10 +104,14 @@ export class Preview {
     });
   }
 
-  /** Put back what was there, where it was scrolled to. */
+  /** Put back what was there, where it was scrolled to, as far as it is there still. */
   async restore(): Promise<void> {
     await this.keep();
-    if (!this.#shown) return;
+    // A file that is gone keeps nobody from what they do next.
+    if (this.#shown) await this.#putBack().catch(() => undefined);
+  }
+
+  async #putBack(): Promise<void> {
     const editor = this.#editor;
     if (this.#givesWay?.input instanceof TabInputText) {
       const options = { viewColumn: this.#column, preview: true, preserveFocus: true };

@@ -20,6 +20,7 @@ import {
 import { Api } from "./api.ts";
 import { findServer, FindingError, type FoundServer } from "./finding/find_server.ts";
 import { pythonEnvironment } from "./finding/surroundings.ts";
+import { messageOf } from "./problem.ts";
 import { serverSettings } from "./settings.ts";
 import { describe, type Health } from "./status_text.ts";
 
@@ -138,7 +139,7 @@ export class Server implements Disposable {
       await this.#client.start();
     } catch (problem) {
       await this.#stop();
-      const message = problem instanceof Error ? problem.message : String(problem);
+      const message = messageOf(problem);
       this.#log.error(message);
       if (problem instanceof FindingError) this.#become({ state: "failed", message });
       else {

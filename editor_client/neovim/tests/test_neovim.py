@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.harbour import HARBOUR
 
 from cairn.embedding.model_files import find_model
 from cairn.paths import data_dir
@@ -48,38 +49,11 @@ vim.g.clipboard = {
 require("cairn").setup({ cmd = CMD, settings = vim.fn.json_decode(SETTINGS) })
 """
 
-PROJECT = {
-    "README.md": (
-        "# Harbour\n\nHarbour is a small library that schedules ships into the berths of a port.\n\n"
-        "## Berths\n\nA berth is a place where one ship at a time can be moored and unloaded safely.\n"
-    ),
+PROJECT = HARBOUR | {
     "docs/tides.md": (
         "# Tides\n\nHigh water is computed from harmonic constituents.\n\n"
         "## Tide tables\n\nThe tide tables are printed once a year for the pilots.\n"
     ),
-    "src/harbour/berths.py": '''"""Berths of the port."""
-
-
-class Berth:
-    """A place where one ship at a time can be moored."""
-
-    def __init__(self, length: float) -> None:
-        self.length = length
-        self.ship = None
-
-    def moor_ship(self, ship):
-        """Moor a ship here; raises ValueError if the berth is taken already."""
-        if self.ship is not None:
-            raise ValueError("berth is taken")
-        self.ship = ship
-''',
-    "src/harbour/tides.py": '''"""Tide tables."""
-
-
-def high_water(day: int, constituents: list[tuple[float, float]]) -> float:
-    """Return the hour of high water for a day, from its harmonic constituents."""
-    return sum(amplitude * day % period for amplitude, period in constituents)
-''',
     "src/harbour/schedule.py": '''"""Which ship goes where, and when."""
 
 from harbour.berths import Berth
@@ -465,7 +439,7 @@ def test_names_are_found_by_neovims_own_command(neovim: Neovim) -> None:
 
 def test_indexing_is_steered_and_its_state_told(neovim: Neovim) -> None:
     neovim.ready()
-    assert "5 of 5 files" in neovim.said("model ")
+    assert f"{len(PROJECT)} of {len(PROJECT)} files" in neovim.said("model ")
     neovim.run("CairnPause")
     neovim.said("Cairn: paused")
     neovim.run("CairnStatus")
@@ -474,9 +448,9 @@ def test_indexing_is_steered_and_its_state_told(neovim: Neovim) -> None:
     neovim.said("Cairn: resumed")
     neovim.ready()
     neovim.run("cd src | CairnReindex harbour")
-    neovim.said("src/harbour is indexed anew")
+    neovim.said("indexing src/harbour anew")
     neovim.run("CairnReindex")
-    neovim.said("everything is indexed anew")
+    neovim.said("indexing everything anew")
     neovim.run_later("CairnReindex /elsewhere")
     neovim.said("/elsewhere is not in")
 

@@ -3,6 +3,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
+import { messageOf } from "../problem.ts";
 import { takeLock } from "./install_lock.ts";
 import {
   type Bundle,
@@ -206,8 +207,4 @@ export function packagesFailed(
 
 function environmentFailed(lines: readonly string[], interpreter: Interpreter): string {
   return `${nameOf(interpreter)} could not make an environment: ${reasonIn(lines)} The log has all that it said.`;
-}
-
-function messageOf(problem: unknown): string {
-  return problem instanceof Error ? problem.message : String(problem);
 }

@@ -13,6 +13,7 @@ import {
 
 import { isCancelled } from "../api.ts";
 import { folderName, open, Preview } from "../places.ts";
+import { messageOf } from "../problem.ts";
 import type { SearchAnswer, SearchResult } from "../protocol.ts";
 import type { Server } from "../server.ts";
 import { parseQuery } from "./query.ts";
@@ -51,11 +52,15 @@ export class Palette {
     this.#discover = discover;
   }
 
+  /** How many rows are asked for. */
+  get limit(): number {
+    return workspace.getConfiguration("cairn.palette").get("limit", 12);
+  }
+
   open({ value, results }: Opened = {}): void {
-    const settings = workspace.getConfiguration("cairn.palette");
     const palette = new OpenPalette(this.#server, this.#memory, this.#discover, {
-      limit: settings.get<number>("limit") ?? 12,
-      preview: settings.get<boolean>("preview") ?? true,
+      limit: this.limit,
+      preview: workspace.getConfiguration("cairn.palette").get("preview", true),
     });
     if (results) palette.showFixed(results.title, results.found);
     else palette.showSearch(value ?? "");
@@ -157,7 +162,7 @@ class OpenPalette {
       if (asking !== this.#asking || isCancelled(problem)) return;
       this.#asked = undefined; // it may be asked again
       this.#entered = false;
-      const detail = plain(problem instanceof Error ? problem.message : String(problem));
+      const detail = plain(messageOf(problem));
       this.#show([{ kind: "note", label: "$(warning) Not searched", detail }]);
     } finally {
       clearTimeout(slow);
@@ -262,7 +267,7 @@ class OpenPalette {
   }
 
   async #leaveFor(question: string): Promise<void> {
-    await this.#preview.restore().catch(() => undefined); // a file that is gone keeps nobody from asking
+    await this.#preview.restore();
     this.#discover(question);
   }
 

@@ -11,7 +11,6 @@ import {
   env,
   languages,
   type LogOutputChannel,
-  Range,
   type TextDocument,
   type TextEditor,
   Uri,
@@ -23,7 +22,8 @@ import {
 } from "vscode";
 import { ResponseError } from "vscode-languageclient";
 
-import { folderName, open, type Place as FilePlace } from "../places.ts";
+import { folderName, open, type Place as FilePlace, protocolRange } from "../places.ts";
+import { messageOf } from "../problem.ts";
 import type * as protocol from "../protocol.ts";
 import type { Server } from "../server.ts";
 import { Follower, type Outcome, type Place, spansLines } from "./follower.ts";
@@ -333,14 +333,7 @@ function placeOf({ document, selection }: TextEditor): Place {
   return {
     uri: document.uri.toString(),
     version: document.version,
-    selection: plain(selection),
-  };
-}
-
-function plain({ start, end }: Range): protocol.Range {
-  return {
-    start: { line: start.line, character: start.character },
-    end: { line: end.line, character: end.character },
+    selection: protocolRange(selection),
   };
 }
 
@@ -353,7 +346,7 @@ function nearest(problems: readonly Diagnostic[], line: number): protocol.Diagno
     .map(({ range, message, severity, source, code }) => {
       const value = typeof code === "object" ? code.value : code;
       return {
-        range: plain(range),
+        range: protocolRange(range),
         message,
         severity: severity + 1, // LSP counts from 1
         ...(source === undefined ? {} : { source }),
@@ -377,8 +370,4 @@ function aborted(signal: AbortSignal): Promise<void> {
       resolve();
     });
   });
-}
-
-function messageOf(problem: unknown): string {
-  return problem instanceof Error ? problem.message : String(problem);
 }

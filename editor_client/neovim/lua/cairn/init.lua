@@ -79,7 +79,7 @@ end
 local function reindex(command)
   if command.args == "" then
     return server.ask("cairn/reindex", nil, function()
-      say("everything is indexed anew.")
+      say("indexing everything anew.")
     end)
   end
   local root = server.root()
@@ -88,7 +88,7 @@ local function reindex(command)
     return vim.notify(("Cairn: %s is not in %s."):format(command.args, root), vim.log.levels.ERROR)
   end
   server.ask("cairn/reindex", path ~= "" and { path = path } or nil, function()
-    say((path == "" and "everything" or path) .. " is indexed anew.")
+    say("indexing " .. (path == "" and "everything" or path) .. " anew.")
   end)
 end
 
