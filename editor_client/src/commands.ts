@@ -41,7 +41,7 @@ export function registerCommands(
     },
     "cairn.searchInFolder": (folder) => {
       const path = folder instanceof Uri ? relativePath(folder) : "";
-      palette.open({ value: path ? inFolder(path) : "" });
+      palette.open({ filter: path && inFolder(path) });
     },
     "cairn.discover": () => discoveries.discover(),
     "cairn.findRelated": () => findRelated(server, palette),

@@ -35,8 +35,10 @@ type Item = QuickPickItem &
 
 /** What the palette is opened with. */
 export interface Opened {
-  /** What stands in it. */
+  /** What stands in it until somebody types. */
   readonly value?: string;
+  /** What stands in it and stays, before what somebody types. */
+  readonly filter?: string;
   /** These results instead of a search: the title says what they are. */
   readonly results?: { readonly title: string; readonly found: readonly SearchResult[] };
 }
@@ -57,13 +59,13 @@ export class Palette {
     return workspace.getConfiguration("cairn.palette").get("limit", 12);
   }
 
-  open({ value, results }: Opened = {}): void {
+  open({ value = "", filter = "", results }: Opened = {}): void {
     const palette = new OpenPalette(this.#server, this.#memory, this.#discover, {
       limit: this.limit,
       preview: workspace.getConfiguration("cairn.palette").get("preview", true),
     });
     if (results) palette.showFixed(results.title, results.found);
-    else palette.showSearch(value ?? "");
+    else palette.showSearch(value, filter);
   }
 }
 
@@ -114,7 +116,7 @@ class OpenPalette {
     });
   }
 
-  showSearch(value: string): void {
+  showSearch(value: string, filter: string): void {
     this.#pick.title = "Cairn: Search";
     this.#pick.placeholder = "A question, a name or words. Filters: type:code lang:go path:src in:collection";
     this.#pick.onDidChangeValue((typed) => {
@@ -124,9 +126,11 @@ class OpenPalette {
       if (pause <= 0) void this.#ask(typed);
       else this.#typing = setTimeout(() => void this.#ask(typed), pause);
     });
+    // What is there when it is shown is selected: the first key replaces it. What comes later is not.
     this.#pick.value = value;
     this.#pick.show();
-    void this.#ask(value);
+    if (filter) this.#pick.value = filter;
+    void this.#ask(this.#pick.value);
   }
 
   showFixed(title: string, results: readonly SearchResult[]): void {

@@ -255,6 +255,23 @@ void suite("somebody works on a project", () => {
     await workbench.page.keyboard.press("Escape");
   });
 
+  void test("a folder of the explorer is searched, and is indexed anew", async () => {
+    await workbench.openFile("docs/design.md"); // the explorer scrolls to what is open
+    await workbench.chooseInExplorer("docs", "Search in This Folder");
+    await workbench.quickInput.waitFor();
+    await workbench.page.keyboard.type("index");
+    await eventually("rows of the folder alone", async () => {
+      assert.equal(await workbench.quickInput.inputValue(), "path:/docs/ index");
+      const rows = await resultsShown(workbench);
+      assert.notEqual(rows.length, 0);
+      for (const { description } of rows) assert.match(description, /^docs\//);
+      return true;
+    });
+    await workbench.page.keyboard.press("Escape");
+    await workbench.chooseInExplorer("docs", "Re-index");
+    await workbench.status("Cairn: indexing docs anew").waitFor();
+  });
+
   void test("a server that was killed is started again, and serves the page that is open", async () => {
     const [killed] = workbench.server.daemons();
     assert.ok(killed);

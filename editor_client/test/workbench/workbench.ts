@@ -27,6 +27,8 @@ const BROWSER_ARGUMENTS = [
 const DEADLINE_MS = 60_000;
 /** For the palette and its rows, before it is opened once more: what closes just then takes it along. */
 const ROWS_MS = 5_000;
+/** A menu does not take clicks at once. */
+const MENU_MS = 500;
 const CLOSING_MS = 10_000;
 
 /** What the quick pick shows of an item. */
@@ -121,6 +123,17 @@ export class Workbench {
       // The row may have been one of the list that was there before the path was typed, which knows of no line.
       return this.at(path, line, ROWS_MS);
     });
+  }
+
+  /** Choose an item of the menu of a file or folder at the top of the explorer. */
+  async chooseInExplorer(name: string, item: string): Promise<void> {
+    await this.run("View: Show Explorer");
+    const row = this.page.locator(".explorer-folders-view .monaco-list-row", {
+      has: this.page.locator(".label-name", { hasText: new RegExp(`^${escaped(name)}$`) }),
+    });
+    await row.click({ button: "right" });
+    await pause(MENU_MS);
+    await this.page.locator(".action-label:visible", { hasText: new RegExp(`^${escaped(item)}$`) }).click();
   }
 
   /** Where somebody types into the palette or a quick pick. */
