@@ -57,11 +57,11 @@ export class Api {
     return this.#client.sendRequest(methods.search, params, token);
   }
 
-  related(params: protocol.RelatedParams, token: CancellationToken): Promise<protocol.RelatedAnswer> {
-    return this.#client.sendRequest(methods.related, params, token);
+  related(params: protocol.RelatedParams): Promise<protocol.RelatedAnswer> {
+    return this.#client.sendRequest(methods.related, params);
   }
 
-  context(params: protocol.ContextParams, token: CancellationToken): Promise<protocol.ContextAnswer> {
+  context(params: protocol.ContextParams, token?: CancellationToken): Promise<protocol.ContextAnswer> {
     return this.#client.sendRequest(methods.context, params, token);
   }
 

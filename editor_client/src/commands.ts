@@ -1,7 +1,6 @@
 // The commands: each takes what the editor knows of the moment and hands it on.
 
 import {
-  CancellationTokenSource,
   commands,
   type Disposable,
   type ExtensionContext,
@@ -108,19 +107,17 @@ async function findRelated(server: Server, palette: Palette): Promise<void> {
     return;
   }
   const { selection } = editor;
-  const asked = new CancellationTokenSource();
   await asking(server, async (api) => {
     const textDocument = { uri: editor.document.uri.toString() };
     const shown = { location: ProgressLocation.Window, title: "Cairn: looking for what is related" };
     const range = protocolRange(selection);
     const { results } = await window.withProgress(shown, () =>
-      api.related({ textDocument, range, limit: palette.limit, context: 0 }, asked.token),
+      api.related({ textDocument, range, limit: palette.limit, context: 0 }),
     );
     if (results.length === 0) return "Nothing related was found";
     palette.open({ results: { title: "Cairn: Related", found: results } });
     return `${results.length} related passages`;
   });
-  asked.dispose();
 }
 
 async function install(context: ExtensionContext, server: Server, log: LogOutputChannel): Promise<void> {

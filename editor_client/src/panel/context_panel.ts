@@ -163,7 +163,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
     }
   }
 
-  async #context(place: Place, token: CancellationToken): Promise<Answer> {
+  async #context(place: Place, token?: CancellationToken): Promise<Answer> {
     const api = this.#server.api;
     if (!api) throw new Error("Cairn’s server is not running.");
     const uri = Uri.parse(place.uri);
@@ -299,7 +299,7 @@ export class ContextPanel implements WebviewViewProvider, Disposable {
       return;
     }
     try {
-      const answer = kept ?? (place && (await this.#context(place, new CancellationTokenSource().token)));
+      const answer = kept ?? (place && (await this.#context(place)));
       if (answer) await this.#copy(answer.context, `context copied, ${answer.tokens} tokens`);
     } catch (problem) {
       void window.showErrorMessage(`Cairn: ${messageOf(problem)}`);
