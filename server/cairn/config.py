@@ -28,6 +28,9 @@ USER_FILE = "config.toml"
 
 _ADDS_UP = {"adds_up": True}
 """Marks a list or mapping whose values from several places are joined instead of replaced."""
+_USER_ONLY = {"user_only": True}
+"""Marks what a workspace's own file may not set: what opens a port, delays answers or writes down what was asked is for
+the person in front of the screen to say, not for whoever wrote the repository."""
 
 
 # --- workspace and index -------------------------------------------------------------------------
@@ -105,13 +108,36 @@ class VerdictSettings:
 
 
 @frozen
+class KillSwitchSettings:
+    """When searching steps down by itself, and when it comes back (S2's kill switch; the defaults are S2's where it has any)."""
+
+    automatic: bool = True
+    """Off: only `retrieval.phase`, `retrieval.enabled` and `cairn phase` decide."""
+    window_seconds: float = 300.0
+    """The window over which percentile and rate are taken."""
+    p95_ms: float = 500.0
+    """A 95th percentile of search latency above this drops one phase; in the last one, it switches retrieval off."""
+    error_rate: float = 0.05
+    """A share of failed searches above this switches retrieval off; of searches without their vectors, it drops phase 3."""
+    min_queries: int = 20
+    """Searches that the window must hold before anything is concluded from it."""
+    recovery_seconds: float = 300.0
+    """After a drop, the next higher phase is tried again after this long; each failed try doubles it, up to 16 times."""
+    recovery_share: float = 0.8
+    """…if the percentile is below this share of `p95_ms` by then, and nothing failed."""
+
+
+@frozen
 class RetrievalSettings:
-    """S2's phases, where they concern what is indexed."""
+    """S2's phases: what is indexed and how much of it takes part in answers."""
 
     enabled: bool = True
     """Off: nothing is indexed, searched or watched."""
     phase: int = 3
-    """3 makes and compares vectors; 1 and 2 use keywords alone."""
+    """3 makes and compares vectors, 2 uses keywords alone, 1 looks up names and keywords and nothing else."""
+    kill_switch: KillSwitchSettings = field(factory=KillSwitchSettings)
+    drill_ms: float = field(default=0.0, metadata=_USER_ONLY)
+    """For trying the kill switch out: the vector leg takes so much longer."""
 
 
 @frozen
@@ -328,6 +354,39 @@ class ContextSettings:
     """S2's "recent messages"."""
 
 
+# --- operation ---------------------------------------------------------------------------------------
+
+
+@frozen
+class LogSettings:
+    """The log of questions (S2): one line of JSON each, in the workspace's data folder."""
+
+    queries: bool = field(default=True, metadata=_USER_ONLY)
+    """Keep it: times, counts, places of the first results and the phase, from which `cairn status` has its figures."""
+    query_text: bool = field(default=False, metadata=_USER_ONLY)
+    """Write down what was asked, too, and its terms."""
+    max_bytes: int = field(default=1_000_000, metadata=_USER_ONLY)
+    """Of the log, and as much again of the one before it."""
+
+
+@frozen
+class ServeSettings:
+    """`cairn serve`."""
+
+    host: str = field(default="127.0.0.1", metadata=_USER_ONLY)
+    """An address of another machine's reach needs `--allow-remote` as well."""
+    port: int = field(default=7420, metadata=_USER_ONLY)
+    """Of REST, MCP and metrics; 0 takes a free one."""
+    lsp_port: int = field(default=7421, metadata=_USER_ONLY)
+    """Of the language server; 0 takes a free one."""
+    idle_minutes: float = field(default=0.0, metadata=_USER_ONLY)
+    """Exit after this long without a client; 0 never."""
+    max_body_bytes: int = field(default=4_000_000, metadata=_USER_ONLY)
+    """Of a request. What the stages take is 500,000 characters of text at most."""
+    request_seconds: float = field(default=30.0, metadata=_USER_ONLY)
+    """A request that takes longer is broken off."""
+
+
 @frozen
 class Settings:
     """The root of the tree."""
@@ -338,6 +397,8 @@ class Settings:
     search: SearchSettings = field(factory=SearchSettings)
     discovery: DiscoveryConfig = field(factory=DiscoveryConfig)
     context: ContextSettings = field(factory=ContextSettings)
+    log: LogSettings = field(factory=LogSettings)
+    serve: ServeSettings = field(factory=ServeSettings)
 
 
 # --- reading values into the tree ------------------------------------------------------------------
