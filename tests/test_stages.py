@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cairn import config, lsp_requests, protocol
+from cairn import config, methods, protocol
 from cairn.answers import lines as lines_of
 from cairn.config import DiscoveryConfig
 from cairn.engine import Engine
@@ -142,7 +142,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory, real_models: Path) -> Itera
 
 
 def test_every_stage_is_a_request_with_params_and_settings_of_its_own() -> None:
-    assert list(lsp_requests.STAGES) == list(PARAMS) == list(STAGES) == list(CONFIGS)
+    assert list(methods.STAGES) == list(PARAMS) == list(STAGES) == list(CONFIGS)
     own = {
         type(value)
         for value in attrs.asdict(DiscoveryConfig(), recurse=False).values()

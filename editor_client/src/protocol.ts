@@ -461,3 +461,8 @@ export interface ReindexParams {
 export interface ReindexAnswer {
   readonly scheduled: boolean;
 }
+
+/** To `cairn/pause` and `cairn/resume`. */
+export interface PausedAnswer {
+  readonly paused: boolean;
+}

@@ -25,8 +25,8 @@ INITIALIZE_RESULT: dict[str, Any] = {
                 "cairn.pause",
                 "cairn.resume",
                 "cairn.reindex",
-                "cairn.refresh",
                 "cairn.resetFeedback",
+                "cairn.refresh",
             ]
         },
         "workspace": {

@@ -218,15 +218,17 @@ class Engine:
         """Whether there is such a file or directory, or was when it was indexed."""
         return (folder.root / path).exists() or bool(folder.reader.page(path))
 
-    def pause(self) -> None:
+    def pause(self) -> protocol.PausedAnswer:
         """Make no vectors and look at no folder until `resume`; files that are saved are taken in all the same."""
         for folder in self._folders:
             folder.indexer.request(RequestKind.PAUSE)
+        return protocol.PausedAnswer(True)
 
-    def resume(self) -> None:
+    def resume(self) -> protocol.PausedAnswer:
         """Go on after `pause`."""
         for folder in self._folders:
             folder.indexer.request(RequestKind.RESUME)
+        return protocol.PausedAnswer(False)
 
     def look_again(self) -> None:
         """Find changes that nobody reported, unless that was done just now: the editor came to the front."""

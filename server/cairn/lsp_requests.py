@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from cairn.errors import InvalidRequestError
 from cairn.lsp_streaming import PROGRESS_TOKENS, streaming
+from cairn.methods import METHODS, answer
 
 if TYPE_CHECKING:
     from cairn.engine import Engine
@@ -18,123 +18,85 @@ if TYPE_CHECKING:
     from cairn.protocol import Symbol
 
 Request = Callable[["Engine", Any, Callable[[], bool]], Any]
+"""What the engine does for JSON params; the answer is JSON data."""
 
-
-def _pause(engine: Engine, *_: Any) -> dict[str, bool]:
-    engine.pause()
-    return {"paused": True}
-
-
-def _resume(engine: Engine, *_: Any) -> dict[str, bool]:
-    engine.resume()
-    return {"paused": False}
-
-
-_REQUESTS: dict[str, tuple[str, Request]] = {
-    "cairn/search": ("SearchParams", lambda engine, params, cancelled: engine.search(params, cancelled)),
-    "cairn/related": ("RelatedParams", lambda engine, params, cancelled: engine.related(params, cancelled)),
-    "cairn/status": ("NoParams", lambda engine, _, __: engine.status()),
-    "cairn/collections": ("NoParams", lambda engine, _, __: engine.collections()),
-    "cairn/fetchPage": ("FetchPageParams", lambda engine, params, _: engine.fetch_page(params)),
-    "cairn/reindex": ("ReindexParams", lambda engine, params, _: engine.reindex(params)),
-    "cairn/feedback": ("FeedbackParams", lambda engine, params, _: engine.feedback(params)),
-    "cairn/pause": ("NoParams", _pause),
-    "cairn/resume": ("NoParams", _resume),
-}
-"""Cairn's own methods: the class of their params in `cairn.protocol`, and what the engine does."""
-
-STAGES = (
-    "filterCollections",
-    "scoreCollections",
-    "expandQueries",
-    "broadDiscovery",
-    "semanticFocus",
-    "promoteReadme",
-    "compressEvidence",
-    "buildAnswerPlan",
-    "renderPrompt",
-)
-"""The stages of discovery as methods, without `cairn/`; `cairn.stage_protocol` has their params and answers."""
-
-_COMMANDS: dict[str, tuple[str, Request]] = {
-    "cairn.pause": _REQUESTS["cairn/pause"],
-    "cairn.resume": _REQUESTS["cairn/resume"],
-    "cairn.reindex": _REQUESTS["cairn/reindex"],
-    "cairn.refresh": ("NoParams", lambda engine, _, __: engine.look_again()),
-    "cairn.resetFeedback": (
-        "ResetFeedbackParams",
-        lambda engine, params, _: engine.reset_feedback(params),
-    ),
-}
-"""`workspace/executeCommand`: each takes the params of its request as its only argument, or none.
-
-`cairn.early` announces them. A client sends `cairn.refresh` when its window comes to the front.
-"""
+_COMMANDS = ("pause", "resume", "reindex", "resetFeedback")
+"""Methods that are commands, too, for `workspace/executeCommand` in any client: each takes the method's params as its only
+argument, or none. `cairn.early` announces them."""
+_REFRESH = "cairn.refresh"
+"""A client sends this when its window comes to the front."""
 
 
 def register_requests(server: CairnServer) -> None:
     """Answer all of them on `server`."""
-    for method, (params_class, work) in _REQUESTS.items():
-        _register_request(server, method, params_class, work)
-    for name in STAGES:
-        _register_stage(server, name)
+    for name in METHODS:
+        if name not in ("discover", "context"):
+            _register(server, name)
     _register_discover(server)
-    for name, (params_class, work) in _COMMANDS.items():
-        _register_command(server, name, params_class, work)
     _register_context(server)
+    for name in _COMMANDS:
+        _register_command(server, f"cairn.{name}", _asking(name))
+    _register_command(server, _REFRESH, _refresh)
     _register_symbols(server)
 
 
-def _register_request(server: CairnServer, method: str, params_class: str, work: Request) -> None:
-    @server.feature(method)
-    async def handle(params: Any) -> Any:
-        return await _answer(server, _without_tokens(params), params_class, work)
+def _asking(name: str) -> Request:
+    # Converted on the query thread: a stage's params may be half a million characters either way.
+    return lambda engine, params, cancelled: answer(engine, name, params, cancelled)
 
 
-def _register_stage(server: CairnServer, name: str) -> None:
+def _refresh(engine: Engine, params: Any, _: Callable[[], bool]) -> None:
+    if params:
+        raise InvalidRequestError("arguments", f"{_REFRESH} takes none")
+    engine.look_again()
+
+
+def _register(server: CairnServer, name: str) -> None:
     @server.feature(f"cairn/{name}")
     async def handle(params: Any) -> Any:
-        def work(engine: Engine, cancelled: Callable[[], bool]) -> Any:
-            # Converted on the query thread: it may be half a million characters either way.
-            from cairn.schema import structure, unstructure
-            from cairn.stage_protocol import PARAMS
-
-            request = structure(_without_tokens(params), PARAMS[name])
-            return unstructure(engine.stage(name, request, cancelled))
-
-        return await server.run(work)
+        return await _answered(server, params, _asking(name))
 
 
 def _register_discover(server: CairnServer) -> None:
     @server.feature("cairn/discover")
     async def handle(params: Any) -> Any:
         with streaming(server, params) as tell:
-            return await _answer(
-                server,
-                _without_tokens(params),
-                "DiscoverParams",
-                lambda engine, request, cancelled: engine.discover(request, cancelled, tell),
-            )
+
+            def work(engine: Engine, data: Any, cancelled: Callable[[], bool]) -> Any:
+                from cairn.protocol import DiscoverParams
+                from cairn.schema import structure, unstructure
+
+                return unstructure(engine.discover(structure(data, DiscoverParams), cancelled, tell))
+
+            return await _answered(server, params, work)
 
 
-def _register_command(server: CairnServer, name: str, params_class: str, work: Request) -> None:
+def _register_context(server: CairnServer) -> None:
+    @server.feature("cairn/context")
+    async def handle(params: Any) -> Any:
+        def work(engine: Engine, data: Any, cancelled: Callable[[], bool]) -> Any:
+            return answer(engine, "context", _with_screen(server, data), cancelled)
+
+        return await _answered(server, params, work)
+
+
+def _with_screen(server: CairnServer, data: Any) -> Any:
+    """The params of a context with the document's text: of one that is not indexed (untitled, ignored, elsewhere), what is
+    on the screen is all there is."""
+    try:
+        document = server.workspace.text_documents.get(data["textDocument"]["uri"])
+    except (KeyError, TypeError):  # its conversion will say so
+        return data
+    known = document is not None and data.get("text") is None
+    return {**data, "text": document.source} if document is not None and known else data
+
+
+def _register_command(server: CairnServer, name: str, work: Request) -> None:
     @server.command(name)
     async def handle(*arguments: Any) -> Any:
         if len(arguments) > 1:
             raise JsonRpcInvalidParams(f"arguments: {name} takes one at most, got {len(arguments)}")
-        params = arguments[0] if arguments and arguments[0] is not None else {}
-        return await _answer(server, params, params_class, work)
-
-
-def _register_context(server: CairnServer) -> None:
-    def work(engine: Engine, params: Any, cancelled: Callable[[], bool]) -> Any:
-        # Of a document that is not indexed (untitled, ignored, elsewhere), what is on the screen is all there is.
-        document = server.workspace.text_documents.get(params.text_document.uri)
-        if params.text is None and document is not None:
-            params = evolve(params, text=document.source)
-        return engine.context(params, cancelled)
-
-    _register_request(server, "cairn/context", "ContextParams", work)
+        return await _answered(server, arguments[0] if arguments else None, work)
 
 
 def _register_symbols(server: CairnServer) -> None:
@@ -185,16 +147,9 @@ _SYMBOL_KINDS = {
 """LSP's kinds for those of `Chunk.symbol_kind`."""
 
 
-async def _answer(server: CairnServer, params: Any, params_class: str, work: Request) -> Any:
-    # Imported here: `initialize` is answered before anything that Cairn itself needs is loaded.
-    from cairn import protocol
-    from cairn.schema import structure, unstructure
-
-    try:
-        request = structure(params, getattr(protocol, params_class))
-    except InvalidRequestError as problem:
-        raise JsonRpcInvalidParams(str(problem)) from problem
-    return unstructure(await server.run(lambda engine, cancelled: work(engine, request, cancelled)))
+async def _answered(server: CairnServer, params: Any, work: Request) -> Any:
+    data = _without_tokens(params)
+    return await server.run(lambda engine, cancelled: work(engine, data, cancelled))
 
 
 def _without_tokens(params: Any) -> Any:

@@ -569,6 +569,13 @@ class ReindexAnswer:
     scheduled: bool
 
 
+@frozen
+class PausedAnswer:
+    """To `cairn/pause` and `cairn/resume`."""
+
+    paused: bool
+
+
 def _in_range(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
         raise InvalidRequestError(name, f"expected {low} to {high}, got {value}")
