@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import threading
@@ -15,11 +16,10 @@ from attrs import frozen
 from cairn import protocol
 from cairn.config import Settings, load_user_file, overlay
 from cairn.context.memory import ContextMemory
-from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, ModelError
-from cairn.folders import Folder, FolderSettings
-from cairn.index.gate import QueryGate
-from cairn.index.indexer import Indexer, Role
+from cairn.folders import Folder, FolderSettings, path_of_uri
+from cairn.host import Host
+from cairn.index.indexer import Role
 from cairn.index.meta import Facts
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.overlay import Overlay
@@ -73,19 +73,23 @@ class Engine:
     """Everything Cairn does, for any front. Methods may be called from several threads at once."""
 
     def __init__(
-        self, editor_settings: Mapping[str, Any] | None = None, on_change: Callable[[], None] = lambda: None
+        self,
+        editor_settings: Mapping[str, Any] | None = None,
+        on_change: Callable[[], None] = lambda: None,
+        host: Host | None = None,
     ) -> None:
         """`editor_settings` is the editor's `cairn` section; `on_change` is called, on any thread, when the
-        status may have changed."""
+        status may have changed; `host` is what this engine shares with others of the process."""
         self._base, self._warnings = _base_settings(editor_settings or {})
         self._on_change = on_change
-        self._model = SharedModel(self._base.embedding)
+        self._host = host or Host(self._base.embedding)
+        self._model = self._host.model
         self._folders: tuple[Folder, ...] = ()
         self._changing_folders = threading.Lock()
         self._latency = LatencyWindow()
         self._answers: AnswerCache[protocol.SearchAnswer] = AnswerCache()
         self._context = ContextMemory()
-        self._gate = QueryGate()
+        self._gate = self._host.gate
         self._leg_problem: str | None = None
         """Why a leg of the latest search failed, if one did."""
         self._stopped = False
@@ -116,16 +120,32 @@ class Engine:
             if self._stopped or any(folder.root == root for folder in self._folders):
                 return
             settings = FolderSettings(self._base, root)
-            indexer = Indexer(root, settings, self._model, self._on_change, self._gate)
+            writes = keep_indexed and settings().retrieval.enabled
+            indexer, give_back = self._host.indexer(root, settings, self._on_change, writes=writes)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
             reader = OverlaidReader(indexer.data, overlay=Overlay(root, settings, self._model))
-            folder = Folder(root, shown, settings, indexer, reader)
+            folder = Folder(root, shown, settings, indexer, reader, give_back)
             self._folders = (*self._folders, folder)
-            if keep_indexed and settings().retrieval.enabled:
-                indexer.start()
-            else:
-                indexer.only_read()
         self._on_change()
+
+    def over(self, workspace: str) -> Engine:
+        """This engine, over one of its folders alone: given by its URI, its path or, where only one is called so, its name.
+
+        It is for one question; folders are added to and removed from the whole. Raises InvalidRequestError for any other.
+        """
+        path = path_of_uri(workspace) or Path(workspace)
+        found = [
+            folder
+            for folder in self._folders
+            if workspace == folder.uri or path in (folder.root, folder.shown) or workspace == folder.root.name
+        ]
+        if len(found) != 1:
+            problem = "are several; give the URI or path of one" if found else "is not open"
+            open_folders = ", ".join(folder.uri for folder in self._folders)
+            raise InvalidRequestError("workspace", f"{workspace!r} {problem}; there are {open_folders}")
+        one = copy.copy(self)
+        one._folders = tuple(found)
+        return one
 
     def progress(self) -> IndexingProgress:
         """Where indexing is, over all folders; cheap enough to ask ten times a second."""

@@ -57,6 +57,8 @@ class Folder:
     settings: FolderSettings
     indexer: Indexer
     reader: OverlaidReader
+    give_back: Callable[[], None]
+    """Lets go of the indexer, which other engines may use, too."""
 
     open_paths: set[str] = field(factory=set)
     """Files that an editor shows."""
@@ -72,8 +74,8 @@ class Folder:
         return self.shown.as_uri()
 
     def close(self) -> None:
-        """Stop indexing the folder, and forget what is on the screen and in memory."""
-        self.indexer.stop()
+        """Let go of the folder, and forget what is on the screen and in memory."""
+        self.give_back()
         self.reader.overlay.close()
         self.reader.forget_vectors()
         self.feedback.close()

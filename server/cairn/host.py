@@ -1,0 +1,81 @@
+"""What the engines of one process share: the model, and one indexing thread for each folder.
+
+`cairn lsp` has one engine. `cairn serve` has one for HTTP, and one for each editor, which has unsaved documents and settings
+of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from attrs import define, field
+
+from cairn.config import EmbeddingSettings, Settings
+from cairn.embedding.shared import SharedModel
+from cairn.index.gate import QueryGate
+from cairn.index.indexer import Indexer
+
+
+@define(eq=False)
+class _Shared:
+    """An indexing thread, and who wants to hear of it."""
+
+    indexer: Indexer
+    listeners: list[Callable[[], None]] = field(factory=list)
+
+    def tell(self) -> None:
+        for listener in tuple(self.listeners):
+            listener()
+
+
+class Host:
+    """Made once in a process. Methods may be called from several threads at once."""
+
+    def __init__(self, embedding: EmbeddingSettings) -> None:
+        self.model = SharedModel(embedding)
+        self.gate = QueryGate()
+        self._shared: dict[tuple[Path, bool], _Shared] = {}
+        self._changing = threading.Lock()
+
+    def indexer(
+        self, root: Path, settings: Callable[[], Settings], on_change: Callable[[], None], *, writes: bool
+    ) -> tuple[Indexer, Callable[[], None]]:
+        """The indexing thread of a folder, made and started by the first who asks, with its settings; and what gives it back.
+
+        `on_change` is called on that thread. With `writes` false, the index is only read.
+        """
+        key = (root, writes)
+        with self._changing:
+            shared = self._shared.get(key)
+            if shared is None:
+                shared = self._shared[key] = self._made(root, settings, writes)
+            shared.listeners.append(on_change)
+        given_back = threading.Event()
+
+        def give_back() -> None:
+            if not given_back.is_set():
+                given_back.set()
+                self._give_back(key, shared, on_change)
+
+        return shared.indexer, give_back
+
+    def _made(self, root: Path, settings: Callable[[], Settings], writes: bool) -> _Shared:
+        told: list[_Shared] = []
+        indexer = Indexer(root, settings, self.model, lambda: told[0].tell(), self.gate)
+        told.append(_Shared(indexer))
+        if writes:
+            indexer.start()
+        else:
+            indexer.only_read()
+        return told[0]
+
+    def _give_back(self, key: tuple[Path, bool], shared: _Shared, listener: Callable[[], None]) -> None:
+        with self._changing:
+            shared.listeners.remove(listener)
+            if shared.listeners:
+                return
+            # Whoever opens the folder now gets a thread of its own, which waits for this one's lock.
+            del self._shared[key]
+        shared.indexer.stop()
