@@ -1,0 +1,69 @@
+"""Commands that look after an installation: doctor, feedback, and the embedding model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from cairn.cli_folders import folder_argument, folder_option, require_directory
+from cairn.cli_output import FAILED, answers, remark, report, show
+
+
+@click.command()
+@folder_argument
+@click.option("--reset", is_flag=True, help="Forget all of it.")
+@answers
+def feedback(folder: Path, reset: bool, as_json: bool) -> None:
+    """Show what was learned in FOLDER from the results that were opened, or forget it."""
+    require_directory(folder)
+    from cairn import protocol, terminal
+    from cairn.operations.feedback import store_of
+
+    store = store_of(folder)
+    if reset:
+        report(protocol.ResetFeedbackAnswer(store.reset()), terminal.print_forgotten, as_json)
+    else:
+        show(store.files(), terminal.print_feedback, as_json)
+
+
+@click.command()
+@click.option("--why", "path", type=click.Path(path_type=Path), help="Explain whether this path is indexed.")
+@folder_option
+@answers
+def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
+    """Check the installation and a folder's index, or explain with --why which rule decides about a file."""
+    require_directory(folder)
+    from cairn import terminal
+
+    if path is not None:
+        from cairn.operations.why import why
+
+        show(why(path, folder), terminal.print_why, as_json)
+        return
+    from cairn.operations.doctor import examine
+
+    with terminal.waiting("Looking …"):
+        examination = examine(folder)
+    show(examination, terminal.print_examination, as_json)
+    if examination.problems:
+        sys.exit(FAILED)
+
+
+@click.group()
+def model() -> None:
+    """The embedding model."""
+
+
+@model.command()
+@click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False))
+@answers
+def install(folder: Path | None, as_json: bool) -> None:
+    """Install the default model, or the one in FOLDER (model.onnx and tokenizer.json)."""
+    from cairn.embedding.install import install_default, install_folder
+    from cairn.terminal import ModelInstalled, print_installed
+
+    installed = install_folder(folder, remark) if folder else install_default(remark)
+    answer = ModelInstalled(installed.name, installed.dimension, installed.id, str(installed.folder))
+    report(answer, print_installed, as_json)
