@@ -30,7 +30,7 @@ from cairn.errors import CairnError
 # Other programs are called cairn, too; by the distribution's name an editor knows this one.
 @click.version_option(__version__, prog_name="cairn", message="%(prog)s, version %(version)s (cairn-ls)")
 def cli() -> None:
-    """Cairn finds the places in a workspace that answer a question, and shows where they stand."""
+    """Find the places in a workspace that answer a question."""
 
 
 @cli.command()
@@ -79,7 +79,9 @@ def main() -> None:
         code = _failed(problem, INTERRUPTED)
     except OSError as problem:
         # Windows has no name of its own for a pipe that nobody reads.
-        if isinstance(problem, BrokenPipeError) or problem.errno == errno.EINVAL:
+        if isinstance(problem, BrokenPipeError) or (
+            sys.platform == "win32" and problem.errno == errno.EINVAL
+        ):
             leave_pipe()
             code = FAILED
         else:

@@ -17,7 +17,10 @@ VARIABLE = "_CAIRN_COMPLETE"
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the script that has SHELL complete cairn's commands, options and values."""
+    """Print the script for completion in a shell.
+
+    README says where each shell wants it.
+    """
     script = get_completion_class(shell)
     assert script is not None  # click has all three
     click.echo(script(context.find_root().command, {}, "cairn", VARIABLE).source())
@@ -44,6 +47,13 @@ class ChunkTypeName(click.ParamType):  # type: ignore[type-arg]  # no generic be
     ) -> list[CompletionItem]:
         """The types that begin so."""
         return _beginning(incomplete, _chunk_types())
+
+
+def directories(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """What the shell knows of directories."""
+    return [CompletionItem(incomplete, type="dir")]
 
 
 def languages_like(

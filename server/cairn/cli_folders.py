@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 from attrs import frozen
 
+from cairn.cli_completion import directories
 from cairn.cli_output import WrongUsageError, remark
 from cairn.errors import IndexUnavailableError, InvalidRequestError
 
@@ -23,11 +24,17 @@ _POLL_SECONDS = 0.05
 _LOOK_SECONDS = 1.0
 """How often to look at what changes seldom: a pause, the end of another process."""
 
-_DIRECTORY = click.Path(path_type=Path, file_okay=False)
+_PATH = click.Path(path_type=Path)
 
-folder_argument = click.argument("folder", default=".", type=_DIRECTORY)
+folder_argument = click.argument("folder", default=".", type=_PATH, shell_complete=directories)
 folder_option = click.option(
-    "-C", "--folder", default=".", show_default=True, type=_DIRECTORY, help="The workspace folder."
+    "-C",
+    "--folder",
+    default=".",
+    show_default=True,
+    type=_PATH,
+    shell_complete=directories,
+    help="The workspace folder.",
 )
 folders_option = click.option(
     "-C",
@@ -36,7 +43,8 @@ folders_option = click.option(
     multiple=True,
     default=[Path()],
     show_default=True,
-    type=_DIRECTORY,
+    type=_PATH,
+    shell_complete=directories,
     help="The workspace folder; several times for several at once.",
 )
 no_wait_option = click.option(
@@ -181,9 +189,24 @@ def find_file(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
             return folder, there
     named = ", ".join(str(folder.resolve()) for folder in folders)
     problem = (
-        f"is not in {named}; name its folder with -C" if here.exists() else f"is neither here nor in {named}"
+        f"is not in {named}; name its folder with -C"
+        if here.exists()
+        else f"is neither here nor in {named}; give a path as answers have it"
     )
     raise InvalidRequestError("path", f"{path} {problem}")
+
+
+def require_line(file: Path, place: Place) -> None:
+    """Raises WrongUsageError where the file has no such line."""
+    from cairn.workspace.scan import read_text
+
+    try:
+        text = read_text(file)
+    except OSError:  # which the answer is about
+        return
+    lines = max(1, len(text.splitlines())) if text is not None else 0
+    if lines and place.first > lines:  # a cursor may stand after the last line's end
+        raise WrongUsageError("place", f"{place.file} has {lines} lines, got line {place.first + 1}")
 
 
 def _is_in(path: Path, folder: Path) -> bool:

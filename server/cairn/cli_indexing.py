@@ -31,7 +31,10 @@ def index(folder: Path, force: bool, as_json: bool) -> None:
 @folder_option
 @answers
 def reindex(path: Path | None, folder: Path, as_json: bool) -> None:
-    """Index a file, what lies in a directory, or else everything anew, also what has not changed."""
+    """Index a file, a directory or everything anew.
+
+    That is done also to what has not changed.
+    """
     require_directory(folder)
     from cairn.operations.control import path_in
 
@@ -42,7 +45,10 @@ def reindex(path: Path | None, folder: Path, as_json: bool) -> None:
 @folder_argument
 @answers
 def pause(folder: Path, as_json: bool) -> None:
-    """Have the editor or command that indexes FOLDER make no vectors until `cairn resume`."""
+    """Make no vectors until `cairn resume`.
+
+    The editor or command that indexes FOLDER is told; saved files are still taken in.
+    """
     _set_paused(folder, as_json, paused=True)
 
 
@@ -50,7 +56,7 @@ def pause(folder: Path, as_json: bool) -> None:
 @folder_argument
 @answers
 def resume(folder: Path, as_json: bool) -> None:
-    """Let indexing of FOLDER go on after `cairn pause`."""
+    """Go on after `cairn pause`."""
     _set_paused(folder, as_json, paused=False)
 
 
@@ -58,7 +64,7 @@ def resume(folder: Path, as_json: bool) -> None:
 @folder_argument
 @answers
 def status(folder: Path, as_json: bool) -> None:
-    """Show what the index of FOLDER holds, without changing it."""
+    """Show what the index of FOLDER holds."""
     from cairn.terminal import print_status
 
     with opened(folder, keep_indexed=False) as engine:

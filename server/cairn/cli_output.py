@@ -16,8 +16,16 @@ from cairn.errors import CairnError, InvalidRequestError
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
 EXIT_CODES = """\
-Exit codes: 0 done (also where nothing was found), 1 failed, or doctor found a problem, 2 wrong usage, 130 interrupted.
-With --json, an error is JSON on stdout, too: {"error": {"code": …, "message": …, "field": …}}."""
+\b
+Exit codes:
+  0    done, also where nothing was found
+  1    failed, or `cairn doctor` found a problem
+  2    wrong usage
+  130  interrupted
+
+\b
+With --json, an error is JSON on stdout, too:
+  {"error": {"code": …, "message": …, "field": …}}"""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -102,18 +110,31 @@ class WrongUsageError(click.UsageError):
     """A value that no folder could make right; `field` is the argument's or the option's name in the protocol."""
 
     def __init__(self, field: str, problem: str) -> None:
-        super().__init__(f"{field}: {problem}")
+        super().__init__(f"{field}: {problem}" if field else problem)
         self.field = field
 
 
 def structured(data: Any, cls: type[Any]) -> Any:
     """The params of a method from what was typed. Raises WrongUsageError, naming the field."""
-    from cairn.schema import structure
+    import attrs
+
+    from cairn.schema import camel_case, structure
 
     try:
         return structure(data, cls)
     except InvalidRequestError as problem:
-        raise WrongUsageError(problem.field, str(problem).removeprefix(f"{problem.field}: ")) from None
+        message = str(problem).removeprefix(f"{problem.field}: ")
+        if message == "unknown field" and "." not in problem.field:
+            message += instead(problem.field, [camel_case(each.name) for each in attrs.fields(cls)])
+        raise WrongUsageError(problem.field, message) from None
+
+
+def instead(name: str, known: Sequence[str]) -> str:
+    """The end of a sentence that says what else there is: the nearest of `known`, or all of them."""
+    from difflib import get_close_matches  # seldom needed
+
+    near = get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known) or 'none'}"
 
 
 # --- errors ----------------------------------------------------------------------------------------

@@ -20,10 +20,11 @@ from cairn.cli_folders import (
     opened_to_ask,
     position_named,
     require_directory,
+    require_line,
     wait,
     wait_to_ask,
 )
-from cairn.cli_output import WrongUsageError, answers, print_json, show, structured
+from cairn.cli_output import WrongUsageError, answers, instead, print_json, show, structured
 from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -79,13 +80,16 @@ def search(
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Show the passages of the workspace that answer QUERY best."""
+    """Show the passages that answer QUERY best."""
     _require_words(query)
     from cairn import protocol, terminal
+    from cairn.workspace.ignore_patterns import selection_problem
 
     only = {"type": types, "language": languages, "path": paths, "collection": collections}
     data = {"query": query, "limit": limit, "alpha": alpha, "explain": explain, "filter": only}
     params = structured({**data, "caseSensitive": case, "wholeWord": word}, protocol.SearchParams)
+    if problem := selection_problem(paths):
+        raise WrongUsageError("filter.path", problem)
     with opened_to_ask(folders, vectors=not no_wait) as engine:
         _require_collections(engine, collections)
         show(engine.search(params), terminal.print_search, as_json)
@@ -122,7 +126,7 @@ def discover(
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Gather cited evidence for QUERY, and a prompt that holds it."""
+    """Gather cited evidence for QUERY, and a prompt."""
     _require_words(query)
     from cairn import protocol, terminal
 
@@ -140,11 +144,12 @@ def discover(
 @no_wait_option
 @answers
 def related(place: str, folders: Sequence[Path], limit: int, no_wait: bool, as_json: bool) -> None:
-    """Show what is related to the passage at FILE:LINE, or to the lines from LINE to LINE."""
+    """Show what is related to lines of a file."""
     at = lines_named(place)
     from cairn import protocol, terminal
 
     _, file = find_file(at.file, folders)
+    require_line(file, at)
     start = {"line": at.first, "character": 0}
     # Whole lines end before the first character of the next one; an empty range is the line it is in.
     end = start if at.first == at.last else {"line": at.last + 1, "character": 0}
@@ -171,11 +176,15 @@ def context(
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Show what belongs to the place at FILE:LINE, and a prompt made of it."""
+    """Show what belongs to a place in a file.
+
+    After the passages comes a context made of them, for a language model.
+    """
     at = position_named(place)
     from cairn import protocol, terminal
 
     _, file = find_file(at.file, folders)
+    require_line(file, at)
     data = {
         "textDocument": {"uri": file.as_uri()},
         "position": {"line": at.first, "character": at.column},
@@ -211,20 +220,19 @@ def page(path: str, folders: Sequence[Path], as_json: bool) -> None:
 @no_wait_option
 @answers
 def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool, as_json: bool) -> None:
-    """Call a METHOD of the protocol, such as `search` or `cairn/expandQueries`, and print its answer as JSON.
+    """Call any METHOD of the protocol, with JSON.
 
-    Its params are JSON, or are read from stdin for `-`; without them, it gets none.
+    METHOD is its name, such as `search` or `cairn/expandQueries`; the answer is printed as JSON, and so are errors. Its params are JSON, or are read from stdin for `-`; without them, it gets none.
     """
-    from cairn.methods import answer, method_named
+    from cairn.methods import METHODS, answer
     from cairn.operations.control import is_being_indexed, set_paused
     from cairn.protocol import PausedAnswer
 
-    try:
-        name = method_named(method).name
-    except InvalidRequestError as problem:
-        raise WrongUsageError("method", str(problem).removeprefix("method: ")) from None
+    name = method.removeprefix("cairn/")
+    if name not in METHODS:
+        raise WrongUsageError("method", f"there is no {method!r}{instead(name, list(METHODS))}")
     data = _json_of(params)
-    structured(data, method_named(name).params_class())  # what is wrong is told before anything is indexed
+    structured(data, METHODS[name].params_class())  # what is wrong is told before anything is indexed
     if name in _STEERING:  # what they ask of this process would end with it
         for folder in folders:
             require_directory(folder)
@@ -272,7 +280,7 @@ def _require_collections(engine: Engine, wanted: Sequence[str]) -> None:
     known = sorted({collection.name for collection in engine.collections()})
     for name in wanted:
         if name not in known:
-            raise InvalidRequestError("filter.collection", f"there is no {name!r}{_instead(name, known)}")
+            raise InvalidRequestError("filter.collection", f"there is no {name!r}{instead(name, known)}")
 
 
 def _require_matches(engine: Engine, globs: Sequence[str]) -> None:
@@ -284,12 +292,5 @@ def _require_matches(engine: Engine, globs: Sequence[str]) -> None:
     known = sorted({collection.name for collection in engine.collections()})
     if not any(fnmatchcase(name.lower(), glob.lower()) for name in known for glob in globs):
         raise InvalidRequestError(
-            "include", f"no collection matches {', '.join(globs)}{_instead(globs[0], known)}"
+            "include", f"no collection matches {', '.join(globs)}{instead(globs[0], known)}"
         )
-
-
-def _instead(name: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known) or 'none'}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cairn.cli_completion import directories
 from cairn.cli_folders import folder_argument, folder_option, require_directory
 from cairn.cli_output import FAILED, answers, remark, report, show
 
@@ -16,7 +17,10 @@ from cairn.cli_output import FAILED, answers, remark, report, show
 @click.option("--reset", is_flag=True, help="Forget all of it.")
 @answers
 def feedback(folder: Path, reset: bool, as_json: bool) -> None:
-    """Show what was learned in FOLDER from the results that were opened, or forget it."""
+    """Show what was learned from opened results.
+
+    With --reset, forget it.
+    """
     require_directory(folder)
     from cairn import protocol, terminal
     from cairn.operations.feedback import store_of
@@ -33,7 +37,10 @@ def feedback(folder: Path, reset: bool, as_json: bool) -> None:
 @folder_option
 @answers
 def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
-    """Check the installation and a folder's index, or explain with --why which rule decides about a file."""
+    """Check the installation and a folder's index.
+
+    With --why, explain which rule decides about a file, and what the index has of it.
+    """
     require_directory(folder)
     from cairn import terminal
 
@@ -57,7 +64,7 @@ def model() -> None:
 
 
 @model.command()
-@click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", required=False, type=click.Path(path_type=Path), shell_complete=directories)
 @answers
 def install(folder: Path | None, as_json: bool) -> None:
     """Install the default model, or the one in FOLDER (model.onnx and tokenizer.json)."""

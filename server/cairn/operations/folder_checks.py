@@ -255,7 +255,9 @@ def _vectors(data: Path) -> Finding | str | None:
         if installed is None:
             return note("none; answers use keywords only")
         return note(f"none yet of {installed.id}", "Run `cairn index`.")
-    if installed is not None and used != installed.id:
+    if installed is not None and not str(used).startswith(
+        f"{installed.id}:"
+    ):  # after it, how much is embedded
         return note(
             f"of {used}, but {installed.id} is installed", "Run `cairn index`: vectors are made anew."
         )
