@@ -17,7 +17,7 @@ from cairn.cli_output import (
     EXIT_CODES,
     FAILED,
     INTERRUPTED,
-    leave_pipe,
+    leave_stdout,
     make_encodable,
     print_error,
 )
@@ -82,10 +82,10 @@ def main() -> None:
         if isinstance(problem, BrokenPipeError) or (
             sys.platform == "win32" and problem.errno == errno.EINVAL
         ):
-            leave_pipe()
             code = FAILED
         else:
             code = _failed(problem, FAILED)
+        leave_stdout()
     sys.exit(code)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -176,7 +177,8 @@ def print_error(problem: BaseException, arguments: Sequence[str]) -> None:
     """Say on stderr what is wrong and what to do; where `arguments` ask for JSON, say it on stdout as JSON, too."""
     error = error_answer(problem)
     if asks_for_json(arguments):
-        print_json({"error": error})
+        with contextlib.suppress(OSError):  # a full disk may be what is wrong
+            print_json({"error": error})
     click.echo(f"cairn: {error.message}", err=True)
     if isinstance(problem, click.UsageError):
         context = problem.ctx
@@ -197,8 +199,8 @@ def make_encodable() -> None:
             reconfigure(errors="replace")
 
 
-def leave_pipe() -> None:
-    """Let nothing more be written to a stdout that nobody reads, as in `cairn search … | head`."""
+def leave_stdout() -> None:
+    """Let nothing more be written to a stdout that takes no more, as in `cairn search … | head`."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())

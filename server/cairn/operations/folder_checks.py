@@ -9,14 +9,14 @@ from __future__ import annotations
 import datetime
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import apsw
 
 from cairn.config import Settings, load_user_file, load_workspace_file
-from cairn.errors import ModelError
+from cairn.errors import IndexUnavailableError, ModelError
 from cairn.index.database import DAMAGE, DATABASE_NAME, connect_read_only, open_reader
 from cairn.index.lock import holder, is_held
 from cairn.index.meta import Facts, read_facts
@@ -49,11 +49,21 @@ def folder_checks(folder: Path) -> Sequence[tuple[str, Look]]:
         ("folder's settings", lambda: _settings(folder)),
         ("watching", lambda: check_watching(folder)),
         ("writer", lambda: _writer(data)),
-        ("index", lambda: _index(data)),
-        ("index is sound", lambda: _soundness(data)),
-        ("index is in step", lambda: _steps(data)),
-        ("vectors", lambda: _vectors(data)),
+        ("index", lambda: _told(_index, data)),
+        ("index is sound", lambda: _told(_soundness, data)),
+        ("index is in step", lambda: _told(_steps, data)),
+        ("vectors", lambda: _told(_vectors, data)),
     )
+
+
+def _told(look: Callable[[Path], Finding | str | None], data: Path) -> Finding | str | None:
+    """What the look at an index found; what SQLite cannot read is found, too."""
+    try:
+        return look(data)
+    except DAMAGE as error:
+        return problem(f"damaged: {error}", _MADE_ANEW)
+    except apsw.Error as error:
+        return problem(f"cannot be read: {error}", "Try again; if it stays so, restart your editor.")
 
 
 def _settings(folder: Path) -> Finding | str:
@@ -191,8 +201,6 @@ def _soundness(data: Path) -> Finding | str | None:
         return note(
             f"{size} are more than can be checked in {_CHECK_SECONDS:.0f} s; nothing was found until then"
         )
-    except DAMAGE as error:
-        return problem(f"damaged: {error}", _MADE_ANEW)
     if verdict != "ok":
         return problem(f"damaged: {verdict}", _MADE_ANEW)
     return f"quick_check took {time.monotonic() - began:.1f} s"
@@ -201,12 +209,9 @@ def _soundness(data: Path) -> Finding | str | None:
 def _steps(data: Path) -> Finding | str | None:
     if not _is_readable(data / DATABASE_NAME):
         return None
-    try:
-        with _reading(data) as db:
-            db.execute("BEGIN")  # one moment for all counts
-            differ = [f"{name}: {left} and {right}" for name, left, right in _pairs(db) if left != right]
-    except (*DAMAGE, apsw.SQLError) as error:
-        return problem(f"damaged: {error}", _MADE_ANEW)
+    with _reading(data) as db:
+        db.execute("BEGIN")  # one moment for all counts
+        differ = [f"{name}: {left} and {right}" for name, left, right in _pairs(db) if left != right]
     if differ:
         return problem("; ".join(differ), "Run `cairn reindex`.")
     return "chunks, keywords and vectors belong together"
@@ -294,5 +299,5 @@ def _reading(data: Path) -> closing[apsw.Connection]:
     """A read-only connection to an index of this version."""
     db = open_reader(data / DATABASE_NAME)
     if db is None:
-        raise OSError(f"{data / DATABASE_NAME} cannot be read now; try again")
+        raise IndexUnavailableError(f"{data / DATABASE_NAME} cannot be read now; try again")
     return closing(db)
