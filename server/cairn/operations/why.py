@@ -10,6 +10,7 @@ from attrs import frozen
 
 from cairn.config import Settings, load_user_file, load_workspace_file
 from cairn.errors import IndexUnavailableError, InvalidRequestError
+from cairn.index.database import DATABASE_NAME
 from cairn.index.reader import IndexReader
 from cairn.paths import workspace_dir
 from cairn.unicode import well_formed
@@ -155,6 +156,8 @@ def _is_changed(file: Path, size: int, mtime_ns: int) -> bool:
 
 def _state(reader: IndexReader, decision: Decision, held: Held | None, directory: bool) -> str:
     if not reader.generation():
+        if (reader.folder / DATABASE_NAME).exists():
+            return "the index cannot be read now; `cairn doctor` says why"
         return "the folder is not indexed yet; run `cairn index`"
     if directory:
         if held is None:
