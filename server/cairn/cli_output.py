@@ -98,13 +98,18 @@ def print_json(answer: Any) -> None:
     from cairn.schema import unstructure
 
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    click.echo(json.dumps(unstructure(answer), ensure_ascii=encoding != "utf8", indent=2))
+    print(json.dumps(unstructure(answer), ensure_ascii=encoding != "utf8", indent=2))
 
 
 def remark(line: str) -> None:
     """Tell people, on stderr, what is not the answer."""
     if not look.quiet:
-        click.echo(line, err=True)
+        tell(line)
+
+
+def tell(line: str) -> None:
+    """Write a line to stderr. Not by click, which writes UTF-8 where the encoding is ASCII."""
+    print(line, file=sys.stderr)
 
 
 class WrongUsageError(click.UsageError):
@@ -179,11 +184,11 @@ def print_error(problem: BaseException, arguments: Sequence[str]) -> None:
     if asks_for_json(arguments):
         with contextlib.suppress(OSError):  # a full disk may be what is wrong
             print_json({"error": error})
-    click.echo(f"cairn: {error.message}", err=True)
+    tell(f"cairn: {error.message}")
     if isinstance(problem, click.UsageError):
         context = problem.ctx
         path = context.command_path if context is not None else "cairn"
-        click.echo(f"`{path} --help` shows how it is used.", err=True)
+        tell(f"`{path} --help` shows how it is used.")
 
 
 def asks_for_json(arguments: Sequence[str]) -> bool:
