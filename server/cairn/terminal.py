@@ -59,7 +59,8 @@ def _console(*, stderr: bool = False) -> Console:
         forced = {"force_terminal": True, "color_system": "standard", "no_color": False}
     elif look.color == "never":
         forced = {"color_system": None}
-    return Console(highlight=False, soft_wrap=True, stderr=stderr, **forced)
+    # No emoji: `:key:` in a line of code is none.
+    return Console(highlight=False, soft_wrap=True, emoji=False, stderr=stderr, **forced)
 
 
 class _Out:
@@ -161,7 +162,7 @@ def print_context(answer: ContextAnswer) -> None:
         _out.print(f"    {escape(', '.join(passage.reasons))}")
     _out.print()
     _out.rule(f"Context, {answer.tokens} of {answer.budget} tokens")
-    _out.print(escape(answer.context))
+    _print_exactly(answer.context)
     for item in answer.dropped:
         _out.print(f"[dim]left out: {escape(item.citation or item.title)}, {escape(item.why)}[/]")
     _print_completeness(answer.index.complete)
@@ -169,7 +170,7 @@ def print_context(answer: ContextAnswer) -> None:
 
 def print_page(answer: PageAnswer) -> None:
     """The file's text, as it is."""
-    _console().print(escape(answer.text), end="" if answer.text.endswith("\n") else "\n")
+    _print_exactly(answer.text)
 
 
 def _print_results(results: Sequence[SearchResult]) -> None:
@@ -187,6 +188,12 @@ def _print_results(results: Sequence[SearchResult]) -> None:
         for reason in result.match_explain or ():
             _out.print(f"    · {escape(reason)}")
         _out.print()
+
+
+def _print_exactly(text: str) -> None:
+    """A text for a program or a model: rich would make spaces of its tabs."""
+    shown = text.translate(_CONTROLS) if sys.stdout.isatty() else text
+    sys.stdout.write(shown if shown.endswith("\n") else f"{shown}\n")
 
 
 def _print_completeness(complete: bool) -> None:
@@ -212,7 +219,7 @@ def print_discovery(answer: DiscoverAnswer) -> None:
         _out.print()
     _print_verdict(answer.verdict)
     _out.rule("Prompt")
-    _out.print(escape(answer.answer_prompt))
+    _print_exactly(answer.answer_prompt)
     _print_completeness(answer.index.complete)
 
 

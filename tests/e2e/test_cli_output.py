@@ -177,6 +177,15 @@ def test_a_pipe_gets_whole_lines_however_narrow_the_terminal_is(workspace: Path)
     assert long in done.stdout
 
 
+@pytest.mark.usefixtures("bare_data_dir")
+def test_text_of_the_workspace_is_printed_as_it_is(workspace: Path) -> None:
+    text = "anchor_keys:\n\techo [bold]:key:[/] :warning: [link=x]\n"
+    (workspace / "Makefile").write_text(text)
+    assert run("page", "Makefile", cwd=workspace).stdout == text
+    assert "echo [bold]:key:[/] :warning: [link=x]" in run("search", "anchor_keys", cwd=workspace).stdout
+    assert "\techo [bold]:key:[/]" in run("context", "Makefile:1", cwd=workspace).stdout
+
+
 @pytest.mark.skipif(not HAS_TERMINALS, reason="there are no pseudo-terminals")
 @pytest.mark.usefixtures("bare_data_dir")
 @pytest.mark.parametrize(
