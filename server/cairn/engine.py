@@ -121,10 +121,11 @@ class Engine:
                 return
             settings = FolderSettings(self._base, root)
             writes = keep_indexed and settings().retrieval.enabled
-            indexer, give_back = self._host.indexer(root, settings, self._on_change, writes=writes)
+            lease = self._host.lease(root, settings, self._on_change, writes=writes)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
-            reader = OverlaidReader(indexer.data, overlay=Overlay(root, settings, self._model))
-            folder = Folder(root, shown, settings, indexer, reader, give_back)
+            overlay = Overlay(root, settings, self._model)
+            reader = OverlaidReader(lease.indexer.data, overlay=overlay, memory=lease.memory)
+            folder = Folder(root, shown, settings, lease.indexer, reader, lease.give_back)
             self._folders = (*self._folders, folder)
         self._on_change()
 

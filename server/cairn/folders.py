@@ -77,7 +77,6 @@ class Folder:
         """Let go of the folder, and forget what is on the screen and in memory."""
         self.give_back()
         self.reader.overlay.close()
-        self.reader.forget_vectors()
         self.feedback.close()
 
     def place_of(self, path: Path) -> str | None:
