@@ -159,9 +159,26 @@ class DiversitySettings:
     """Share of the pairs of adjacent words that two texts have in common, from which one is nearly a copy."""
 
 
+class Leg(enum.StrEnum):
+    """The ways in which passages are found."""
+
+    NAMES = "names"
+    """Definitions of what is asked for by name."""
+    KEYWORDS = "keywords"
+    FILES = "files"
+    """Paths, and subjects of commits."""
+    EXACT = "exact"
+    """Text as it is written."""
+    MEANING = "meaning"
+    """Vectors."""
+
+
 @frozen
 class SearchSettings:
     """Limits of the retrieval pipeline."""
+
+    legs: tuple[Leg, ...] = tuple(Leg)
+    """Those that take part; a lower phase leaves some out."""
 
     candidates: int = 200
     """Chunks that keywords may contribute."""

@@ -51,7 +51,7 @@ class OpenWorkspace:
     @cached_property
     def meaning(self) -> Meaning | None:
         """How texts are compared by meaning, None where there are no vectors."""
-        return meaning_of(self.readers, self.model)
+        return meaning_of(self.readers, self.model, self.settings)
 
     @cached_property
     def vocabulary(self) -> IndexVocabulary:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from attrs import evolve
 
 from cairn import answers, protocol
-from cairn.config import Settings
+from cairn.config import Leg, Settings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, ModelError
@@ -107,7 +107,7 @@ def _search(
     retrieved = retrieve(
         readers,
         query,
-        meaning_of(readers, model),
+        meaning_of(readers, model, settings),
         settings.search,
         limit=max(params.limit, JUDGED),
         only=chunk_filter(params.filter, readers),
@@ -131,8 +131,13 @@ def _search(
     return answer, next(iter(retrieved.problems), None)
 
 
-def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel) -> Meaning | None:
-    """How to compare by meaning now; nobody waits for a model before there are vectors to compare with."""
+def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel, settings: Settings) -> Meaning | None:
+    """How to compare by meaning now, None where the settings say not to.
+
+    Nobody waits for a model before there are vectors to compare with.
+    """
+    if Leg.MEANING not in settings.search.legs:
+        return None
 
     def embedder() -> Embedder | None:
         try:
@@ -141,7 +146,8 @@ def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel) -> Meaning
             logger.warning("%s", problem)
             return None
 
-    return choose_meaning([reader.facts_with_screen() for reader in readers], embedder, model.static_table)
+    facts = [reader.facts_with_screen() for reader in readers]
+    return choose_meaning(facts, embedder, model.static_table, settings.retrieval.drill_ms)
 
 
 def chunk_filter(wanted: protocol.SearchFilter, readers: Sequence[IndexReader]) -> ChunkFilter:
