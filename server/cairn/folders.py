@@ -14,6 +14,8 @@ from cairn.config import WORKSPACE_FILE, Settings, load_workspace_file
 from cairn.index.indexer import Indexer
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.operations.feedback import FeedbackStore
+from cairn.operations.override import OverrideReader
+from cairn.operations.query_log import QueryLog
 
 
 class FolderSettings:
@@ -65,9 +67,22 @@ class Folder:
     feedback: FeedbackStore = field()
     """Which results were chosen before."""
 
+    log: QueryLog = field()
+    """What was asked, and how it was answered."""
+    override: OverrideReader = field()
+    """The phase that was set by hand."""
+
     @feedback.default
     def _beside_the_index(self) -> FeedbackStore:
         return FeedbackStore(self.indexer.data)
+
+    @log.default
+    def _log_beside_it(self) -> QueryLog:
+        return QueryLog(self.indexer.data, lambda: self.settings().log)
+
+    @override.default
+    def _override_beside_it(self) -> OverrideReader:
+        return OverrideReader(self.indexer.data)
 
     @property
     def uri(self) -> str:
@@ -110,8 +125,10 @@ def uris(folders: Sequence[Folder]) -> Callable[[int, str], tuple[str, str]]:
     return lambda number, path: (folders[number].uri, folders[number].uri_of(path))
 
 
-def index_state(folders: Sequence[Folder]) -> protocol.IndexState:
-    """How complete the indexes are, taken together."""
+def index_state(folders: Sequence[Folder], *, whole: bool = True) -> protocol.IndexState:
+    """How complete the indexes are, taken together; with `whole` false, they are not, and are not read."""
+    if not whole:
+        return protocol.IndexState(0, False)
     return protocol.IndexState(
         generation=sum(folder.reader.generation() for folder in folders),
         complete=bool(folders) and all(folder.reader.complete() for folder in folders),

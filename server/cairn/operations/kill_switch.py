@@ -18,6 +18,7 @@ from attrs import frozen
 from cairn.config import KillSwitchSettings, RetrievalSettings
 from cairn.operations.latency import percentile, rank_of
 from cairn.operations.override import HIGHEST_PHASE
+from cairn.protocol import PhaseState
 
 logger = logging.getLogger(__name__)
 
@@ -42,31 +43,6 @@ class PhaseChange:
     """A sentence, with the figures that decided."""
     until: float | None
     """Seconds until the next higher phase is tried; None where the phase is the one that is wanted."""
-
-
-@frozen
-class PhaseState:
-    """How the switch stands, for the status."""
-
-    phase: int
-    wanted: int
-    """What the settings, or somebody by hand, ask for."""
-    by_hand: bool
-    automatic: bool
-    reason: str
-    """Of the last change; "" before the first."""
-    since: str
-    """When that was, or the start; UTC (ISO 8601)."""
-    next_try_seconds: float | None
-    """Until the next higher phase may be tried; 0 where it waits for searches to become faster; None if none is to be."""
-    p95_ms: float | None
-    """Of the searches counted: those of this phase, since it began and within the window; None before the first."""
-    error_rate: float
-    """Their share that failed, 0 to 1…"""
-    fallback_rate: float
-    """…and that keywords answered because vectors could not."""
-    queries: int
-    """How many they are."""
 
 
 class KillSwitch:

@@ -25,6 +25,7 @@ from cairn import protocol
 from cairn.config import LogSettings
 from cairn.operations.kill_switch import PhaseChange
 from cairn.operations.latency import percentile
+from cairn.protocol import LoggedPhaseChange, RecentQueries
 
 logger = logging.getLogger(__name__)
 
@@ -251,46 +252,6 @@ def _line(values: dict[str, Any]) -> bytes:
 
 
 # --- reading -------------------------------------------------------------------------------------------
-
-
-@frozen
-class LoggedPhaseChange:
-    """A step of the phase in some process of the workspace."""
-
-    at: str
-    before: int
-    after: int
-    reason: str
-    next_try_seconds: float | None
-    """From now until the next higher phase is tried, 0 if that is over; None where none is to be tried."""
-    pid: int
-    alive: bool
-    """Whether that process runs still. Of one that does, the latest change tells its phase."""
-
-
-@frozen
-class RecentQueries:
-    """What the latest logged questions were like, in all processes. A share of nothing is None."""
-
-    queries: int
-    since: str
-    """When the first of them was asked; "" without any."""
-    p50_ms: float | None
-    """Of those that were not answered from the cache, and did not fail."""
-    p95_ms: float | None
-    cached_share: float | None
-    """Of those that did not fail."""
-    error_share: float | None
-    no_match_share: float | None
-    """Of those that were judged: answered with "Which part should I explain?", S2's fallback rate."""
-    clarify_share: float | None
-    """…and with another question back."""
-    keyword_match_share: float | None
-    """…and in which some result has one of the question's terms, S2's keyword match rate."""
-    below_wanted_share: float | None
-    """Of all: answered in a lower phase than was asked for, or with something that stood in for it."""
-    phase_changes: tuple[LoggedPhaseChange, ...]
-    """The latest first."""
 
 
 def read_recent(data: Path, limit: int = 500, now: datetime.datetime | None = None) -> RecentQueries:
