@@ -194,7 +194,7 @@ class KillSwitch:
             after, reason = OFF, f"{share} of {over} failed, more than {_percent(switch.error_rate)}."
         elif window.answered >= enough and window.is_slow():
             after = self._phase - 1
-            reason = f"The 95th percentile of {over} was {window.p95():.4g} ms, above {switch.p95_ms:g} ms."
+            reason = f"The 95th percentile of {over} was {window.p95():.6g} ms, above {switch.p95_ms:g} ms."
         elif (
             self._phase == VECTORS
             and window.searches >= enough
@@ -220,7 +220,7 @@ class KillSwitch:
         if window.answered:
             reason = (
                 f"Phase {after} is tried: the 95th percentile of the {window.answered} searches of the last "
-                f"{switch.window_seconds:g} s was {window.p95():.4g} ms."
+                f"{switch.window_seconds:g} s was {window.p95():.6g} ms."
             )
         else:
             waited = self._wait(switch)

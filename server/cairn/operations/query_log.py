@@ -124,6 +124,7 @@ class QueryLog:
         self._path = data / LOG_NAME
         self._settings = settings
         self._counting = threading.Lock()
+        self._cut_off = False
         self.failures = 0
         """Lines that could not be written."""
         self.problem: str | None = None
@@ -156,11 +157,15 @@ class QueryLog:
             self._data.mkdir(parents=True, exist_ok=True)
             self._make_room(len(line), max_bytes)
             with self._alone():
-                _write(self._path, line)
+                # After a line that was cut off, the next one begins anew and is whole.
+                _write(self._path, b"\n" + line if self._cut_off else line)
+        except _CutOffError as problem:
+            self._cut_off = True
+            self._count(problem)
         except OSError as problem:
             self._count(problem)
         else:
-            self.problem = None
+            self._cut_off, self.problem = False, None
 
     def _make_room(self, coming: int, max_bytes: int) -> None:
         """Rotate the log if the line does not fit. Whoever is second writes on; what fails is tried at the next line."""
@@ -199,6 +204,10 @@ class QueryLog:
             logger.warning(self.problem)
 
 
+class _CutOffError(OSError):
+    """The disk took only a part of a line."""
+
+
 def _write(path: Path, line: bytes) -> None:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
     file = os.open(path, flags, 0o600)
@@ -207,7 +216,7 @@ def _write(path: Path, line: bytes) -> None:
     finally:
         os.close(file)
     if written < len(line):
-        raise OSError(f"only {written} of {len(line)} bytes of a line were written")
+        raise _CutOffError(f"only {written} of {len(line)} bytes of a line were written")
 
 
 def _query_line(record: QueryRecord, with_text: bool) -> bytes:
