@@ -1,4 +1,4 @@
-"""Retrieval steps down when it is slow or fails, comes back when it is well, and obeys whoever sets a phase by hand."""
+"""Retrieval steps down when it is slow or fails, comes back when well, and obeys a phase set by hand."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import math
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -24,9 +25,9 @@ ENOUGH = KillSwitchSettings().min_queries
 class Rig:
     """A switch with S2's defaults, whose clock, settings and phase by hand are set from outside."""
 
-    def __init__(self, phase: int = 3, **switch: object) -> None:
+    def __init__(self, phase: int = 3, **switch: Any) -> None:
         self.now = 1_000.0
-        self.settings = RetrievalSettings(phase=phase, kill_switch=KillSwitchSettings(**switch))  # type: ignore[arg-type]
+        self.settings = RetrievalSettings(phase=phase, kill_switch=KillSwitchSettings(**switch))
         self.by_hand: int | None = None
         self.changes: list[PhaseChange] = []
         self.switch = KillSwitch(
@@ -110,6 +111,30 @@ def test_a_phase_set_by_hand_counts_at_once_whatever_was_measured() -> None:
     assert rig.switch.phase() == 3
     assert [change.after for change in rig.changes] == [0, 3, 1, 3]
     assert [change.until for change in rig.changes] == [None] * 4
+
+
+def test_a_phase_set_by_hand_undoes_a_drop_and_its_waits() -> None:
+    rig = Rig()
+    rig.slow()
+    rig.after(RECOVERY)
+    rig.slow()
+    assert rig.switch.state().next_try_seconds == 2 * RECOVERY
+    rig.by_hand = 3
+    state = rig.switch.state()
+    assert (state.phase, state.next_try_seconds) == (3, None)
+    assert rig.slow() == 3
+    rig.by_hand = None
+    assert rig.switch.phase() == 3
+    rig.slow()
+    assert rig.switch.state().next_try_seconds == RECOVERY
+
+
+def test_taking_back_a_phase_set_by_hand_tries_the_wanted_one_with_a_new_window() -> None:
+    rig = Rig()
+    rig.by_hand = 1
+    rig.searches(ENOUGH - 1, SLOW)
+    rig.by_hand = None
+    assert rig.searches(1, SLOW) == 3
 
 
 def test_searches_that_keywords_answered_drop_the_vectors_and_never_more() -> None:

@@ -1,4 +1,4 @@
-"""A phase set by hand is seen by every process of the workspace at once, and a damaged file counts for nothing."""
+"""A phase set by hand is seen by every process of the workspace at once; a damaged file sets none."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,14 @@ def test_every_change_is_seen_at_once_however_soon_it_follows(tmp_path: Path) ->
     (tmp_path / OVERRIDE_NAME).unlink()
     assert reader.phase() is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_has_the_time_of_a_finer_clock_than_the_file_system_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_123_456_700)
+    write_override(tmp_path, 2)
+    assert (tmp_path / OVERRIDE_NAME).stat().st_mtime_ns == 1_700_000_000_123_456_700
 
 
 def test_the_file_is_read_once_for_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Questions are logged by several processes at once, without what was asked, and never at a question's expense."""
+"""Questions are logged by several processes at once, without their text, and never at their expense."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Steps retrieval down a phase when it is slow or fails, and up again when it is well (S2's kill switch).
 
-The phases are S2's: 3 compares vectors, 2 goes by keywords alone, 1 looks up names and keywords and nothing else, and in 0
-retrieval is off. Nothing here looks at the clock by itself: what is due happens when somebody asks for the phase.
+The phases are S2's: 3 compares vectors, 2 goes by keywords alone, 1 looks up names and keywords and nothing
+else, and in 0 retrieval is off. Nothing here looks at the clock by itself: what is due happens when somebody
+asks for the phase.
 """
 
 from __future__ import annotations
@@ -58,9 +59,10 @@ class PhaseState:
     since: str
     """When that was, or the start; UTC (ISO 8601)."""
     next_try_seconds: float | None
-    """Until the next higher phase may be tried; 0 where it waits for searches to become faster; None if none is to be."""
+    """Until the next higher phase may be tried, 0 once only slow or failed searches stand in the way; None if
+    none is to be."""
     p95_ms: float | None
-    """Of the searches counted: those of this phase, since it began and within the window; None before the first."""
+    """Of the searches counted: those of this phase, since it began and within the window; None of none."""
     error_rate: float
     """Their share that failed, 0 to 1…"""
     fallback_rate: float
@@ -70,10 +72,11 @@ class PhaseState:
 
 
 class KillSwitch:
-    """The phase of one workspace in this process. Methods may be called from several threads at once, and cost microseconds.
+    """The phase of one workspace in this process.
 
-    S2 counts a failing vector store as an error, of which more than 5 % switch everything off. Here a search that keywords
-    could answer drops phase 3 only: off would take away answers that there are.
+    Methods may be called from several threads at once, and cost microseconds.
+    S2 counts a failing vector store as an error, of which more than 5 % switch everything off. Here a search
+    that keywords could answer drops phase 3 only: off would take away answers that there are.
     """
 
     def __init__(
@@ -83,8 +86,8 @@ class KillSwitch:
         on_change: Callable[[PhaseChange], None] = lambda _: None,
         override: Callable[[], int | None] = lambda: None,
     ) -> None:
-        """`clock` tells seconds; `on_change` is called on the thread that noticed; `override` is the phase set by hand, if one
-        is (`OverrideReader.phase`). All three are asked at each call."""
+        """`clock` tells seconds. `override` is the phase set by hand, if one is (`OverrideReader.phase`); it
+        and `settings` are asked at each call. `on_change` is called on the thread that noticed."""
         self._settings = settings
         self._clock = clock
         self._on_change = on_change
@@ -116,9 +119,10 @@ class KillSwitch:
     def record(self, ms: float, *, failed: bool, without_vectors: bool, phase: int | None = None) -> None:
         """Take in a search that took `ms`; leave out those that were answered from the cache.
 
-        `failed`: there was no answer, for a reason that is not the question's. `without_vectors`: keywords answered because the
-        vector leg failed, not because there is no model or there are no vectors yet. `phase` is the one that the search began
-        in, where that is known: a search of another phase than now says nothing about it.
+        `failed`: there was no answer, for a reason that is not the question's. `without_vectors`: keywords
+        answered because the vector leg failed, not because there is no model or there are no vectors yet.
+        `phase` is the one that the search began in, where that is known: a search of another phase than now
+        says nothing about it.
         """
         with self._lock:
             settings, now = self._settings(), self._clock()
@@ -255,7 +259,7 @@ class KillSwitch:
 
 
 class _Window:
-    """The latest searches, with counts that are kept as they come and go: nothing is sorted for a decision."""
+    """The latest searches, with counts that are kept as they come and go: nothing is sorted to decide."""
 
     def __init__(self) -> None:
         self._entries: deque[tuple[float, float, bool, bool]] = deque()
@@ -320,7 +324,7 @@ class _Window:
 
 
 def _wanted(settings: RetrievalSettings, by_hand: int | None) -> int:
-    """What people ask for. By hand beats the phase of the settings; where nothing is indexed, there is nothing to search."""
+    """What people ask for. By hand beats the phase of the settings; what is not enabled stays off."""
     if not settings.enabled:
         return OFF
     return min(HIGHEST_PHASE, settings.phase if by_hand is None else by_hand)

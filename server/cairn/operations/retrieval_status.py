@@ -16,7 +16,8 @@ class RetrievalStatus:
     """The phase in this process and in the others, and what the latest questions were like."""
 
     state: PhaseState | None
-    """Of this process; None where it answers no questions, as in `cairn status` while an editor has the folder open."""
+    """Of this process; None where it answers no questions, as in `cairn status` while an editor has the
+    folder open."""
     override: PhaseOverride
     recent: RecentQueries
     log_failures: int = 0
@@ -28,7 +29,7 @@ class RetrievalStatus:
 def retrieval_status(
     data: Path, switch: KillSwitch | None = None, log: QueryLog | None = None
 ) -> RetrievalStatus:
-    """The status of the folder whose data folder is `data`. Reads up to 500 lines of its log, in 10 ms or so."""
+    """The status of the folder whose data folder is `data`. Takes 10 ms or so, for the log."""
     override = read_override(data)
     problems = (override.problem, log.problem if log else None)
     return RetrievalStatus(
