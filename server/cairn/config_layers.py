@@ -48,7 +48,7 @@ OTHER_VARIABLES = frozenset({"CAIRN_CONFIG_DIR", "CAIRN_DATA_DIR", "CAIRN_PYTHON
 """Variables that are no settings."""
 _TEST_VARIABLE = "CAIRN_TEST_"
 
-_SCHEMA_KEY = "$schema"
+SCHEMA_KEY = "$schema"
 """By which editors of TOML find the schema of a file."""
 
 _MAX_FILE_BYTES = 1_000_000
@@ -197,8 +197,8 @@ def _toml_layer(path: Path, origin: str) -> Layer:
         return evolve(layer, problem=f"{origin} is not used: {problem}")
     except RecursionError:
         return evolve(layer, problem=f"{origin} is not used: it is nested too deeply")
-    if isinstance(values.get(_SCHEMA_KEY), str):
-        del values[_SCHEMA_KEY]
+    if isinstance(values.get(SCHEMA_KEY), str):
+        del values[SCHEMA_KEY]
     lines: Mapping[Keys, int] | None = None
 
     def place(keys: Keys) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, cast
 
 import attrs
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cairn.bounds import Bounds, bounds_of
 from cairn.field_docs import class_doc, field_docs
@@ -35,7 +35,6 @@ _PRIMITIVES: Mapping[Any, Schema] = {
     float: {"type": "number"},
     datetime.datetime: {"type": "string", "format": "date-time"},
 }
-_WHOLE = "Whole"
 
 
 def schema_of(
@@ -49,9 +48,9 @@ def schema_of(
 ) -> Schema:
     """The schema of `cls`, an object; the classes and enumerations that it names are added to `definitions`.
 
-    Of what is read (`whole` false), fields with a default may be left out, others may not be there, and one string will
-    do for a list of strings. Of an answer (`whole`), every field is there, and a later version may have more. A class
-    that this makes a difference to is defined as `Whole…` for answers, so that one document can have both.
+    Of what is read (`whole` false), fields with a default may be left out, and one string will do for a list of strings;
+    of an answer (`whole`), every field is there. Where a class that this makes a difference to is among the definitions
+    the other way already, it is called `Whole…` or `Partial…`, so that one document can have both.
     `prefix` is where references find the definitions. Raises ValueError if two classes of one name meet there.
     """
     return _Describer(definitions, naming, whole, prefix, bounds).object(cls)
@@ -88,7 +87,7 @@ class _Describer:
                 shape["description"] = _one_line(doc)
             if self.whole or attribute.default is attrs.NOTHING:
                 required.append(name)
-            elif not self.whole and (default := self._default(attribute)) is not _NESTED:
+            elif (default := self._default(attribute)) is not _NESTED:
                 shape["default"] = default
             properties[name] = shape
         described: Schema = {"type": "object", "properties": properties}
@@ -96,19 +95,21 @@ class _Describer:
             described = {"description": _one_line(doc), **described}
         if required:
             described["required"] = required
-        if not self.whole:
-            described["additionalProperties"] = False
-        return described
+        return {**described, "additionalProperties": False}
 
     def reference(self, cls: type[Any]) -> Schema:
-        if issubclass(cls, enum.StrEnum):
-            name, described = cls.__name__, self._enumeration(cls)
-        else:
-            name = f"{_WHOLE}{cls.__name__}" if self.whole and _can_be_partial(cls) else cls.__name__
-            described = self.object(cls)
+        name, described = cls.__name__, self._described(cls)
+        if self.definitions.get(name, described) != described:
+            other = evolve(self, whole=not self.whole, definitions=dict(self.definitions))
+            if other._described(cls) != self.definitions[name]:
+                raise ValueError(f"two different classes are called {name}")
+            name = f"{'Whole' if self.whole else 'Partial'}{name}"
         if self.definitions.setdefault(name, described) != described:
             raise ValueError(f"two different classes are called {name}")
         return {"$ref": self.prefix + name}
+
+    def _described(self, cls: type[Any]) -> Schema:
+        return self._enumeration(cls) if issubclass(cls, enum.StrEnum) else self.object(cls)
 
     @staticmethod
     def _enumeration(cls: type[enum.StrEnum]) -> Schema:
@@ -177,22 +178,6 @@ def _limits(hint: Any, bounds: Bounds | None) -> Schema:
 def _alternatives(shapes: list[Schema]) -> list[Schema]:
     """The shapes without one `anyOf` in another."""
     return [each for shape in shapes for each in (shape["anyOf"] if [*shape] == ["anyOf"] else [shape])]
-
-
-def _can_be_partial(cls: type[Any]) -> bool:
-    """Whether an object of the class may look different when it is read than in an answer."""
-    if any(attribute.default is not attrs.NOTHING for attribute in attrs.fields(cls)):
-        return True
-    return any(_has_partial(hint) for hint in typing.get_type_hints(cls).values())
-
-
-def _has_partial(hint: Any) -> bool:
-    arguments = typing.get_args(hint)
-    if typing.get_origin(hint) is tuple and isinstance(arguments[0], type) and issubclass(arguments[0], str):
-        return True
-    return any(map(_has_partial, arguments)) or (
-        isinstance(hint, type) and attrs.has(hint) and _can_be_partial(hint)
-    )
 
 
 def _one_line(doc: str) -> str:
