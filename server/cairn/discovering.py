@@ -9,7 +9,8 @@ from attrs import evolve
 
 from cairn import answers, protocol
 from cairn.answering import Attempt
-from cairn.config import DiscoveryConfig, overlay
+from cairn.config import DiscoveryConfig
+from cairn.config_layers import overlay
 from cairn.discovery import Bullet, ScoredChunk, discover
 from cairn.discovery.model import DiscoveryMetrics
 from cairn.discovery.pipeline import AskBack

@@ -16,7 +16,8 @@ from attrs import evolve, frozen
 
 from cairn import protocol
 from cairn.answering import Answering
-from cairn.config import Settings, load_user_file, overlay
+from cairn.config import Settings
+from cairn.config_layers import Layers
 from cairn.context.memory import ContextMemory
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.folders import Folder, FolderSettings, path_of_uri
@@ -78,7 +79,7 @@ class Engine:
     ) -> None:
         """`editor_settings` is the editor's `cairn` section; `on_change` is called, on any thread, when the
         status may have changed; `host` is what this engine shares with others of the process."""
-        self._base, self._warnings = _base_settings(editor_settings or {})
+        self._layers, self._base, self._warnings = _base_settings(editor_settings or {})
         self._on_change = on_change
         self._host = host or Host(self._base.embedding)
         self._model = self._host.model
@@ -93,10 +94,10 @@ class Engine:
 
     def configure(self, editor_settings: Mapping[str, Any]) -> list[str]:
         """Use another `cairn` section of the editor from now on; what in it could not be used."""
-        self._base, self._warnings = _base_settings(editor_settings)
+        self._layers, self._base, self._warnings = _base_settings(editor_settings)
         for folder in self._folders:
             before = folder.settings()
-            folder.settings.rebase(self._base)
+            folder.settings.rebase(self._layers)
             # How results rank says nothing of what is indexed.
             if _indexing(before) != _indexing(folder.settings()):
                 folder.indexer.rescan()
@@ -116,7 +117,7 @@ class Engine:
         with self._changing_folders:
             if self._stopped or any(folder.root == root for folder in self._folders):
                 return
-            settings = FolderSettings(self._base, root)
+            settings = FolderSettings(self._layers, root)
             writes = keep_indexed and settings().retrieval.enabled
             lease = self._host.lease(root, settings, self._on_change, writes=writes)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
@@ -567,14 +568,15 @@ def _activity(folder: Folder, facts: Facts) -> Activity:
 
 def _indexing(settings: Settings) -> tuple[object, ...]:
     """The settings that decide what is indexed, and how."""
-    return (settings.index, settings.embedding, settings.retrieval)
+    retrieval = settings.retrieval
+    return (settings.index, settings.embedding, retrieval.enabled, retrieval.phase)
 
 
-def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Settings, list[str]]:
-    """The user's settings file with the editor's settings over it, and what could not be used."""
-    settings, problems = load_user_file(Settings())
-    settings, more = overlay(settings, editor_settings, "cairn")
-    return settings, [*problems, *more]
+def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Layers, Settings, list[str]]:
+    """All but the workspaces' files, what counts without these, and what could not be used."""
+    layers = Layers(editor_settings)
+    laid = layers.without_workspace()
+    return layers, laid.settings, laid.texts()
 
 
 def _weight_warnings(folders: Sequence[Folder]) -> list[str]:
