@@ -109,7 +109,7 @@ def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
                 reader.nearest_static(asked, _LIMIT, ChunkFilter(), _never)
             )
             figures["paths"] = _measured(paths, questions, paths["float32 matrix"])
-        reader.forget_vectors()
+        reader.memory.forget_vectors()
         writer.close()
     return figures
 
@@ -149,7 +149,7 @@ def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
         return round((time.perf_counter() - began) * 1000, 1)
 
     first = ask()
-    reader.forget_vectors()
+    reader.memory.forget_vectors()
     again, known = ask(), ask()
     began = time.perf_counter()
     codes = _rows(reader)._store.count >= static_matrix._CODED_FROM
@@ -276,7 +276,7 @@ def _real_index(data: Path, questions: Int8) -> Figures:
     facts = reader.facts()
     if facts.model_id:
         figures["model_vectors_of_400"] = _model_vectors(reader, facts.model_id, questions)
-    reader.forget_vectors()
+    reader.memory.forget_vectors()
     return figures
 
 

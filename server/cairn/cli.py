@@ -12,6 +12,7 @@ import click
 
 from cairn import __version__
 from cairn.cli_completion import VARIABLE, completion
+from cairn.cli_config import config
 from cairn.cli_indexing import index, pause, reindex, resume, status
 from cairn.cli_output import (
     EXIT_CODES,
@@ -55,7 +56,7 @@ for command in (search, discover, related, context, page, call):
     cli.add_command(command)
 for command in (index, reindex, pause, resume, status):
     cli.add_command(command)
-for command in (doctor, feedback, model, completion):
+for command in (doctor, config, feedback, model, completion):
     cli.add_command(command)
 
 

@@ -10,12 +10,14 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from cairn.config import EmbeddingSettings, Settings
 from cairn.embedding.shared import SharedModel
 from cairn.index.gate import QueryGate
 from cairn.index.indexer import Indexer
+from cairn.index.reader import IndexMemory
+from cairn.operations.metrics import IndexFigures, Metrics
 
 
 @define(eq=False)
@@ -23,11 +25,21 @@ class _Shared:
     """An indexing thread, and who wants to hear of it."""
 
     indexer: Indexer
+    memory: IndexMemory = field(factory=IndexMemory)
     listeners: list[Callable[[], None]] = field(factory=list)
 
     def tell(self) -> None:
         for listener in tuple(self.listeners):
             listener()
+
+
+@frozen
+class Lease:
+    """A folder's indexing thread, as long as somebody needs it."""
+
+    indexer: Indexer
+    memory: IndexMemory
+    give_back: Callable[[], None]
 
 
 class Host:
@@ -36,13 +48,16 @@ class Host:
     def __init__(self, embedding: EmbeddingSettings) -> None:
         self.model = SharedModel(embedding)
         self.gate = QueryGate()
+        self.figures: Callable[[], IndexFigures] = IndexFigures
+        """What the metrics say of the index; of the engine that was made first."""
+        self.metrics = Metrics(lambda: self.figures())
         self._shared: dict[tuple[Path, bool], _Shared] = {}
         self._changing = threading.Lock()
 
-    def indexer(
+    def lease(
         self, root: Path, settings: Callable[[], Settings], on_change: Callable[[], None], *, writes: bool
-    ) -> tuple[Indexer, Callable[[], None]]:
-        """The indexing thread of a folder, made and started by the first who asks, with its settings; and what gives it back.
+    ) -> Lease:
+        """The indexing thread of a folder, made and started by the first who asks, with its settings.
 
         `on_change` is called on that thread. With `writes` false, the index is only read.
         """
@@ -59,7 +74,7 @@ class Host:
                 given_back.set()
                 self._give_back(key, shared, on_change)
 
-        return shared.indexer, give_back
+        return Lease(shared.indexer, shared.memory, give_back)
 
     def _made(self, root: Path, settings: Callable[[], Settings], writes: bool) -> _Shared:
         told: list[_Shared] = []
@@ -79,3 +94,4 @@ class Host:
             # Whoever opens the folder now gets a thread of its own, which waits for this one's lock.
             del self._shared[key]
         shared.indexer.stop()
+        shared.memory.forget_vectors()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         PausedAnswer,
         RelatedAnswer,
         ResetFeedbackAnswer,
+        RetrievalStatus,
         SearchAnswer,
         SearchResult,
         StatusAnswer,
@@ -238,6 +239,8 @@ def print_status(answer: StatusAnswer) -> None:
         left = progress_text.pace(answer.texts_per_second, answer.seconds_left)
         _out.print(", ".join([f"now: {answer.activity}", *left]))
     _out.print(f"model: {escape(answer.model.id) if answer.model else 'none'}")
+    if answer.retrieval:
+        _print_retrieval(answer.retrieval)
     for collection in answer.collections:
         _out.print(
             f"  {escape(collection.name):<32} {collection.files:>6} files {collection.chunks:>8} chunks"
@@ -248,6 +251,43 @@ def print_status(answer: StatusAnswer) -> None:
         _out.print(f"[yellow]{escape(answer.last_error)}[/]")
     for warning in answer.warnings:
         _out.print(f"[yellow]{escape(warning)}[/]")
+
+
+def _print_retrieval(retrieval: RetrievalStatus) -> None:
+    """The phase, here and in other processes, and what the latest questions were like."""
+    state, recent = retrieval.state, retrieval.recent
+    if state.phase == state.wanted and not state.by_hand:
+        _out.print(f"phase: {state.phase} ({_PHASES[state.phase]})")
+    else:
+        _out.print(f"[yellow]phase: {state.phase} ({_PHASES[state.phase]}). {escape(state.reason)}[/]")
+    lowered = {change.pid: change for change in reversed(recent.phase_changes) if change.alive}
+    for change in lowered.values():
+        if change.after < state.wanted and not state.by_hand:
+            again = (
+                "" if change.next_try_seconds is None else f" Next try in {change.next_try_seconds:.0f} s."
+            )
+            _out.print(
+                f"[yellow]  process {change.pid}: phase {change.after}. {escape(change.reason)}{again}[/]"
+            )
+    if not recent.queries:
+        return
+    shares = (
+        (recent.cached_share, "from the cache"),
+        (recent.no_match_share, "found nothing"),
+        (recent.clarify_share, "asked back"),
+        (recent.below_wanted_share, "below the phase"),
+        (recent.error_share, "failed"),
+    )
+    times = [
+        f"{ms:.0f} ms {name}"
+        for ms, name in ((recent.p50_ms, "p50"), (recent.p95_ms, "p95"))
+        if ms is not None
+    ]
+    parts = [*times, *(f"{100 * share:.0f} % {name}" for share, name in shares if share is not None)]
+    _out.print(f"questions: the latest {recent.queries}: {', '.join(parts)}")
+
+
+_PHASES = ("off", "names and keywords", "keywords", "keywords and vectors")
 
 
 def print_feedback(files: Sequence[FileChoices]) -> None:
@@ -300,6 +340,16 @@ def print_examination(answer: Examination) -> None:
             _out.print(f"         {escape(check.remedy)}")
     if answer.problems:
         _out.print(f"[red]{answer.problems} problem{'s' if answer.problems > 1 else ''}[/]")
+
+
+def print_settings(settings: Sequence[tuple[str, str, str]], warnings: Sequence[str]) -> None:
+    """Each setting with its value and its origin, then what could not be used."""
+    if not settings:
+        _out.print("nothing is set: all settings have their defaults")
+    for key, value, origin in settings:
+        _out.print(f"{escape(key)} = [green]{escape(value)}[/]  [dim]{escape(origin)}[/]")
+    for warning in warnings:
+        _out.print(f"[yellow]{escape(warning)}[/]")
 
 
 def _print_verdict(verdict: Verdict) -> None:

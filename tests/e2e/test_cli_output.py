@@ -31,6 +31,9 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "call": (("status",), "state"),
     "feedback": (("--reset",), "forgotten"),
     "doctor": (("--why", "README.md"), "rule"),
+    "config show": (("--all",), "settings"),
+    "config schema": ((), "properties"),
+    "config path": ((), ""),
     "model install": ((), "dimension"),
     "pause": ((), "error"),
     "resume": ((), "error"),
@@ -78,7 +81,8 @@ def test_every_command_that_prints_has_json_and_is_tried_here() -> None:
 def test_every_command_answers_in_json(workspace: Path, name: str) -> None:
     arguments, field = COMMANDS[name]
     done = run(*name.split(), *arguments, "--json", cwd=workspace)
-    assert field in json.loads(done.stdout)
+    answer = json.loads(done.stdout)
+    assert field in answer if field else answer[0]["path"]
     assert done.returncode == (1 if field == "error" else 0), done.stderr
 
 

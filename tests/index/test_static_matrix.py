@@ -112,7 +112,7 @@ def _matrix_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
 def desk(tmp_path: Path) -> Iterator[Desk]:
     desk = Desk(tmp_path)
     yield desk
-    desk.reader.forget_vectors()
+    desk.reader.memory.forget_vectors()
     desk.writer.close()
 
 
@@ -468,7 +468,7 @@ def test_many_rows_are_read_behind_while_sqlite_vec_answers(
     asked = vectors(1, seed=3)[0]
     assert desk.found(asked, 5) == desk.expected(asked, 5)
     ends = time.monotonic() + 60
-    while desk.rows() is None or desk.reader._matrix._behind:
+    while desk.rows() is None or desk.reader.memory.matrix._behind:
         assert time.monotonic() < ends, "the rows were never read"
         time.sleep(0.005)
     desk.give(range(50, 60))
@@ -479,7 +479,7 @@ def test_many_rows_are_read_behind_while_sqlite_vec_answers(
 def test_memory_is_freed_once_nobody_asks(desk: Desk) -> None:
     desk.give(range(1, 50))
     matrix = StaticMatrix(idle_seconds=0.05)
-    desk.reader._matrix = matrix
+    desk.reader.memory.matrix = matrix
     asked = vectors(1, seed=3)[0]
     desk.found(asked)
     ends = time.monotonic() + 60
@@ -487,7 +487,7 @@ def test_memory_is_freed_once_nobody_asks(desk: Desk) -> None:
         assert time.monotonic() < ends, "the rows were never let go"
         time.sleep(0.01)
     assert desk.found(asked, 5) == desk.expected(asked, 5)
-    desk.reader.forget_vectors()
+    desk.reader.memory.forget_vectors()
     assert matrix._current is None
     assert matrix._timer is None
 

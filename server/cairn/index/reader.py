@@ -161,6 +161,21 @@ class Hit:
 
 
 @define(eq=False)
+class IndexMemory:
+    """What is remembered of one index, for all threads and readers of a process."""
+
+    vocabulary: Vocabulary = field(factory=Vocabulary, init=False)
+    outlines: Remembered[int, Outline] = field(factory=partial(Remembered, _MOST_OUTLINES), init=False)
+    matrix: StaticMatrix | None = field(default=None, init=False)
+    making_matrix: threading.Lock = field(factory=threading.Lock, init=False)
+
+    def forget_vectors(self) -> None:
+        """Free the memory that static vectors take; the next question reads them anew."""
+        if self.matrix is not None:
+            self.matrix.forget()
+
+
+@define(eq=False)
 class IndexReader:
     """Reads the index in `folder`; while there is none, every answer is empty."""
 
@@ -169,10 +184,7 @@ class IndexReader:
     """How to connect; to the index file in `folder` where nothing is given."""
     _local: threading.local = field(factory=threading.local, init=False)
     _stats: IndexStats = field(factory=IndexStats, init=False)
-    _vocabulary: Vocabulary = field(factory=Vocabulary, init=False)
-    _outlines: Remembered[int, Outline] = field(factory=partial(Remembered, _MOST_OUTLINES), init=False)
-    _matrix: StaticMatrix | None = field(default=None, init=False)
-    _making_matrix: threading.Lock = field(factory=threading.Lock, init=False)
+    memory: IndexMemory = field(factory=IndexMemory, kw_only=True)
 
     def keywords(
         self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
@@ -211,14 +223,15 @@ class IndexReader:
         are chunks that pass `only` and are looked at before any other. After `deadline_ms` it answers with what it has.
         """
         until = Until(cancelled, deadline_ms)
+        memory = self.memory
         passes, values = self._passes("{column}", only)
         with self._query(until) as db:
             if db is None:
                 return Found()
 
             def vocabulary() -> Vocabulary:
-                self._vocabulary = read_vocabulary(db, self._vocabulary)
-                return self._vocabulary
+                memory.vocabulary = read_vocabulary(db, memory.vocabulary)
+                return memory.vocabulary
 
             return find(
                 db,
@@ -339,16 +352,17 @@ class IndexReader:
         """
         if self._open is not None:
             return None
-        if self._matrix is None:
-            from cairn.index.static_matrix import (
-                StaticMatrix,
-            )  # with numpy: when there is something to compare
+        memory = self.memory
+        with memory.making_matrix:
+            if memory.matrix is None:
+                from cairn.index.static_matrix import (
+                    StaticMatrix,
+                )  # with numpy: when there is something to compare
 
-            with self._making_matrix:
-                self._matrix = self._matrix or StaticMatrix()
+                memory.matrix = StaticMatrix()
         with self._query() as db:
             has_rows = db is not None and _has_static(db)
-            return self._matrix.rows(db, self._local.identity) if db is not None and has_rows else None
+            return memory.matrix.rows(db, self._local.identity) if db is not None and has_rows else None
 
     def _nearest_of(
         self,
@@ -371,11 +385,6 @@ class IndexReader:
             raise _broken_off(cancelled)
         ids, scores = matrix.nearest(vector, limit, allowed)
         return [Hit(*each) for each in zip(ids.tolist(), scores.tolist(), strict=True)]
-
-    def forget_vectors(self) -> None:
-        """Free the memory that static vectors take; the next question reads them anew."""
-        if self._matrix is not None:
-            self._matrix.forget()
 
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         """Chunks that define one of `names`; 1 for the very spelling, 0.9 for another case."""
@@ -407,7 +416,7 @@ class IndexReader:
             if db is None:
                 return {}
             version = (self._identity_read(), read_facts(db).content)
-            return self._outlines.get(version, ids, partial(_read_outlines, db))
+            return self.memory.outlines.get(version, ids, partial(_read_outlines, db))
 
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
         """Of each of these files up to `per_file` chunks that define something, or else its first ones."""

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import cairn
-from cairn.config import Settings, load_user_file, user_file
+from cairn.config_layers import Layers, user_file
 from cairn.errors import ModelError
 from cairn.operations.examination import (
     REINSTALL,
@@ -104,9 +104,9 @@ def _data_folder() -> Finding | str:
 
 def _settings() -> Finding | str:
     path = user_file()
-    _, warnings = load_user_file(Settings())
+    warnings = Layers().without_workspace().texts()
     if warnings:
-        return problem("; ".join(warnings), "Correct the file or remove it.")
+        return problem("; ".join(warnings), "Correct the file or the variable, or remove it.")
     return str(path) if path.exists() else f"{path} is not there; the defaults count"
 
 
@@ -172,7 +172,7 @@ def _tokenizer() -> Finding | str | None:
 
 
 def _embeds() -> bool:
-    return load_user_file(Settings())[0].embedding.enabled
+    return Layers().without_workspace().settings.embedding.enabled
 
 
 def _grammars() -> Finding | str:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import apsw
 
-from cairn.config import Settings, load_user_file, load_workspace_file
+from cairn.config import WORKSPACE_FILE
+from cairn.config_layers import Layers
 from cairn.errors import IndexUnavailableError, ModelError
 from cairn.index.database import DAMAGE, DATABASE_NAME, connect_read_only, open_reader
 from cairn.index.lock import holder, is_held
@@ -67,14 +68,14 @@ def _told(look: Callable[[Path], Finding | str | None], data: Path) -> Finding |
 
 
 def _settings(folder: Path) -> Finding | str:
-    user, _ = load_user_file(Settings())
-    settings, warnings = load_workspace_file(user, folder)
+    laid = Layers().of(folder)
+    settings, warnings = laid.settings, laid.texts(WORKSPACE_FILE)
     if settings.search.weights:
         from cairn.retrieval.ranking import weight_warnings  # which imports all that ranks
 
         warnings.extend(weight_warnings(settings.search.weights))
     if warnings:
-        return problem("; ".join(warnings), f"Correct {folder.resolve() / '.cairn.toml'}.")
+        return problem("; ".join(warnings), f"Correct {folder.resolve() / WORKSPACE_FILE}.")
     if not settings.retrieval.enabled:
         return note("answering is switched off (`retrieval.enabled`)")
     return str(folder.resolve())

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 from attrs import frozen
 
-from cairn.config import Settings, load_user_file, load_workspace_file
+from cairn.config_layers import Layers
 from cairn.errors import IndexUnavailableError, InvalidRequestError
 from cairn.index.database import DATABASE_NAME
 from cairn.index.reader import IndexReader
@@ -52,7 +52,7 @@ class Why:
     held: Held | None
     """None where there is no index yet, or it has nothing of the path."""
     warnings: tuple[str, ...] = ()
-    """What in the settings files could not be used."""
+    """What in the settings could not be used."""
 
 
 def why(path: Path, folder: Path) -> Why:
@@ -72,11 +72,8 @@ def why(path: Path, folder: Path) -> Why:
         raise InvalidRequestError(
             "path", f"{path} does not exist{known}; give the path of a file or a directory"
         )
-    settings, warnings = Settings(), list[str]()
-    for load in (load_user_file, lambda settings: load_workspace_file(settings, root)):
-        settings, problems = load(settings)
-        warnings.extend(problems)
-    rules = FileRules(root, settings.index)
+    laid = Layers().of(root)
+    rules = FileRules(root, laid.settings.index)
     directory = absolute.is_dir() and not absolute.is_symlink()
     decision = _decide(rules, root, relative, directory)
     try:
@@ -85,7 +82,14 @@ def why(path: Path, folder: Path) -> Why:
     except IndexUnavailableError as problem:  # the rule counts all the same
         held, state = None, str(problem)
     return Why(
-        relative, directory, decision.indexed, decision.rule, decision.detail, state, held, tuple(warnings)
+        relative,
+        directory,
+        decision.indexed,
+        decision.rule,
+        decision.detail,
+        state,
+        held,
+        tuple(laid.texts()),
     )
 
 

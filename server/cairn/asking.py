@@ -1,0 +1,54 @@
+"""Puts the requests of HTTP and MCP clients to the engine: on threads of their own, with a time limit, and cancelled when
+their client goes away. LSP has its own way, with an engine for each editor."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from cairn.engine import Engine
+from cairn.errors import OutOfTimeError
+from cairn.methods import answer
+
+_THREADS = 4
+"""As for an editor: enough that a request which is being cancelled never holds up the next one."""
+
+
+class Asking:
+    """Asks one engine. Use it on one event loop."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="cairn-query")
+
+    async def answer(
+        self, name: str, data: Any, *, front: str, workspace: str = "", seconds: float | None = None
+    ) -> Any:
+        """The JSON answer of the method `name` to the JSON params `data`, over one folder where `workspace` names it; `front` is who is counted
+        as asking.
+
+        Raises InvalidRequestError for params or a workspace that cannot be, OutOfTimeError after `seconds`, and any
+        other CairnError of the engine. When the caller is cancelled, the work is.
+        """
+        flag = threading.Event()
+
+        def work() -> Any:
+            engine = self.engine.over(workspace) if workspace else self.engine
+            return answer(engine, name, data, flag.is_set, front=front)
+
+        working = asyncio.get_running_loop().run_in_executor(self._executor, work)
+        try:
+            async with asyncio.timeout(seconds):
+                return await working
+        except TimeoutError:
+            raise OutOfTimeError(
+                f"The answer took more than {seconds:g} seconds; ask for less, or raise serve.request_seconds."
+            ) from None
+        finally:
+            flag.set()
+
+    def close(self) -> None:
+        """Wait for what runs; what has not begun is dropped."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
