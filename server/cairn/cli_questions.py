@@ -252,7 +252,7 @@ def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool
 
 
 _STEERING = {"pause": True, "resume": False}
-_AS_IT_IS = frozenset({"status", "feedback", "resetFeedback"})
+_AS_IT_IS = frozenset({"status", "setPhase", "feedback", "resetFeedback"})
 """Methods for which nothing is indexed first."""
 
 

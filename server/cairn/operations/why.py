@@ -8,10 +8,12 @@ from pathlib import Path
 import apsw
 from attrs import frozen
 
+from cairn.chunking.model import content_key
 from cairn.config_layers import Layers
 from cairn.errors import IndexUnavailableError, InvalidRequestError
 from cairn.index.database import DATABASE_NAME
 from cairn.index.reader import IndexReader
+from cairn.index.rows import key_blob
 from cairn.paths import workspace_dir
 from cairn.unicode import well_formed
 from cairn.workspace.decision import Decision
@@ -30,7 +32,7 @@ class Held:
     indexed_at: str | None
     """When the file, or the latest of them, was last read: ISO 8601, UTC."""
     changed_since: bool
-    """Whether size or time of the file on disk are others than those that were read."""
+    """Whether the file on disk has another text than the one that was read."""
     generation: int
     """Of the whole index."""
 
@@ -132,7 +134,9 @@ def _held(reader: IndexReader, absolute: Path, path: str, directory: bool) -> He
         where, given = ("path >= ? || '/' AND path < ? || '0'", (path, path)) if path else ("? = ''", ("",))
 
     def ask(db: apsw.Connection) -> Held | None:
-        rows = list(db.execute(f"SELECT id, size, mtime_ns, indexed_at FROM files WHERE {where}", given))
+        rows = list(
+            db.execute(f"SELECT content_hash, size, mtime_ns, indexed_at FROM files WHERE {where}", given)
+        )
         if not rows:
             return None
         chunks, embedded = db.execute(
@@ -142,7 +146,7 @@ def _held(reader: IndexReader, absolute: Path, path: str, directory: bool) -> He
                 WHERE f.id IN (SELECT id FROM files WHERE {where})""",
             given,
         ).fetchone() or (0, 0)
-        changed = not directory and _is_changed(absolute, int(str(rows[0][1])), int(str(rows[0][2])))
+        changed = not directory and _is_changed(absolute, *rows[0][:3])
         latest = max(str(row[3]) for row in rows)
         generation = db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0
         return Held(len(rows), int(str(chunks)), int(str(embedded)), latest, changed, int(str(generation)))
@@ -150,12 +154,15 @@ def _held(reader: IndexReader, absolute: Path, path: str, directory: bool) -> He
     return reader.read(ask)
 
 
-def _is_changed(file: Path, size: int, mtime_ns: int) -> bool:
+def _is_changed(file: Path, content_hash: object, size: object, mtime_ns: object) -> bool:
     try:
         status = file.lstat()
+        if (status.st_size, status.st_mtime_ns) == (size, mtime_ns):
+            return False
+        # One that was read just after it was written is kept without a time, and one may be touched without a change.
+        return status.st_size != size or key_blob(content_key(read_text(file) or "")) != content_hash
     except OSError:
         return True
-    return (status.st_size, status.st_mtime_ns) != (size, mtime_ns)
 
 
 def _state(reader: IndexReader, decision: Decision, held: Held | None, directory: bool) -> str:
