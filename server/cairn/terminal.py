@@ -14,7 +14,6 @@ from cairn import progress_text
 from cairn.index.progress import Activity
 
 if TYPE_CHECKING:
-    from cairn.engine import IndexingProgress
     from cairn.operations.doctor import Check, Why
     from cairn.operations.feedback import FileChoices
     from cairn.protocol import (
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         StatusAnswer,
         Verdict,
     )
+    from cairn.reporting import IndexingProgress
 
 _SNIPPET_LINES = 6
 
