@@ -18,7 +18,6 @@ from cairn.cli_output import look
 from cairn.index.progress import Activity
 
 if TYPE_CHECKING:
-    from cairn.engine import IndexingProgress
     from cairn.operations.examination import Examination
     from cairn.operations.feedback import FileChoices
     from cairn.operations.why import Why
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
         StatusAnswer,
         Verdict,
     )
+    from cairn.reporting import IndexingProgress
 
 _SNIPPET_LINES = 6
 _MEASURED_COLUMNS = 60

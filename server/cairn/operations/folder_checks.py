@@ -31,9 +31,9 @@ _FEW_INSTANCES_LEFT = 5
 _INOTIFY = Path("/proc/sys/fs/inotify")
 _PROCESSES = Path("/proc")
 _COUNT_SECONDS = 2.0
-"""Directories are counted for so long at most: 100,000 of them."""
+"""Directories are counted for so long at most: 8,700 take 0.12 s."""
 _CHECK_SECONDS = 5.0
-"""A file is checked for so long at most: about 500 MB. Its writer goes on meanwhile, and only its log grows."""
+"""A file is checked for so long at most: 49 MB take 0.2 s. Its writer goes on meanwhile, and only its log grows."""
 _CHECK_EVERY = 10_000
 """SQLite instructions between two looks at the clock."""
 _LARGE_LOG = 100_000_000
