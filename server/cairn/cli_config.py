@@ -13,7 +13,7 @@ from cairn.cli_output import show as show_answer
 
 @click.group()
 def config() -> None:
-    """The settings: what counts in a folder and why, where they are read from, and what there is."""
+    """The settings of a folder, and where they are from."""
 
 
 @config.command()
