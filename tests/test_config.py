@@ -369,7 +369,7 @@ def test_a_variable_sets_a_setting(name: str, text: str, value: Any) -> None:
         ("CAIRN_SEARCH__VERDICT", "{ x = 1 }", "CAIRN_SEARCH__VERDICT.x: unknown setting"),
         ("CAIRN_", "", "CAIRN_: unknown variable"),
         ("CAIRN___", "", "CAIRN___: unknown setting"),
-        ("CAIRN_SEARCH__CANDIDATES", "\udcff", "CAIRN_SEARCH__CANDIDATES: expected a whole number, got '�'"),
+        ("CAIRN_SEARCH__CANDIDATES", "\udd00", "CAIRN_SEARCH__CANDIDATES: expected a whole number, got '�'"),
     ],
 )
 def test_a_variable_that_cannot_be_used_is_told(name: str, text: str, warning: str) -> None:

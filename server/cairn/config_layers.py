@@ -259,7 +259,7 @@ def _variable(keys: Sequence[str]) -> str:
 
 def _toml_value(text: str) -> Any:
     """The text read as a TOML value, or as it is."""
-    text = well_formed(text.encode(errors="surrogateescape").decode(errors="replace"))
+    text = well_formed(text)
     try:
         read = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
