@@ -23,7 +23,7 @@ from cairn.cli_output import (
     print_error,
 )
 from cairn.cli_questions import call, context, discover, page, related, search
-from cairn.cli_upkeep import doctor, feedback, model
+from cairn.cli_upkeep import doctor, feedback, model, phase
 from cairn.errors import CairnError
 
 
@@ -56,7 +56,7 @@ for command in (search, discover, related, context, page, call):
     cli.add_command(command)
 for command in (index, reindex, pause, resume, status):
     cli.add_command(command)
-for command in (doctor, config, feedback, model, completion):
+for command in (doctor, config, phase, feedback, model, completion):
     cli.add_command(command)
 
 

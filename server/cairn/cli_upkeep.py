@@ -1,4 +1,4 @@
-"""Commands that look after an installation: doctor, feedback, and the embedding model."""
+"""Commands that look after an installation: doctor, feedback, the phase, and the embedding model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from cairn.cli_completion import directories
-from cairn.cli_folders import folder_argument, folder_option, require_directory
+from cairn.cli_folders import folder_argument, folder_option, opened, require_directory
 from cairn.cli_output import FAILED, answers, remark, report, show
 
 
@@ -30,6 +30,27 @@ def feedback(folder: Path, reset: bool, as_json: bool) -> None:
         report(protocol.ResetFeedbackAnswer(store.reset()), terminal.print_forgotten, as_json)
     else:
         show(store.files(), terminal.print_feedback, as_json)
+
+
+_BY_HAND = {"3": 3, "2": 2, "1": 1, "off": 0, "auto": None}
+
+
+@click.command()
+@click.argument("wanted", required=False, type=click.Choice([*_BY_HAND]))
+@folder_option
+@answers
+def phase(wanted: str | None, folder: Path, as_json: bool) -> None:
+    """Show or set how much takes part in answers.
+
+    3 is vectors, keywords and names, 2 is without vectors, 1 is names and keywords alone, off is nothing. What is set counts at
+    once in every process that has the folder open, until auto leaves it to the settings and the kill switch again.
+    """
+    from cairn import protocol, terminal
+
+    with opened(folder, keep_indexed=False) as engine:
+        if wanted is not None:
+            engine.set_phase(protocol.SetPhaseParams(_BY_HAND[wanted]))
+        show(engine.status().retrieval, terminal.print_retrieval, as_json)
 
 
 @click.command()

@@ -240,7 +240,7 @@ def print_status(answer: StatusAnswer) -> None:
         _out.print(", ".join([f"now: {answer.activity}", *left]))
     _out.print(f"model: {escape(answer.model.id) if answer.model else 'none'}")
     if answer.retrieval:
-        _print_retrieval(answer.retrieval)
+        print_retrieval(answer.retrieval)
     for collection in answer.collections:
         _out.print(
             f"  {escape(collection.name):<32} {collection.files:>6} files {collection.chunks:>8} chunks"
@@ -253,7 +253,7 @@ def print_status(answer: StatusAnswer) -> None:
         _out.print(f"[yellow]{escape(warning)}[/]")
 
 
-def _print_retrieval(retrieval: RetrievalStatus) -> None:
+def print_retrieval(retrieval: RetrievalStatus) -> None:
     """The phase, here and in other processes, and what the latest questions were like."""
     state, recent = retrieval.state, retrieval.recent
     if state.phase == state.wanted and not state.by_hand:

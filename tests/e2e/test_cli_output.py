@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "page": (("README.md",), "text"),
     "call": (("status",), "state"),
     "feedback": (("--reset",), "forgotten"),
+    "phase": (("2",), "state"),
     "doctor": (("--why", "README.md"), "rule"),
     "config show": (("--all",), "settings"),
     "config schema": ((), "properties"),
