@@ -26,14 +26,17 @@ class Asking:
         self.engine = engine
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="cairn-query")
 
-    async def answer(self, name: str, data: Any, *, workspace: str = "", seconds: float | None = None) -> Any:
-        """The JSON answer of the method `name` to the JSON params `data`, over one folder where `workspace` names it.
+    async def answer(
+        self, name: str, data: Any, *, front: str, workspace: str = "", seconds: float | None = None
+    ) -> Any:
+        """The JSON answer of the method `name` to the JSON params `data`, over one folder where `workspace` names it; `front` is who is counted
+        as asking.
 
         Raises InvalidRequestError for params or a workspace that cannot be, OutOfTimeError after `seconds`, and any
         other CairnError of the engine. When the caller is cancelled, the work is.
         """
         return await self.run(
-            lambda engine, cancelled: answer(engine, name, data, cancelled),
+            lambda engine, cancelled: answer(engine, name, data, cancelled, front=front),
             workspace=workspace,
             seconds=seconds,
         )

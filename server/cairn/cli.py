@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cairn import __version__
+from cairn.cli_config import config
 from cairn.cli_mcp import mcp
 from cairn.errors import CairnError, IndexUnavailableError, InvalidRequestError
 
@@ -262,6 +263,7 @@ def install(folder: Path | None) -> None:
     click.echo(f"{installed.name}, {installed.dimension} dimensions, is ready in {installed.folder}")
 
 
+cli.add_command(config)
 cli.add_command(mcp)
 
 

@@ -11,54 +11,62 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cairn import progress_text, protocol
-from cairn.schema import unstructure
+from cairn.schema import structure
 
 if TYPE_CHECKING:
     from cairn.engine import Engine
 
+Data = Mapping[str, Any]
+"""An answer as JSON data."""
+
 _MAX_SNIPPET_CHARS = 4_000
 """Chunks hold some 1,500 characters; only a file that cannot be cut, such as one of a single line, has longer ones."""
 _MAX_SKIPPED = 8
+_BY_PHASE = {2: "by keywords alone", 1: "by names and keywords alone", 0: "with retrieval switched off"}
+_BY = {"cache": "with what was found before", "generic": "with a message alone"}
+"""What stood in where every phase failed."""
 _BACKTICKS = re.compile(r"`{3,}")
 
 
-def search(engine: Engine, answer: protocol.SearchAnswer, arguments: Mapping[str, Any]) -> list[str]:
+def search(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str]:
     """The passages, numbered; first what the verdict has to say, last what is missing."""
+    answer = structure(data, protocol.SearchAnswer)
     head = _verdict(answer.verdict, len(answer.results))
     if answer.query.corrections:
         head.append(f"Read as: {', '.join(answer.query.corrections)}.")
-    tail = [_broken_off(answer.broken_off), incompleteness(engine)]
+    tail = [_broken_off(answer.broken_off), _lowered(answer.retrieval), incompleteness(engine)]
     return ["\n\n".join(filter(None, [*head, *_passages(answer.results, arguments), *tail]))]
 
 
-def related(engine: Engine, answer: protocol.RelatedAnswer, arguments: Mapping[str, Any]) -> list[str]:
+def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str]:
     """The passages, numbered, each with how it is related."""
+    answer = structure(data, protocol.RelatedAnswer)
     head = [] if answer.results else ["Nothing is related to that passage."]
     passages = _passages(answer.results, arguments)
-    return ["\n\n".join(filter(None, [*head, *passages, incompleteness(engine)]))]
+    return ["\n\n".join(filter(None, [*head, *passages, _lowered(answer.retrieval), incompleteness(engine)]))]
 
 
-def discovery(engine: Engine, answer: protocol.DiscoverAnswer, _: Mapping[str, Any]) -> list[str]:
+def discovery(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
     """The prompt as it is, in a block of its own, after what the verdict says."""
+    answer = structure(data, protocol.DiscoverAnswer)
     head = _verdict(answer.verdict, len(answer.bullets), what="pieces of evidence")
-    if not answer.bullets:
-        head = head or ["There is no evidence for that in the workspace."]
-    return list(
-        filter(None, ["\n\n".join(filter(None, [*head, incompleteness(engine)])), answer.answer_prompt])
-    )
+    if not answer.bullets and not head:
+        head = ["There is no evidence for that in the workspace."]
+    about = "\n\n".join(filter(None, [*head, _lowered(answer.retrieval), incompleteness(engine)]))
+    return [text for text in (about, answer.answer_prompt) if text]
 
 
-def page(engine: Engine, answer: protocol.PageAnswer, arguments: Mapping[str, Any]) -> list[str]:
+def page(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str]:
     """What it is, then the text as it is, in a block of its own."""
+    answer = structure(data, protocol.PageAnswer)
     lines = len(answer.text.splitlines())
-    about = (
-        f"{arguments['path']}, {answer.language or 'text'}, {lines:,} {'line' if lines == 1 else 'lines'}:"
-    )
+    about = f"{arguments['path']}, {answer.language or 'text'}, {_count(lines, 'line')}:"
     return [about, answer.text] if answer.text else [f"{arguments['path']} is empty."]
 
 
-def status(engine: Engine, answer: protocol.StatusAnswer, _: Mapping[str, Any]) -> list[str]:
+def status(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
     """State, counts, collections, problems."""
+    answer = structure(data, protocol.StatusAnswer)
     counts = f"{answer.files.indexed:,} of {max(answer.files.total, answer.files.indexed):,} files, {answer.chunks:,} passages"
     lines = [f"State: {answer.state}. {counts}, {answer.embedded:,} of them with vectors."]
     if answer.last_error:
@@ -80,10 +88,10 @@ def status(engine: Engine, answer: protocol.StatusAnswer, _: Mapping[str, Any]) 
     return ["\n".join(lines)]
 
 
-def stage(engine: Engine, answer: Any, _: Mapping[str, Any]) -> list[str]:
+def stage(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
     """Compact JSON: it is what the next stage takes."""
-    data = json.dumps(unstructure(answer), ensure_ascii=False, separators=(",", ":"))
-    return list(filter(None, [data, incompleteness(engine)]))
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return list(filter(None, [text, incompleteness(engine)]))
 
 
 def incompleteness(engine: Engine) -> str:
@@ -129,28 +137,39 @@ def _broken_off(steps: Sequence[str]) -> str:
     )
 
 
-def _passages(results: Sequence[protocol.SearchResult], with_context: bool) -> list[str]:
+def _lowered(retrieval: protocol.AnsweredIn) -> str:
+    """What the answer was made without, and why."""
+    by = _BY[retrieval.fallback] if retrieval.fallback in _BY else _BY_PHASE.get(retrieval.phase, "")
+    why = f": {retrieval.reason.removesuffix('.')}" if retrieval.reason else ""
+    return f"Answered {by}{why}." if by else ""
+
+
+def _passages(results: Sequence[protocol.SearchResult], arguments: Mapping[str, Any]) -> list[str]:
     """Each with its place; the folder is named once where they have one in common."""
     if not results:
         return []
     folders = {result.folder for result in results}
     head = [f"Paths are relative to {results[0].folder}"] if len(folders) == 1 else []
     shown = [
-        _passage(number, result, with_context, len(folders) > 1) for number, result in enumerate(results, 1)
+        _passage(number, result, arguments, len(folders) > 1) for number, result in enumerate(results, 1)
     ]
     return [*head, *shown]
 
 
-def _passage(number: int, result: protocol.SearchResult, with_context: bool, with_folder: bool) -> str:
+def _passage(
+    number: int, result: protocol.SearchResult, arguments: Mapping[str, Any], with_folder: bool
+) -> str:
     lines = [" ".join(filter(None, [f"{number}. {place(result)}", _what(result)]))]
     if with_folder:
         lines.append(f"   folder: {result.folder}")
-    if reasons := result.reasons or result.match_explain:
-        lines.append(f"   why: {'; '.join(reasons)}")
-    if result.match_explain:
+    if result.reasons:
+        lines.append(f"   why: {'; '.join(result.reasons)}")
+    if arguments.get("explain") and result.match_explain:
         lines += [f"   · {line}" for line in result.match_explain]
     texts = (
-        [result.context.before, result.snippet, result.context.after] if with_context else [result.snippet]
+        [result.context.before, result.snippet, result.context.after]
+        if "context" in arguments
+        else [result.snippet]
     )
     lines.append(_fenced("\n".join(text.strip("\n") for text in texts if text.strip()), result.language))
     return "\n".join(lines)

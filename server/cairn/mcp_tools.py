@@ -16,8 +16,7 @@ from attrs import frozen
 from cairn import mcp_text
 from cairn.errors import InvalidRequestError
 from cairn.json_schema import schema_of
-from cairn.methods import METHODS, Cancelled, Method
-from cairn.schema import structure, unstructure
+from cairn.methods import MCP, METHODS, Cancelled, Method, answer
 
 if TYPE_CHECKING:
     from cairn.engine import Engine
@@ -197,7 +196,7 @@ class Tool:
     title: str
     description: str
     text: Callable[[Engine, Any, Mapping[str, Any]], list[str]]
-    """How an answer reads: from the engine that was asked, the answer and the arguments to blocks of text."""
+    """How an answer reads: from the engine that was asked, the answer as JSON data and the arguments to blocks of text."""
 
     @property
     def name(self) -> str:
@@ -227,12 +226,15 @@ class Tool:
 
         Raises InvalidRequestError for arguments that the method does not take, and what the engine raises.
         """
-        params = structure(arguments, self.method.params_class())
-        if self.method.name == "discover" and tell is not None:
-            answer: Any = engine.discover(params, cancelled, tell)
-        else:
-            answer = self.method.call(engine, params, cancelled)
-        return unstructure(answer), self.text(engine, answer, arguments)
+        data = answer(
+            engine,
+            self.method.name,
+            arguments,
+            cancelled,
+            front=MCP,
+            tell=tell if self.method.name == "discover" else None,
+        )
+        return data, self.text(engine, data, arguments)
 
     def remedy(self, problem: InvalidRequestError, arguments: Mapping[str, Any]) -> str:
         """What is wrong with arguments that it does not take, and what to do about it."""
