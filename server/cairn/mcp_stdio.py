@@ -44,7 +44,7 @@ async def stdio_streams() -> AsyncIterator[tuple[Incoming, Outgoing]]:
     wire = _claimed_stdout()
 
     async def take(line: bytes | None) -> None:
-        message = _message(line)
+        message = message_of(line)
         if isinstance(message, types.JSONRPCError):
             await errors_in.send(SessionMessage(message))
         elif message is not None:
@@ -101,7 +101,7 @@ def lines(stdin: Any, longest: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
         yield None if too_long else bytes(held)
 
 
-def _message(line: bytes | None) -> types.JSONRPCMessage | None:
+def message_of(line: bytes | None) -> types.JSONRPCMessage | None:
     """The message of a line; the error that answers it where it is none; None where nothing is to be done."""
     if line is None:
         return _error(None, types.INVALID_REQUEST, f"a message has more than {MAX_LINE_BYTES:,} bytes")

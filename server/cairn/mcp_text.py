@@ -171,7 +171,7 @@ def _passage(
         if "context" in arguments
         else [result.snippet]
     )
-    lines.append(_fenced("\n".join(text.strip("\n") for text in texts if text.strip()), result.language))
+    lines.append(_fenced("\n\n".join(text.strip("\n") for text in texts if text.strip()), result.language))
     return "\n".join(lines)
 
 
