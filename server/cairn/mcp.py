@@ -47,28 +47,34 @@ _SWITCH_SECONDS = 0.0005
 
 
 def build_server(
-    asking: Callable[[ServerSession], Awaitable[Asking]],
+    asking: Callable[
+        [ServerSession, types.CallToolRequestParams], Awaitable[Asking | types.InputRequiredResult]
+    ],
     *,
     seconds: float | None = None,
     problems: Callable[[], Sequence[str]] = tuple,
 ) -> Server[Any]:
-    """A server with all tools. `asking` is where to ask for a client, `seconds` the time for an answer, and `problems`
+    """A server with all tools. `asking` is where to ask for a client, or what it has to tell first, `seconds` the time for an answer, and `problems`
     what `cairn_status` tells besides."""
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=_listed())
 
-    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         tool = TOOLS.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, unknown(params.name))
         try:
-            answered = await _answer(await asking(context.session), tool, params, context, seconds)
+            found = await asking(context.session, params)
+            if isinstance(found, types.InputRequiredResult):
+                return found
+            data, texts = await _answer(found, tool, params, context, seconds)
         except InvalidRequestError as problem:
             return _failed(tool.remedy(problem, params.arguments or {}))
         except CairnError as problem:
             return _failed(str(problem))
-        data, texts = answered
         if tool.method.name == "status":
             texts = [*texts, *problems()]
         content: list[types.ContentBlock] = [types.TextContent(text=text) for text in texts]
@@ -275,7 +281,7 @@ def mcp_app(
         Starlette(routes=[Route("/mcp", endpoint=mcp)], lifespan=lifespan)
     """
 
-    async def given(_: ServerSession) -> Asking:
+    async def given(_: ServerSession, __: types.CallToolRequestParams) -> Asking:
         return asking
 
     return McpApp(build_server(given, seconds=seconds), max_body_bytes)
