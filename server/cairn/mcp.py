@@ -164,16 +164,17 @@ def _listed() -> list[types.Tool]:
 # --- stdio -----------------------------------------------------------------------------------------
 
 
-def serve_stdio(named: Sequence[Path]) -> None:
-    """Speak MCP over stdin and stdout until stdin ends, the client is gone, or the process is told to end."""
+def serve_stdio(named: Sequence[Path], client: int) -> None:
+    """Speak MCP over stdin and stdout until stdin ends, the process `client` that started this one is gone, or this one is
+    told to end."""
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
     sys.setswitchinterval(_SWITCH_SECONDS)
-    asyncio.run(_serve(named))
+    asyncio.run(_serve(named, client))
 
 
-async def _serve(named: Sequence[Path]) -> None:
+async def _serve(named: Sequence[Path], client: int) -> None:
     workspaces = Workspaces(named)
     server = build_server(workspaces.asking, problems=lambda: workspaces.problems)
 
@@ -194,7 +195,7 @@ async def _serve(named: Sequence[Path]) -> None:
             speaking = asyncio.create_task(
                 server.run(incoming, outgoing, server.create_initialization_options())
             )
-            ends = [speaking, asyncio.create_task(told_to_end.wait()), asyncio.create_task(_parent_gone())]
+            ends = [speaking, asyncio.create_task(told_to_end.wait()), asyncio.create_task(_gone(client))]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for task in ends:
                 task.cancel()
@@ -215,18 +216,17 @@ def _on_signals(end: Callable[[], None]) -> None:
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))
 
 
-async def _parent_gone() -> None:
-    """Wait until the process that started this one has ended, though somebody still holds its end of the pipe."""
-    parent = os.getppid()
+async def _gone(client: int) -> None:
+    """Wait until the client has ended, though somebody still holds its end of the pipe."""
     if sys.platform == "win32":
         import psutil
 
-        while psutil.pid_exists(parent):
+        while psutil.pid_exists(client):
             await asyncio.sleep(_PARENT_SECONDS)
     else:
-        while os.getppid() == parent:
+        while os.getppid() == client:
             await asyncio.sleep(_PARENT_SECONDS)
-    logger.warning("the client (process %d) is gone; ending", parent)
+    logger.warning("the client (process %d) is gone; ending", client)
 
 
 # --- HTTP ------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -272,6 +273,17 @@ async def test_each_stage_of_discovery_is_told_to_whom_wants_to_know(workspace: 
 # --- the process -----------------------------------------------------------------------------------
 
 
+HELLO = {
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
+
+
 class Wire:
     """`cairn mcp` as a process, and the lines it takes and gives."""
 
@@ -291,12 +303,7 @@ class Wire:
         return json.loads(line)
 
     async def initialize(self) -> Any:
-        client = {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "t", "version": "1"},
-        }
-        self.send(id=0, method="initialize", params=client)
+        self.send(**HELLO)
         answer = await self.receive()
         self.send(method="notifications/initialized")
         return answer
@@ -349,32 +356,28 @@ async def test_a_signal_ends_the_process_though_stdin_stays_open(workspace: Path
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes are handed on otherwise there")
 async def test_the_process_ends_with_its_client_though_somebody_holds_the_pipe(workspace: Path) -> None:
     script = (
-        "import os, subprocess, sys\n"
-        "process = subprocess.Popen([sys.executable, '-m', 'cairn', 'mcp', sys.argv[1]], stdin=0)\n"
+        "import subprocess, sys\n"
+        "process = subprocess.Popen([sys.executable, '-m', 'cairn', 'mcp', sys.argv[1]])\n"
         "print(process.pid, file=sys.stderr, flush=True)\n"
-        "sys.stdin.readline()\n"
+        "process.wait()\n"
     )
-    reading, writing = os.pipe()
-    os.set_inheritable(reading, True)
-    client = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        script,
-        str(workspace),
-        stdin=reading,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    os.close(reading)
-    try:
-        assert client.stderr is not None
-        cairn = psutil.Process(int(await client.stderr.readline()))
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(workspace)], stdin=pipe, stdout=pipe, stderr=pipe
+    ) as client:
+        assert client.stdin
+        assert client.stdout
+        assert client.stderr
+        cairn = psutil.Process(int(client.stderr.readline()))
+        client.stdin.write(json.dumps({"jsonrpc": "2.0", **HELLO}).encode() + b"\n")
+        client.stdin.flush()
+        assert json.loads(client.stdout.readline())["id"] == 0
         client.kill()
-        await client.wait()
-        await asyncio.to_thread(psutil.wait_procs, [cairn], PATIENCE_SECONDS)
-        assert not cairn.is_running()
-    finally:
-        os.close(writing)
+        client.wait()
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while cairn.is_running() and cairn.status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
 async def test_a_folder_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
