@@ -237,7 +237,8 @@ class McpApp:
 
     It keeps no sessions. A client that goes away without saying so, as most do, leaves nothing behind; a server that
     restarts is not noticed; and the newest revision of the protocol has no sessions anyway. What sessions are for, asking
-    the client back, no tool needs: the folders are those of `cairn serve`. Closing the request cancels it.
+    the client back, no tool needs: the folders are those of `cairn serve`. Closing a request cancels it; a notification
+    that cancels does not, since nothing says whose it is.
     """
 
     def __init__(self, server: Server[Any], max_body_bytes: int) -> None:

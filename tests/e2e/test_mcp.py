@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -25,6 +26,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
+from cairn.asking import Asking
+from cairn.mcp import build_server
 from cairn.methods import STAGES
 from tests.harbour import HARBOUR
 
@@ -268,6 +271,46 @@ async def test_each_stage_of_discovery_is_told_to_whom_wants_to_know(workspace: 
             await asyncio.sleep(0.01)
     assert sorted(told)[-1][:2] == (9.0, 9.0)
     assert len({message for _, _, message in told}) == len(STAGES)
+
+
+class Slow:
+    """An engine whose search ends only when it is cancelled."""
+
+    def __init__(self) -> None:
+        self.began = threading.Event()
+        self.cancelled = threading.Event()
+        self.metrics = self
+
+    def request(self, *_: Any) -> None:
+        """What is counted."""
+
+    def search(self, _: Any, cancelled: Callable[[], bool]) -> Any:
+        self.began.set()
+        while not cancelled():
+            threading.Event().wait(0.01)
+        self.cancelled.set()
+        raise AssertionError("nobody waits for this")
+
+
+async def happens(event: threading.Event) -> None:
+    assert await asyncio.to_thread(event.wait, PATIENCE_SECONDS)
+
+
+@each_era
+async def test_a_question_that_is_cancelled_ends(era: str) -> None:
+    slow = Slow()
+    asking = Asking(slow)  # type: ignore[arg-type]
+
+    async def given(*_: Any) -> Asking:
+        return asking
+
+    async with Client(build_server(given), mode=era) as client:
+        asked = asyncio.create_task(client.call_tool("cairn_search", {"query": "x"}))
+        await happens(slow.began)
+        asked.cancel()
+        await happens(slow.cancelled)
+        await asyncio.gather(asked, return_exceptions=True)
+    asking.close()
 
 
 # --- the process -----------------------------------------------------------------------------------
