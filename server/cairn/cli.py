@@ -14,6 +14,7 @@ from cairn import __version__
 from cairn.cli_completion import VARIABLE, completion
 from cairn.cli_config import config
 from cairn.cli_indexing import index, pause, reindex, resume, status
+from cairn.cli_mcp import mcp
 from cairn.cli_output import (
     EXIT_CODES,
     FAILED,
@@ -55,6 +56,8 @@ def lsp() -> None:
 for command in (search, discover, related, context, page, call):
     cli.add_command(command)
 for command in (index, reindex, pause, resume, status):
+    cli.add_command(command)
+for command in (mcp,):
     cli.add_command(command)
 for command in (doctor, config, phase, feedback, model, completion):
     cli.add_command(command)
