@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cairn import __version__
+from cairn.cli_serve import openapi, serve
 from cairn.errors import CairnError, IndexUnavailableError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ _no_wait_option = click.option(
 @click.version_option(__version__, prog_name="cairn", message="%(prog)s, version %(version)s (cairn-ls)")
 def cli() -> None:
     """Cairn finds the places in a workspace that answer a question, and shows where they stand."""
+
+
+cli.add_command(serve)
+cli.add_command(openapi)
 
 
 @cli.command()

@@ -192,6 +192,15 @@ class Engine:
         for thread in stopping:
             thread.join()
 
+    def folder_uris(self) -> tuple[str, ...]:
+        """The open folders."""
+        return tuple(folder.uri for folder in self._folders)
+
+    def searchable(self) -> bool:
+        """Whether every folder can be searched: something of it can be found, or it was looked through and is empty."""
+        readers = [folder.reader for folder in self._folders]
+        return all(reader.facts().chunks or reader.facts().scanned for reader in readers)
+
     def changed(self, path: Path) -> None:
         """Take in that a file or directory was made, changed or removed; elsewhere it is ignored."""
         for folder, inside in self._places(path):
