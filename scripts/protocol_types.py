@@ -7,9 +7,7 @@ A test compares the two.
 
 from __future__ import annotations
 
-import ast
 import enum
-import inspect
 import types
 import typing
 from collections.abc import Iterator
@@ -19,6 +17,7 @@ from typing import Any
 import attrs
 
 from cairn import protocol
+from cairn.field_docs import class_doc, field_docs
 from cairn.schema import camel_case
 
 TARGET = Path(__file__).resolve().parent.parent / "editor_client" / "src" / "protocol.ts"
@@ -56,8 +55,8 @@ def _union(cls: type[enum.StrEnum]) -> str:
 
 
 def _interface(cls: type[Any], sent: bool) -> str:
-    docs = _field_docs(cls)
-    lines = [*_comment(_class_doc(cls), ""), f"export interface {cls.__name__} {{"]
+    docs = field_docs(cls)
+    lines = [*_comment(class_doc(cls), ""), f"export interface {cls.__name__} {{"]
     hints = typing.get_type_hints(cls)
     for attribute in attrs.fields(cls):
         optional = sent and attribute.default is not attrs.NOTHING
@@ -102,24 +101,6 @@ def _reachable(cls: type[Any]) -> set[type[Any]]:
 def _enums(cls: type[Any]) -> set[type[enum.StrEnum]]:
     parts = (part for hint in typing.get_type_hints(cls).values() for part in _parts(hint))
     return {part for part in parts if isinstance(part, type) and issubclass(part, enum.StrEnum)}
-
-
-def _class_doc(cls: type[Any]) -> str:
-    doc = cls.__dict__.get("__doc__") or ""
-    return "" if doc.startswith("Method generated") else inspect.cleandoc(doc)
-
-
-def _field_docs(cls: type[Any]) -> dict[str, str]:
-    """The string under each field."""
-    (body,) = ast.parse(inspect.getsource(cls)).body
-    assert isinstance(body, ast.ClassDef)
-    docs = {}
-    for statement, following in zip(body.body, body.body[1:], strict=False):
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            value = following.value if isinstance(following, ast.Expr) else None
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                docs[statement.target.id] = inspect.cleandoc(value.value)
-    return docs
 
 
 def _comment(text: str, indent: str) -> list[str]:

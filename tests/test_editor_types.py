@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 import pytest
 
-from cairn.config import Settings, overlay, snake_case
+from cairn.config import Settings
+from cairn.config_layers import overlay, snake_case
 from cairn.lsp import build_server
 from cairn.lsp_wire import TOLD
 from cairn.schema import unstructure

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from cairn import config, methods, protocol
 from cairn.answers import lines as lines_of
+from cairn.bounds import Bounds, bounds_of
 from cairn.config import DiscoveryConfig
 from cairn.engine import Engine
 from cairn.errors import InvalidRequestError, QueryCancelledError
@@ -70,6 +71,7 @@ junk = st.recursive(
     max_leaves=8,
 )
 texts = st.sampled_from([*SENTENCES, *NAMES])
+SHARE = Bounds(0, 1)
 
 
 def fitting(hint: Any, sound: bool) -> st.SearchStrategy[Any]:
@@ -107,6 +109,8 @@ def shaped(cls: Any, sound: bool, own_config: Any = None) -> st.SearchStrategy[d
     needed, others = {}, {}
     for field in attrs.fields(cls):
         values = shaped(own_config, sound) if field.name == "config" else fitting(hints[field.name], sound)
+        if sound and bounds_of(field) == SHARE:
+            values = st.floats(0, 1)
         if sound and field.name.endswith("_at"):
             values = st.none() | st.datetimes(timezones=st.just(UTC) | st.none()).map(datetime.isoformat)
         place = needed if field.default is attrs.NOTHING else others

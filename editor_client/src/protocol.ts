@@ -132,6 +132,21 @@ export interface IndexState {
   readonly complete: boolean;
 }
 
+/** In which of S2's phases an answer was made. */
+export interface AnsweredIn {
+  /** 3 with vectors, 2 by keywords alone, 1 by names and keywords and nothing else, 0 where retrieval is off. */
+  readonly phase: number;
+  /** The phase that the settings, or somebody by hand, ask for; 2 at most where there is no model. */
+  readonly wanted: number;
+  /**
+   * What stood in for the phase that it was asked in: `keywords` or `names` where more failed, `cache` for an answer that was
+   * kept from before, `generic` for a message alone; "" for nothing.
+   */
+  readonly fallback: string;
+  /** Why the phase is lower than wanted, or something stood in. */
+  readonly reason: string;
+}
+
 export interface SearchAnswer {
   readonly results: readonly SearchResult[];
   readonly verdict: Verdict;
@@ -141,6 +156,7 @@ export interface SearchAnswer {
   readonly timings: Readonly<Record<string, number>>;
   /** Steps whose time was over before they had looked everywhere; what they found until then counts. */
   readonly brokenOff: readonly string[];
+  readonly retrieval: AnsweredIn;
 }
 
 export interface FeedbackParams {
@@ -189,6 +205,7 @@ export interface RelatedAnswer {
   readonly index: IndexState;
   /** Milliseconds by step. */
   readonly timings: Readonly<Record<string, number>>;
+  readonly retrieval: AnsweredIn;
 }
 
 /** A definition, for LSP's `workspace/symbol`. */
@@ -283,6 +300,7 @@ export interface ContextAnswer {
   readonly index: IndexState;
   /** Milliseconds by step; `cached` is 1 where the passages were there already. */
   readonly timings: Readonly<Record<string, number>>;
+  readonly retrieval: AnsweredIn;
 }
 
 export interface DiscoverParams {
@@ -343,6 +361,7 @@ export interface DiscoverAnswer {
   readonly verdict: Verdict;
   readonly metrics: DiscoverMetrics;
   readonly index: IndexState;
+  readonly retrieval: AnsweredIn;
 }
 
 /**
@@ -394,6 +413,73 @@ export interface Latency {
   readonly cacheMisses: number;
 }
 
+/** How the switch stands, for the status. */
+export interface PhaseState {
+  readonly phase: number;
+  /** What the settings, or somebody by hand, ask for. */
+  readonly wanted: number;
+  readonly byHand: boolean;
+  readonly automatic: boolean;
+  /** Of the last change; "" before the first. */
+  readonly reason: string;
+  /** When that was, or the start; UTC (ISO 8601). */
+  readonly since: string;
+  /** Until the next higher phase may be tried; 0 where it waits for searches to become faster; None if none is to be. */
+  readonly nextTrySeconds: number | null;
+  /** Of the searches counted: those of this phase, since it began and within the window; None before the first. */
+  readonly p95Ms: number | null;
+  /** Their share that failed, 0 to 1… */
+  readonly errorRate: number;
+  /** …and that keywords answered because vectors could not. */
+  readonly fallbackRate: number;
+  /** How many they are. */
+  readonly queries: number;
+}
+
+/** A step of the phase in some process of the workspace. */
+export interface LoggedPhaseChange {
+  readonly at: string;
+  readonly before: number;
+  readonly after: number;
+  readonly reason: string;
+  /** From now until the next higher phase is tried, 0 if that is over; None where none is to be tried. */
+  readonly nextTrySeconds: number | null;
+  readonly pid: number;
+  /** Whether that process runs still. Of one that does, the latest change tells its phase. */
+  readonly alive: boolean;
+}
+
+/** What the latest logged questions were like, in all processes. A share of nothing is None. */
+export interface RecentQueries {
+  readonly queries: number;
+  /** When the first of them was asked; "" without any. */
+  readonly since: string;
+  /** Of those that were not answered from the cache, and did not fail. */
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+  /** Of those that did not fail. */
+  readonly cachedShare: number | null;
+  readonly errorShare: number | null;
+  /** Of those that were judged: answered with "Which part should I explain?", S2's fallback rate. */
+  readonly noMatchShare: number | null;
+  /** …and with another question back. */
+  readonly clarifyShare: number | null;
+  /** …and in which some result has one of the question's terms, S2's keyword match rate. */
+  readonly keywordMatchShare: number | null;
+  /** Of all: answered in a lower phase than was asked for, or with something that stood in for it. */
+  readonly belowWantedShare: number | null;
+  /** The latest first. */
+  readonly phaseChanges: readonly LoggedPhaseChange[];
+}
+
+/** How questions are answered. */
+export interface RetrievalStatus {
+  /** In this process. */
+  readonly state: PhaseState;
+  /** In all processes that have the workspace open; of several folders, the first one's. */
+  readonly recent: RecentQueries;
+}
+
 export interface StatusAnswer {
   /**
    * `starting`, `indexing`, `ready` (every present file is indexed and embedded by the model), `degraded` (nothing
@@ -430,6 +516,12 @@ export interface StatusAnswer {
   readonly textsPerSecond: number;
   /** Until all vectors are made; null while nobody can tell. */
   readonly secondsLeft: number | null;
+  readonly retrieval: RetrievalStatus | null;
+}
+
+export interface SetPhaseParams {
+  /** 0 switches retrieval off; null leaves it to the settings and the kill switch again. */
+  readonly phase?: number;
 }
 
 export interface FetchPageParams {

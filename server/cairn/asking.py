@@ -23,8 +23,11 @@ class Asking:
         self.engine = engine
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="cairn-query")
 
-    async def answer(self, name: str, data: Any, *, workspace: str = "", seconds: float | None = None) -> Any:
-        """The JSON answer of the method `name` to the JSON params `data`, over one folder where `workspace` names it.
+    async def answer(
+        self, name: str, data: Any, *, front: str, workspace: str = "", seconds: float | None = None
+    ) -> Any:
+        """The JSON answer of the method `name` to the JSON params `data`, over one folder where `workspace` names it; `front` is who is counted
+        as asking.
 
         Raises InvalidRequestError for params or a workspace that cannot be, OutOfTimeError after `seconds`, and any
         other CairnError of the engine. When the caller is cancelled, the work is.
@@ -33,7 +36,7 @@ class Asking:
 
         def work() -> Any:
             engine = self.engine.over(workspace) if workspace else self.engine
-            return answer(engine, name, data, flag.is_set)
+            return answer(engine, name, data, flag.is_set, front=front)
 
         working = asyncio.get_running_loop().run_in_executor(self._executor, work)
         try:

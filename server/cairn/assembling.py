@@ -250,7 +250,7 @@ def _passages(
     retrieved = retrieve(
         asked.readers,
         query,
-        meaning_of(asked.readers, asked.model),
+        meaning_of(asked.readers, asked.model, asked.settings),
         asked.settings.search,
         limit=limit + len(passage.chunks),
         learned=asked.learned,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cairn import __version__
+from cairn.cli_config import config
 from cairn.cli_serve import openapi, serve
 from cairn.errors import CairnError, IndexUnavailableError, InvalidRequestError
 
@@ -264,6 +265,9 @@ def install(folder: Path | None) -> None:
 
     installed = install_folder(folder, report) if folder else install_default(report)
     click.echo(f"{installed.name}, {installed.dimension} dimensions, is ready in {installed.folder}")
+
+
+cli.add_command(config)
 
 
 def main() -> None:

@@ -1,27 +1,20 @@
-"""One typed tree of settings. Every default stands here and nowhere else.
+"""One typed tree of settings. Every default and every limit stands here and nowhere else.
 
-Values come from the user's own `config.toml`, from the editor, from the workspace's `.cairn.toml` and from
-single requests; the most specific one wins (`overlay`), but for lists that add up. Keys may be snake_case or
-camelCase. What cannot be used is reported, never fatal: the default stays and the warning says where the
-value was and what is valid.
+`cairn.config_layers` reads values into it, from weakest to strongest: these defaults, the user's own `config.toml`, the
+workspace's `.cairn.toml`, the editor's settings, the environment, and single requests. `cairn config schema` shows the
+tree with the texts below as JSON schema.
 """
 
 from __future__ import annotations
 
 import enum
-import os
-import re
-import tomllib
-import typing
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping
+from typing import Any
 
 import attrs
-import platformdirs
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
-from cairn.schema import camel_case, structure_value
+from cairn.bounds import ANY_NUMBER, Bounds, bounds_of, within
 
 WORKSPACE_FILE = ".cairn.toml"
 USER_FILE = "config.toml"
@@ -31,6 +24,16 @@ _ADDS_UP = {"adds_up": True}
 _USER_ONLY = {"user_only": True}
 """Marks what a workspace's own file may not set: what opens a port, delays answers or writes down what was asked is for
 the person in front of the screen to say, not for whoever wrote the repository."""
+_NAMES_A_FILE = {"names_a_file": True}
+"""Marks a path, which a workspace's own file and a request may only have lie in the workspace."""
+
+_A_DAY = 24 * 60 * 60
+"""In seconds."""
+_TEN_YEARS = 3_650
+"""In days."""
+_SHARE = within(0, 1)
+_TOKENS = within(0, 100_000)
+"""Of a part of the context: what `cairn/context` takes as a budget for all of it."""
 
 
 # --- workspace and index -------------------------------------------------------------------------
@@ -44,8 +47,8 @@ class IndexSettings:
     """Gitignore-style patterns; when given, only files that match one are indexed. What other rules leave out,
     secrets above all, stays out."""
     exclude: tuple[str, ...] = field(default=(), metadata=_ADDS_UP)
-    """Gitignore-style patterns of files never indexed. The lists of the user, the editor and the workspace add up,
-    in this order; as the last pattern that matches decides, a workspace can take back with `!` what the user's
+    """Gitignore-style patterns of files never indexed. The lists of the user, the workspace, the editor and the environment
+    add up, in this order; as the last pattern that matches decides, a workspace can take back with `!` what the user's
     list leaves out."""
     collections: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False, metadata=_ADDS_UP)
     """Collections of your own, by name, with gitignore-style patterns of their files: `api-docs = ["docs/api/"]`. A file in
@@ -56,7 +59,7 @@ class IndexSettings:
     """Pick up changes made outside the editor."""
     history: bool = True
     """Read which commits touched which file, where there is a git repository."""
-    keep_vectors_days: int = 30
+    keep_vectors_days: int = field(default=30, metadata=within(0, _TEN_YEARS))
     """Vectors that no file uses any more stay this long: a branch that comes back needs no new ones."""
     keep_vectors_mb: int = 500
     """…as long as they take no more than this; the oldest go first. 500 MB hold 325,000 of the default model."""
@@ -67,13 +70,13 @@ class EmbeddingSettings:
     """How text becomes vectors."""
 
     enabled: bool = True
-    threads: int = 1
+    threads: int = field(default=1, metadata=within(0, 256))
     """Threads of one model call. Two collapse under load on small machines (docs/design.md)."""
-    batch_size: int = 16
+    batch_size: int = field(default=16, metadata=within(1, 1_000))
     """Texts per model call at most; calls of more than 256 tokens in all did not help."""
-    code_tokens: int = 64
+    code_tokens: int = field(default=64, metadata=within(1, 8_192))
     """Tokens of a code chunk's skeleton that are embedded. 32 to 128 rank alike (docs/ranking.md)."""
-    text_tokens: int = 128
+    text_tokens: int = field(default=128, metadata=within(1, 8_192))
     """Tokens of a prose chunk that are embedded. 64 to 256 rank alike, 256 takes twice the time."""
 
 
@@ -90,20 +93,20 @@ class VerdictSettings:
     """…and of the question's terms that it must hold, where there are so many."""
     min_gap: float = 2.0
     """By how much S2's count must tell apart two results that are both called what was asked for…"""
-    min_confidence: float = 0.3
+    min_confidence: float = field(default=0.3, metadata=_SHARE)
     """…and by what share of the first one's."""
-    min_coverage: float = 0.25
+    min_coverage: float = field(default=0.25, metadata=_SHARE)
     """Share of the question, by the rarity of its terms, that some result must hold. Three quarters of 110 questions that
     could not be answered held less, and 2 % of 88 that could."""
-    min_lead: float = 0.25
+    min_lead: float = field(default=0.25, metadata=_SHARE)
     """By what share of its score the first result must lead the mean of the next three. At 0.25, 47 % of the answerable
     questions are answered and 78 % of the answers begin with a right file; 0.35 answers 25 %, 86 % of them so; 0.15 72 %,
     63 % (benchmarks/retrieval/verdicts.py --fit)."""
-    min_similarity: float = 0.3
+    min_similarity: float = field(default=0.3, metadata=_SHARE)
     """Of evidence: the cosine similarity of some passage to the question by the default model, below which it is about
     something else, unless it holds three quarters of the question. Of 149 questions that could be answered none was below,
     of 238 that could not 60 %; of the former 9 were below 0.4."""
-    sure_similarity: float = 0.45
+    sure_similarity: float = field(default=0.45, metadata=_SHARE)
     """…and from which it is no weak match, whatever words it has."""
 
 
@@ -113,17 +116,17 @@ class KillSwitchSettings:
 
     automatic: bool = True
     """Off: only `retrieval.phase`, `retrieval.enabled` and `cairn phase` decide."""
-    window_seconds: float = 300.0
+    window_seconds: float = field(default=300.0, metadata=within(0, _A_DAY))
     """The window over which percentile and rate are taken."""
     p95_ms: float = 500.0
     """A 95th percentile of search latency above this drops one phase; in the last one, it switches retrieval off."""
-    error_rate: float = 0.05
+    error_rate: float = field(default=0.05, metadata=_SHARE)
     """A share of failed searches above this switches retrieval off; of searches without their vectors, it drops phase 3."""
-    min_queries: int = 20
+    min_queries: int = field(default=20, metadata=within(1, 1_000_000))
     """Searches that the window must hold before anything is concluded from it."""
-    recovery_seconds: float = 300.0
+    recovery_seconds: float = field(default=300.0, metadata=within(0, _A_DAY))
     """After a drop, the next higher phase is tried again after this long; each failed try doubles it, up to 16 times."""
-    recovery_share: float = 0.8
+    recovery_share: float = field(default=0.8, metadata=_SHARE)
     """…if the percentile is below this share of `p95_ms` by then, and nothing failed."""
 
 
@@ -133,10 +136,10 @@ class RetrievalSettings:
 
     enabled: bool = True
     """Off: nothing is indexed, searched or watched."""
-    phase: int = 3
+    phase: int = field(default=3, metadata=within(1, 3))
     """3 makes and compares vectors, 2 uses keywords alone, 1 looks up names and keywords and nothing else."""
     kill_switch: KillSwitchSettings = field(factory=KillSwitchSettings)
-    drill_ms: float = field(default=0.0, metadata=_USER_ONLY)
+    drill_ms: float = field(default=0.0, metadata=_USER_ONLY | within(0, 60_000))
     """For trying the kill switch out: the vector leg takes so much longer."""
 
 
@@ -147,25 +150,42 @@ class DiversitySettings:
     S5's 0.8 for a directory and 0.85 for a name cost 0.001 and 0.003 NDCG@10, so they are off (docs/ranking.md).
     """
 
-    directory: float = 1.0
+    directory: float = field(default=1.0, metadata=_SHARE)
     """From the third file of a directory on."""
-    file_name: float = 1.0
+    file_name: float = field(default=1.0, metadata=_SHARE)
     """From the second file of a name on, such as `mod.rs`."""
-    file: float = 0.85
+    file: float = field(default=0.85, metadata=_SHARE)
     """From the second result of a file on; S5's sample counts it as a repeated name."""
-    near_duplicate: float = 0.5
+    near_duplicate: float = field(default=0.5, metadata=_SHARE)
     """A copy, or nearly one, of a better result; below 1 it also stands behind all that are none."""
-    similarity: float = 0.9
+    similarity: float = field(default=0.9, metadata=_SHARE)
     """Share of the pairs of adjacent words that two texts have in common, from which one is nearly a copy."""
+
+
+class Leg(enum.StrEnum):
+    """The ways in which passages are found."""
+
+    NAMES = "names"
+    """Definitions of what is asked for by name."""
+    KEYWORDS = "keywords"
+    FILES = "files"
+    """Paths, and subjects of commits."""
+    EXACT = "exact"
+    """Text as it is written."""
+    MEANING = "meaning"
+    """Vectors."""
 
 
 @frozen
 class SearchSettings:
     """Limits of the retrieval pipeline."""
 
-    candidates: int = 200
+    legs: tuple[Leg, ...] = tuple(Leg)
+    """Those that take part; a lower phase leaves some out."""
+
+    candidates: int = field(default=200, metadata=within(0, 100_000))
     """Chunks that keywords may contribute."""
-    neighbours: int = 120
+    neighbours: int = field(default=120, metadata=within(0, 100_000))
     """Chunks that meaning may contribute."""
     keyword_rows: int = 4_000
     """Chunks that a question's words are scored in, about: of more than that, the most frequent words count only where
@@ -258,10 +278,10 @@ class BroadDiscoveryConfig:
     """Stage 4: multi-query search, deduplication and MMR."""
 
     k_per_query: int = 10
-    mmr_lambda: float = 0.7
-    similarity_threshold: float = 0.3
+    mmr_lambda: float = field(default=0.7, metadata=_SHARE)
+    similarity_threshold: float = field(default=0.3, metadata=_SHARE)
     enable_deduplication: bool = True
-    dedup_threshold: float = 0.85
+    dedup_threshold: float = field(default=0.85, metadata=_SHARE)
 
 
 @frozen
@@ -270,9 +290,9 @@ class SemanticFocusConfig:
 
     semantic_reranking: bool = True
     cross_encoder: bool = False
-    similarity_threshold: float = 0.35
-    context_window: int = 3
-    """Chunks added before and after each hit."""
+    similarity_threshold: float = field(default=0.35, metadata=_SHARE)
+    context_window: int = field(default=3, metadata=within(0, 50))
+    """Chunks added before and after each hit; more would be slow to rank again."""
 
 
 @frozen
@@ -312,9 +332,10 @@ class PromptRenderConfig:
     include_metadata: bool = False
     format_style: FormatStyle = FormatStyle.MARKDOWN
     max_prompt_tokens: int = 4000
-    tokenizer: str = ""
+    tokenizer: str = field(default="", metadata=_NAMES_A_FILE)
     """What counts the tokens: a `tokenizer.json` file, such as that of the language model the prompt is for; `characters`
-    for S1's estimate of four to a token; empty for the embedding model's tokenizer."""
+    for S1's estimate of four to a token; empty for the embedding model's tokenizer. A workspace's own file and a request
+    can only name files in the workspace."""
 
 
 @frozen
@@ -344,13 +365,13 @@ class DiscoveryConfig:
 class ContextSettings:
     """Tokens that each part of an assembled context may take; S2's table."""
 
-    core_concepts: int = 500
-    passages: int = 1500
-    editor_state: int = 300
+    core_concepts: int = field(default=500, metadata=_TOKENS)
+    passages: int = field(default=1500, metadata=_TOKENS)
+    editor_state: int = field(default=300, metadata=_TOKENS)
     """The place, the passage there and the open documents; S2's "UI context"."""
-    diagnostics: int = 200
+    diagnostics: int = field(default=200, metadata=_TOKENS)
     """S2's "widget states"."""
-    recent_queries: int = 500
+    recent_queries: int = field(default=500, metadata=_TOKENS)
     """S2's "recent messages"."""
 
 
@@ -375,15 +396,15 @@ class ServeSettings:
 
     host: str = field(default="127.0.0.1", metadata=_USER_ONLY)
     """An address of another machine's reach needs `--allow-remote` as well."""
-    port: int = field(default=7420, metadata=_USER_ONLY)
+    port: int = field(default=7420, metadata=_USER_ONLY | within(0, 65_535))
     """Of REST, MCP and metrics; 0 takes a free one."""
-    lsp_port: int = field(default=7421, metadata=_USER_ONLY)
+    lsp_port: int = field(default=7421, metadata=_USER_ONLY | within(0, 65_535))
     """Of the language server; 0 takes a free one."""
-    idle_minutes: float = field(default=0.0, metadata=_USER_ONLY)
+    idle_minutes: float = field(default=0.0, metadata=_USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
     """Exit after this long without a client; 0 never."""
     max_body_bytes: int = field(default=4_000_000, metadata=_USER_ONLY)
     """Of a request. What the stages take is 500,000 characters of text at most."""
-    request_seconds: float = field(default=30.0, metadata=_USER_ONLY)
+    request_seconds: float = field(default=30.0, metadata=_USER_ONLY | within(0.1, _A_DAY))
     """A request that takes longer is broken off."""
 
 
@@ -401,89 +422,21 @@ class Settings:
     serve: ServeSettings = field(factory=ServeSettings)
 
 
-# --- reading values into the tree ------------------------------------------------------------------
-
-T = TypeVar("T")
-
-
-def overlay(settings: T, values: Mapping[str, Any], where: str) -> tuple[T, list[str]]:
-    """Lay `values` over `settings`; `where` names their origin in the warnings.
-
-    Returns the new tree and one warning for each key that is unknown or whose value does not fit.
-    """
-    changes: dict[str, Any] = {}
-    warnings: list[str] = []
-    fields = typing.get_type_hints(type(settings))
-    adds_up = {a.name for a in attrs.fields(cast(Any, type(settings))) if a.metadata.get("adds_up")}
-    for key, value in values.items():
-        name = snake_case(key)
-        place = f"{where}.{key}" if where else key
-        if name not in fields:
-            warnings.append(f"{place}: unknown setting{_nearest(name, list(fields))}")
-            continue
-        current = getattr(settings, name)
-        if attrs.has(type(current)):
-            if isinstance(value, Mapping):
-                changes[name], nested = overlay(current, value, place)
-                warnings.extend(nested)
-            else:
-                warnings.append(f"{place}: expected a table of settings")
-            continue
-        try:
-            changes[name] = _non_negative(structure_value(value, fields[name]))
-            if name in adds_up:
-                added = changes[name]
-                changes[name] = {**current, **added} if isinstance(added, Mapping) else (*current, *added)
-        except ValueError as problem:
-            warnings.append(f"{place}: {problem}")
-    changed: T = evolve(cast(Any, settings), **changes)
-    return changed, warnings
+def adds_up(attribute: attrs.Attribute[Any]) -> bool:
+    """Whether values from several places are joined."""
+    return bool(attribute.metadata.get("adds_up"))
 
 
-def user_file() -> Path:
-    """Where the user's own settings are: in `CAIRN_CONFIG_DIR`, or the platform's folder for settings."""
-    override = os.environ.get("CAIRN_CONFIG_DIR")
-    return (Path(override) if override else Path(platformdirs.user_config_dir("cairn"))) / USER_FILE
+def is_user_only(attribute: attrs.Attribute[Any]) -> bool:
+    """Whether a workspace's own file may not set it."""
+    return bool(attribute.metadata.get("user_only"))
 
 
-def load_user_file(settings: Settings) -> tuple[Settings, list[str]]:
-    """Lay the user's own settings file, if there is one, over `settings`, which are the defaults."""
-    path = user_file()
-    return _load(settings, path, str(path))
+def names_a_file(attribute: attrs.Attribute[Any]) -> bool:
+    """Whether the value is a path."""
+    return bool(attribute.metadata.get("names_a_file"))
 
 
-def load_workspace_file(settings: Settings, folder: Path) -> tuple[Settings, list[str]]:
-    """Lay the folder's `.cairn.toml`, if there is one, over `settings`."""
-    return _load(settings, folder / WORKSPACE_FILE, WORKSPACE_FILE)
-
-
-def _load(settings: Settings, path: Path, where: str) -> tuple[Settings, list[str]]:
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        return settings, []
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        return settings, [f"{where} is not used: {problem}"]
-    return overlay(settings, values, where)
-
-
-def snake_case(key: str) -> str:
-    """`maxFileBytes` → `max_file_bytes`; snake_case stays as it is."""
-    return _WORD_START.sub("_", key).replace("-", "_").lower()
-
-
-_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""In `focusTopNCollections`, also between the `N` and the `C`."""
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
-    from rapidfuzz import process  # seldom needed
-
-    match = process.extractOne(name, known, score_cutoff=60)
-    return f"; did you mean {camel_case(match[0])}?" if match else ""
-
-
-def _non_negative(value: Any) -> Any:
-    if isinstance(value, int | float) and value < 0:
-        raise ValueError(f"expected zero or more, got {value!r}")
-    return value
+def limits_of(attribute: attrs.Attribute[Any]) -> Bounds:
+    """What the setting must lie in."""
+    return bounds_of(attribute) or ANY_NUMBER

@@ -8,22 +8,26 @@ from typing import Any, TypeVar
 from attrs import evolve
 
 from cairn import answers, protocol
-from cairn.config import DiscoveryConfig, overlay
+from cairn.answering import Attempt
+from cairn.config import DiscoveryConfig
+from cairn.config_layers import overlay
 from cairn.discovery import Bullet, ScoredChunk, discover
+from cairn.discovery.model import DiscoveryMetrics
 from cairn.discovery.pipeline import AskBack
 from cairn.errors import InvalidRequestError
-from cairn.folders import index_state, uris
+from cairn.folders import Folder, index_state, uris
 from cairn.open_workspace import OpenWorkspace
 from cairn.partial_answers import PartialAnswers, Tell
 from cairn.retrieval.ranking import policy
 from cairn.retrieval.verdict import NOTHING_MATCHES, Action, Verdict, judge_evidence
+from cairn.searching import nothing_judged
 
 T = TypeVar("T")
 
 
 def discover_evidence(
     workspace: OpenWorkspace, params: protocol.DiscoverParams, tell: Tell | None = None
-) -> protocol.DiscoverAnswer:
+) -> Attempt[protocol.DiscoverAnswer]:
     """The evidence, the plan and the prompt. Raises QueryCancelledError soon after the request was cancelled.
 
     `tell` hears of each stage that has ended, with what it changed of the answer.
@@ -68,7 +72,7 @@ def discover_evidence(
         check_cancelled=workspace.check_cancelled,
         on_stage=PartialAnswers(tell, passages, shown) if tell else None,
     )
-    return protocol.DiscoverAnswer(
+    answer = protocol.DiscoverAnswer(
         answer_prompt=response.answer_prompt,
         plan=answers.plan(response.plan, shown),
         bullets=tuple(map(shown, response.bullets)),
@@ -76,6 +80,21 @@ def discover_evidence(
         verdict=answers.verdict(verdict),
         metrics=answers.discover_metrics(response.metrics),
         index=index_state(workspace.folders),
+    )
+    problem = "Vectors could not be compared." if searcher.without_vectors else None
+    return Attempt(answer, problem, searcher.without_vectors)
+
+
+def nothing_discovered(folders: Sequence[Folder], message: str) -> protocol.DiscoverAnswer:
+    """The answer where nothing could be searched: a message alone, which is what a language model is told, too."""
+    return protocol.DiscoverAnswer(
+        answer_prompt=message,
+        plan=protocol.Plan((), 0, ()),
+        bullets=(),
+        chunks=(),
+        verdict=nothing_judged(message),
+        metrics=answers.discover_metrics(DiscoveryMetrics()),
+        index=index_state(folders, whole=False),
     )
 
 

@@ -6,15 +6,18 @@ import copy
 import logging
 import os
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cairn import protocol
-from cairn.config import Settings, load_user_file, overlay
+from cairn.answering import Answering
+from cairn.config import Settings
+from cairn.config_layers import Layers
 from cairn.context.memory import ContextMemory
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.folders import Folder, FolderSettings, path_of_uri
@@ -25,17 +28,13 @@ from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.overlay import Overlay
 from cairn.index.progress import Activity
 from cairn.index.requests import RequestKind
-from cairn.operations.answer_cache import AnswerCache
-from cairn.operations.latency import LatencyWindow
+from cairn.operations.metrics import IndexFigures, Metrics
 from cairn.workspace.collections import TAGS, FileKind
 
 if TYPE_CHECKING:
     from cairn.open_workspace import OpenWorkspace
 
 logger = logging.getLogger(__name__)
-
-PHASE_VECTORS, PHASE_KEYWORDS = 3, 2
-"""S2's phases: with vectors, and on keywords over chunks alone."""
 
 _NOBODY_INDEXES = "The index is incomplete and nobody is indexing. Run `cairn index`."
 _NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
@@ -80,26 +79,25 @@ class Engine:
     ) -> None:
         """`editor_settings` is the editor's `cairn` section; `on_change` is called, on any thread, when the
         status may have changed; `host` is what this engine shares with others of the process."""
-        self._base, self._warnings = _base_settings(editor_settings or {})
+        self._layers, self._base, self._warnings = _base_settings(editor_settings or {})
         self._on_change = on_change
         self._host = host or Host(self._base.embedding)
         self._model = self._host.model
         self._folders: tuple[Folder, ...] = ()
         self._changing_folders = threading.Lock()
-        self._latency = LatencyWindow()
-        self._answers: AnswerCache[protocol.SearchAnswer] = AnswerCache()
+        self._answering = Answering(self._host, lambda: self._folders, lambda: self._settings(self._folders))
+        if host is None:
+            self._host.figures = self.figures
         self._context = ContextMemory()
         self._gate = self._host.gate
-        self._leg_problem: str | None = None
-        """Why a leg of the latest search failed, if one did."""
         self._stopped = False
 
     def configure(self, editor_settings: Mapping[str, Any]) -> list[str]:
         """Use another `cairn` section of the editor from now on; what in it could not be used."""
-        self._base, self._warnings = _base_settings(editor_settings)
+        self._layers, self._base, self._warnings = _base_settings(editor_settings)
         for folder in self._folders:
             before = folder.settings()
-            folder.settings.rebase(self._base)
+            folder.settings.rebase(self._layers)
             # How results rank says nothing of what is indexed.
             if _indexing(before) != _indexing(folder.settings()):
                 folder.indexer.rescan()
@@ -119,7 +117,7 @@ class Engine:
         with self._changing_folders:
             if self._stopped or any(folder.root == root for folder in self._folders):
                 return
-            settings = FolderSettings(self._base, root)
+            settings = FolderSettings(self._layers, root)
             writes = keep_indexed and settings().retrieval.enabled
             lease = self._host.lease(root, settings, self._on_change, writes=writes)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
@@ -177,7 +175,7 @@ class Engine:
             self._folders = tuple(folder for folder in self._folders if folder.root != root)
         for folder in gone:
             folder.close()
-        self._answers.clear()
+        self._answering.cache.clear()
         self._context.clear()
         self._on_change()
 
@@ -272,18 +270,25 @@ class Engine:
 
     def search(self, params: protocol.SearchParams, cancelled: Cancelled = _never) -> protocol.SearchAnswer:
         """`cairn/search`. Raises QueryCancelledError soon after `cancelled()` turns true."""
-        from cairn.searching import search_folders
+        from cairn import searching
 
         folders = self._folders
+        settings, cache = self._settings(folders), self._answering.cache
         self._wait_for_saves(folders)
+        began = time.perf_counter()
         with self._gate.query():
-            answer, self._leg_problem = search_folders(
-                folders, self._model, self._settings(folders), params, cancelled, self._answers
+            answered = self._answering.through_phases(
+                settings,
+                has_model=self._has_model(),
+                ask=lambda settings: searching.search_folders(
+                    folders, self._model, settings, params, cancelled, cache
+                ),
+                kept=lambda: searching.kept_search(folders, params, cache),
+                generic=lambda message: searching.nothing_searched(folders, params, message),
             )
         self._context.recent.note(params.query)
-        if "cached" not in answer.timings:
-            self._latency.add(answer.timings["total"])
-        return answer
+        self._answering.note_search(folders, params.query, answered, 1000 * (time.perf_counter() - began))
+        return evolve(answered.answer, retrieval=answered.retrieval)
 
     def discover(
         self,
@@ -295,14 +300,24 @@ class Engine:
 
         `tell` is called on this thread when a stage has ended, with what it changed of the answer.
         """
-        from cairn.discovering import discover_evidence
+        from cairn.discovering import discover_evidence, nothing_discovered
 
         folders = self._folders
         self._wait_for_saves(folders)
+        began = time.perf_counter()
         with self._gate.query():
-            answer = discover_evidence(self._workspace(folders, cancelled), params, tell)
+            answered = self._answering.through_phases(
+                self._settings(folders),
+                has_model=self._has_model(),
+                ask=lambda settings: discover_evidence(
+                    self._workspace(folders, settings, cancelled), params, tell
+                ),
+                kept=lambda: None,
+                generic=lambda message: nothing_discovered(folders, message),
+            )
         self._context.recent.note(params.query)
-        return answer
+        self._answering.note_discovery(folders, params.query, answered, 1000 * (time.perf_counter() - began))
+        return evolve(answered.answer, retrieval=answered.retrieval)
 
     def stage(self, name: str, params: Any, cancelled: Cancelled = _never) -> Any:
         """One of the nine stages alone: `name` is its method without `cairn/`; `cairn.stage_protocol` has its params
@@ -310,15 +325,26 @@ class Engine:
         from cairn.stages import STAGES
 
         folders = self._folders
+        settings, _ = self._settings_on(folders)
         self._wait_for_saves(folders)
         with self._gate.query():
-            return STAGES[name](self._workspace(folders, cancelled), params)
+            return STAGES[name](self._workspace(folders, settings, cancelled), params)
 
-    def _workspace(self, folders: Sequence[Folder], cancelled: Cancelled) -> OpenWorkspace:
+    def _workspace(
+        self, folders: Sequence[Folder], settings: Settings, cancelled: Cancelled
+    ) -> OpenWorkspace:
         """The folders as discovery sees them."""
         from cairn.open_workspace import OpenWorkspace
 
-        return OpenWorkspace(folders, self._model, self._settings(folders), cancelled)
+        return OpenWorkspace(folders, self._model, settings, cancelled)
+
+    def _settings_on(self, folders: Sequence[Folder]) -> tuple[Settings, protocol.AnsweredIn]:
+        """The settings of the phase that an answer is made in, which nothing stands in for.
+
+        Raises RetrievalOffError where retrieval is switched off.
+        """
+        settings = self._settings(folders)
+        return self._answering.on(settings, has_model=self._has_model())
 
     def related(
         self, params: protocol.RelatedParams, cancelled: Cancelled = _never
@@ -327,9 +353,10 @@ class Engine:
         from cairn.relating import related_passages
 
         folders = self._folders
+        _, answered_in = self._settings_on(folders)
         self._wait_for_saves(folders)
         with self._gate.query():
-            return related_passages(folders, params, cancelled)
+            return evolve(related_passages(folders, params, cancelled), retrieval=answered_in)
 
     def context(
         self, params: protocol.ContextParams, cancelled: Cancelled = _never
@@ -338,14 +365,13 @@ class Engine:
         from cairn.assembling import context_of
 
         folders = self._folders
+        settings, answered_in = self._settings_on(folders)
         self._wait_for_saves(folders)
         with self._gate.query():
-            answer, problem = context_of(
-                folders, self._model, self._settings(folders), params, self._context, cancelled
-            )
+            answer, problem = context_of(folders, self._model, settings, params, self._context, cancelled)
         if params.query:
-            self._leg_problem = problem
-        return answer
+            self._answering.problem = problem
+        return evolve(answer, retrieval=answered_in)
 
     def symbols(self, query: str, cancelled: Cancelled = _never) -> tuple[protocol.Symbol, ...]:
         """LSP's `workspace/symbol`. Raises QueryCancelledError soon after `cancelled()` turns true."""
@@ -361,13 +387,28 @@ class Engine:
         for folder in folders:
             folder.indexer.wait_for_saves()
 
+    def set_phase(self, params: protocol.SetPhaseParams) -> protocol.PhaseState:
+        """`cairn/setPhase`: at once, in every process that has one of the folders open, until it is taken back.
+
+        Raises OverrideUnavailableError where that cannot be written down.
+        """
+        from cairn.operations.override import write_override
+
+        for folder in self._folders:
+            write_override(folder.indexer.data, params.phase, by="cairn/setPhase")
+        state = self._answering.state()
+        self._on_change()
+        return state
+
     # --- what was chosen ----------------------------------------------------------------------------
 
     def feedback(self, params: protocol.FeedbackParams) -> protocol.FeedbackAnswer:
         """`cairn/feedback`: remember what was done with a result, for questions like the one it answered."""
         from cairn.learning import take_feedback
 
-        return take_feedback(self._folders, params)
+        answer = take_feedback(self._folders, params)
+        self._host.metrics.feedback(params.action.value)
+        return answer
 
     def reset_feedback(self, params: protocol.ResetFeedbackParams) -> protocol.ResetFeedbackAnswer:
         """`cairn.resetFeedback`: forget all of that."""
@@ -417,7 +458,7 @@ class Engine:
             *(folder.indexer.problem for folder in folders),
             _NOBODY_INDEXES if state == "degraded" and abandoned else None,
             model_problem,
-            self._leg_problem,
+            self._answering.problem,
         ]
         progress = self.progress()
         present = sum(
@@ -430,7 +471,7 @@ class Engine:
             state=state,
             searchable=any(s.files_indexed for s in stats),
             generation=sum(f.generation for f in facts),
-            phase=self._phase(folders, has_model=model is not None),
+            phase=self._answering.phases(self._settings(folders), has_model=model is not None)[0],
             files=protocol.FileCounts(present, sum(s.files_indexed for s in stats)),
             chunks=sum(f.chunks for f in facts),
             embedded=sum(f.chunks - f.queued for f in has_vectors),
@@ -439,10 +480,10 @@ class Engine:
             collections=self.collections(),
             last_error=next(filter(None, problems), None),
             latency=protocol.Latency(
-                p50=self._latency.percentile(0.5),
-                p95=self._latency.percentile(0.95),
-                cache_hits=self._answers.hits,
-                cache_misses=self._answers.misses,
+                p50=self._answering.latency.percentile(0.5),
+                p95=self._answering.latency.percentile(0.95),
+                cache_hits=self._answering.cache.hits,
+                cache_misses=self._answering.cache.misses,
             ),
             memory=psutil.Process().memory_info().rss,
             warnings=(
@@ -452,6 +493,8 @@ class Engine:
                 *(warning for folder in folders for warning in folder.reader.overlay.warnings),
                 *(folder.feedback.remark for folder in folders if folder.feedback.remark),
                 *(f"not read: {place}" for place in unreadable),
+                *(problem for folder in folders if (problem := folder.override.read().problem)),
+                *(folder.log.problem for folder in folders if folder.log.problem),
             ),
             skipped=dict(sum((Counter(folder.indexer.progress.skipped) for folder in folders), Counter())),
             activity=progress.activity.value,
@@ -459,7 +502,34 @@ class Engine:
             paused=any(f.paused for f in facts),
             texts_per_second=round(progress.texts_per_second, 1),
             seconds_left=None if progress.seconds_left is None else round(progress.seconds_left, 1),
+            retrieval=protocol.RetrievalStatus(self._answering.state(), self._answering.recent(folders[0]))
+            if folders
+            else None,
         )
+
+    def figures(self) -> IndexFigures:
+        """The state of the index and of retrieval, for metrics."""
+        folders = self._folders
+        stats = [folder.reader.stats() for folder in folders]
+        facts = [each.facts for each in stats]
+        settings, state = self._settings(folders), self._answering.state()
+        return IndexFigures(
+            files=sum(each.files_indexed for each in stats),
+            chunks=sum(f.chunks for f in facts),
+            embedded=sum(f.chunks - f.queued for f in facts if f.model_id),
+            queued=sum(f.queued for f in facts if f.model_id),
+            generation=sum(f.generation for f in facts),
+            complete=bool(facts) and all(f.complete for f in facts),
+            phase=state.phase,
+            wanted=state.wanted,
+            enabled=settings.retrieval.enabled,
+            log_failures=sum(folder.log.failures for folder in folders),
+        )
+
+    @property
+    def metrics(self) -> Metrics:
+        """What this process has counted."""
+        return self._host.metrics
 
     def _state(self, folders: Sequence[Folder], facts: Sequence[Facts], has_model: bool) -> str:
         roles = {folder.indexer.role for folder in folders}
@@ -473,13 +543,12 @@ class Engine:
             return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
         return "ready" if has_model and all(f.model_id for f in facts) else "degraded"
 
-    def _phase(self, folders: Sequence[Folder], has_model: bool) -> int:
-        wanted = self._settings(folders).retrieval.phase
-        return wanted if has_model else min(wanted, PHASE_KEYWORDS)
-
     def _settings(self, folders: Sequence[Folder]) -> Settings:
         """Of several folders, the first one's workspace file speaks for questions that span them all."""
         return folders[0].settings() if folders else self._base
+
+    def _has_model(self) -> bool:
+        return self._installed_model()[0] is not None
 
     def _installed_model(self) -> tuple[protocol.ModelInfo | None, str | None]:
         """The model, or why there is none."""
@@ -508,14 +577,15 @@ def _activity(folder: Folder, facts: Facts) -> Activity:
 
 def _indexing(settings: Settings) -> tuple[object, ...]:
     """The settings that decide what is indexed, and how."""
-    return (settings.index, settings.embedding, settings.retrieval)
+    retrieval = settings.retrieval
+    return (settings.index, settings.embedding, retrieval.enabled, retrieval.phase)
 
 
-def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Settings, list[str]]:
-    """The user's settings file with the editor's settings over it, and what could not be used."""
-    settings, problems = load_user_file(Settings())
-    settings, more = overlay(settings, editor_settings, "cairn")
-    return settings, [*problems, *more]
+def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Layers, Settings, list[str]]:
+    """All but the workspaces' files, what counts without these, and what could not be used."""
+    layers = Layers(editor_settings)
+    laid = layers.without_workspace()
+    return layers, laid.settings, laid.texts()
 
 
 def _weight_warnings(folders: Sequence[Folder]) -> list[str]:

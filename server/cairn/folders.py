@@ -10,40 +10,48 @@ from urllib.request import url2pathname
 from attrs import field, frozen
 
 from cairn import protocol
-from cairn.config import WORKSPACE_FILE, Settings, load_workspace_file
+from cairn.config import WORKSPACE_FILE, Settings
+from cairn.config_layers import Layered, Layers
 from cairn.index.indexer import Indexer
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.operations.feedback import FeedbackStore
+from cairn.operations.override import OverrideReader
+from cairn.operations.query_log import QueryLog
 
 
 class FolderSettings:
     """The settings of one folder, read anew whenever its workspace file changes."""
 
-    def __init__(self, base: Settings, root: Path) -> None:
-        self._base = base
+    def __init__(self, layers: Layers, root: Path) -> None:
+        self._layers = layers
         self._root = root
-        self._read: tuple[object, Settings, list[str]] | None = None
+        self._read: tuple[object, Layered] | None = None
 
-    def rebase(self, base: Settings) -> None:
-        """Lay the workspace file over `base` from now on."""
-        self._base, self._read = base, None
+    def rebase(self, layers: Layers) -> None:
+        """Put the workspace file among these `layers` from now on."""
+        self._layers, self._read = layers, None
 
     def __call__(self) -> Settings:
         """The settings as they are now."""
-        return self._current()[1]
+        return self._current().settings
+
+    def without_workspace_file(self) -> Settings:
+        """What whoever uses Cairn has set, whatever the workspace says."""
+        return self._layers.without_workspace().settings
 
     def warnings(self) -> list[str]:
         """What in the workspace file could not be used."""
-        return self._current()[2]
+        return self._current().texts(WORKSPACE_FILE)
 
-    def _current(self) -> tuple[object, Settings, list[str]]:
+    def _current(self) -> Layered:
         try:
-            version: object = (self._root / WORKSPACE_FILE).stat().st_mtime_ns
+            status = (self._root / WORKSPACE_FILE).stat()
+            version: object = (status.st_mtime_ns, status.st_size)
         except OSError:
             version = None
         if self._read is None or self._read[0] != version:
-            self._read = (version, *load_workspace_file(self._base, self._root))
-        return self._read
+            self._read = (version, self._layers.of(self._root))
+        return self._read[1]
 
 
 @frozen
@@ -65,9 +73,22 @@ class Folder:
     feedback: FeedbackStore = field()
     """Which results were chosen before."""
 
+    log: QueryLog = field()
+    """What was asked, and how it was answered."""
+    override: OverrideReader = field()
+    """The phase that was set by hand."""
+
     @feedback.default
     def _beside_the_index(self) -> FeedbackStore:
         return FeedbackStore(self.indexer.data)
+
+    @log.default
+    def _log_beside_it(self) -> QueryLog:
+        return QueryLog(self.indexer.data, lambda: self.settings().log)
+
+    @override.default
+    def _override_beside_it(self) -> OverrideReader:
+        return OverrideReader(self.indexer.data)
 
     @property
     def uri(self) -> str:
@@ -110,8 +131,10 @@ def uris(folders: Sequence[Folder]) -> Callable[[int, str], tuple[str, str]]:
     return lambda number, path: (folders[number].uri, folders[number].uri_of(path))
 
 
-def index_state(folders: Sequence[Folder]) -> protocol.IndexState:
-    """How complete the indexes are, taken together."""
+def index_state(folders: Sequence[Folder], *, whole: bool = True) -> protocol.IndexState:
+    """How complete the indexes are, taken together; with `whole` false, they are not, and are not read."""
+    if not whole:
+        return protocol.IndexState(0, False)
     return protocol.IndexState(
         generation=sum(folder.reader.generation() for folder in folders),
         complete=bool(folders) and all(folder.reader.complete() for folder in folders),

@@ -17,6 +17,7 @@ from cairn.embedding.shared import SharedModel
 from cairn.index.gate import QueryGate
 from cairn.index.indexer import Indexer
 from cairn.index.reader import IndexMemory
+from cairn.operations.metrics import IndexFigures, Metrics
 
 
 @define(eq=False)
@@ -47,6 +48,9 @@ class Host:
     def __init__(self, embedding: EmbeddingSettings) -> None:
         self.model = SharedModel(embedding)
         self.gate = QueryGate()
+        self.figures: Callable[[], IndexFigures] = IndexFigures
+        """What the metrics say of the index; of the engine that was made first."""
+        self.metrics = Metrics(lambda: self.figures())
         self._shared: dict[tuple[Path, bool], _Shared] = {}
         self._changing = threading.Lock()
 

@@ -20,13 +20,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn import strict_json
 from cairn.asking import Asking
-from cairn.config import ServeSettings, snake_case
+from cairn.config import ServeSettings
+from cairn.config_layers import snake_case
 from cairn.errors import CairnError
 from cairn.http_errors import PLAIN_HEADERS, RefusedError, error_response, refused
 from cairn.http_guard import Guard
 from cairn.http_metrics import CONTENT_TYPE, FrontMetrics
 from cairn.idling import Presence
-from cairn.methods import METHODS, Method
+from cairn.methods import HTTP, METHODS, Method
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +136,9 @@ class HttpFront:
         workspace = _workspace(request)
         seconds = self._served.settings.request_seconds or None
         data = {} if request.method == "GET" else await self._params(request, seconds)
-        asking = self._served.asking.answer(method.name, data, workspace=workspace, seconds=seconds)
+        asking = self._served.asking.answer(
+            method.name, data, front=HTTP, workspace=workspace, seconds=seconds
+        )
         try:
             answer = await _unless_left(request, asking)
         except CairnError as problem:

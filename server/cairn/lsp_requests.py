@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from cairn.errors import InvalidRequestError
 from cairn.lsp_streaming import PROGRESS_TOKENS, streaming
-from cairn.methods import METHODS, answer
+from cairn.methods import LSP, METHODS, answer
 
 if TYPE_CHECKING:
     from cairn.engine import Engine
@@ -42,7 +42,7 @@ def register_requests(server: CairnServer) -> None:
 
 def _asking(name: str) -> Request:
     # Converted on the query thread: a stage's params may be half a million characters either way.
-    return lambda engine, params, cancelled: answer(engine, name, params, cancelled)
+    return lambda engine, params, cancelled: answer(engine, name, params, cancelled, front=LSP)
 
 
 def _refresh(engine: Engine, params: Any, _: Callable[[], bool]) -> None:
@@ -63,10 +63,7 @@ def _register_discover(server: CairnServer) -> None:
         with streaming(server, params) as tell:
 
             def work(engine: Engine, data: Any, cancelled: Callable[[], bool]) -> Any:
-                from cairn.protocol import DiscoverParams
-                from cairn.schema import structure, unstructure
-
-                return unstructure(engine.discover(structure(data, DiscoverParams), cancelled, tell))
+                return answer(engine, "discover", data, cancelled, front=LSP, tell=tell)
 
             return await _answered(server, params, work)
 
@@ -75,7 +72,7 @@ def _register_context(server: CairnServer) -> None:
     @server.feature("cairn/context")
     async def handle(params: Any) -> Any:
         def work(engine: Engine, data: Any, cancelled: Callable[[], bool]) -> Any:
-            return answer(engine, "context", _with_screen(server, data), cancelled)
+            return answer(engine, "context", _with_screen(server, data), cancelled, front=LSP)
 
         return await _answered(server, params, work)
 

@@ -7,18 +7,22 @@ imported before a method is called.
 from __future__ import annotations
 
 import importlib
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from cairn.errors import InvalidRequestError
+from cairn.errors import InvalidRequestError, QueryCancelledError
 
 if TYPE_CHECKING:
     from cairn.engine import Engine
+    from cairn.protocol import DiscoverProgress
 
 Cancelled = Callable[[], bool]
 Call = Callable[["Engine", Any, Cancelled], Any]
+CLI, HTTP, LSP, MCP = "cli", "http", "lsp", "mcp"
+"""The fronts, as the metrics name them."""
 
 
 @frozen
@@ -156,6 +160,14 @@ METHODS: Mapping[str, Method] = {
             changes=True,
         ),
         Method(
+            "setPhase",
+            "SetPhaseParams",
+            "PhaseState",
+            "Set by hand how much takes part in answers, in all processes that have the workspace open",
+            lambda engine, params, _: engine.set_phase(params),
+            changes=True,
+        ),
+        Method(
             "feedback",
             "FeedbackParams",
             "FeedbackAnswer",
@@ -185,12 +197,39 @@ def method_named(name: str) -> Method:
     return method
 
 
-def answer(engine: Engine, name: str, data: Any, cancelled: Cancelled = lambda: False) -> Any:
+def answer(
+    engine: Engine,
+    name: str,
+    data: Any,
+    cancelled: Cancelled = lambda: False,
+    *,
+    front: str = CLI,
+    tell: Callable[[DiscoverProgress], None] | None = None,
+) -> Any:
     """What the method answers to the JSON params `data`, as JSON data.
 
-    Raises InvalidRequestError, naming the field, for params that it does not take.
+    `front` is who is counted as asking; `tell` hears of each stage of `discover` that has ended. Raises
+    InvalidRequestError, naming the field, for params that the method does not take, and any other CairnError of the engine.
     """
     from cairn.schema import structure, unstructure
 
     method = method_named(name)
-    return unstructure(method.call(engine, structure(data, method.params_class()), cancelled))
+    began = time.perf_counter()
+    outcome, error = "error", ""
+    try:
+        params = structure(data, method.params_class())
+        found = engine.discover(params, cancelled, tell) if tell else method.call(engine, params, cancelled)
+        shown = unstructure(found)
+        outcome = "ok"
+        return shown
+    except InvalidRequestError:
+        outcome = "invalid"
+        raise
+    except QueryCancelledError:
+        outcome = "cancelled"
+        raise
+    except Exception as problem:
+        error = type(problem).__name__
+        raise
+    finally:
+        engine.metrics.request(method.name, front, time.perf_counter() - began, outcome, error)

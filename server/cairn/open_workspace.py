@@ -11,6 +11,8 @@ from pathlib import Path
 from attrs import define, evolve
 
 from cairn.config import Settings
+from cairn.config_layers import CHARACTERS
+from cairn.contained import contained
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.model import CollectionRef
 from cairn.discovery.render import TokenCounter, estimate_tokens
@@ -30,8 +32,8 @@ from cairn.searching import meaning_of
 from cairn.workspace.collections import TAGS, FileKind
 from cairn.workspace.scan import read_text
 
-CHARACTERS = "characters"
-"""The setting that counts tokens by S1's rule of four characters each."""
+_MAX_TOKENIZER_BYTES = 200_000_000
+"""Six times the largest `tokenizer.json` of the well-known language models, Gemma's with 33 MB."""
 
 
 @define(slots=False)
@@ -51,7 +53,7 @@ class OpenWorkspace:
     @cached_property
     def meaning(self) -> Meaning | None:
         """How texts are compared by meaning, None where there are no vectors."""
-        return meaning_of(self.readers, self.model)
+        return meaning_of(self.readers, self.model, self.settings)
 
     @cached_property
     def vocabulary(self) -> IndexVocabulary:
@@ -99,11 +101,17 @@ class OpenWorkspace:
         return list(refs.values())
 
     def token_counter(self, tokenizer: str) -> TokenCounter:
-        """What `PromptRenderConfig.tokenizer` names. Raises InvalidRequestError for a file that is no tokenizer."""
+        """What `PromptRenderConfig.tokenizer` names. Raises InvalidRequestError for a file that is no tokenizer.
+
+        Whoever uses Cairn may have set any file; a request and a workspace's own file can only name one in the workspace.
+        """
         if tokenizer and tokenizer != CHARACTERS:
-            path = Path(tokenizer).expanduser()
             try:
-                return _counter_of(path, path.stat().st_mtime_ns)
+                path = self._tokenizer_file(tokenizer)
+                status = path.stat()
+                if status.st_size > _MAX_TOKENIZER_BYTES:
+                    raise ValueError(f"it is larger than {_MAX_TOKENIZER_BYTES:,} bytes")
+                return _counter_of(path, status.st_mtime_ns)
             except Exception as problem:  # tokenizers raises bare exceptions for what it cannot read
                 raise InvalidRequestError(
                     "config.render.tokenizer",
@@ -113,6 +121,18 @@ class OpenWorkspace:
         if tokenizer == CHARACTERS or not isinstance(self.meaning, ModelMeaning):
             return estimate_tokens
         return self.meaning.embedder.count_tokens
+
+    def _tokenizer_file(self, named: str) -> Path:
+        """Raises ValueError where there is no such file, or it is none of the workspace's and not in the settings."""
+        trees = [folder.settings.without_workspace_file() for folder in self.folders] or [self.settings]
+        if all(named != tree.discovery.render.tokenizer for tree in trees):
+            return contained(
+                named, [place for folder in self.folders for place in (folder.root, folder.shown)]
+            )
+        path = Path(named).expanduser()
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no file")
+        return path
 
     def lines_now(self, folder_uri: str, path: str) -> Sequence[str] | None:
         """The lines of a file as it is now, on the screen or else on disk; None where it is gone or no text.

@@ -150,6 +150,21 @@ class IndexState:
 
 
 @frozen
+class AnsweredIn:
+    """In which of S2's phases an answer was made."""
+
+    phase: int = 3
+    """3 with vectors, 2 by keywords alone, 1 by names and keywords and nothing else, 0 where retrieval is off."""
+    wanted: int = 3
+    """The phase that the settings, or somebody by hand, ask for; 2 at most where there is no model."""
+    fallback: str = ""
+    """What stood in for the phase that it was asked in: `keywords` or `names` where more failed, `cache` for an answer that was
+    kept from before, `generic` for a message alone; "" for nothing."""
+    reason: str = ""
+    """Why the phase is lower than wanted, or something stood in."""
+
+
+@frozen
 class SearchAnswer:
     results: tuple[SearchResult, ...]
     verdict: Verdict
@@ -159,6 +174,7 @@ class SearchAnswer:
     """Milliseconds by step; `cached` is 1 where the answer was there already."""
     broken_off: tuple[str, ...] = ()
     """Steps whose time was over before they had looked everywhere; what they found until then counts."""
+    retrieval: AnsweredIn = AnsweredIn()
 
 
 # --- cairn/feedback, cairn.resetFeedback -----------------------------------------------------------
@@ -233,6 +249,7 @@ class RelatedAnswer:
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step."""
+    retrieval: AnsweredIn = AnsweredIn()
 
 
 @frozen
@@ -361,6 +378,7 @@ class ContextAnswer:
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step; `cached` is 1 where the passages were there already."""
+    retrieval: AnsweredIn = AnsweredIn()
 
 
 # --- cairn/discover -----------------------------------------------------------------------------
@@ -434,6 +452,7 @@ class DiscoverAnswer:
     verdict: Verdict
     metrics: DiscoverMetrics
     index: IndexState
+    retrieval: AnsweredIn = AnsweredIn()
 
 
 @frozen
@@ -500,6 +519,81 @@ class Latency:
 
 
 @frozen
+class PhaseState:
+    """How the switch stands, for the status."""
+
+    phase: int
+    wanted: int
+    """What the settings, or somebody by hand, ask for."""
+    by_hand: bool
+    automatic: bool
+    reason: str
+    """Of the last change; "" before the first."""
+    since: str
+    """When that was, or the start; UTC (ISO 8601)."""
+    next_try_seconds: float | None
+    """Until the next higher phase may be tried; 0 where it waits for searches to become faster; None if none is to be."""
+    p95_ms: float | None
+    """Of the searches counted: those of this phase, since it began and within the window; None before the first."""
+    error_rate: float
+    """Their share that failed, 0 to 1…"""
+    fallback_rate: float
+    """…and that keywords answered because vectors could not."""
+    queries: int
+    """How many they are."""
+
+
+@frozen
+class LoggedPhaseChange:
+    """A step of the phase in some process of the workspace."""
+
+    at: str
+    before: int
+    after: int
+    reason: str
+    next_try_seconds: float | None
+    """From now until the next higher phase is tried, 0 if that is over; None where none is to be tried."""
+    pid: int
+    alive: bool
+    """Whether that process runs still. Of one that does, the latest change tells its phase."""
+
+
+@frozen
+class RecentQueries:
+    """What the latest logged questions were like, in all processes. A share of nothing is None."""
+
+    queries: int
+    since: str
+    """When the first of them was asked; "" without any."""
+    p50_ms: float | None
+    """Of those that were not answered from the cache, and did not fail."""
+    p95_ms: float | None
+    cached_share: float | None
+    """Of those that did not fail."""
+    error_share: float | None
+    no_match_share: float | None
+    """Of those that were judged: answered with "Which part should I explain?", S2's fallback rate."""
+    clarify_share: float | None
+    """…and with another question back."""
+    keyword_match_share: float | None
+    """…and in which some result has one of the question's terms, S2's keyword match rate."""
+    below_wanted_share: float | None
+    """Of all: answered in a lower phase than was asked for, or with something that stood in for it."""
+    phase_changes: tuple[LoggedPhaseChange, ...]
+    """The latest first."""
+
+
+@frozen
+class RetrievalStatus:
+    """How questions are answered."""
+
+    state: PhaseState
+    """In this process."""
+    recent: RecentQueries
+    """In all processes that have the workspace open; of several folders, the first one's."""
+
+
+@frozen
 class StatusAnswer:
     state: str
     """`starting`, `indexing`, `ready` (every present file is indexed and embedded by the model), `degraded` (nothing
@@ -532,6 +626,17 @@ class StatusAnswer:
     """Texts embedded, as of late."""
     seconds_left: float | None = None
     """Until all vectors are made; null while nobody can tell."""
+    retrieval: RetrievalStatus | None = None
+
+
+@frozen
+class SetPhaseParams:
+    phase: int | None = None
+    """0 switches retrieval off; null leaves it to the settings and the kill switch again."""
+
+    def __attrs_post_init__(self) -> None:
+        if self.phase is not None:
+            _in_range("phase", self.phase, 0, 3)
 
 
 @frozen

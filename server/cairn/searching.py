@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
 
 from attrs import evolve
 
 from cairn import answers, protocol
-from cairn.config import Settings
+from cairn.answering import Attempt
+from cairn.config import Leg, Settings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.errors import InvalidRequestError, ModelError
@@ -39,8 +41,8 @@ def search_folders(
     params: protocol.SearchParams,
     cancelled: Callable[[], bool],
     cache: AnswerCache[protocol.SearchAnswer],
-) -> tuple[protocol.SearchAnswer, str | None]:
-    """The answer, and why a leg failed, if one did. Raises QueryCancelledError soon after `cancelled()` turns true.
+) -> Attempt[protocol.SearchAnswer]:
+    """The answer. Raises QueryCancelledError soon after `cancelled()` turns true.
 
     An answer that nothing was missing from is kept in `cache`, and is what the next one like it is answered with.
     """
@@ -50,12 +52,42 @@ def search_folders(
     key = answer_key(folders, readers, model, settings, params, learned)
     kept = cache.get(key)
     if kept is not None:
-        return evolve(kept, timings={"cached": 1, "total": _milliseconds_since(started)}), None
-    answer, problem = _search(folders, readers, model, settings, params, learned, cancelled)
-    answer = evolve(answer, timings={**answer.timings, "total": _milliseconds_since(started)})
-    if problem is None and not answer.broken_off:
+        return Attempt(evolve(kept, timings={"cached": 1, "total": _milliseconds_since(started)}))
+    attempt = _search(folders, readers, model, settings, params, learned, cancelled)
+    answer = evolve(attempt.answer, timings={**attempt.answer.timings, "total": _milliseconds_since(started)})
+    if attempt.problem is None and not answer.broken_off:
         cache.put(key, answer, _characters(answer))
-    return answer, problem
+    return evolve(attempt, answer=answer)
+
+
+def kept_search(
+    folders: Sequence[Folder], params: protocol.SearchParams, cache: AnswerCache[protocol.SearchAnswer]
+) -> protocol.SearchAnswer | None:
+    """The latest answer to the same request over the same folders, whatever has changed since; marked as incomplete."""
+    asked = [folder.uri for folder in folders]
+
+    def is_alike(key: Any) -> bool:
+        earlier, _, _, indexes, _ = key
+        return bool(earlier == params and [index[0] for index in indexes] == asked)
+
+    kept = cache.latest(is_alike)
+    return (
+        None
+        if kept is None
+        else evolve(kept, index=evolve(kept.index, complete=False), timings={"cached": 1})
+    )
+
+
+def nothing_searched(
+    folders: Sequence[Folder], params: protocol.SearchParams, message: str
+) -> protocol.SearchAnswer:
+    """The answer where nothing could be searched: a message alone."""
+    query = protocol.QueryInfo(params.query.strip(), (), "", 0.0)
+    return protocol.SearchAnswer((), nothing_judged(message), query, index_state(folders, whole=False), {})
+
+
+def nothing_judged(message: str) -> protocol.Verdict:
+    return protocol.Verdict("noMatch", message, (), 0.0, ())
 
 
 def answer_key(
@@ -101,13 +133,13 @@ def _search(
     params: protocol.SearchParams,
     learned: Mapping[int, Learned],
     cancelled: Callable[[], bool],
-) -> tuple[protocol.SearchAnswer, str | None]:
+) -> Attempt[protocol.SearchAnswer]:
     vocabulary = IndexVocabulary(readers)
     query = understand(params.query, params.alpha, vocabulary, settings.search)
     retrieved = retrieve(
         readers,
         query,
-        meaning_of(readers, model),
+        meaning_of(readers, model, settings),
         settings.search,
         limit=max(params.limit, JUDGED),
         only=chunk_filter(params.filter, readers),
@@ -128,11 +160,16 @@ def _search(
         timings=dict(retrieved.timings),
         broken_off=retrieved.broken_off,
     )
-    return answer, next(iter(retrieved.problems), None)
+    return Attempt(answer, next(iter(retrieved.problems), None), retrieved.without_vectors)
 
 
-def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel) -> Meaning | None:
-    """How to compare by meaning now; nobody waits for a model before there are vectors to compare with."""
+def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel, settings: Settings) -> Meaning | None:
+    """How to compare by meaning now, None where the settings say not to.
+
+    Nobody waits for a model before there are vectors to compare with.
+    """
+    if Leg.MEANING not in settings.search.legs:
+        return None
 
     def embedder() -> Embedder | None:
         try:
@@ -141,7 +178,8 @@ def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel) -> Meaning
             logger.warning("%s", problem)
             return None
 
-    return choose_meaning([reader.facts_with_screen() for reader in readers], embedder, model.static_table)
+    facts = [reader.facts_with_screen() for reader in readers]
+    return choose_meaning(facts, embedder, model.static_table, settings.retrieval.drill_ms)
 
 
 def chunk_filter(wanted: protocol.SearchFilter, readers: Sequence[IndexReader]) -> ChunkFilter:

@@ -21,7 +21,8 @@ import uvicorn
 from attrs import field, frozen
 
 from cairn.asking import Asking
-from cairn.config import ServeSettings, Settings, load_user_file
+from cairn.config import ServeSettings
+from cairn.config_layers import Layers
 from cairn.engine import Engine
 from cairn.errors import CairnError
 from cairn.host import Host
@@ -33,6 +34,7 @@ from cairn.idling import Presence
 from cairn.lsp import SWITCH_SECONDS
 from cairn.lsp_socket import LspSocket
 from cairn.openapi import description
+from cairn.operations.exposition import exposition
 from cairn.tokens import Token, serve_token
 
 _END_SECONDS = 3
@@ -79,7 +81,7 @@ def serve(wanted: Wanted, tell: Callable[[Addresses], None]) -> None:
 
     Raises CairnError for a folder, an address or a token that cannot be used.
     """
-    settings = load_user_file(Settings())[0]
+    settings = Layers().without_workspace().settings
     own = settings.serve
     address = resolved(own.host if wanted.host is None else wanted.host, allow_remote=wanted.allow_remote)
     # A file's URI means nothing on another machine, and a client opens what folders it likes.
@@ -128,7 +130,7 @@ class _Serving:
             settings=self.settings,
             ready=self.engine.searchable,
             openapi=functools.cache(lambda: description(_url(address, port))),
-            metrics=FrontMetrics(lambda: editors.editors),
+            metrics=FrontMetrics(lambda: editors.editors, lambda: exposition(self.engine.metrics)),
             presence=self.presence,
         )
         web = _Web(config(HttpFront(served), ConnectionLimits(), _END_SECONDS))

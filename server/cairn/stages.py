@@ -50,7 +50,6 @@ MAX_RERANKED = 2_000
 """Chunks that the queries of a focused search may ask for together."""
 MAX_SETTING = 1_000_000
 """Of any number in a `config`, as scores are products of them."""
-MAX_CONTEXT_WINDOW = 50
 
 T = TypeVar("T")
 
@@ -120,10 +119,6 @@ def _semantic_focus(
     workspace: OpenWorkspace, params: stage_protocol.SemanticFocusParams
 ) -> stage_protocol.ChunksAnswer:
     config = _config(workspace.settings.discovery.focus, params.config)
-    if config.context_window > MAX_CONTEXT_WINDOW:
-        raise InvalidRequestError(
-            "config.contextWindow", f"expected 0 to {MAX_CONTEXT_WINDOW}, got {config.context_window}"
-        )
     k = _given(params.k, workspace.settings.discovery.focus_k, MAX_CHUNKS)
     queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
     try:

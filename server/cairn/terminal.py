@@ -168,6 +168,16 @@ def print_checks(checks: Sequence[Check]) -> None:
             _out.print(f"         {escape(check.remedy)}")
 
 
+def print_settings(settings: Sequence[tuple[str, str, str]], warnings: Sequence[str]) -> None:
+    """Each setting with its value and its origin, then what could not be used."""
+    if not settings:
+        _out.print("nothing is set: all settings have their defaults")
+    for key, value, origin in settings:
+        _out.print(f"{escape(key)} = [green]{escape(value)}[/]  [dim]{escape(origin)}[/]")
+    for warning in warnings:
+        _out.print(f"[yellow]{escape(warning)}[/]")
+
+
 def _print_verdict(verdict: Verdict) -> None:
     if verdict.message:
         _out.print(f"[italic]{escape(verdict.message)}[/]\n")

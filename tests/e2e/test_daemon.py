@@ -345,7 +345,7 @@ async def test_a_changed_workspace_file_takes_effect(daemon: Start, workspace: P
         (workspace / ".cairn.toml").write_text('[index]\nexclude = ["src/"]\nexlude = []\n')
         await cairn.found("moor_ship", "tests/test_berths.py")
         status = await cairn.request("cairn/status")
-        assert status["warnings"] == [".cairn.toml.index.exlude: unknown setting; did you mean exclude?"]
+        assert status["warnings"] == [".cairn.toml:3: index.exlude: unknown setting; did you mean exclude?"]
 
 
 async def test_collections_are_named_in_the_workspace_file(daemon: Start, workspace: Path) -> None:

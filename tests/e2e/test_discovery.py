@@ -463,7 +463,9 @@ async def test_tokens_are_counted_by_the_tokenizer_that_is_named(daemon: Start, 
     file = model.folder / TOKENIZER_FILE
     count = load_tokenizer(model).count
 
-    async with daemon(vectorizer) as cairn:
+    (vectorizer / "tokenizer.json").write_bytes(file.read_bytes())
+
+    async with daemon(vectorizer, options={"discovery": {"render": {"tokenizer": str(file)}}}) as cairn:
         await cairn.ready()
 
         async def rendered(tokenizer: str, budget: int) -> tuple[str, int]:
@@ -475,11 +477,18 @@ async def test_tokens_are_counted_by_the_tokenizer_that_is_named(daemon: Start, 
             prompt, tokens = await rendered("characters", budget)
             assert tokens == math.ceil(len(prompt) / 4) <= budget
             by_file = await rendered(str(file), budget)
-            assert by_file == await rendered("", budget)
+            assert by_file == await rendered("", budget) == await rendered("tokenizer.json", budget)
             assert by_file[1] == count(by_file[0]) <= budget
             assert by_file[1] != tokens
         missing = str(vectorizer / "nothing" / "tokenizer.json")
-        for wrong in (missing, str(vectorizer), str(vectorizer / "README.md")):
+        elsewhere = str(model.folder / "cairn-model.toml")
+        for wrong in (
+            missing,
+            str(vectorizer),
+            str(vectorizer / "README.md"),
+            elsewhere,
+            "../tokenizer.json",
+        ):
             with pytest.raises(JsonRpcInvalidParams, match=r"config\.render\.tokenizer") as refused:
                 await rendered(wrong, 300)
             assert wrong in str(refused.value)

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cairn.cli import cli
-from cairn.config import Settings, load_user_file, load_workspace_file
+from cairn.config import Settings
+from cairn.config_layers import Layers
 from cairn.errors import InvalidRequestError
 from cairn.operations import doctor
 
@@ -147,9 +148,9 @@ def test_the_users_file_lies_under_the_workspaces_and_exclusions_add_up(
         "[index]\nexclude = ['*.csv2']\ninclude = ['*.py']\nmaxFileBytes = 7\n[search]\ncandidates = 5\n"
     )
     (project / ".cairn.toml").write_text("[index]\nexclude = ['*.csv']\ninclude = ['*.md', '*.csv*']\n")
-    settings, warnings = load_user_file(Settings())
-    settings, more = load_workspace_file(settings, project)
-    assert (warnings, more) == ([], [])
+    laid = Layers().of(project)
+    settings = laid.settings
+    assert laid.warnings == ()
     assert settings.index.exclude == ("*.csv2", "*.csv")
     assert settings.index.include == ("*.md", "*.csv*")
     assert (settings.index.max_file_bytes, settings.search.candidates) == (7, 5)
@@ -158,10 +159,11 @@ def test_the_users_file_lies_under_the_workspaces_and_exclusions_add_up(
 
 
 def test_without_a_users_file_nothing_changes_and_a_bad_one_warns(project: Path, config_dir: Path) -> None:
-    assert load_user_file(Settings()) == (Settings(), [])
+    assert Layers().without_workspace().settings == Settings()
     (config_dir / "config.toml").write_text("[index]\nexclud = ['a']\n")
-    settings, (warning,) = load_user_file(Settings())
-    assert settings == Settings()
+    laid = Layers().without_workspace()
+    (warning,) = laid.texts()
+    assert laid.settings == Settings()
     assert str(config_dir) in warning
     assert "did you mean exclude?" in warning
     assert doctor.why(project / "a.py", project).warnings == (warning,)

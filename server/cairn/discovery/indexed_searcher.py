@@ -42,6 +42,8 @@ class IndexedSearcher:
         """
         self.similarity: float | None = None
         """The highest cosine similarity of a passage to the question by the model; None where none was compared."""
+        self.without_vectors = False
+        """Whether meaning was to be compared and could not be."""
         self._learned = learned
         self.found: dict[str, Ranked] = {}
         """Every passage found so far by `doc_id`, with its best score."""
@@ -97,6 +99,7 @@ class IndexedSearcher:
                 learned=self._learned,
                 cancelled=self._cancelled,
             )
+            self.without_vectors |= self._rankings[key].without_vectors
             if not self._full_score:
                 self._full_score = float(self._rankings[key].values.max(initial=0.0))
                 highest = float(self._rankings[key].candidates.chunks.similarity.max(initial=0.0))

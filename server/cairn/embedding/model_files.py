@@ -17,7 +17,7 @@ from pathlib import Path
 import attrs
 from attrs import frozen
 
-from cairn.config import overlay
+from cairn.config_layers import overlay
 from cairn.errors import ModelError
 from cairn.paths import data_dir
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
 
 _MOST_ANSWERS = 256
 _MOST_CHARACTERS = 8_000_000
@@ -41,6 +41,11 @@ class AnswerCache(Generic[T]):
             self._answers.move_to_end(key)
             self.hits += 1
             return kept[0]
+
+    def latest(self, is_wanted: Callable[[Any], bool]) -> T | None:
+        """The answer used last whose key is wanted, None if there is none; it counts as neither hit nor miss."""
+        with self._lock:
+            return next((kept for key, (kept, _) in reversed(self._answers.items()) if is_wanted(key)), None)
 
     def put(self, key: Hashable, answer: T, characters: int) -> None:
         """Keep an answer of so many characters; one that is larger than all room is not kept."""

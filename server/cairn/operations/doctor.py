@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from cairn.config import Settings, load_user_file, load_workspace_file
+from cairn.config_layers import Layers
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.paths import data_dir
 from cairn.workspace.decision import Decision
@@ -41,7 +41,7 @@ class Why:
     detail: str
     """What is particular to this path, such as ignore file, line and pattern; may be ""."""
     warnings: tuple[str, ...] = ()
-    """What in the settings files could not be used."""
+    """What in the settings could not be used."""
 
 
 @frozen
@@ -66,14 +66,11 @@ def why(path: Path, folder: Path) -> Why:
     if not os.path.lexists(absolute):
         raise InvalidRequestError("path", f"{path} does not exist")
     relative = _below(absolute, folder, root)
-    settings, warnings = Settings(), list[str]()
-    for load in (load_user_file, lambda settings: load_workspace_file(settings, root)):
-        settings, problems = load(settings)
-        warnings.extend(problems)
-    rules = FileRules(root, settings.index)
+    laid = Layers().of(root)
+    rules = FileRules(root, laid.settings.index)
     directory = absolute.is_dir() and not absolute.is_symlink()
     decision = _decide(rules, root, relative, directory)
-    return Why(relative, directory, decision.indexed, decision.rule, decision.detail, tuple(warnings))
+    return Why(relative, directory, decision.indexed, decision.rule, decision.detail, tuple(laid.texts()))
 
 
 def _below(path: Path, folder: Path, root: Path) -> str:
@@ -143,9 +140,9 @@ def _data_folder() -> Check | str:
 
 
 def _settings() -> Check | str:
-    _, warnings = load_user_file(Settings())
+    warnings = Layers().without_workspace().texts()
     return (
-        Check("settings", False, "; ".join(warnings), "Correct the file or remove it.")
+        Check("settings", False, "; ".join(warnings), "Correct the file or the variable, or remove it.")
         if warnings
         else "sound"
     )

@@ -10,12 +10,13 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
+from typing import TypeVar
 
 from attrs import define, field, frozen
 
-from cairn.config import SearchSettings
+from cairn.config import Leg, SearchSettings
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
 from cairn.index.file_queries import best_by_file, files_at, files_by_path, files_by_subjects
 from cairn.index.holding import Holding, chunks_holding
@@ -29,6 +30,8 @@ from cairn.retrieval.reexports import hands_on
 from cairn.words import stem
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 KEYWORD_WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.5)
 """Defined names count 2.5 times (docs/ranking.md)."""
@@ -44,6 +47,11 @@ _RESPELLED = 0.5
 _SIGILS = ("$", "@", "_", "#")
 """Marks that some languages write before a name, and nobody asks for."""
 _SIGILLED = 0.9
+
+
+_OF_MEANING = frozenset({"similarity", "compared"})
+_LONGEST_MEANING_MS = 2_000.0
+"""Nobody waits longer for vectors: S2 calls that an error. A model's call cannot be broken off, so it goes on."""
 
 
 @frozen
@@ -94,6 +102,8 @@ class Legs:
     timings: dict[str, float] = field(factory=dict, init=False)
     """Milliseconds by leg."""
     problems: list[CairnError] = field(factory=list, init=False)
+    without_vectors: bool = field(default=False, init=False)
+    """Whether meaning was to be compared and could not be."""
     broken_off: list[str] = field(factory=list, init=False)
     """Legs whose time was over before they had looked everywhere."""
 
@@ -102,7 +112,10 @@ class Legs:
 
     def by_name(self, query: Query) -> None:
         """The definitions of what is asked for by name."""
-        self._run("symbol", lambda index, pool, _: self._add(pool, "symbol", self._defining(index, query)))
+        if self._takes(Leg.NAMES):
+            self._run(
+                "symbol", lambda index, pool, _: self._add(pool, "symbol", self._defining(index, query))
+            )
 
     @property
     def is_defined(self) -> bool:
@@ -112,11 +125,13 @@ class Legs:
     def by_words(self, query: Query) -> None:
         """Keywords in chunks, in paths and in the subjects of commits."""
         self.by_keywords(query)
-        self._run("file", lambda index, pool, until: self._files(index, pool, query, until))
+        if self._takes(Leg.FILES):
+            self._run("file", lambda index, pool, until: self._files(index, pool, query, until))
 
     def by_keywords(self, query: Query) -> None:
         """Keywords in chunks alone."""
-        self._run("keyword", lambda index, pool, until: self._keywords(index, pool, query, until))
+        if self._takes(Leg.KEYWORDS):
+            self._run("keyword", lambda index, pool, until: self._keywords(index, pool, query, until))
 
     def _keywords(self, index: IndexReader, pool: Pool, query: Query, until: Until) -> None:
         plan = self._plan(index, query, "chunks_fts", self.settings.keyword_rows, until)
@@ -166,6 +181,8 @@ class Legs:
         `case` and `word`: whether upper and lower case must be the same, and whether a literal may not be part of a
         longer word; then the whole query is one, where it quotes none.
         """
+        if not self._takes(Leg.EXACT):
+            return
         wanted = _literals(query, case or word) or self._undefined_name(query)
 
         def find(index: IndexReader, pool: Pool, until: Until) -> None:
@@ -190,7 +207,7 @@ class Legs:
 
     def by_reexports(self, query: Query) -> None:
         """What hands the name on that is asked for, where nothing is called so: its definition is elsewhere."""
-        if not query.is_symbol or self.is_defined:
+        if not query.is_symbol or self.is_defined or not self._takes(Leg.EXACT):
             return
 
         def find(index: IndexReader, pool: Pool, until: Until) -> None:
@@ -255,6 +272,10 @@ class Legs:
         self.timings |= other.timings
         self.problems += other.problems
         self.broken_off += other.broken_off
+        self.without_vectors |= other.without_vectors
+
+    def _takes(self, leg: Leg) -> bool:
+        return leg in self.settings.legs
 
     @staticmethod
     def _add(pool: Pool, leg: str, hits: Iterable[Hit]) -> None:
@@ -273,6 +294,7 @@ class Legs:
             except CairnError as problem:
                 logger.warning("the %s leg failed: %s", leg, problem)
                 self.problems.append(problem)
+                self.without_vectors |= leg in _OF_MEANING
         self.timings[leg] = (time.perf_counter() - started) * 1000
         if until.is_over:
             logger.info("the %s leg was broken off after %.0f ms", leg, self.timings[leg])
@@ -323,16 +345,31 @@ def run_legs(
         legs.by_reexports(query)
     if asking is None:
         return None
+    found = wait_for_meaning(asking, legs)
+    if found is not None:
+        legs.merge(beside)
+    return found
+
+
+def wait_for_meaning(asking: Future[T], legs: Legs) -> T | None:
+    """What the leg of meaning found, once it has; None where it failed or takes too long, which `legs` then knows.
+
+    Raises QueryCancelledError where the request was cancelled.
+    """
+    longest = max(_LONGEST_MEANING_MS, legs.settings.leg_deadline_ms)
     try:
-        asked = asking.result()
+        return asking.result(timeout=longest / 1000)
     except QueryCancelledError:
         raise
-    except CairnError as problem:
-        logger.warning("the question was not compared by meaning: %s", problem)
-        legs.problems.append(problem)
-        return None
-    legs.merge(beside)
-    return asked
+    except TimeoutError:
+        asking.cancel()
+        problem: CairnError = OutOfTimeError(f"Comparing by meaning took more than {longest:,.0f} ms.")
+    except CairnError as failure:
+        problem = failure
+    logger.warning("the question was not compared by meaning: %s", problem)
+    legs.problems.append(problem)
+    legs.without_vectors = True
+    return None
 
 
 def is_identifier(query: Query) -> bool:

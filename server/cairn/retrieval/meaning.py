@@ -5,6 +5,7 @@ Vectors of the two are never compared with each other, so each question uses one
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
@@ -48,9 +49,12 @@ class ModelMeaning:
     embedder: Embedder
     static: StaticTable | None = None
     """Finds chunks, which are then compared by the model's vectors."""
+    drill_ms: float = 0.0
+    """How much longer it takes, where somebody tries the kill switch out."""
 
     def vectors(self, queries: Sequence[str]) -> list[ModelVector]:
         """A vector for each query."""
+        time.sleep(self.drill_ms / 1000)
         static = StaticMeaning(self.static).vectors(queries) if self.static else [None] * len(queries)
         rows = self.embedder.embed_queries(queries)
         model = self.embedder.model.id
@@ -62,9 +66,11 @@ class StaticMeaning:
     """Compares by static vectors."""
 
     table: StaticTable
+    drill_ms: float = 0.0
 
     def vectors(self, queries: Sequence[str]) -> list[StaticVector]:
         """A vector for each query."""
+        time.sleep(self.drill_ms / 1000)
         return [StaticVector(row) for row in self.table.embed_int8(queries, _QUERY_TOKENS)]
 
 
@@ -129,9 +135,15 @@ def similarities(asked: Sequence[QueryVector], index: IndexReader, ids: Sequence
 
 
 def choose_meaning(
-    facts: Sequence[Facts], embedder: Callable[[], Embedder | None], static: Callable[[], StaticTable | None]
+    facts: Sequence[Facts],
+    embedder: Callable[[], Embedder | None],
+    static: Callable[[], StaticTable | None],
+    drill_ms: float = 0.0,
 ) -> Meaning | None:
-    """What these indexes are best compared by now, None where they have no vectors. Loads only what it chooses."""
+    """What these indexes are best compared by now, None where they have no vectors. Loads only what it chooses.
+
+    `drill_ms` is how much longer comparing shall take, for a drill of the kill switch.
+    """
     chunks = sum(f.chunks for f in facts)
     waiting = sum(f.queued if f.model_id else f.chunks for f in facts)
     waiting_static = sum(f.static_queued if f.has_static else f.chunks for f in facts)
@@ -140,5 +152,5 @@ def choose_meaning(
     if waiting < chunks and (waiting <= _FEW * chunks or table is None or waiting < waiting_static):
         model = embedder()
         if model is not None:
-            return ModelMeaning(model, table)
-    return StaticMeaning(table) if table is not None else None
+            return ModelMeaning(model, table, drill_ms)
+    return StaticMeaning(table, drill_ms) if table is not None else None

@@ -62,6 +62,8 @@ class Retrieved:
     """Why legs that failed did; the others answered."""
     broken_off: tuple[str, ...] = ()
     """Legs whose time was over before they had looked everywhere."""
+    without_vectors: bool = False
+    """Whether meaning was to be compared and could not be."""
 
 
 @frozen
@@ -121,7 +123,8 @@ def retrieve(
         ranked = _diverse(ranked + fetched(places[limit:]), settings.diversity)[:limit]
     legs.timings["rank"] = (time.perf_counter() - began) * 1000
     timings = {name: round(ms, 3) for name, ms in legs.timings.items()}
-    return Retrieved(tuple(ranked), timings, tuple(map(str, legs.problems)), tuple(legs.broken_off))
+    problems = tuple(map(str, legs.problems))
+    return Retrieved(tuple(ranked), timings, problems, tuple(legs.broken_off), legs.without_vectors)
 
 
 def scores_of(

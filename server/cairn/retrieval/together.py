@@ -6,7 +6,6 @@ answer it. So all files are scored once, all questions are embedded in one call,
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 
@@ -15,18 +14,16 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from cairn.config import SearchSettings
-from cairn.errors import CairnError, QueryCancelledError
+from cairn.errors import QueryCancelledError
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.retrieval.candidates import Candidates, Floats, gather, whole_files
 from cairn.retrieval.learned import Learned
-from cairn.retrieval.legs import Legs, Pool, is_identifier, side_by_side
+from cairn.retrieval.legs import Legs, Pool, is_identifier, side_by_side, wait_for_meaning
 from cairn.retrieval.meaning import Meaning, QueryVector, similarities
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import definitions
 from cairn.retrieval.search import Ranked, matching_of, scores_of, source_of
 from cairn.retrieval.signals import Scores
-
-logger = logging.getLogger(__name__)
 
 _VARIATION = 0.5
 """What an answer to a variation is worth beside one to the question."""
@@ -60,6 +57,8 @@ class Ranking:
     """float64[questions, chunks]: comparable throughout; 0 where a question did not find the chunk."""
     collections: NDArray[np.str_]
     """The collection of each file."""
+    without_vectors: bool = False
+    """Whether meaning was to be compared and could not be."""
     _fetched: dict[int, Ranked] = field(factory=dict, init=False)
 
     def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
@@ -155,6 +154,7 @@ def rank_together(
         scores,
         np.stack(values),
         _collections(readers, candidates),
+        own.without_vectors,
     )
 
 
@@ -238,11 +238,8 @@ def _find(every: Sequence[Legs], queries: Sequence[Query], meaning: Meaning | No
         task.result()
     if embedding is None or meaning is None:
         return ()
-    try:
-        vectors = embedding.result()
-    except CairnError as problem:
-        logger.warning("the questions were not compared by meaning: %s", problem)
-        own.problems.append(problem)
+    vectors = wait_for_meaning(embedding, own)
+    if vectors is None:
         return ()
     for legs, query, vector in zip(every, queries, vectors, strict=True):
         legs.by_meaning(query, meaning, vector)
@@ -256,6 +253,7 @@ def _add(own: Legs, legs: Legs, theirs: _Found) -> None:
         pool.found["varied"].update(nearest)
     own.problems += legs.problems
     own.broken_off += legs.broken_off
+    own.without_vectors |= legs.without_vectors
 
 
 @frozen(eq=False)

@@ -1,0 +1,55 @@
+"""Files that somebody else names: a workspace's own file or a request may reach into the workspace, and no further."""
+
+from __future__ import annotations
+
+import ntpath
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def contained(named: str, roots: Iterable[Path]) -> Path:
+    """The real path of the file that `named` names in one of the folders `roots`.
+
+    Relative paths are relative to the folders; `~` is a name like any other. Nothing outside of the folders is looked
+    at, not even whether it is there: on Windows, looking at a file of another machine (`\\\\host\\share`) would tell
+    that machine who asks. Raises ValueError saying what is wrong.
+    """
+    real: Path | None = None
+    for root in roots:
+        real = _inside(named, root)
+        if real is not None and _is_file(real):
+            return real
+    if real is None:
+        raise ValueError("it does not lie in the workspace folder")
+    raise ValueError("it is no file")
+
+
+def _inside(named: str, root: Path) -> Path | None:
+    """Where the path leads, if that is in the folder."""
+    if "\0" in named or _on_another_machine(named):
+        return None
+    written = Path(
+        os.path.normpath(root / named)
+    )  # without asking the file system, so that `..` leads nowhere
+    places = {root, root.resolve()}
+    if not any(written.is_relative_to(place) for place in places):
+        return None
+    try:
+        real = written.resolve()
+    except (OSError, RuntimeError):  # a circle of links
+        return None
+    return real if real.is_relative_to(root.resolve()) else None
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is no directory, pipe or device."""
+    try:
+        return path.is_file()
+    except OSError:  # such as a name that is too long
+        return False
+
+
+def _on_another_machine(named: str) -> bool:
+    """Whether Windows would take it for a UNC or device path."""
+    return ntpath.splitdrive(named)[0].replace("/", "\\").startswith("\\\\")

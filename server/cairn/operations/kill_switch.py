@@ -1,0 +1,314 @@
+"""Steps retrieval down a phase when it is slow or fails, and up again when it is well (S2's kill switch).
+
+The phases are S2's: 3 compares vectors, 2 goes by keywords alone, 1 looks up names and keywords and nothing else, and in 0
+retrieval is off. Nothing here looks at the clock by itself: what is due happens when somebody asks for the phase.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from attrs import frozen
+
+from cairn.config import KillSwitchSettings, RetrievalSettings
+from cairn.operations.latency import percentile, rank_of
+from cairn.operations.override import HIGHEST_PHASE
+from cairn.protocol import PhaseState
+
+logger = logging.getLogger(__name__)
+
+OFF, VECTORS = 0, 3
+_WATCHED_SHARE = 0.95
+"""S2 watches the 95th percentile."""
+_MOST_ENTRIES = 10_000
+"""Searches remembered: in S2's five minutes, 33 a second. Of more, the latest count."""
+_MOST_WAITS = 16
+"""The longest wait, in times of `recovery_seconds`: 80 minutes by default."""
+
+
+@frozen
+class PhaseChange:
+    """One step of the phase."""
+
+    at: str
+    """UTC (ISO 8601)."""
+    before: int
+    after: int
+    reason: str
+    """A sentence, with the figures that decided."""
+    until: float | None
+    """Seconds until the next higher phase is tried; None where the phase is the one that is wanted."""
+
+
+class KillSwitch:
+    """The phase of one workspace in this process. Methods may be called from several threads at once, and cost microseconds.
+
+    S2 counts a failing vector store as an error, of which more than 5 % switch everything off. Here a search that keywords
+    could answer drops phase 3 only: off would take away answers that there are.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], RetrievalSettings],
+        clock: Callable[[], float] = time.monotonic,
+        on_change: Callable[[PhaseChange], None] = lambda _: None,
+        override: Callable[[], int | None] = lambda: None,
+    ) -> None:
+        """`clock` tells seconds; `on_change` is called on the thread that noticed; `override` is the phase set by hand, if one
+        is (`OverrideReader.phase`). All three are asked at each call."""
+        self._settings = settings
+        self._clock = clock
+        self._on_change = on_change
+        self._override = override
+        self._lock = threading.Lock()
+        self._window = _Window()
+        self._by_hand = override()
+        self._wanted = _wanted(settings(), self._by_hand)
+        self._phase = self._wanted
+        self._lowered = False
+        """Whether the phase is this switch's own decision; else it is the one that is wanted."""
+        self._on_trial = False
+        """Whether the phase was raised less than a window ago."""
+        self._waits = 1
+        """How many times `recovery_seconds` until the next try."""
+        self._began = clock()
+        """When this phase did."""
+        self._since = _now()
+        self._reason = ""
+
+    def phase(self) -> int:
+        """The phase to answer the next search in, 0 to 3; 0 is off."""
+        with self._lock:
+            changes = self._look(self._settings(), self._clock())
+            phase = self._phase
+        self._tell(changes)
+        return phase
+
+    def record(self, ms: float, *, failed: bool, without_vectors: bool, phase: int | None = None) -> None:
+        """Take in a search that took `ms`; leave out those that were answered from the cache.
+
+        `failed`: there was no answer, for a reason that is not the question's. `without_vectors`: keywords answered because the
+        vector leg failed, not because there is no model or there are no vectors yet. `phase` is the one that the search began
+        in, where that is known: a search of another phase than now says nothing about it.
+        """
+        with self._lock:
+            settings, now = self._settings(), self._clock()
+            changes = self._look(settings, now)
+            if self._phase != OFF and phase in (None, self._phase):
+                self._window.add(now, ms, failed, without_vectors)
+                if settings.kill_switch.automatic and self._by_hand is None:
+                    changes += self._judge(settings.kill_switch, now)
+        self._tell(changes)
+
+    def state(self) -> PhaseState:
+        """How the switch stands now."""
+        with self._lock:
+            settings, now = self._settings(), self._clock()
+            changes = self._look(settings, now)
+            window = self._window
+            state = PhaseState(
+                phase=self._phase,
+                wanted=self._wanted,
+                by_hand=self._by_hand is not None,
+                automatic=settings.kill_switch.automatic,
+                reason=self._reason,
+                since=self._since,
+                next_try_seconds=self._next_try(settings.kill_switch, now),
+                p95_ms=window.p95(),
+                error_rate=_share(window.failed, window.searches),
+                fallback_rate=_share(window.without_vectors, window.searches),
+                queries=window.searches,
+            )
+        self._tell(changes)
+        return state
+
+    # --- what is due; the lock is held --------------------------------------------------------------
+
+    def _look(self, settings: RetrievalSettings, now: float) -> list[PhaseChange]:
+        """Follow what people decided, and try a higher phase where its time has come."""
+        switch = settings.kill_switch
+        self._window.forget_before(now - switch.window_seconds)
+        self._window.watch(switch.p95_ms, switch.recovery_share * switch.p95_ms)
+        changes = self._follow(settings, self._override(), now)
+        if self._on_trial and now - self._began >= switch.window_seconds:
+            self._on_trial, self._waits = False, 1
+        if self._lowered and now - self._began >= self._wait(switch) and self._is_calm():
+            changes.append(self._raise(switch, now))
+        return changes
+
+    def _follow(self, settings: RetrievalSettings, by_hand: int | None, now: float) -> list[PhaseChange]:
+        """Whoever changes what is wanted, or sets a phase by hand, is obeyed at once."""
+        handed = by_hand != self._by_hand
+        self._by_hand, self._wanted = by_hand, _wanted(settings, by_hand)
+        if self._lowered and settings.kill_switch.automatic and not handed and self._phase < self._wanted:
+            return []
+        self._lowered = False
+        if self._phase == self._wanted:
+            return []
+        if by_hand is not None:
+            reason = f"Phase {by_hand} was set by hand."
+        elif handed:
+            reason = "The phase is no longer set by hand."
+        elif not settings.enabled:
+            reason = "`retrieval.enabled` is off."
+        else:
+            reason = f"The settings ask for phase {self._wanted}."
+        self._on_trial, self._waits = False, 1
+        return [self._change(self._wanted, reason, settings.kill_switch, now)]
+
+    def _judge(self, switch: KillSwitchSettings, now: float) -> list[PhaseChange]:
+        """S2's triggers, over the window."""
+        window, enough = self._window, max(1, switch.min_queries)
+        over = f"the {window.searches} searches of the last {switch.window_seconds:g} s"
+        if window.searches >= enough and window.failed > switch.error_rate * window.searches:
+            share = _percent(window.failed / window.searches)
+            after, reason = OFF, f"{share} of {over} failed, more than {_percent(switch.error_rate)}."
+        elif window.answered >= enough and window.is_slow():
+            after = self._phase - 1
+            reason = f"The 95th percentile of {over} was {window.p95():.4g} ms, above {switch.p95_ms:g} ms."
+        elif (
+            self._phase == VECTORS
+            and window.searches >= enough
+            and window.without_vectors > switch.error_rate * window.searches
+        ):
+            share = _percent(window.without_vectors / window.searches)
+            after = VECTORS - 1
+            reason = f"{share} of {over} had to do without vectors, more than {_percent(switch.error_rate)}."
+        else:
+            return []
+        if self._on_trial:
+            self._waits = min(_MOST_WAITS, 2 * self._waits)
+        self._lowered, self._on_trial = True, False
+        return [self._change(after, reason, switch, now)]
+
+    def _is_calm(self) -> bool:
+        """Whether nothing speaks against the next higher phase; without any searches, only a try can tell."""
+        window = self._window
+        return not window.failed and (not window.answered or window.is_quick())
+
+    def _raise(self, switch: KillSwitchSettings, now: float) -> PhaseChange:
+        window, after = self._window, self._phase + 1
+        if window.answered:
+            reason = (
+                f"Phase {after} is tried: the 95th percentile of the {window.answered} searches of the last "
+                f"{switch.window_seconds:g} s was {window.p95():.4g} ms."
+            )
+        else:
+            waited = self._wait(switch)
+            reason = (
+                f"Phase {after} is tried after {waited:g} s in phase {self._phase}, without any searches."
+            )
+        self._lowered, self._on_trial = after < self._wanted, True
+        return self._change(after, reason, switch, now)
+
+    def _change(self, after: int, reason: str, switch: KillSwitchSettings, now: float) -> PhaseChange:
+        before, self._phase, self._began = self._phase, after, now
+        self._since, self._reason = _now(), reason
+        self._window.clear()
+        return PhaseChange(self._since, before, after, reason, self._next_try(switch, now))
+
+    def _wait(self, switch: KillSwitchSettings) -> float:
+        return switch.recovery_seconds * self._waits
+
+    def _next_try(self, switch: KillSwitchSettings, now: float) -> float | None:
+        return max(0.0, self._began + self._wait(switch) - now) if self._lowered else None
+
+    # ------------------------------------------------------------------------------------------------
+
+    def _tell(self, changes: list[PhaseChange]) -> None:
+        """With the lock free: whoever is told may ask for the state."""
+        for change in changes:
+            level = logging.WARNING if change.after < change.before else logging.INFO
+            logger.log(
+                level, "Retrieval went from phase %d to %d: %s", change.before, change.after, change.reason
+            )
+            self._on_change(change)
+
+
+class _Window:
+    """The latest searches, with counts that are kept as they come and go: nothing is sorted for a decision."""
+
+    def __init__(self) -> None:
+        self._entries: deque[tuple[float, float, bool, bool]] = deque()
+        """When, ms, failed, without vectors; the oldest first."""
+        self._slow_ms = self._quick_ms = 0.0
+        self.clear()
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self.searches = self.failed = self.without_vectors = 0
+        self._slow = self._not_quick = 0
+
+    @property
+    def answered(self) -> int:
+        """Searches that count for the percentile: how soon one failed says nothing."""
+        return self.searches - self.failed
+
+    def watch(self, slow_ms: float, quick_ms: float) -> None:
+        """Count from now on what took more than `slow_ms`, and `quick_ms` or more."""
+        if (slow_ms, quick_ms) == (self._slow_ms, self._quick_ms):
+            return
+        self._slow_ms, self._quick_ms = slow_ms, quick_ms
+        entries = list(self._entries)
+        self.clear()
+        for entry in entries:
+            self.add(*entry)
+
+    def add(self, at: float, ms: float, failed: bool, without_vectors: bool) -> None:
+        if len(self._entries) == _MOST_ENTRIES:
+            self._forget_oldest()
+        self._entries.append((at, ms, failed, without_vectors))
+        self._count(self._entries[-1], 1)
+
+    def forget_before(self, moment: float) -> None:
+        while self._entries and self._entries[0][0] <= moment:
+            self._forget_oldest()
+
+    def is_slow(self) -> bool:
+        """Whether the percentile is above `slow_ms`: fewer than its rank are not."""
+        return self.answered - self._slow < rank_of(_WATCHED_SHARE, self.answered)
+
+    def is_quick(self) -> bool:
+        """Whether the percentile is below `quick_ms`: as many as its rank are."""
+        return self.answered - self._not_quick >= rank_of(_WATCHED_SHARE, self.answered)
+
+    def p95(self) -> float | None:
+        """In ms; None of no answers."""
+        return percentile([ms for _, ms, failed, _ in self._entries if not failed], _WATCHED_SHARE)
+
+    def _forget_oldest(self) -> None:
+        self._count(self._entries.popleft(), -1)
+
+    def _count(self, entry: tuple[float, float, bool, bool], by: int) -> None:
+        _, ms, failed, without_vectors = entry
+        self.searches += by
+        self.without_vectors += by * without_vectors
+        if failed:
+            self.failed += by
+        else:
+            self._slow += by * (ms > self._slow_ms)
+            self._not_quick += by * (ms >= self._quick_ms)
+
+
+def _wanted(settings: RetrievalSettings, by_hand: int | None) -> int:
+    """What people ask for. By hand beats the phase of the settings; where nothing is indexed, there is nothing to search."""
+    if not settings.enabled:
+        return OFF
+    return min(HIGHEST_PHASE, settings.phase if by_hand is None else by_hand)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
