@@ -236,11 +236,7 @@ class Answering:
         how = answered.retrieval
         if how.phase == OFF and not answered.error:
             return  # nothing was asked of it
-        self._switch.record(
-            ms,
-            failed=bool(answered.error),
-            without_vectors=how.fallback == _STANDS_IN[KEYWORDS],
-        )
+        self._switch.record(ms, failed=how.phase == OFF, without_vectors=how.fallback == _STANDS_IN[KEYWORDS])
 
     def _by_hand(self) -> int | None:
         """The phase that somebody set, in whichever folder."""

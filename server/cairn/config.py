@@ -119,7 +119,8 @@ class KillSwitchSettings:
     window_seconds: float = field(default=300.0, metadata=within(0, _A_DAY))
     """The window over which percentile and rate are taken."""
     p95_ms: float = 500.0
-    """A 95th percentile of search latency above this drops one phase; in the last one, it switches retrieval off."""
+    """A 95th percentile of search latency above this drops one phase; in the last one, once a whole window has passed in it,
+    it switches retrieval off."""
     error_rate: float = field(default=0.05, metadata=_SHARE)
     """A share of failed searches above this switches retrieval off; of searches without their vectors, it drops phase 3."""
     min_queries: int = field(default=20, metadata=within(1, 1_000_000))

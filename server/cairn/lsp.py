@@ -175,7 +175,7 @@ class CairnServer(LanguageServer):
         except (KeyboardInterrupt, SystemExit):
             pass
         finally:
-            self.shutdown()
+            self.shutdown()  # type: ignore[no-untyped-call]
 
     def cancel(self) -> None:
         """Break off what is being answered or told: the client is gone. On the loop, before `close`."""

@@ -124,7 +124,7 @@ class LspSocket:
             self.editors -= 1
             server.cancel()
             await asyncio.to_thread(server.close)
-            server.shutdown()
+            server.shutdown()  # type: ignore[no-untyped-call]
 
 
 class _Writer:

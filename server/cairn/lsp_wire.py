@@ -92,9 +92,9 @@ class WireProtocol(LanguageServerProtocol):
             return
         try:
             self.handle_message(self.structure_message(data))
-        except Exception as problem:  # noqa: BLE001 - one message must not end the connection
-            logger.debug("a message was not handled", exc_info=problem)
-            self._server._report_server_error(problem, JsonRpcException)
+        except Exception as failure:
+            logger.debug("a message was not handled", exc_info=failure)
+            self._server._report_server_error(failure, JsonRpcException)
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:

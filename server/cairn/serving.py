@@ -26,7 +26,7 @@ from cairn.config_layers import Layers
 from cairn.engine import Engine
 from cairn.errors import CairnError
 from cairn.host import Host
-from cairn.http import API, MCP, HttpFront, Served
+from cairn.http import API, HttpFront, Served
 from cairn.http_guard import Guard, is_loopback, resolved
 from cairn.http_metrics import FrontMetrics
 from cairn.http_protocol import ConnectionLimits, config

@@ -1,4 +1,7 @@
-"""Writes the metrics in Prometheus' format, with prometheus_client. Only the HTTP front imports this: it needs the `serve` extra."""
+"""Writes the metrics in Prometheus' format.
+
+Only the HTTP front imports this: prometheus_client comes with the `serve` extra.
+"""
 
 from __future__ import annotations
 

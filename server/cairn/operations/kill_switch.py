@@ -1,7 +1,8 @@
 """Steps retrieval down a phase when it is slow or fails, and up again when it is well (S2's kill switch).
 
-The phases are S2's: 3 compares vectors, 2 goes by keywords alone, 1 looks up names and keywords and nothing else, and in 0
-retrieval is off. Nothing here looks at the clock by itself: what is due happens when somebody asks for the phase.
+The phases are S2's: 3 compares vectors, 2 goes by keywords alone, 1 looks up names and keywords and nothing
+else, and in 0 retrieval is off. Nothing here looks at the clock by itself: what is due happens when somebody
+asks for the phase.
 """
 
 from __future__ import annotations
@@ -46,10 +47,11 @@ class PhaseChange:
 
 
 class KillSwitch:
-    """The phase of one workspace in this process. Methods may be called from several threads at once, and cost microseconds.
+    """The phase of one workspace in this process.
 
-    S2 counts a failing vector store as an error, of which more than 5 % switch everything off. Here a search that keywords
-    could answer drops phase 3 only: off would take away answers that there are.
+    Methods may be called from several threads at once, and cost microseconds.
+    S2 counts a failing vector store as an error, of which more than 5 % switch everything off. Here a search
+    that keywords could answer drops phase 3 only: off would take away answers that there are.
     """
 
     def __init__(
@@ -59,8 +61,8 @@ class KillSwitch:
         on_change: Callable[[PhaseChange], None] = lambda _: None,
         override: Callable[[], int | None] = lambda: None,
     ) -> None:
-        """`clock` tells seconds; `on_change` is called on the thread that noticed; `override` is the phase set by hand, if one
-        is (`OverrideReader.phase`). All three are asked at each call."""
+        """`clock` tells seconds. `override` is the phase set by hand, if one is (`OverrideReader.phase`); it
+        and `settings` are asked at each call. `on_change` is called on the thread that noticed."""
         self._settings = settings
         self._clock = clock
         self._on_change = on_change
@@ -92,9 +94,10 @@ class KillSwitch:
     def record(self, ms: float, *, failed: bool, without_vectors: bool, phase: int | None = None) -> None:
         """Take in a search that took `ms`; leave out those that were answered from the cache.
 
-        `failed`: there was no answer, for a reason that is not the question's. `without_vectors`: keywords answered because the
-        vector leg failed, not because there is no model or there are no vectors yet. `phase` is the one that the search began
-        in, where that is known: a search of another phase than now says nothing about it.
+        `failed`: there was no answer, for a reason that is not the question's. `without_vectors`: keywords
+        answered because the vector leg failed, not because there is no model or there are no vectors yet.
+        `phase` is the one that the search began in, where that is known: a search of another phase than now
+        says nothing about it.
         """
         with self._lock:
             settings, now = self._settings(), self._clock()
@@ -168,9 +171,9 @@ class KillSwitch:
         if window.searches >= enough and window.failed > switch.error_rate * window.searches:
             share = _percent(window.failed / window.searches)
             after, reason = OFF, f"{share} of {over} failed, more than {_percent(switch.error_rate)}."
-        elif window.answered >= enough and window.is_slow():
+        elif window.answered >= enough and window.is_slow() and self._may_step(switch, now):
             after = self._phase - 1
-            reason = f"The 95th percentile of {over} was {window.p95():.4g} ms, above {switch.p95_ms:g} ms."
+            reason = f"The 95th percentile of {over} was {window.p95():.6g} ms, above {switch.p95_ms:g} ms."
         elif (
             self._phase == VECTORS
             and window.searches >= enough
@@ -186,6 +189,10 @@ class KillSwitch:
         self._lowered, self._on_trial = True, False
         return [self._change(after, reason, switch, now)]
 
+    def _may_step(self, switch: KillSwitchSettings, now: float) -> bool:
+        """Whether slowness may cost a phase now: the last one only when a whole window brought nothing better (S2)."""
+        return self._phase > 1 or now - self._began >= switch.window_seconds
+
     def _is_calm(self) -> bool:
         """Whether nothing speaks against the next higher phase; without any searches, only a try can tell."""
         window = self._window
@@ -196,7 +203,7 @@ class KillSwitch:
         if window.answered:
             reason = (
                 f"Phase {after} is tried: the 95th percentile of the {window.answered} searches of the last "
-                f"{switch.window_seconds:g} s was {window.p95():.4g} ms."
+                f"{switch.window_seconds:g} s was {window.p95():.6g} ms."
             )
         else:
             waited = self._wait(switch)
@@ -231,7 +238,7 @@ class KillSwitch:
 
 
 class _Window:
-    """The latest searches, with counts that are kept as they come and go: nothing is sorted for a decision."""
+    """The latest searches, with counts that are kept as they come and go: nothing is sorted to decide."""
 
     def __init__(self) -> None:
         self._entries: deque[tuple[float, float, bool, bool]] = deque()
@@ -296,7 +303,7 @@ class _Window:
 
 
 def _wanted(settings: RetrievalSettings, by_hand: int | None) -> int:
-    """What people ask for. By hand beats the phase of the settings; where nothing is indexed, there is nothing to search."""
+    """What people ask for. By hand beats the phase of the settings; what is not enabled stays off."""
     if not settings.enabled:
         return OFF
     return min(HIGHEST_PHASE, settings.phase if by_hand is None else by_hand)

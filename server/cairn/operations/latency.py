@@ -13,7 +13,8 @@ _WINDOW = 500
 def rank_of(share: float, count: int) -> int:
     """The place, from 1, of the percentile among `count` values in order (the nearest rank).
 
-    `share` is 0 to 1. What only rounding makes more than a whole number is taken for that: 0.07 * 100 is 7.000000000000001.
+    `share` is 0 to 1. What only rounding makes more than a whole number is taken for that: 0.07 * 100 is
+    7.000000000000001.
     """
     return max(1, math.ceil(share * count - 1e-9))
 

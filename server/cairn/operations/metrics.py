@@ -1,7 +1,7 @@
 """Counts what this process does, for Prometheus: S1's metrics under S1's names, everything else as `cairn_…`.
 
-Counting needs no library; `cairn.operations.exposition`, which only the HTTP front imports, writes the counts down in
-Prometheus' format.
+Counting needs no library; `cairn.operations.exposition`, which only the HTTP front imports, writes the counts
+down in Prometheus' format.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from collections.abc import Callable, Collection, Sequence
 from attrs import frozen
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-"""Prometheus' own, and milliseconds below them; S2's 0.5 s is among them, and the 30 s after which a request is broken off."""
+"""Prometheus' own, and milliseconds below them; S2's 0.5 s is among them, and the 30 s after which a request
+is broken off."""
 _COUNTS = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0)
 """S1 expands into 8 queries, and asks for 15 chunks, 20 bullets and 50 chunks."""
 _MOST_LABELS = 200
-"""Combinations of one metric's labels; what comes later is counted as `other`. No client can make this grow."""
+"""Combinations of one metric's labels; what comes later is counted as `other`. No client grows this."""
 _OTHER = "other"
 
 
@@ -87,7 +88,8 @@ class IndexFigures:
 
 
 class Metrics:
-    """The counts of this process since its start. Methods may be called from several threads at once, and cost 1 µs or so."""
+    """The counts of this process since its start. Methods may be called from several threads at once, and
+    cost 1 µs or so."""
 
     def __init__(self, index: Callable[[], IndexFigures] = IndexFigures) -> None:
         """`index` is asked whenever somebody asks for the metrics, and never else."""
@@ -143,8 +145,9 @@ class Metrics:
     def request(self, method: str, front: str, seconds: float, outcome: str, error: str = "") -> None:
         """Count a request that has ended, however it did.
 
-        `method` is the protocol's, with or without `cairn/`; `front` is `lsp`, `http` or `mcp`; `outcome` is `ok`, `cancelled`,
-        `invalid` or `error`; `error` is the name of the exception's class, if there was one.
+        `method` is the protocol's, with or without `cairn/`; `front` is `lsp`, `http` or `mcp`; `outcome` is
+        `ok`, `cancelled`, `invalid` or `error`; `error` is the name of the exception's class, if there was
+        one.
         """
         method = method.removeprefix("cairn/")
         with self._lock:
@@ -165,7 +168,7 @@ class Metrics:
         fallback: str = "",
         broken_off: Sequence[str] = (),
     ) -> None:
-        """Count a search that was answered; the words are those of `QueryRecord` and `protocol.SearchAnswer`."""
+        """Count a search that was answered; the words are those of `QueryRecord` and `SearchAnswer`."""
         with self._lock:
             (self._cache_hits if cached else self._cache_misses).add()
             self._verdicts.add(action)
@@ -187,7 +190,7 @@ class Metrics:
             self._bullets.observe(bullets_extracted)
 
     def fallback(self, kind: str) -> None:
-        """Count something that stood in for an answer where there was no search, such as `cache` or `generic`."""
+        """Count something that stood in for an answer where nothing was searched: `cache` or `generic`."""
         with self._lock:
             self._fallbacks.add(kind)
 

@@ -24,7 +24,7 @@ _MOST_BYTES = 10_000
 """What was written by `write_override` has about 80; of anything larger there is nothing to read."""
 _REPLACE_TRIES = 20
 _REPLACE_PAUSE_S = 0.01
-"""On Windows a file that another process has open for reading cannot be replaced; it is open for less than this."""
+"""On Windows a file that another process has open for reading cannot be replaced; it soon closes it."""
 
 
 class OverrideUnavailableError(CairnError):
@@ -51,7 +51,7 @@ class OverrideReader:
     def __init__(self, data: Path) -> None:
         self._path = str(data / OVERRIDE_NAME)
         self._known: tuple[tuple[int, int, int] | None, PhaseOverride] = (None, PhaseOverride())
-        """What tells the file that was read from others, and what it said. One value, so that no lock is needed."""
+        """What tells the file that was read from others, and what it said. One value, and so no lock."""
 
     def read(self) -> PhaseOverride:
         """What is set now. Costs one system call, 2 µs, while nothing changes; raises nothing."""
@@ -75,7 +75,7 @@ class OverrideReader:
 
 
 def read_override(data: Path) -> PhaseOverride:
-    """What the file in the data folder `data` says now; a damaged one says nothing, and `problem` tells why."""
+    """What the file in the data folder `data` says now; a damaged one says nothing, and why."""
     path = data / OVERRIDE_NAME
     try:
         with path.open("rb") as file:
@@ -97,8 +97,8 @@ def read_override(data: Path) -> PhaseOverride:
 def write_override(data: Path, phase: int | None, by: str = "cairn phase") -> PhaseOverride:
     """Set the phase for every process that uses the data folder `data`; None lets the settings decide again.
 
-    Returns what is set now. Raises InvalidRequestError for what is no phase, and OverrideUnavailableError where the file cannot
-    be written.
+    Returns what is set now. Raises InvalidRequestError for what is no phase, and OverrideUnavailableError
+    where the file cannot be written.
     """
     if phase is not None and not _is_phase(phase):
         raise InvalidRequestError("phase", f"expected 0, 1, 2 or 3, got {phase!r}")
@@ -121,7 +121,8 @@ def _put_in_place(data: Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        # The file system's own clock goes in steps of milliseconds, in which two files of one size would be taken for one.
+        # The file system's own clock goes in steps of milliseconds, in which two files of one size would be
+        # taken for one.
         now = time.time_ns()
         os.utime(name, ns=(now, now))
         for tries_left in reversed(range(_REPLACE_TRIES)):
@@ -147,4 +148,4 @@ def _text(value: Any) -> str:
 
 
 def _unused(path: Path | str, why: str) -> str:
-    return f"The phase set by hand in {path} is not used: {why}. Set it again with `cairn phase`, or delete the file."
+    return f"The phase set by hand in {path} is not used: {why}. Set it anew with `cairn phase`."

@@ -1,0 +1,168 @@
+"""A phase set by hand is seen by every process of the workspace at once; a damaged file sets none."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from cairn.errors import InvalidRequestError
+from cairn.operations.override import (
+    OVERRIDE_NAME,
+    OverrideReader,
+    OverrideUnavailableError,
+    PhaseOverride,
+    read_override,
+    write_override,
+)
+
+
+def test_nothing_is_set_before_anybody_sets_it(tmp_path: Path) -> None:
+    assert OverrideReader(tmp_path / "none").read() == PhaseOverride()
+    assert OverrideReader(tmp_path).phase() is None
+
+
+@pytest.mark.parametrize("phase", [0, 1, 2, 3, None])
+def test_what_is_set_is_read_back_with_who_and_when(tmp_path: Path, phase: int | None) -> None:
+    written = write_override(tmp_path / "new", phase, by="a test")
+    assert written.phase == phase
+    assert written.by == "a test"
+    assert written.since.endswith("+00:00")
+    assert read_override(tmp_path / "new") == OverrideReader(tmp_path / "new").read() == written
+
+
+def test_every_change_is_seen_at_once_however_soon_it_follows(tmp_path: Path) -> None:
+    reader = OverrideReader(tmp_path)
+    for number in range(300):
+        phase = (3, 0, 1, 2, None)[number % 5]
+        write_override(tmp_path, phase)
+        assert reader.phase() == phase
+    (tmp_path / OVERRIDE_NAME).unlink()
+    assert reader.phase() is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_has_the_time_of_a_finer_clock_than_the_file_system_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_123_456_700)
+    write_override(tmp_path, 2)
+    assert (tmp_path / OVERRIDE_NAME).stat().st_mtime_ns == 1_700_000_000_123_456_700
+
+
+def test_the_file_is_read_once_for_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[Path] = []
+
+    def counted(data: Path) -> PhaseOverride:
+        reads.append(data)
+        return read_override(data)
+
+    monkeypatch.setattr("cairn.operations.override.read_override", counted)
+    write_override(tmp_path, 2)
+    reader = OverrideReader(tmp_path)
+    assert [reader.phase() for _ in range(10)] == [2] * 10
+    assert len(reads) == 1
+
+
+def _set_in_another_process(data: str) -> None:
+    write_override(Path(data), 1)
+
+
+def test_another_process_sets_it(tmp_path: Path) -> None:
+    write_override(tmp_path, 3)
+    reader = OverrideReader(tmp_path)
+    assert reader.phase() == 3
+    process = multiprocessing.get_context("spawn").Process(
+        target=_set_in_another_process, args=(str(tmp_path),)
+    )
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert reader.phase() == 1
+
+
+def test_whoever_reads_while_it_is_written_finds_all_of_the_old_or_of_the_new(tmp_path: Path) -> None:
+    write_override(tmp_path, 0)
+    done = threading.Event()
+    found: list[PhaseOverride] = []
+
+    def read() -> None:
+        while not done.is_set():
+            found.append(read_override(tmp_path))
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    for number in range(300):
+        write_override(tmp_path, number % 4, by="x" * (number % 50))
+    done.set()
+    thread.join()
+    assert found
+    assert {override.problem for override in found} == {None}
+    assert {override.phase for override in found} <= {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b"3",
+        b"{}x",
+        b'{"phase": 4}',
+        b'{"phase": -1}',
+        b'{"phase": "2"}',
+        b'{"phase": true}',
+        b'{"phase": 2.0}',
+        b"[" * 9_000,
+    ],
+)
+def test_a_damaged_file_sets_nothing_and_says_so(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / OVERRIDE_NAME).write_bytes(content)
+    override = OverrideReader(tmp_path).read()
+    assert override.phase is None
+    assert override.problem is not None
+    assert "cairn phase" in override.problem
+
+
+def test_a_file_without_who_or_when_still_sets_the_phase(tmp_path: Path) -> None:
+    (tmp_path / OVERRIDE_NAME).write_text('{"phase": 1, "since": 5}')
+    assert read_override(tmp_path) == PhaseOverride(1)
+    (tmp_path / OVERRIDE_NAME).write_text("{}")
+    assert read_override(tmp_path) == PhaseOverride()
+
+
+def test_the_file_is_what_is_said_of_it(tmp_path: Path) -> None:
+    write_override(tmp_path, 2)
+    values = json.loads((tmp_path / OVERRIDE_NAME).read_text())
+    assert values["phase"] == 2
+    assert set(values) == {"phase", "since", "by"}
+
+
+@pytest.mark.parametrize("phase", [4, -1, True, 2.0, "2"])
+def test_what_is_no_phase_is_not_set(tmp_path: Path, phase: object) -> None:
+    with pytest.raises(InvalidRequestError, match="expected 0, 1, 2 or 3"):
+        write_override(tmp_path, phase)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_read_as_nothing(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("no folder")
+    with pytest.raises(OverrideUnavailableError, match="CAIRN_DATA_DIR"):
+        write_override(tmp_path / "data", 1)
+    assert OverrideReader(tmp_path / "data").phase() is None
+
+
+def test_a_folder_in_place_of_the_file_is_told_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / OVERRIDE_NAME).mkdir()
+    (tmp_path / OVERRIDE_NAME / "held").touch()
+    assert OverrideReader(tmp_path).read().problem is not None
+    with pytest.raises(OverrideUnavailableError):
+        write_override(tmp_path, 1)
+    assert os.listdir(tmp_path) == [OVERRIDE_NAME]  # noqa: PTH208

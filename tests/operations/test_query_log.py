@@ -1,0 +1,427 @@
+"""Questions are logged by several processes at once, without their text, and never at their expense."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+import multiprocessing
+import os
+import stat
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import filelock
+import psutil
+import pytest
+from attrs import evolve
+
+from cairn import protocol
+from cairn.config import LogSettings
+from cairn.operations.kill_switch import PhaseChange
+from cairn.operations.query_log import LoggedResult, QueryLog, QueryRecord, read_recent, record_of
+
+PROCESSES, LINES = 4, 2_000
+
+ASKED = QueryRecord(
+    method="search",
+    ms=12.3456,
+    phase=3,
+    wanted=3,
+    query="Where do the walruses moor?",
+    terms=("walruses", "moor"),
+    query_type="natural",
+    results=(
+        LoggedResult("src/harbour.py", 0.9, ("moor", "walruses")),
+        LoggedResult("docs/ships.md", 0.5, ()),
+    ),
+    action="answer",
+    confidence=0.41,
+    complete=True,
+)
+
+
+def log_of(data: Path, **settings: Any) -> QueryLog:
+    kept = LogSettings(**settings)
+    return QueryLog(data, lambda: kept)
+
+
+def lines(data: Path) -> list[dict[str, Any]]:
+    """All that is in both files, the older first; every line must be whole."""
+    files = [data / "queries.1.jsonl", data / "queries.jsonl"]
+    texts = [line for file in files if file.exists() for line in file.read_text("ascii").splitlines()]
+    return [json.loads(line) for line in texts]
+
+
+def change(at: datetime.datetime, after: int = 2, until: float | None = 300.0) -> PhaseChange:
+    return PhaseChange(at.isoformat(), 3, after, "It was slow.", until)
+
+
+# Writing.
+
+
+def test_a_line_has_what_the_question_was_like(tmp_path: Path) -> None:
+    log_of(tmp_path / "made").add(ASKED)
+    (line,) = lines(tmp_path / "made")
+    assert datetime.datetime.fromisoformat(line.pop("at")).tzinfo is not None
+    assert line.pop("version")
+    assert line == {
+        "event": "query",
+        "method": "search",
+        "action": "answer",
+        "confidence": 0.41,
+        "ms": 12.346,
+        "phase": 3,
+        "wanted": 3,
+        "fallback": "",
+        "cached": False,
+        "error": "",
+        "complete": True,
+        "type": "natural",
+        "termCount": 2,
+        "resultCount": 2,
+        "keywordMatch": True,
+        "results": [
+            {"path": "src/harbour.py", "score": 0.9, "matchedTerms": 2},
+            {"path": "docs/ships.md", "score": 0.5, "matchedTerms": 0},
+        ],
+        "pid": os.getpid(),
+    }
+
+
+def test_nothing_of_what_was_asked_is_in_the_file_unless_that_is_wanted(tmp_path: Path) -> None:
+    log_of(tmp_path / "without").add(ASKED)
+    log_of(tmp_path / "with", query_text=True).add(ASKED)
+    without, with_text = ((tmp_path / name / "queries.jsonl").read_text() for name in ("without", "with"))
+    for word in ("walrus", "moor", "Where"):
+        assert word not in without
+        assert word in with_text
+    (line,) = lines(tmp_path / "with")
+    assert line["query"] == ASKED.query
+    assert line["terms"] == ["walruses", "moor"]
+    assert line["results"][0]["matchedTerms"] == ["moor", "walruses"]
+
+
+def test_where_it_is_not_kept_nothing_is_made(tmp_path: Path) -> None:
+    log = log_of(tmp_path / "data", queries=False)
+    log.add(ASKED)
+    log.add_phase_change(change(datetime.datetime.now(datetime.UTC)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_the_first_results_are_logged_but_all_are_asked_for_a_match(tmp_path: Path) -> None:
+    results = (*(LoggedResult(f"{n}.py", 0.1, ()) for n in range(9)), LoggedResult("last.py", 0.1, ("moor",)))
+    log_of(tmp_path).add(evolve(ASKED, results=results))
+    (line,) = lines(tmp_path)
+    assert [result["path"] for result in line["results"]] == [f"{n}.py" for n in range(5)]
+    assert (line["resultCount"], line["keywordMatch"]) == (10, True)
+
+
+def test_any_text_stays_on_one_line_of_bounded_length(tmp_path: Path) -> None:
+    log = log_of(tmp_path, query_text=True)
+    for text in ("a\nb\r\u2028c", "half \ud800 of a pair", "ship " * 100_000):
+        log.add(evolve(ASKED, query=text, terms=tuple(text.split())))
+    first, second, third = lines(tmp_path)
+    assert first["query"] == "a\nb\r\u2028c"
+    assert second["query"] == "half \ud800 of a pair"
+    assert len(json.dumps(third)) < 10_000
+    assert third["termCount"] == 100_000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+def test_nobody_else_may_read_it(tmp_path: Path) -> None:
+    log_of(tmp_path).add(ASKED)
+    assert stat.S_IMODE((tmp_path / "queries.jsonl").stat().st_mode) == 0o600
+
+
+def test_a_full_log_becomes_the_older_one_and_the_one_before_goes(tmp_path: Path) -> None:
+    log_of(tmp_path).add(ASKED)
+    size = (tmp_path / "queries.jsonl").stat().st_size
+    (tmp_path / "queries.jsonl").unlink()
+    log = log_of(tmp_path, max_bytes=3 * size + 100)
+    for number in range(8):
+        log.add(evolve(ASKED, phase=number))
+    assert [line["phase"] for line in lines(tmp_path)] == [3, 4, 5, 6, 7]
+    for name in ("queries.jsonl", "queries.1.jsonl"):
+        assert (tmp_path / name).stat().st_size <= 3 * size + 100
+
+
+def test_a_line_larger_than_the_log_is_logged_all_the_same(tmp_path: Path) -> None:
+    log = log_of(tmp_path, max_bytes=0)
+    for number in range(3):
+        log.add(evolve(ASKED, phase=number))
+    assert [line["phase"] for line in lines(tmp_path)] == [1, 2]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there the same lock is what appending waits for")
+def test_while_another_process_rotates_lines_are_written_on(tmp_path: Path) -> None:
+    log = log_of(tmp_path, max_bytes=1)
+    log.add(ASKED)
+    with filelock.FileLock(tmp_path / "queries.lock"):
+        log.add(ASKED)
+        log.add(ASKED)
+        assert not (tmp_path / "queries.1.jsonl").exists()
+    assert len(lines(tmp_path)) == 3
+    log.add(ASKED)
+    assert len((tmp_path / "queries.1.jsonl").read_text().splitlines()) == 3
+
+
+def test_a_rotation_that_fails_is_tried_again_and_loses_no_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path, target: Path) -> Path:
+        raise PermissionError("somebody reads it")
+
+    log = log_of(tmp_path, max_bytes=1)
+    log.add(ASKED)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", refuse)
+        log.add(ASKED)
+    assert log.failures == 0
+    assert len((tmp_path / "queries.jsonl").read_text().splitlines()) == 2
+    log.add(ASKED)
+    assert len((tmp_path / "queries.1.jsonl").read_text().splitlines()) == 2
+
+
+def test_what_cannot_be_written_is_counted_and_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    data = tmp_path / "data"
+    data.write_text("a file in place of the folder")
+    log = log_of(data)
+    for _ in range(3):
+        log.add(ASKED)
+    log.add_phase_change(change(datetime.datetime.now(datetime.UTC)))
+    assert log.failures == 4
+    assert log.problem is not None
+    assert len(caplog.records) == 1
+    data.unlink()
+    log.add(ASKED)
+    assert (log.failures, log.problem) == (4, None)
+    assert len(lines(data)) == 1
+
+
+def test_a_line_written_in_part_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    log = log_of(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", lambda file, line: write(file, line[:10]))
+        log.add(ASKED)
+    assert log.failures == 1
+    log.add(ASKED)
+    log.add(ASKED)
+    assert read_recent(tmp_path).queries == 2
+
+
+def _append(data: str, number: int, max_bytes: int) -> None:
+    log = log_of(Path(data), max_bytes=max_bytes)
+    for line in range(LINES):
+        log.add(evolve(ASKED, phase=number, wanted=line))
+    assert log.failures == 0
+
+
+def test_processes_that_rotate_one_log_lose_and_mix_no_line(tmp_path: Path) -> None:
+    log_of(tmp_path / "one").add(ASKED)
+    size = (tmp_path / "one" / "queries.jsonl").stat().st_size + 20
+    # Of a log that holds two thirds of all lines, only the first rotation happens, and nothing is to go.
+    max_bytes = size * PROCESSES * LINES * 2 // 3
+    spawn = multiprocessing.get_context("spawn")
+    processes = [
+        spawn.Process(target=_append, args=(str(tmp_path), number, max_bytes)) for number in range(PROCESSES)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * PROCESSES
+    assert (tmp_path / "queries.1.jsonl").exists()
+    found = lines(tmp_path)
+    assert len(found) == PROCESSES * LINES
+    for number in range(PROCESSES):
+        assert sorted(line["wanted"] for line in found if line["phase"] == number) == list(range(LINES))
+
+
+def test_threads_that_rotate_at_every_few_lines_leave_only_whole_lines(tmp_path: Path) -> None:
+    log = log_of(tmp_path, max_bytes=5_000)
+    threads = [threading.Thread(target=lambda: [log.add(ASKED) for _ in range(300)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert log.failures == 0
+    assert all(line["method"] == "search" for line in lines(tmp_path))
+    assert lines(tmp_path)
+
+
+# Of an answer.
+
+
+def test_a_record_of_an_answer_has_its_results_and_its_verdict() -> None:
+    place = protocol.Range(protocol.Position(0, 0), protocol.Position(1, 0))
+    result = protocol.SearchResult(
+        path="src/harbour.py",
+        folder="file:///harbour",
+        uri="file:///harbour/src/harbour.py",
+        range=place,
+        selection_range=place,
+        collection="harbour-source",
+        title="moor",
+        header_path="moor",
+        symbol="moor",
+        symbol_kind="function",
+        type="code",
+        language="python",
+        score=0.9,
+        source="keyword",
+        matched_terms=("moor",),
+        reasons=(),
+        snippet="def moor(): ...",
+        context=protocol.Context("", ""),
+        content_hash="0" * 32,
+        match_explain=None,
+    )
+    answer = protocol.SearchAnswer(
+        results=(result,),
+        verdict=protocol.Verdict("clarify", "Do you mean moor?", (), 0.2, ("moor",)),
+        query=protocol.QueryInfo("moor walruses", ("moor", "walruses"), "natural", 0.5),
+        index=protocol.IndexState(7, complete=False),
+        timings={"cached": 1, "total": 0.1},
+    )
+    assert record_of(
+        answer, method="search", query="Moor walruses", ms=3.0, phase=2, wanted=3
+    ) == QueryRecord(
+        method="search",
+        ms=3.0,
+        phase=2,
+        wanted=3,
+        query="Moor walruses",
+        terms=("moor", "walruses"),
+        query_type="natural",
+        results=(LoggedResult("src/harbour.py", 0.9, ("moor",)),),
+        action="clarify",
+        confidence=0.2,
+        cached=True,
+        complete=False,
+    )
+
+
+# Reading.
+
+
+def test_of_no_log_there_is_nothing_to_say(tmp_path: Path) -> None:
+    recent = read_recent(tmp_path / "none")
+    assert (recent.queries, recent.since, recent.phase_changes) == (0, "", ())
+    assert (recent.p50_ms, recent.p95_ms, recent.cached_share, recent.error_share) == (None,) * 4
+
+
+def test_the_shares_are_those_of_the_logged_questions(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    for ms in range(1, 17):
+        log.add(evolve(ASKED, ms=float(ms)))
+    log.add(evolve(ASKED, ms=900.0, cached=True, action="clarify"))
+    log.add(evolve(ASKED, ms=16.0, action="noMatch", results=(), phase=2))
+    log.add(evolve(ASKED, ms=16.0, fallback="keywords"))
+    log.add(QueryRecord(method="search", ms=5_000.0, phase=3, wanted=3, error="IndexUnavailableError"))
+    recent = read_recent(tmp_path)
+    assert recent.queries == 20
+    assert (recent.p50_ms, recent.p95_ms) == (9.0, 16.0)
+    assert recent.error_share == 0.05
+    assert recent.below_wanted_share == 0.1
+    assert recent.cached_share == recent.no_match_share == recent.clarify_share == round(1 / 19, 4)
+    assert recent.keyword_match_share == round(18 / 19, 4)
+
+
+def test_only_the_latest_questions_count_and_the_older_file_is_read_for_them(tmp_path: Path) -> None:
+    log = log_of(tmp_path, max_bytes=40_000)
+    for number in range(100):
+        log.add(evolve(ASKED, ms=float(number)))
+    assert (tmp_path / "queries.1.jsonl").exists()
+    newest = len((tmp_path / "queries.jsonl").read_text().splitlines())
+    assert newest < 70
+    recent = read_recent(tmp_path, limit=70)
+    assert (recent.queries, recent.p50_ms, recent.p95_ms) == (70, 64.0, 96.0)
+    assert read_recent(tmp_path, limit=1).p50_ms == 99.0
+
+
+def test_lines_longer_than_what_is_read_at_once_are_put_together(tmp_path: Path) -> None:
+    log = log_of(tmp_path, max_bytes=10_000_000)
+    long_path = "x" * 15_000
+    for number in range(20):
+        results = tuple(LoggedResult(long_path, 0.5, ()) for _ in range(5))
+        log.add(evolve(ASKED, ms=float(number), results=results))
+    assert read_recent(tmp_path).queries == 20
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"\n\n",
+        b'{"event":"query","ms":',
+        b"\xff\xfe\x00\n",
+        b"[]\n",
+        b"null\n",
+        b'{"event":"query"}\n',
+        b'{"event":"query","at":5,"ms":"1"}\n',
+        b'{"event":"phase","at":"yesterday","before":3,"after":2,"reason":"","until":1,"pid":1}\n',
+        b'{"event":"phase","at":"2026-01-01","before":3,"after":2,"reason":"","until":1,"pid":1}\n',
+        b'{"event":"later than this version"}\n',
+        b"[" * 200_000 + b"\n",
+    ],
+)
+def test_broken_lines_are_left_out_and_the_rest_counts(tmp_path: Path, broken: bytes) -> None:
+    log = log_of(tmp_path)
+    log.add(ASKED)
+    with (tmp_path / "queries.jsonl").open("ab") as file:
+        file.write(broken if broken.endswith(b"\n") else broken + b"\n")
+    log.add(ASKED)
+    recent = read_recent(tmp_path)
+    assert (recent.queries, recent.phase_changes) == (2, ())
+
+
+def test_changes_of_phase_are_told_with_whether_their_process_lives(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    now = datetime.datetime.now(datetime.UTC)
+    log.add_phase_change(change(now))
+    for _ in range(600):
+        log.add(ASKED)
+    ended = lines(tmp_path)[0] | {"pid": _ended_process(), "after": 1, "until": None}
+    with (tmp_path / "queries.jsonl").open("a") as file:
+        file.write(json.dumps(ended, separators=(",", ":")) + "\n")
+    recent = read_recent(tmp_path, now=now + datetime.timedelta(seconds=100))
+    gone, here = recent.phase_changes
+    assert recent.queries == 500
+    assert (here.pid, here.alive, here.before, here.after) == (os.getpid(), True, 3, 2)
+    assert here.reason == "It was slow."
+    assert here.next_try_seconds == 200.0
+    assert (gone.alive, gone.after, gone.next_try_seconds) == (False, 1, None)
+    later = read_recent(tmp_path, now=now + datetime.timedelta(seconds=1_000))
+    assert later.phase_changes[1].next_try_seconds == 0.0
+
+
+def test_a_process_that_took_over_the_number_of_one_that_ended_is_not_taken_for_it(tmp_path: Path) -> None:
+    began = datetime.datetime.fromtimestamp(psutil.Process().create_time(), datetime.UTC)
+    log_of(tmp_path).add_phase_change(change(began - datetime.timedelta(hours=1)))
+    (before,) = read_recent(tmp_path).phase_changes
+    assert (before.pid, before.alive) == (os.getpid(), False)
+
+
+def test_the_latest_five_changes_are_told(tmp_path: Path) -> None:
+    log = log_of(tmp_path)
+    for number in range(8):
+        log.add_phase_change(change(datetime.datetime.now(datetime.UTC), after=number))
+    assert [told.after for told in read_recent(tmp_path).phase_changes] == [7, 6, 5, 4, 3]
+
+
+def _nothing() -> None:
+    pass
+
+
+def _ended_process() -> int:
+    process = multiprocessing.get_context("spawn").Process(target=_nothing)
+    process.start()
+    process.join()
+    assert process.pid is not None
+    return process.pid
