@@ -131,7 +131,7 @@ class HttpFront:
         """The answer of one method."""
         method = ROUTES.get(name)
         if method is None:
-            raise RefusedError("notFound", f"There is no method {name[:60]!r}{_nearest(name)}.")
+            raise RefusedError("notFound", f"There is no method {name[:60]!r}{_nearest(name)}")
         _only(request.scope, *(("GET", "POST") if is_plain_question(method) else ("POST",)))
         workspace = _workspace(request)
         seconds = self._served.settings.request_seconds or None
@@ -293,7 +293,7 @@ def _nearest(name: str) -> str:
     from rapidfuzz import process  # seldom needed
 
     match = process.extractOne(name[:60], list(ROUTES), score_cutoff=60)
-    return f"; did you mean {match[0]!r}?" if match else f"; the methods are {', '.join(ROUTES)}"
+    return f"; did you mean {match[0]!r}?" if match else f"; the methods are {', '.join(ROUTES)}."
 
 
 def _route(path: str) -> str:
