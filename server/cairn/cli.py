@@ -14,6 +14,7 @@ import click
 
 from cairn import __version__
 from cairn.cli_config import config
+from cairn.cli_mcp import mcp
 from cairn.cli_serve import openapi, serve
 from cairn.errors import CairnError, IndexUnavailableError, InvalidRequestError
 
@@ -268,6 +269,7 @@ def install(folder: Path | None) -> None:
 
 
 cli.add_command(config)
+cli.add_command(mcp)
 
 
 def main() -> None:

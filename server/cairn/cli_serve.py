@@ -68,8 +68,7 @@ def _print_json(addresses: Addresses) -> None:
 
 def _print_text(addresses: Addresses) -> None:
     rows = [("REST", f"{addresses.api} (described in {addresses.url}/openapi.json)")]
-    if addresses.mcp:
-        rows.append(("MCP", addresses.mcp))
+    rows.append(("MCP", addresses.mcp))
     if addresses.lsp_port is not None:
         rows.append(("LSP", f"{addresses.lsp_host} port {addresses.lsp_port}"))
     rows.append(("token", f"in {addresses.token_file}"))

@@ -115,7 +115,8 @@ class HttpFront:
                 response = await self._api(Request(scope, receive), path.removeprefix(API))
                 await response(scope, receive, send)
         elif served.mcp is not None and (path == MCP or path.startswith(f"{MCP}/")):
-            await served.mcp(scope, receive, send)
+            with self._one_more():
+                await served.mcp(scope, await self._whole(scope, receive), send)
         elif path == "/metrics":
             _only(scope, "GET", "HEAD")
             text = await asyncio.to_thread(served.metrics.text)
@@ -134,8 +135,8 @@ class HttpFront:
             raise RefusedError("notFound", f"There is no method {name[:60]!r}{_nearest(name)}")
         _only(request.scope, *(("GET", "POST") if is_plain_question(method) else ("POST",)))
         workspace = _workspace(request)
-        seconds = self._served.settings.request_seconds or None
-        data = {} if request.method == "GET" else await self._params(request, seconds)
+        seconds = self._served.settings.request_seconds
+        data = {} if request.method == "GET" else await self._params(request)
         asking = self._served.asking.answer(
             method.name, data, front=HTTP, workspace=workspace, seconds=seconds
         )
@@ -145,15 +146,9 @@ class HttpFront:
             raise refused(problem) from problem
         return _plain(strict_json.dumps(answer), "application/json")
 
-    async def _params(self, request: Request, seconds: float | None) -> Any:
+    async def _params(self, request: Request) -> Any:
         _check_media_type(request.headers)
-        try:
-            async with asyncio.timeout(seconds):
-                body = await self._body(request)
-        except TimeoutError:
-            raise RefusedError(
-                "requestTimeout", f"The body did not arrive within {seconds:g} seconds."
-            ) from None
+        body = await self._body(request)
         if not body:
             return {}
         try:
@@ -167,19 +162,39 @@ class HttpFront:
         return {} if data is None else data
 
     async def _body(self, request: Request) -> bytes:
-        """All of it. Raises RefusedError as soon as it is too large."""
-        most = self._served.settings.max_body_bytes
+        """All of it. Raises RefusedError as soon as it is too large, or late."""
+        most, seconds = self._served.settings.max_body_bytes, self._served.settings.request_seconds
         too_large = RefusedError(
             "tooLarge", f"The body has more than {most:,} bytes; send less, or raise serve.max_body_bytes."
         )
         if int(request.headers.get("content-length", 0)) > most:
             raise too_large
         body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > most:
-                raise too_large
+        try:
+            async with asyncio.timeout(seconds):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > most:
+                        raise too_large
+        except TimeoutError:
+            message = f"The body did not arrive within {seconds:g} seconds."
+            raise RefusedError("requestTimeout", message) from None
         return bytes(body)
+
+    async def _whole(self, scope: Scope, receive: Receive) -> Receive:
+        """`receive`, with the body read already, under the same limits as that of a method."""
+        if scope["method"] != "POST":
+            return receive
+        body: bytes | None = await self._body(Request(scope, receive))
+
+        async def replay() -> Message:
+            nonlocal body
+            if body is None:
+                return await receive()
+            whole, body = body, None
+            return {"type": "http.request", "body": whole, "more_body": False}
+
+        return replay
 
     async def _refuse(self, scope: Scope, incoming: _Incoming, send: Send, refusal: RefusedError) -> None:
         await _discard(scope, incoming, self._served.settings.max_body_bytes)

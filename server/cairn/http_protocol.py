@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import contextlib
+import socket
+from collections.abc import Iterator
 
 import h11
+import uvicorn
 from attrs import frozen
-from uvicorn.config import Config
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cairn.http_errors import error_body
@@ -30,27 +33,42 @@ class ConnectionLimits:
     """Far below the 1,024 files that a process may have open on most systems."""
 
 
-def config(app: Any, limits: ConnectionLimits, end_seconds: int) -> Config:
-    """uvicorn's settings for `app`; `end_seconds` is how long answers may take when the server is to end."""
+class Web(uvicorn.Server):
+    """uvicorn's server as a part of this process, whose signals are another's business."""
 
-    class Connection(_Connection):
-        pass
+    def __init__(self, app: ASGIApp, limits: ConnectionLimits, end_seconds: int) -> None:
+        """`end_seconds` is how long answers may take when the server is to end."""
 
-    Connection.limits = limits
-    return Config(
-        app,
-        http=Connection,
-        loop="asyncio",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=int(limits.kept_seconds),
-        timeout_graceful_shutdown=end_seconds,
-        h11_max_incomplete_event_size=HEAD_BYTES,
-    )
+        class Connection(_Connection):
+            pass
+
+        Connection.limits = limits
+        settings = uvicorn.Config(
+            app,
+            http=Connection,
+            loop="asyncio",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=int(limits.kept_seconds),
+            timeout_graceful_shutdown=end_seconds,
+            h11_max_incomplete_event_size=HEAD_BYTES,
+        )
+        super().__init__(settings)
+        self.listens = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """None of them."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does."""
+        await super().startup(sockets)
+        self.listens.set()
 
 
 class _Connection(H11Protocol):

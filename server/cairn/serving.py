@@ -17,7 +17,6 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from attrs import field, frozen
 
 from cairn.asking import Asking
@@ -26,13 +25,14 @@ from cairn.config_layers import Layers
 from cairn.engine import Engine
 from cairn.errors import CairnError
 from cairn.host import Host
-from cairn.http import API, HttpFront, Served
+from cairn.http import API, MCP, HttpFront, Served
 from cairn.http_guard import Guard, is_loopback, resolved
 from cairn.http_metrics import FrontMetrics
-from cairn.http_protocol import ConnectionLimits, config
+from cairn.http_protocol import ConnectionLimits, Web
 from cairn.idling import Presence
 from cairn.lsp import SWITCH_SECONDS
 from cairn.lsp_socket import LspSocket
+from cairn.mcp import mcp_app
 from cairn.openapi import description
 from cairn.operations.exposition import exposition
 from cairn.tokens import Token, serve_token
@@ -67,7 +67,7 @@ class Addresses:
     url: str
     """Of HTTP, without a slash at its end."""
     api: str
-    mcp: str | None
+    mcp: str
     lsp_host: str | None
     lsp_port: int | None
     token_file: str
@@ -124,6 +124,11 @@ class _Serving:
         address, port = self.http.getsockname()[:2]
         asking = Asking(self.engine)
         editors = LspSocket(self.host, self.token, self.presence)
+        mcp = mcp_app(
+            asking,
+            seconds=self.settings.request_seconds,
+            max_body_bytes=self.settings.max_body_bytes,
+        )
         served = Served(
             asking=asking,
             guard=Guard(self.token, address, port),
@@ -132,8 +137,14 @@ class _Serving:
             openapi=functools.cache(lambda: description(_url(address, port))),
             metrics=FrontMetrics(lambda: editors.editors, lambda: exposition(self.engine.metrics)),
             presence=self.presence,
+            mcp=mcp,
         )
-        web = _Web(config(HttpFront(served), ConnectionLimits(), _END_SECONDS))
+        web = Web(HttpFront(served), ConnectionLimits(), _END_SECONDS)
+        async with mcp.run():
+            await self._until_told(web, editors)
+            await asyncio.to_thread(asking.close)
+
+    async def _until_told(self, web: Web, editors: LspSocket) -> None:
         with _told_to_end() as told:
             serving = asyncio.create_task(web.serve(sockets=[self.http]))
             try:
@@ -146,7 +157,6 @@ class _Serving:
             finally:
                 web.should_exit = True
                 await asyncio.gather(editors.close(), serving)
-                await asyncio.to_thread(asking.close)
 
     def _addresses(self) -> Addresses:
         address, port = self.http.getsockname()[:2]
@@ -155,31 +165,13 @@ class _Serving:
         return Addresses(
             url=url,
             api=url + API,
-            mcp=None,
+            mcp=url + MCP,
             lsp_host=lsp_host,
             lsp_port=lsp_port,
             token_file=str(self.token.path),
             folders=self.engine.folder_uris(),
             process_id=os.getpid(),
         )
-
-
-class _Web(uvicorn.Server):
-    """uvicorn's server as a part of this process, whose signals are another's business."""
-
-    def __init__(self, settings: uvicorn.Config) -> None:
-        super().__init__(settings)
-        self.listens = asyncio.Event()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """None of them."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn does."""
-        await super().startup(sockets)
-        self.listens.set()
 
 
 async def _first_of(serving: asyncio.Task[None], *others: Coroutine[Any, Any, Any]) -> None:
