@@ -34,6 +34,7 @@ CODES: Mapping[str, tuple[int, str]] = {
     "tooLarge": (413, "The body is too large"),
     "unsupportedMediaType": (415, "The body is not announced as plain application/json"),
     "wrongHost": (421, "The Host header does not name this server"),
+    "headTooLarge": (431, "The address and the headers are too large together"),
     "internal": (500, "Something went wrong that should not have"),
     "unavailable": (503, "The index or the model cannot be used, or the server is about to end"),
     "busy": (503, "Too many requests are being answered; ask again in a second"),
