@@ -260,6 +260,9 @@ def test_a_folder_tells_what_is_wrong_with_its_own_file_alone_and_reads_it_anew(
 # --- files --------------------------------------------------------------------------------------------
 
 
+DEEP = ".cairn.toml is not used: the key on line 2 has more than 32 parts"
+
+
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
@@ -283,8 +286,14 @@ def test_a_folder_tells_what_is_wrong_with_its_own_file_alone_and_reads_it_anew(
         (b"\xff\xfe\x00", ".cairn.toml is not used: 'utf-8' codec"),
         ("a = " + "[" * 5_000 + "]" * 5_000, ".cairn.toml is not used: it is nested too deeply"),
         ("a = 1" + "0" * 5_000, ".cairn.toml is not used: "),
+        ("\n" + "a." * 100_000 + "b = 1", DEEP),
+        ("x = 1\n[" + "'a' . " * 100_000 + "b]", DEEP),
+        ("\nx = [{" + r'"\"".' * 100_000 + "b = 1}]", DEEP),
+        ('a = "' + '\\"' * 400_000, ".cairn.toml is not used: "),
+        ("a = '''" + "b.''" * 200_000, ".cairn.toml is not used: "),
         ("#" * 1_000_001, ".cairn.toml is not used: it is larger than 1,000,000 bytes"),
     ],
+    ids=lambda value: str(value)[:40],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_told_with_its_line(
     tmp_path: Path, text: str | bytes, warning: str
@@ -369,7 +378,7 @@ def test_a_variable_sets_a_setting(name: str, text: str, value: Any) -> None:
         ("CAIRN_SEARCH__VERDICT", "{ x = 1 }", "CAIRN_SEARCH__VERDICT.x: unknown setting"),
         ("CAIRN_", "", "CAIRN_: unknown variable"),
         ("CAIRN___", "", "CAIRN___: unknown setting"),
-        ("CAIRN_SEARCH__CANDIDATES", "\udcff", "CAIRN_SEARCH__CANDIDATES: expected a whole number, got '�'"),
+        ("CAIRN_SEARCH__CANDIDATES", "\udd00", "CAIRN_SEARCH__CANDIDATES: expected a whole number, got '�'"),
     ],
 )
 def test_a_variable_that_cannot_be_used_is_told(name: str, text: str, warning: str) -> None:

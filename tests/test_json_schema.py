@@ -25,8 +25,9 @@ from cairn.config import Settings
 from cairn.config_layers import leaves, overlay
 from cairn.config_shown import settings_schema
 from cairn.discovery import model
+from cairn.errors import InvalidRequestError
 from cairn.json_schema import COMPONENTS, Naming, reference_to, schema_of
-from cairn.schema import unstructure
+from cairn.schema import structure, unstructure
 
 
 class Colour(enum.StrEnum):
@@ -147,6 +148,8 @@ def test_one_document_can_hold_what_is_read_and_what_is_answered(first: bool, ot
 def test_two_classes_of_one_name_do_not_hide_each_other() -> None:
     definitions: dict[str, Any] = {}
     reference_to(protocol.Bullet, definitions=definitions)
+    listed = reference_to(tuple[protocol.Bullet, ...], definitions=definitions, whole=True)
+    assert listed == {"type": "array", "items": {"$ref": "#/$defs/Bullet"}}
     with pytest.raises(ValueError, match="two different classes are called Bullet"):
         reference_to(model.Bullet, definitions=definitions)
 
@@ -254,3 +257,60 @@ def test_one_document_describes_the_whole_protocol(naming: Naming) -> None:
     named = set(json.dumps(definitions).split('"' + COMPONENTS)[1:])
     assert {each.partition('"')[0] for each in named} <= set(definitions)
     assert {"SearchParams", "SearchAnswer", "Collection", "WholeCollection", "Bullet"} <= set(definitions)
+
+
+def is_taken(cls: Any, data: Any) -> bool:
+    try:
+        structure(data, cls)
+    except InvalidRequestError:
+        return False
+    return True
+
+
+RANGE = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+PLACE = {"textDocument": {"uri": "file:///a"}, "range": RANGE}
+HASH = "0" * 32
+
+
+@pytest.mark.parametrize(
+    ("cls", "data", "ok"),
+    [
+        (protocol.SearchParams, {"query": "x"}, True),
+        (protocol.SearchParams, {}, False),
+        (protocol.SearchParams, {"query": "x", "limt": 1}, False),
+        (protocol.SearchParams, {"query": "x", "limit": 1, "context": 10, "alpha": 1}, True),
+        (protocol.SearchParams, {"query": "x", "limit": 0}, False),
+        (protocol.SearchParams, {"query": "x", "limit": 201}, False),
+        (protocol.SearchParams, {"query": "x", "context": 11}, False),
+        (protocol.SearchParams, {"query": "x", "alpha": 1.5}, False),
+        (protocol.SearchParams, {"query": "x", "filter": {"type": "code", "path": ["a"]}}, True),
+        (protocol.SearchParams, {"query": "x", "filter": {"type": "cod"}}, False),
+        (protocol.FeedbackParams, {"query": "x", "contentHash": HASH, "action": "open"}, True),
+        (protocol.FeedbackParams, {"query": " ", "contentHash": HASH, "action": "open"}, False),
+        (protocol.FeedbackParams, {"query": "x", "contentHash": HASH + "0", "action": "open"}, False),
+        (protocol.RelatedParams, {**PLACE, "limit": 200}, True),
+        (protocol.RelatedParams, {**PLACE, "limit": 201}, False),
+        (protocol.ContextParams, {**PLACE, "budget": 100_000}, True),
+        (protocol.ContextParams, {**PLACE, "budget": 100_001}, False),
+        (protocol.ContextParams, {**PLACE, "diagnostics": [{"range": RANGE, "message": "", "severity": 5}]}, False),
+        (protocol.DiscoverParams, {"query": "x", "maxBullets": 1_001}, False),
+        (protocol.DiscoverParams, {"query": "x", "config": {"broadK": 3}}, True),
+        (stage_protocol.FilterCollectionsParams, {"query": "x", "include": ["a"] * 101}, False),
+        (stage_protocol.FilterCollectionsParams, {"query": "x", "include": "a" * 1_001}, False),
+        (stage_protocol.FilterCollectionsParams, {"query": "x", "collections": [{"name": "a"}] * 1_001}, False),
+        (stage_protocol.ScoreCollectionsParams, {"queryTerms": ["a"] * 101}, False),
+        (stage_protocol.ScoreCollectionsParams, {"collections": [{"name": "a", "vectorCount": -1}]}, False),
+        (stage_protocol.ScoreCollectionsParams, {"collections": [{"name": "a", "tags": ["x" * 1_001]}]}, False),
+        (stage_protocol.BroadDiscoveryParams, {"queries": ["x"], "k": 500}, True),
+        (stage_protocol.BroadDiscoveryParams, {"queries": ["x"], "k": 501}, False),
+        (stage_protocol.BroadDiscoveryParams, {"queries": ["x"] * 101}, False),
+        (stage_protocol.SemanticFocusParams, {"collection": {"name": "a"}, "queries": [], "k": -1}, False),
+        (stage_protocol.CompressEvidenceParams, {"chunks": [], "maxBullets": 1_001}, False),
+        (stage_protocol.CompressEvidenceParams, {"chunks": [], "maxPerDoc": 501}, False),
+    ],
+)  # fmt: skip
+def test_the_schema_of_a_request_takes_what_is_taken(cls: Any, data: Any, ok: bool) -> None:
+    definitions: dict[str, Any] = {}
+    described = schema_of(cls, definitions=definitions)
+    assert is_taken(cls, data) is ok
+    assert Draft202012Validator({**described, "$defs": definitions}).is_valid(data) is ok

@@ -9,7 +9,7 @@ const OWN = ["path", "palette", "panel", "trace"];
 export type SettingsTree = Record<string, unknown>;
 
 /**
- * Defaults are left out: they would hide the user's own settings file, which is weaker than the editor.
+ * Defaults are left out: they would hide the settings files of the user and the workspace, which are weaker than the editor.
  */
 export function serverSettings(context: ExtensionContext): SettingsTree {
   const tree: SettingsTree = {};

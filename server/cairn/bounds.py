@@ -6,8 +6,7 @@ with, `cairn.config_layers` asks `problem_with` for each setting, and `cairn.jso
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import attrs
@@ -28,10 +27,13 @@ class Bounds:
 
     low: float | None = None
     high: float | None = None
+    """Of a number; there are both ends or none, so that nothing infinite lies within."""
     max_chars: int | None = None
     """Of a string."""
     max_items: int | None = None
     """Of a list."""
+    far_apart: bool = False
+    """Only the end that was passed is worth a word."""
     pattern: str | None = None
     """Of a string, as a regular expression that is searched for. It is only shown: the class checks it, in words."""
 
@@ -51,23 +53,18 @@ class Bounds:
 
     def _problem_with_number(self, value: float) -> str | None:
         low, high = self.low, self.high
-        if isinstance(value, float) and not math.isfinite(value) and high is None:
-            return f"expected a finite number, got {value}"
-        if (low is None or value >= low) and (high is None or value <= high):
+        if low is None or high is None or (low <= value <= high):
             return None
-        if (
-            low is None or high is None or (low == 0 and high == MAX_NUMBER)
-        ):  # of that one end is worth a word
-            is_low = low is not None and not value >= low
-            expected = (
-                f"{high:,} at most" if not is_low else "zero or more" if low == 0 else f"{low:,} or more"
-            )
-        else:
+        if not self.far_apart:
             expected = f"{low:,} to {high:,}"
+        elif value > high:
+            expected = f"{high:,} at most"
+        else:
+            expected = f"{low:,} or more" if low else "zero or more"
         return f"expected {expected}, got {_number(value)}"
 
 
-ANY_NUMBER = Bounds(low=0, high=MAX_NUMBER)
+ANY_NUMBER = Bounds(low=0, high=MAX_NUMBER, far_apart=True)
 """For numbers that nothing more is known about."""
 
 
@@ -106,7 +103,7 @@ def too_long(text: str, most: int | None) -> str | None:
     )
 
 
-def too_many(values: tuple[Any, ...] | list[Any], most: int | None) -> str | None:
+def too_many(values: Sequence[object], most: int | None) -> str | None:
     """What is wrong with a list of more than `most` items."""
     return None if most is None or len(values) <= most else f"expected {most:,} at most, got {len(values):,}"
 

@@ -53,6 +53,8 @@ SCHEMA_KEY = "$schema"
 
 _MAX_FILE_BYTES = 1_000_000
 """Far above what anybody writes, and read in no time: a link can make an endless file of it."""
+_MAX_KEY_PARTS = 32
+"""No setting has more than four."""
 _MAX_WARNINGS = 50
 """Of one place: more than that tell that it is no settings file."""
 _SHOWN_CHARACTERS = 60
@@ -190,6 +192,7 @@ def _toml_layer(path: Path, origin: str) -> Layer:
     layer = Layer(origin, {}, place=_dotted, spelled=lambda keys: keys[-1])
     try:
         text = _text_of(path)
+        _check_keys(text)
         values = tomllib.loads(text)
     except FileNotFoundError:
         return layer
@@ -211,6 +214,17 @@ def _toml_layer(path: Path, origin: str) -> Layer:
         return f"{origin}:{next(known, 1)}: {_dotted(keys)}"
 
     return evolve(layer, values=values, place=place)
+
+
+def _check_keys(text: str) -> None:
+    """Raises ValueError for a key that tomllib must not see."""
+    if text.count(".") < _MAX_KEY_PARTS:
+        return
+    from cairn.toml_places import deep_key_line  # seldom needed
+
+    line = deep_key_line(text, _MAX_KEY_PARTS)
+    if line is not None:
+        raise ValueError(f"the key on line {line} has more than {_MAX_KEY_PARTS} parts")
 
 
 def _text_of(path: Path) -> str:
@@ -259,7 +273,7 @@ def _variable(keys: Sequence[str]) -> str:
 
 def _toml_value(text: str) -> Any:
     """The text read as a TOML value, or as it is."""
-    text = well_formed(text.encode(errors="surrogateescape").decode(errors="replace"))
+    text = well_formed(text)
     try:
         read = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):

@@ -7,12 +7,11 @@ import logging
 import os
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from cairn import protocol
 from cairn.answering import Answering
@@ -22,50 +21,22 @@ from cairn.context.memory import ContextMemory
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.folders import Folder, FolderSettings, path_inside, path_of_uri
 from cairn.host import Host
-from cairn.index.indexer import Role
-from cairn.index.meta import Facts
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.overlay import Overlay
-from cairn.index.progress import Activity
 from cairn.index.requests import RequestKind
 from cairn.operations.metrics import IndexFigures, Metrics
-from cairn.workspace.collections import TAGS, FileKind
+from cairn.reporting import IndexingProgress, collections_of, figures_of, progress_of, status_of
 
 if TYPE_CHECKING:
     from cairn.open_workspace import OpenWorkspace
 
 logger = logging.getLogger(__name__)
 
-_NOBODY_INDEXES = "The index is incomplete and nobody is indexing. Run `cairn index`."
-_NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
-
 Cancelled = Callable[[], bool]
 
 
 def _never() -> bool:
     return False
-
-
-@frozen
-class IndexingProgress:
-    """How far indexing is, over all folders."""
-
-    activity: Activity
-    """What the busiest folder's thread does."""
-    files_total: int
-    files_done: int
-    chunks: int
-    texts_queued: int
-    """Chunks that wait for a vector."""
-    texts_per_second: float
-    seconds_left: float | None
-    """Until all vectors are made; None while nobody can tell."""
-    scanned: bool
-    """Every present file can be found by keywords."""
-    complete: bool
-    """…and by meaning, where there is a model."""
-    problem: str | None
-    """Why nothing can be written, if that is so."""
 
 
 class Engine:
@@ -148,24 +119,7 @@ class Engine:
 
     def progress(self) -> IndexingProgress:
         """Where indexing is, over all folders; cheap enough to ask ten times a second."""
-        folders = self._folders
-        here = [folder.indexer.progress for folder in folders]
-        facts = [folder.reader.facts() for folder in folders]
-        doing = [_activity(folder, f) for folder, f in zip(folders, facts, strict=True)]
-        busy = [activity for activity in doing if activity not in (Activity.IDLE, Activity.PAUSED)]
-        left = [seconds for p in here if (seconds := p.seconds_left) is not None]
-        return IndexingProgress(
-            activity=next(iter(busy or doing), Activity.IDLE),
-            files_total=sum(p.files_total or f.files_total for p, f in zip(here, facts, strict=True)),
-            files_done=sum(p.files_done for p in here),
-            chunks=sum(f.chunks for f in facts),
-            texts_queued=sum(f.queued for f in facts),
-            texts_per_second=sum(p.texts_per_second for p in here if p.queued),
-            seconds_left=sum(left) if left else None,
-            scanned=all(f.indexer.idle for f in folders) and all(f.scanned for f in facts),
-            complete=all(f.indexer.idle for f in folders) and all(f.complete for f in facts),
-            problem=next((f.indexer.problem for f in folders if f.indexer.role in _NOT_WRITING), None),
-        )
+        return progress_of(self._folders)
 
     def remove_folder(self, path: Path) -> None:
         """Stop indexing and searching `path`; its index is kept for the next time."""
@@ -426,122 +380,22 @@ class Engine:
 
     def collections(self) -> tuple[protocol.CollectionInfo, ...]:
         """`cairn/collections`."""
-        return tuple(
-            protocol.CollectionInfo(
-                name=stats.name,
-                folder=folder.uri,
-                kind=stats.kind,
-                files=stats.files,
-                chunks=stats.chunks,
-                tags=TAGS[FileKind(stats.kind)],
-                created_at=stats.created_at,
-                updated_at=stats.updated_at,
-            )
-            for folder in self._folders
-            for stats in folder.reader.stats().collections
-        )
+        return collections_of(self._folders)
 
     def status(self) -> protocol.StatusAnswer:
         """`cairn/status`."""
-        import psutil  # which takes 30 ms, with the first answer that needs it
-
+        model, problem = self._installed_model()
         folders = self._folders
-        stats = [folder.reader.stats() for folder in folders]
-        facts = [each.facts for each in stats]
-        model, model_problem = self._installed_model()
-        state = self._state(folders, facts, has_model=model is not None)
-        abandoned = any(
-            not f.complete and not folder.indexer.writer_is_alive()
-            for f, folder in zip(facts, folders, strict=True)
-        )
-        problems = [
-            *(folder.indexer.problem for folder in folders),
-            _NOBODY_INDEXES if state == "degraded" and abandoned else None,
-            model_problem,
-            self._answering.problem,
-        ]
-        progress = self.progress()
-        present = sum(
-            max(f.files_total, folder.indexer.progress.files_total)
-            for f, folder in zip(facts, folders, strict=True)
-        )
-        unreadable = [place for folder in folders for place in folder.indexer.progress.unreadable]
-        has_vectors = [f for f in facts if f.model_id]
-        return protocol.StatusAnswer(
-            state=state,
-            searchable=any(s.files_indexed for s in stats),
-            generation=sum(f.generation for f in facts),
-            phase=self._answering.phases(self._settings(folders), has_model=model is not None)[0],
-            files=protocol.FileCounts(present, sum(s.files_indexed for s in stats)),
-            chunks=sum(f.chunks for f in facts),
-            embedded=sum(f.chunks - f.queued for f in has_vectors),
-            queued=sum(f.queued for f in has_vectors),
-            model=model,
-            collections=self.collections(),
-            last_error=next(filter(None, problems), None),
-            latency=protocol.Latency(
-                p50=self._answering.latency.percentile(0.5),
-                p95=self._answering.latency.percentile(0.95),
-                cache_hits=self._answering.cache.hits,
-                cache_misses=self._answering.cache.misses,
-            ),
-            memory=psutil.Process().memory_info().rss,
-            warnings=(
-                *self._warnings,
-                *(warning for folder in folders for warning in folder.settings.warnings()),
-                *_weight_warnings(folders),
-                *(warning for folder in folders for warning in folder.reader.overlay.warnings),
-                *(folder.feedback.remark for folder in folders if folder.feedback.remark),
-                *(f"not read: {place}" for place in unreadable),
-                *(problem for folder in folders if (problem := folder.override.read().problem)),
-                *(folder.log.problem for folder in folders if folder.log.problem),
-            ),
-            skipped=dict(sum((Counter(folder.indexer.progress.skipped) for folder in folders), Counter())),
-            activity=progress.activity.value,
-            static_embedded=sum(f.chunks - f.static_queued for f in facts if f.has_static),
-            paused=any(f.paused for f in facts),
-            texts_per_second=round(progress.texts_per_second, 1),
-            seconds_left=None if progress.seconds_left is None else round(progress.seconds_left, 1),
-            retrieval=protocol.RetrievalStatus(self._answering.state(), self._answering.recent(folders[0]))
-            if folders
-            else None,
-        )
+        return status_of(folders, self._answering, self._settings(folders), model, problem, self._warnings)
 
     def figures(self) -> IndexFigures:
         """The state of the index and of retrieval, for metrics."""
-        folders = self._folders
-        stats = [folder.reader.stats() for folder in folders]
-        facts = [each.facts for each in stats]
-        settings, state = self._settings(folders), self._answering.state()
-        return IndexFigures(
-            files=sum(each.files_indexed for each in stats),
-            chunks=sum(f.chunks for f in facts),
-            embedded=sum(f.chunks - f.queued for f in facts if f.model_id),
-            queued=sum(f.queued for f in facts if f.model_id),
-            generation=sum(f.generation for f in facts),
-            complete=bool(facts) and all(f.complete for f in facts),
-            phase=state.phase,
-            wanted=state.wanted,
-            enabled=settings.retrieval.enabled,
-            log_failures=sum(folder.log.failures for folder in folders),
-        )
+        return figures_of(self._folders, self._answering.state(), self._settings(self._folders))
 
     @property
     def metrics(self) -> Metrics:
         """What this process has counted."""
         return self._host.metrics
-
-    def _state(self, folders: Sequence[Folder], facts: Sequence[Facts], has_model: bool) -> str:
-        roles = {folder.indexer.role for folder in folders}
-        if not any(folder.settings().retrieval.enabled for folder in folders):
-            return "disabled"
-        if roles & _NOT_WRITING:
-            return "degraded"
-        if Role.STARTING in roles or not all(f.generation for f in facts):
-            return "starting"
-        if not all(folder.indexer.idle for folder in folders) or not all(f.complete for f in facts):
-            return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
-        return "ready" if has_model and all(f.model_id for f in facts) else "degraded"
 
     def _settings(self, folders: Sequence[Folder]) -> Settings:
         """Of several folders, the first one's workspace file speaks for questions that span them all."""
@@ -566,15 +420,6 @@ class Engine:
         return protocol.ModelInfo(model.name, model.dimension, model.id), None
 
 
-def _activity(folder: Folder, facts: Facts) -> Activity:
-    """What is done for the folder, by whichever process does it."""
-    if folder.indexer.role is not Role.READER:
-        return folder.indexer.progress.activity
-    if facts.paused or facts.complete:
-        return Activity.PAUSED if facts.paused else Activity.IDLE
-    return Activity.EMBEDDING if facts.scanned else Activity.READING
-
-
 def _indexing(settings: Settings) -> tuple[object, ...]:
     """The settings that decide what is indexed, and how."""
     retrieval = settings.retrieval
@@ -586,13 +431,3 @@ def _base_settings(editor_settings: Mapping[str, Any]) -> tuple[Layers, Settings
     layers = Layers(editor_settings)
     laid = layers.without_workspace()
     return layers, laid.settings, laid.texts()
-
-
-def _weight_warnings(folders: Sequence[Folder]) -> list[str]:
-    """Where the folders' settings weigh signals that there are not."""
-    weights = {name: 0.0 for folder in folders for name in folder.settings().search.weights}
-    if not weights:
-        return []
-    from cairn.retrieval.ranking import weight_warnings  # which imports all that ranks
-
-    return weight_warnings(weights)

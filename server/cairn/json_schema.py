@@ -57,7 +57,7 @@ def schema_of(
 
 
 def reference_to(
-    cls: type[Any],
+    hint: Any,
     *,
     definitions: dict[str, Any],
     naming: Naming = "camel",
@@ -65,8 +65,8 @@ def reference_to(
     prefix: str = DEFS,
     bounds: Callable[[attrs.Attribute[Any]], Bounds | None] = bounds_of,
 ) -> Schema:
-    """As `schema_of`, with `cls` itself among the definitions: a `$ref` to it."""
-    return _Describer(definitions, naming, whole, prefix, bounds).reference(cls)
+    """As `schema_of`, with the class itself among the definitions: a `$ref` to it; of `tuple[X, ...]`, a list of those."""
+    return _Describer(definitions, naming, whole, prefix, bounds).type(hint)
 
 
 @frozen
@@ -82,7 +82,7 @@ class _Describer:
         properties, required = {}, []
         for attribute in attrs.fields(cls):
             name = camel_case(attribute.name) if self.naming == "camel" else attribute.name
-            shape = self._of(hints[attribute.name], self.bounds(attribute))
+            shape = self.type(hints[attribute.name], self.bounds(attribute))
             if doc := docs.get(attribute.name):
                 shape["description"] = _one_line(doc)
             if self.whole or attribute.default is attrs.NOTHING:
@@ -116,7 +116,7 @@ class _Describer:
         described: Schema = {"type": "string", "enum": [member.value for member in cls]}
         return {"description": _one_line(doc), **described} if (doc := class_doc(cls)) else described
 
-    def _of(self, hint: Any, bounds: Bounds | None) -> Schema:
+    def type(self, hint: Any, bounds: Bounds | None = None) -> Schema:
         """The schema of a value of the type `hint`."""
         if hint is Any or hint is object:
             return {}
@@ -128,13 +128,13 @@ class _Describer:
         if origin is tuple:
             return self._list(arguments, bounds)
         if origin in (dict, Mapping):
-            return {"type": "object", "additionalProperties": self._of(arguments[1], bounds) or True}
+            return {"type": "object", "additionalProperties": self.type(arguments[1], bounds) or True}
         if isinstance(hint, type) and (attrs.has(hint) or issubclass(hint, enum.StrEnum)):
             return self.reference(hint)
         raise TypeError(f"no JSON schema for {hint}")
 
     def _union(self, arguments: tuple[Any, ...], bounds: Bounds | None) -> Schema:
-        shapes = [self._of(each, bounds) for each in arguments if each is not types.NoneType]
+        shapes = [self.type(each, bounds) for each in arguments if each is not types.NoneType]
         if types.NoneType not in arguments:
             return {"anyOf": shapes}
         if len(shapes) == 1 and isinstance(shapes[0].get("type"), str):
@@ -142,7 +142,7 @@ class _Describer:
         return {"anyOf": [*_alternatives(shapes), {"type": "null"}]}
 
     def _list(self, arguments: tuple[Any, ...], bounds: Bounds | None) -> Schema:
-        item = self._of(arguments[0], bounds)
+        item = self.type(arguments[0], bounds)
         shape: Schema = {"type": "array", "items": item}
         if arguments[-1] is not Ellipsis:
             return {**shape, "minItems": len(arguments), "maxItems": len(arguments)}

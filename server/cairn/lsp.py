@@ -34,8 +34,9 @@ from cairn.lsp_workspace import open_folders, register_with_client, register_wor
 from cairn.memory import made_to_last
 
 if TYPE_CHECKING:
-    from cairn.engine import Engine, IndexingProgress
+    from cairn.engine import Engine
     from cairn.host import Host
+    from cairn.reporting import IndexingProgress
 
 logger = logging.getLogger(__name__)
 

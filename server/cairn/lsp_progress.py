@@ -17,7 +17,7 @@ from cairn.index.progress import Activity
 from cairn.progress_text import describe
 
 if TYPE_CHECKING:
-    from cairn.engine import IndexingProgress
+    from cairn.reporting import IndexingProgress
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cairn.index.progress import Activity
 
 if TYPE_CHECKING:
-    from cairn.engine import IndexingProgress
+    from cairn.reporting import IndexingProgress
 
 _IN_SECONDS_BELOW, _IN_MINUTES_BELOW = 55, 90 * 60
 _LONG_ACTIVITIES = {

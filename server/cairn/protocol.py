@@ -13,13 +13,17 @@ from typing import Any
 
 from attrs import field, frozen
 
+from cairn.bounds import at_most, check_bounds, within
 from cairn.chunking.model import ChunkType
 from cairn.config import BulletCategory, FormatStyle, SectionType
 from cairn.errors import InvalidRequestError
 from cairn.retrieval.learned import FeedbackAction
 
 MAX_LIMIT = 200
-_HASH = re.compile(r"[0-9a-f]{32}")
+_HASH = re.compile(r"^[0-9a-f]{32}$")
+_NOT_BLANK = r"\S"
+_LIMIT = within(1, MAX_LIMIT)
+_AROUND = within(0, 10)
 
 
 @frozen
@@ -52,11 +56,11 @@ class SearchFilter:
 @frozen
 class SearchParams:
     query: str
-    limit: int = 10
-    alpha: float | None = None
+    limit: int = field(default=10, metadata=_LIMIT)
+    alpha: float | None = field(default=None, metadata=within(0, 1))
     """0 keywords only … 1 vectors only; by the query's type when absent."""
     filter: SearchFilter = field(factory=SearchFilter)
-    context: int = 1
+    context: int = field(default=1, metadata=_AROUND)
     """Chunks shown before and after each result."""
     explain: bool = False
     case_sensitive: bool = False
@@ -66,10 +70,7 @@ class SearchParams:
     """Whether text in double quotes is found only where it is no part of a longer word."""
 
     def __attrs_post_init__(self) -> None:
-        _in_range("limit", self.limit, 1, MAX_LIMIT)
-        _in_range("context", self.context, 0, 10)
-        if self.alpha is not None:
-            _in_range("alpha", self.alpha, 0, 1)
+        check_bounds(self)
 
 
 @frozen
@@ -182,9 +183,9 @@ class SearchAnswer:
 
 @frozen
 class FeedbackParams:
-    query: str
+    query: str = field(metadata=at_most(pattern=_NOT_BLANK))
     """What was asked; of it only the stems of its words are kept."""
-    content_hash: str
+    content_hash: str = field(metadata=at_most(pattern=_HASH.pattern))
     """Of the result."""
     action: FeedbackAction
     path: str = ""
@@ -232,13 +233,12 @@ class RelatedParams:
     text_document: TextDocument
     range: Range
     """The passage; an empty one is the line it is in."""
-    limit: int = 10
-    context: int = 1
+    limit: int = field(default=10, metadata=_LIMIT)
+    context: int = field(default=1, metadata=_AROUND)
     """Chunks shown before and after each result."""
 
     def __attrs_post_init__(self) -> None:
-        _in_range("limit", self.limit, 1, MAX_LIMIT)
-        _in_range("context", self.context, 0, 10)
+        check_bounds(self)
         _check_range("range", self.range)
 
 
@@ -273,7 +273,7 @@ class Diagnostic:
 
     range: Range
     message: str
-    severity: int | None = None
+    severity: int | None = field(default=None, metadata=within(1, 4))
     """1 error, 2 warning, 3 information, 4 hint; an error when absent."""
     source: str | None = None
     code: Any = None
@@ -281,8 +281,7 @@ class Diagnostic:
 
     def __attrs_post_init__(self) -> None:
         _check_range("range", self.range)
-        if self.severity is not None:
-            _in_range("severity", self.severity, 1, 4)
+        check_bounds(self)
         if not isinstance(self.code, str | int | None) or isinstance(self.code, bool):
             raise InvalidRequestError("code", f"expected a string or a whole number, got {self.code!r}")
 
@@ -295,9 +294,9 @@ class ContextParams:
     position: Position | None = None
     range: Range | None = None
     """What is selected; an empty one is a position."""
-    budget: int | None = None
+    budget: int | None = field(default=None, metadata=within(0, 100_000))
     """Tokens of the whole context; those of the settings when absent."""
-    limit: int = 10
+    limit: int = field(default=10, metadata=_LIMIT)
     """Passages."""
     query: str = ""
     """What is asked about the place; passages that it finds come first."""
@@ -317,9 +316,7 @@ class ContextParams:
             _check_range("position", Range(self.position, self.position))
         if self.range is not None:
             _check_range("range", self.range)
-        if self.budget is not None:
-            _in_range("budget", self.budget, 0, 100_000)
-        _in_range("limit", self.limit, 1, MAX_LIMIT)
+        check_bounds(self)
 
 
 @frozen
@@ -391,14 +388,13 @@ class DiscoverParams:
     """Globs of collections to use; all when empty."""
     exclude: tuple[str, ...] | None = None
     """Globs of collections to leave out; the configured default when absent."""
-    max_bullets: int | None = None
+    max_bullets: int | None = field(default=None, metadata=within(0, 1_000))
     format: FormatStyle | None = None
     config: dict[str, Any] = field(factory=dict)
     """Any part of the `discovery` settings, laid over them for this request."""
 
     def __attrs_post_init__(self) -> None:
-        if self.max_bullets is not None:
-            _in_range("maxBullets", self.max_bullets, 0, 1_000)
+        check_bounds(self)
 
 
 @frozen
@@ -631,12 +627,11 @@ class StatusAnswer:
 
 @frozen
 class SetPhaseParams:
-    phase: int | None = None
+    phase: int | None = field(default=None, metadata=within(0, 3))
     """0 switches retrieval off; null leaves it to the settings and the kill switch again."""
 
     def __attrs_post_init__(self) -> None:
-        if self.phase is not None:
-            _in_range("phase", self.phase, 0, 3)
+        check_bounds(self)
 
 
 @frozen
@@ -679,11 +674,6 @@ class PausedAnswer:
     """To `cairn/pause` and `cairn/resume`."""
 
     paused: bool
-
-
-def _in_range(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise InvalidRequestError(name, f"expected {low} to {high}, got {value}")
 
 
 def _check_range(name: str, given: Range) -> None:

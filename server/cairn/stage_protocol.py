@@ -10,13 +10,13 @@ stage to stage: some 15 queries, 100 chunks and 20 bullets.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from attrs import field, frozen
 
+from cairn.bounds import MAX_NUMBER, Bounds, at_most, check_bounds, too_long, too_many, within
 from cairn.discovery.model import ScoredChunk
 from cairn.errors import InvalidRequestError
 from cairn.protocol import Bullet, Plan
@@ -35,29 +35,29 @@ MAX_BULLET_CHARS = 10_000
 MAX_CHARS = 500_000
 """Of all texts of a request together."""
 
-_MAX_NUMBER = 1_000_000_000
-"""Of lines, positions and counts: they stay far from where arithmetic overflows."""
+_GLOBS = at_most(items=MAX_GLOBS, chars=MAX_NAME_CHARS)
+_COLLECTIONS = at_most(items=MAX_COLLECTIONS)
+_K = within(0, MAX_CHUNKS)
+_COUNT = Bounds(low=0, high=MAX_NUMBER)
 
 
 @frozen
 class Collection:
     """A named group of files; only the name is needed."""
 
-    name: str
+    name: str = field(metadata=at_most(chars=MAX_NAME_CHARS))
     dimension: int = 0
     """Of its vectors; 0 where there are none."""
-    vector_count: int = 0
+    vector_count: int = field(default=0, metadata=within(0, MAX_NUMBER))
     created_at: str | None = None
     """ISO 8601, as `updated_at`."""
     updated_at: str | None = None
-    tags: tuple[str, ...] = ()
+    tags: tuple[str, ...] = field(default=(), metadata=_GLOBS)
     score: float | None = None
     """What `cairn/scoreCollections` gave it; null before. Taken, but not used, by the stages after it."""
 
     def __attrs_post_init__(self) -> None:
-        _short("name", self.name, MAX_NAME_CHARS)
-        _each_short("tags", self.tags, MAX_GLOBS)
-        _in_range("vectorCount", self.vector_count, 0, _MAX_NUMBER)
+        check_bounds(self)
         for name, moment in (("createdAt", self.created_at), ("updatedAt", self.updated_at)):
             _a_moment(name, moment)
 
@@ -78,34 +78,33 @@ class FilterCollectionsParams:
     """`cairn/filterCollections` → CollectionsAnswer, in the order given."""
 
     query: str
-    include: tuple[str, ...] = ()
+    include: tuple[str, ...] = field(default=(), metadata=_GLOBS)
     """Globs; without any, `config.defaultInclude`, then the collections that the query names, then all."""
-    exclude: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = field(default=(), metadata=_GLOBS)
     """Globs; without any, `config.defaultExclude`."""
-    collections: tuple[Collection, ...] | None = None
+    collections: tuple[Collection, ...] | None = field(default=None, metadata=_COLLECTIONS)
     """S1's `all_collections`; the workspace's own when absent."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        _each_short("include", self.include, MAX_GLOBS)
-        _each_short("exclude", self.exclude, MAX_GLOBS)
-        _no_more("collections", self.collections, MAX_COLLECTIONS)
+        check_bounds(self)
 
 
 @frozen
 class ScoreCollectionsParams:
     """`cairn/scoreCollections` → CollectionsAnswer, best first, each with its score."""
 
-    query_terms: tuple[str, ...] | None = None
+    query_terms: tuple[str, ...] | None = field(
+        default=None, metadata=at_most(items=MAX_QUERIES, chars=MAX_NAME_CHARS)
+    )
     query: str = ""
     """Where the terms are taken from when they are absent."""
-    collections: tuple[Collection, ...] | None = None
+    collections: tuple[Collection, ...] | None = field(default=None, metadata=_COLLECTIONS)
     """The workspace's own when absent."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        _each_short("queryTerms", self.query_terms or (), MAX_QUERIES)
-        _no_more("collections", self.collections, MAX_COLLECTIONS)
+        check_bounds(self)
 
 
 @frozen
@@ -128,18 +127,16 @@ class BroadDiscoveryParams:
     The number of queries times `config.kPerQuery` is 1,000 at most.
     """
 
-    queries: tuple[str, ...]
+    queries: tuple[str, ...] = field(metadata=at_most(items=MAX_QUERIES))
     """The first is the question, whose best passage scores 1."""
-    collections: tuple[Collection, ...] | None = None
+    collections: tuple[Collection, ...] | None = field(default=None, metadata=_COLLECTIONS)
     """The workspace's own when absent."""
-    k: int | None = None
+    k: int | None = field(default=None, metadata=_K)
     """The setting `discovery.broadK` when absent."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        _no_more("queries", self.queries, MAX_QUERIES)
-        _no_more("collections", self.collections, MAX_COLLECTIONS)
-        _optional_in_range("k", self.k, 0, MAX_CHUNKS)
+        check_bounds(self)
 
 
 @frozen
@@ -150,27 +147,27 @@ class SemanticFocusParams:
     """
 
     collection: Collection
-    queries: tuple[str, ...]
+    queries: tuple[str, ...] = field(metadata=at_most(items=MAX_QUERIES))
     """The first is the question, by which the chunks are ranked again."""
-    k: int | None = None
+    k: int | None = field(default=None, metadata=_K)
     """The setting `discovery.focusK` when absent."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        _no_more("queries", self.queries, MAX_QUERIES)
-        _optional_in_range("k", self.k, 0, MAX_CHUNKS)
+        check_bounds(self)
 
 
 @frozen
 class PromoteReadmeParams:
     """`cairn/promoteReadme` → ChunksAnswer, best first; of a chunk that is given twice, the better score counts."""
 
-    hits: tuple[ScoredChunk, ...]
+    hits: tuple[ScoredChunk, ...] = field(metadata=at_most(items=MAX_CHUNKS))
     query: str | None = None
     """When given, READMEs are promoted only if it asks what one thing is, as `cairn/discover` does."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
+        check_bounds(self)
         _valid_chunks("hits", self.hits)
 
 
@@ -178,19 +175,18 @@ class PromoteReadmeParams:
 class CompressEvidenceParams:
     """`cairn/compressEvidence` → BulletsAnswer, best first."""
 
-    chunks: tuple[ScoredChunk, ...]
-    max_bullets: int | None = None
+    chunks: tuple[ScoredChunk, ...] = field(metadata=at_most(items=MAX_CHUNKS))
+    max_bullets: int | None = field(default=None, metadata=within(0, MAX_BULLETS))
     """The setting `discovery.maxBullets` when absent."""
-    max_per_doc: int | None = None
+    max_per_doc: int | None = field(default=None, metadata=_K)
     """Chunks of one file that may contribute; the setting `discovery.maxPerDoc` when absent."""
     query: str = ""
     """Sentences that hold its words win; without it, those that stand first."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
+        check_bounds(self)
         _valid_chunks("chunks", self.chunks)
-        _optional_in_range("maxBullets", self.max_bullets, 0, MAX_BULLETS)
-        _optional_in_range("maxPerDoc", self.max_per_doc, 0, MAX_CHUNKS)
 
 
 @frozen
@@ -203,11 +199,12 @@ class BulletsAnswer:
 class BuildAnswerPlanParams:
     """`cairn/buildAnswerPlan` → PlanAnswer."""
 
-    bullets: tuple[Bullet, ...]
+    bullets: tuple[Bullet, ...] = field(metadata=at_most(items=MAX_BULLETS))
     """A `range` of no lines means that the lines are not known; `citation` is made from `path` and `range`."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
+        check_bounds(self)
         _valid_bullets("bullets", self.bullets)
 
 
@@ -221,7 +218,7 @@ class RenderPromptParams:
     """`cairn/renderPrompt` → PromptAnswer."""
 
     plan: Plan
-    bullets: tuple[Bullet, ...] = ()
+    bullets: tuple[Bullet, ...] = field(default=(), metadata=at_most(items=MAX_BULLETS))
     """Shown only where the plan holds none."""
     query: str = ""
     """Stands in the prompt before the instructions."""
@@ -232,7 +229,9 @@ class RenderPromptParams:
         _no_more("plan.sections", self.plan.sections, MAX_GLOBS)
         for section in self.plan.sections:
             _short("plan.sections.title", section.title, MAX_NAME_CHARS)
+        _no_more("plan.sections.bullets", planned, MAX_BULLETS)
         _valid_bullets("plan.sections.bullets", planned)
+        check_bounds(self)
         _valid_bullets("bullets", self.bullets)
 
 
@@ -259,18 +258,17 @@ PARAMS: Mapping[str, type[Any]] = {
 
 
 def _valid_chunks(name: str, chunks: Sequence[ScoredChunk]) -> None:
-    _no_more(name, chunks, MAX_CHUNKS)
     for chunk in chunks:
         place = chunk.metadata
         for text in _texts(chunk):
             _short(f"{name}.content", text, MAX_CHUNK_CHARS)
         _short(f"{name}.collection", chunk.collection, MAX_NAME_CHARS)
         _short(f"{name}.metadata.filePath", place.file_path, MAX_NAME_CHARS)
-        _in_range(f"{name}.score", chunk.score, 0, _MAX_NUMBER)
-        _in_range(f"{name}.metadata.chunkIndex", place.chunk_index, 0, _MAX_NUMBER)
+        _from_zero(f"{name}.score", chunk.score)
+        _from_zero(f"{name}.metadata.chunkIndex", place.chunk_index)
         if place.line_range is not None:
             _valid_lines(f"{name}.metadata.lineRange", place.line_range)
-    _short(name, (text for chunk in chunks for text in _texts(chunk)), MAX_CHARS)
+    _short_together(name, (text for chunk in chunks for text in _texts(chunk)))
 
 
 def _texts(chunk: ScoredChunk) -> tuple[str, ...]:
@@ -278,18 +276,17 @@ def _texts(chunk: ScoredChunk) -> tuple[str, ...]:
 
 
 def _valid_bullets(name: str, bullets: Sequence[Bullet]) -> None:
-    _no_more(name, bullets, MAX_BULLETS)
     for bullet in bullets:
         _short(f"{name}.text", bullet.text, MAX_BULLET_CHARS)
         _short(f"{name}.sourceId", bullet.source_id, 2 * MAX_NAME_CHARS)
         _short(f"{name}.path", bullet.path, MAX_NAME_CHARS)
-        _in_range(f"{name}.score", bullet.score, 0, _MAX_NUMBER)
+        _from_zero(f"{name}.score", bullet.score)
         _valid_lines(f"{name}.range", (bullet.range.start.line, bullet.range.end.line))
-    _short(name, (bullet.text for bullet in bullets), MAX_CHARS)
+    _short_together(name, (bullet.text for bullet in bullets))
 
 
 def _valid_lines(name: str, lines: Sequence[int]) -> None:
-    if len(lines) != 2 or not 0 <= lines[0] <= lines[1] <= _MAX_NUMBER:
+    if len(lines) != 2 or not 0 <= lines[0] <= lines[1] <= MAX_NUMBER:
         raise InvalidRequestError(
             name, f"expected a first line and the line after the last, counted from 0; got {list(lines[:3])}"
         )
@@ -302,28 +299,25 @@ def _a_moment(name: str, moment: str | None) -> None:
         raise InvalidRequestError(name, f"expected a time as ISO 8601, got {str(moment)[:40]!r}") from None
 
 
-def _each_short(name: str, texts: Sequence[str], most: int) -> None:
-    _no_more(name, texts, most)
-    for text in texts:
-        _short(name, text, MAX_NAME_CHARS)
+def _short(name: str, text: str, most: int) -> None:
+    _refuse(name, too_long(text, most))
 
 
-def _short(name: str, text: str | Iterable[str], most: int) -> None:
-    length = len(text) if isinstance(text, str) else sum(map(len, text))
-    if length > most:
-        raise InvalidRequestError(name, f"expected {most:,} characters at most, got {length:,}")
+def _short_together(name: str, texts: Iterable[str]) -> None:
+    length = sum(map(len, texts))
+    _refuse(
+        name, f"expected {MAX_CHARS:,} characters at most, got {length:,}" if length > MAX_CHARS else None
+    )
 
 
-def _no_more(name: str, values: Sequence[object] | None, most: int) -> None:
-    if values is not None and len(values) > most:
-        raise InvalidRequestError(name, f"expected {most:,} at most, got {len(values):,}")
+def _no_more(name: str, values: Sequence[object], most: int) -> None:
+    _refuse(name, too_many(values, most))
 
 
-def _optional_in_range(name: str, value: int | None, low: int, high: int) -> None:
-    if value is not None:
-        _in_range(name, value, low, high)
+def _from_zero(name: str, value: float) -> None:
+    _refuse(name, _COUNT.problem_with(value))
 
 
-def _in_range(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high or not math.isfinite(value):
-        raise InvalidRequestError(name, f"expected {low:,} to {high:,}, got {value}")
+def _refuse(name: str, problem: str | None) -> None:
+    if problem:
+        raise InvalidRequestError(name, problem)

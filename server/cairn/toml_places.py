@@ -1,4 +1,6 @@
-"""On which line of a TOML file each key stands, which `tomllib` does not tell."""
+"""On which line of a TOML file each key stands, which `tomllib` does not tell; and how long keys are, which it must not
+find out: a key of some 100,000 parts takes it all memory there is, or minutes.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,40 @@ from collections.abc import Iterator, Mapping
 _TOKEN = re.compile(
     r"""
       (?P<comment>\#[^\n]*)
-    | (?P<string>\"{3}(?:[^\\]|\\.)*?\"{3}(?!\") | '{3}.*?'{3}(?!') | "(?:[^"\\\n]|\\.)*" | '[^'\n]*')
+    | (?P<string>\"{3}(?:[^\\]|\\.)*?\"{3}(?!") | '{3}.*?'{3}(?!')
+        | (?!\"{3}|'{3})(?:"(?:[^"\\\n]|\\.)*" | '[^'\n]*'))
+    | (?P<unfinished>["'])
     | (?P<open>[\[{]) | (?P<close>[\]}]) | (?P<end>\n) | (?P<equals>=)
-    | (?P<bare>[A-Za-z0-9_-]+)
+    | (?P<bare>[A-Za-z0-9_-]+) | (?P<dot>\.) | (?P<blank>[ \t]+)
     | .
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""All that decides where a key begins and a value ends, in a file that is known to be sound."""
+"""All that decides where a key begins and a value ends."""
+
+
+def deep_key_line(text: str, most: int) -> int | None:
+    """The line, from 1, of the first key of more than `most` parts, wherever it stands; None if there is none."""
+    line, parts = 1, 0
+    for token in _TOKEN.finditer(text):
+        kind = token.lastgroup
+        if (
+            kind == "unfinished"
+        ):  # tomllib stops there, too; to look for its end again and again would take long
+            return None
+        if kind in ("bare", "string"):
+            parts += 1
+            if parts > most:
+                return line
+        elif kind not in ("dot", "blank"):
+            parts = 0
+        line += token.group().count("\n")
+    return None
 
 
 def key_lines(text: str) -> Mapping[tuple[str, ...], int]:
-    """The line, from 1, on which each table and each key first stands; keys of inline tables are left out."""
+    """The line, from 1, on which each table and each key of a sound text first stands; keys of inline tables are left
+    out."""
     lines: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for line, header, key in _statements(text):

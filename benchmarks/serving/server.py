@@ -1,0 +1,66 @@
+"""A real `cairn serve` process on one folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+from attrs import frozen
+
+_END_SECONDS = 30.0
+
+
+@frozen
+class Server:
+    """Where it listens, and its process."""
+
+    process: psutil.Popen
+    url: str
+    api: str
+    mcp: str
+    lsp_host: str
+    lsp_port: int
+    token: str
+
+    @property
+    def authorization(self) -> dict[str, str]:
+        """The header that every request needs."""
+        return {"Authorization": f"Bearer {self.token}"}
+
+
+@contextmanager
+def serving(folder: Path, data: Path, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Start it on free ports; asked to end at the end, and waited for. `settings` are environment variables."""
+    environment = {
+        **os.environ,
+        "CAIRN_DATA_DIR": str(data),
+        "CAIRN_CONFIG_DIR": str(data / "settings"),
+        **(settings or {}),
+    }
+    command = (
+        sys.executable,
+        "-m",
+        "cairn",
+        "serve",
+        str(folder),
+        "--json",
+        "--port",
+        "0",
+        "--lsp-port",
+        "0",
+    )
+    process = psutil.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
+    try:
+        told: dict[str, Any] = json.loads(process.stdout.readline())
+        token = Path(told["tokenFile"]).read_text(encoding="utf-8").strip()
+        yield Server(process, told["url"], told["api"], told["mcp"], told["lspHost"], told["lspPort"], token)
+    finally:
+        process.terminate()
+        process.wait(_END_SECONDS)

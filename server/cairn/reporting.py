@@ -1,0 +1,207 @@
+"""Tells how things stand: how far indexing is, what the indexes hold, how questions are answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from cairn import protocol
+from cairn.answering import OFF, Answering
+from cairn.config import Settings
+from cairn.folders import Folder
+from cairn.index.indexer import Role
+from cairn.index.meta import Facts
+from cairn.index.progress import Activity
+from cairn.operations.metrics import IndexFigures
+from cairn.workspace.collections import TAGS, FileKind
+
+_NOBODY_INDEXES = "The index is incomplete and nobody is indexing. Run `cairn index`."
+_NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
+
+
+@frozen
+class IndexingProgress:
+    """How far indexing is, over all folders."""
+
+    activity: Activity
+    """What the busiest folder's thread does."""
+    files_total: int
+    files_done: int
+    chunks: int
+    texts_queued: int
+    """Chunks that wait for a vector."""
+    texts_per_second: float
+    seconds_left: float | None
+    """Until all vectors are made; None while nobody can tell."""
+    scanned: bool
+    """Every present file can be found by keywords."""
+    complete: bool
+    """…and by meaning, where there is a model."""
+    problem: str | None
+    """Why nothing can be written, if that is so."""
+
+
+def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
+    """How far indexing is."""
+    here = [folder.indexer.progress for folder in folders]
+    facts = [folder.reader.facts() for folder in folders]
+    doing = [_activity(folder, f) for folder, f in zip(folders, facts, strict=True)]
+    busy = [activity for activity in doing if activity not in (Activity.IDLE, Activity.PAUSED)]
+    left = [seconds for p in here if (seconds := p.seconds_left) is not None]
+    return IndexingProgress(
+        activity=next(iter(busy or doing), Activity.IDLE),
+        files_total=sum(p.files_total or f.files_total for p, f in zip(here, facts, strict=True)),
+        files_done=sum(p.files_done for p in here),
+        chunks=sum(f.chunks for f in facts),
+        texts_queued=sum(f.queued for f in facts),
+        texts_per_second=sum(p.texts_per_second for p in here if p.queued),
+        seconds_left=sum(left) if left else None,
+        scanned=all(f.indexer.idle for f in folders) and all(f.scanned for f in facts),
+        complete=all(f.indexer.idle for f in folders) and all(f.complete for f in facts),
+        problem=next((f.indexer.problem for f in folders if f.indexer.role in _NOT_WRITING), None),
+    )
+
+
+def collections_of(folders: Sequence[Folder]) -> tuple[protocol.CollectionInfo, ...]:
+    """The collections of all folders."""
+    return tuple(
+        protocol.CollectionInfo(
+            name=stats.name,
+            folder=folder.uri,
+            kind=stats.kind,
+            files=stats.files,
+            chunks=stats.chunks,
+            tags=TAGS[FileKind(stats.kind)],
+            created_at=stats.created_at,
+            updated_at=stats.updated_at,
+        )
+        for folder in folders
+        for stats in folder.reader.stats().collections
+    )
+
+
+def status_of(
+    folders: Sequence[Folder],
+    answering: Answering,
+    settings: Settings,
+    model: protocol.ModelInfo | None,
+    model_problem: str | None,
+    warnings: Sequence[str],
+) -> protocol.StatusAnswer:
+    """`cairn/status`; `settings` are those that count for questions to all folders."""
+    import psutil  # which takes 30 ms, with the first answer that needs it
+
+    stats = [folder.reader.stats() for folder in folders]
+    facts = [each.facts for each in stats]
+    phase, wanted = answering.phases(settings, has_model=model is not None)
+    retrieval = answering.state()
+    state = _state(folders, facts, phase, wanted, has_model=model is not None)
+    abandoned = any(
+        not f.complete and not folder.indexer.writer_is_alive()
+        for f, folder in zip(facts, folders, strict=True)
+    )
+    problems = [
+        *(folder.indexer.problem for folder in folders),
+        _NOBODY_INDEXES if state == "degraded" and abandoned else None,
+        model_problem,
+        retrieval.reason if phase < wanted else None,
+        answering.problem,
+    ]
+    progress = progress_of(folders)
+    present = sum(
+        max(f.files_total, folder.indexer.progress.files_total)
+        for f, folder in zip(facts, folders, strict=True)
+    )
+    unreadable = [place for folder in folders for place in folder.indexer.progress.unreadable]
+    has_vectors = [f for f in facts if f.model_id]
+    return protocol.StatusAnswer(
+        state=state,
+        searchable=any(s.files_indexed for s in stats),
+        generation=sum(f.generation for f in facts),
+        phase=phase,
+        files=protocol.FileCounts(present, sum(s.files_indexed for s in stats)),
+        chunks=sum(f.chunks for f in facts),
+        embedded=sum(f.chunks - f.queued for f in has_vectors),
+        queued=sum(f.queued for f in has_vectors),
+        model=model,
+        collections=collections_of(folders),
+        last_error=next(filter(None, problems), None),
+        latency=protocol.Latency(
+            p50=answering.latency.percentile(0.5),
+            p95=answering.latency.percentile(0.95),
+            cache_hits=answering.cache.hits,
+            cache_misses=answering.cache.misses,
+        ),
+        memory=psutil.Process().memory_info().rss,
+        warnings=(
+            *warnings,
+            *(warning for folder in folders for warning in folder.settings.warnings()),
+            *_weight_warnings(folders),
+            *(warning for folder in folders for warning in folder.reader.overlay.warnings),
+            *(folder.feedback.remark for folder in folders if folder.feedback.remark),
+            *(f"not read: {place}" for place in unreadable),
+            *(problem for folder in folders if (problem := folder.override.read().problem)),
+            *(folder.log.problem for folder in folders if folder.log.problem),
+        ),
+        skipped=dict(sum((Counter(folder.indexer.progress.skipped) for folder in folders), Counter())),
+        activity=progress.activity.value,
+        static_embedded=sum(f.chunks - f.static_queued for f in facts if f.has_static),
+        paused=any(f.paused for f in facts),
+        texts_per_second=round(progress.texts_per_second, 1),
+        seconds_left=None if progress.seconds_left is None else round(progress.seconds_left, 1),
+        retrieval=protocol.RetrievalStatus(retrieval, answering.recent(folders[0])) if folders else None,
+    )
+
+
+def figures_of(folders: Sequence[Folder], retrieval: protocol.PhaseState, settings: Settings) -> IndexFigures:
+    """The state of the index and of retrieval in numbers."""
+    stats = [folder.reader.stats() for folder in folders]
+    facts = [each.facts for each in stats]
+    return IndexFigures(
+        files=sum(each.files_indexed for each in stats),
+        chunks=sum(f.chunks for f in facts),
+        embedded=sum(f.chunks - f.queued for f in facts if f.model_id),
+        queued=sum(f.queued for f in facts if f.model_id),
+        generation=sum(f.generation for f in facts),
+        complete=bool(facts) and all(f.complete for f in facts),
+        phase=retrieval.phase,
+        wanted=retrieval.wanted,
+        enabled=settings.retrieval.enabled,
+        log_failures=sum(folder.log.failures for folder in folders),
+    )
+
+
+def _state(
+    folders: Sequence[Folder], facts: Sequence[Facts], phase: int, wanted: int, *, has_model: bool
+) -> str:
+    roles = {folder.indexer.role for folder in folders}
+    if not any(folder.settings().retrieval.enabled for folder in folders) or phase == OFF:
+        return "disabled"
+    if roles & _NOT_WRITING:
+        return "degraded"
+    if Role.STARTING in roles or not all(f.generation for f in facts):
+        return "starting"
+    if not all(folder.indexer.idle for folder in folders) or not all(f.complete for f in facts):
+        return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
+    return "ready" if has_model and phase == wanted and all(f.model_id for f in facts) else "degraded"
+
+
+def _activity(folder: Folder, facts: Facts) -> Activity:
+    """What is done for the folder, by whichever process does it."""
+    if folder.indexer.role is not Role.READER:
+        return folder.indexer.progress.activity
+    if facts.paused or facts.complete:
+        return Activity.PAUSED if facts.paused else Activity.IDLE
+    return Activity.EMBEDDING if facts.scanned else Activity.READING
+
+
+def _weight_warnings(folders: Sequence[Folder]) -> list[str]:
+    """Where the folders' settings weigh signals that there are not."""
+    weights = {name: 0.0 for folder in folders for name in folder.settings().search.weights}
+    if not weights:
+        return []
+    from cairn.retrieval.ranking import weight_warnings  # which imports all that ranks
+
+    return weight_warnings(weights)
