@@ -280,7 +280,7 @@ async def test_errors_of_the_engine_are_told_by_kind(problem: Exception, refusal
         error = answer[1]["error"]
         assert "secret" not in error["message"]
         if isinstance(problem, InvalidRequestError):
-            assert (error["field"], error["message"]) == ("filter.path", "is wrong")
+            assert (error["field"], error["message"]) == ("filter.path", "filter.path: is wrong")
 
 
 async def test_requests_are_counted_by_addresses_that_there_are() -> None:

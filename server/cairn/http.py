@@ -296,10 +296,10 @@ def _workspace(request: Request) -> str:
     unknown = next((name for name, _ in given if name != "workspace"), None)
     if unknown is not None:
         raise RefusedError(
-            "invalidParams", "is no query parameter; there is only `workspace`.", field=unknown[:60]
+            "invalidParams", f"{unknown[:60]}: there is only `workspace` in the address", field=unknown[:60]
         )
     if len(given) > 1:
-        raise RefusedError("invalidParams", "is given twice.", field="workspace")
+        raise RefusedError("invalidParams", "workspace: is given twice", field="workspace")
     return given[0][1] if given else ""
 
 

@@ -58,8 +58,7 @@ def refused(problem: CairnError) -> RefusedError:
     """How an error of the engine is told."""
     match problem:
         case InvalidRequestError():
-            message = str(problem).removeprefix(f"{problem.field}: ") if problem.field else str(problem)
-            return RefusedError("invalidParams", message, field=problem.field)
+            return RefusedError("invalidParams", str(problem), field=problem.field)
         case OutOfTimeError():
             return RefusedError("outOfTime", str(problem))
         case _:  # each says what stands in the way, and what to do about it

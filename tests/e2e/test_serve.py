@@ -193,7 +193,7 @@ def failed(*arguments: str, **variables: str) -> str:
         check=False,
     )
     assert done.returncode == 1, done
-    assert done.stdout == ""
+    assert json.loads(done.stdout)["error"]["message"] == done.stderr.removeprefix("cairn: ").strip()
     return done.stderr
 
 
