@@ -24,6 +24,7 @@ from cairn.cli_output import (
     print_error,
 )
 from cairn.cli_questions import call, context, discover, page, related, search
+from cairn.cli_serve import openapi, serve
 from cairn.cli_upkeep import doctor, feedback, model, phase
 from cairn.errors import CairnError
 
@@ -57,7 +58,7 @@ for command in (search, discover, related, context, page, call):
     cli.add_command(command)
 for command in (index, reindex, pause, resume, status):
     cli.add_command(command)
-for command in (mcp,):
+for command in (mcp, serve, openapi):
     cli.add_command(command)
 for command in (doctor, config, phase, feedback, model, completion):
     cli.add_command(command)
