@@ -11,7 +11,7 @@ import apsw
 from attrs import frozen
 
 from cairn.index.overlaid_reader import OverlaidReader
-from cairn.index.reader import IndexReader
+from cairn.index.reader import IndexMemory, IndexReader
 from cairn.index.remembered import Remembered
 from cairn.index.rows import key_blob
 
@@ -116,14 +116,14 @@ def files_by_subjects(reader: IndexReader, match: str, cancelled: Callable[[], b
     return {str(path): float(str(score)) for path, score in rows or ()}
 
 
-_known_facts: WeakKeyDictionary[IndexReader, Remembered[str, FileFacts]] = WeakKeyDictionary()
+_known_facts: WeakKeyDictionary[IndexMemory, Remembered[str, FileFacts]] = WeakKeyDictionary()
 _MOST_FACTS = 20_000
 """Facts kept for each index: 0.28 MB for 1,000."""
 
 
 def file_facts(reader: IndexReader, paths: Iterable[str]) -> dict[str, FileFacts]:
     """What is known of these files."""
-    known = _known_facts.setdefault(reader, Remembered(_MOST_FACTS))
+    known = _known_facts.setdefault(reader.memory, Remembered(_MOST_FACTS))
     version = (reader.identity(), IndexReader.facts(reader).generation)
     return known.get(version, paths, lambda missing: _read_facts(reader, missing))
 

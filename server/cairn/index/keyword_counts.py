@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import apsw
 from attrs import define, field, frozen
 
-from cairn.index.reader import IndexReader
+from cairn.index.reader import IndexMemory, IndexReader
 
 _MAX_KEPT = 20_000
 """Words; 2 MB."""
@@ -31,7 +31,7 @@ class _Kept:
     counts: dict[str, int] = field(factory=dict)
 
 
-_KEPT: WeakKeyDictionary[IndexReader, dict[str, _Kept]] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[IndexMemory, dict[str, _Kept]] = WeakKeyDictionary()
 _changing = threading.Lock()
 
 
@@ -53,7 +53,7 @@ def keyword_counts(
     """
     generation = int(db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
     with _changing:
-        kept = _KEPT.setdefault(reader, {}).setdefault(table, _Kept())
+        kept = _KEPT.setdefault(reader.memory, {}).setdefault(table, _Kept())
         if generation != kept.generation:
             kept.generation = generation
             kept.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)

@@ -251,9 +251,9 @@ class OverlaidReader(IndexReader):
 
     def _connection(self) -> apsw.Connection | None:
         db = super()._connection()
-        if db is not None and getattr(self._local, "counting", None) is not db:
+        if db is not None and getattr(self.memory.local, "counting", None) is not db:
             register(db)
-            self._local.counting = db
+            self.memory.local.counting = db
         return db
 
 

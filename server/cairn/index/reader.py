@@ -162,8 +162,10 @@ class Hit:
 
 @define(eq=False)
 class IndexMemory:
-    """What is remembered of one index, for all threads and readers of a process."""
+    """What is remembered of one index, and the connections to it, for all threads and readers of a process."""
 
+    local: threading.local = field(factory=threading.local, init=False)
+    """Each thread's connection."""
     vocabulary: Vocabulary = field(factory=Vocabulary, init=False)
     outlines: Remembered[int, Outline] = field(factory=partial(Remembered, _MOST_OUTLINES), init=False)
     matrix: StaticMatrix | None = field(default=None, init=False)
@@ -182,7 +184,6 @@ class IndexReader:
     folder: Path
     _open: Callable[[], apsw.Connection | None] | None = None
     """How to connect; to the index file in `folder` where nothing is given."""
-    _local: threading.local = field(factory=threading.local, init=False)
     _stats: IndexStats = field(factory=IndexStats, init=False)
     memory: IndexMemory = field(factory=IndexMemory, kw_only=True)
 
@@ -362,7 +363,7 @@ class IndexReader:
                 memory.matrix = StaticMatrix()
         with self._query() as db:
             has_rows = db is not None and _has_static(db)
-            return memory.matrix.rows(db, self._local.identity) if db is not None and has_rows else None
+            return memory.matrix.rows(db, self.memory.local.identity) if db is not None and has_rows else None
 
     def _nearest_of(
         self,
@@ -579,7 +580,7 @@ class IndexReader:
 
     def _connection(self) -> apsw.Connection | None:
         """The calling thread's connection, a new one when the file is no longer what it was opened as."""
-        local = self._local
+        local = self.memory.local
         if self._open is not None:
             if getattr(local, "db", None) is None:
                 local.db = self._open()
@@ -595,7 +596,7 @@ class IndexReader:
 
     def _identity_read(self) -> object:
         """Of the index that the calling thread's connection reads."""
-        return getattr(self._local, "identity", None)
+        return getattr(self.memory.local, "identity", None)
 
     @contextmanager
     def _query(self, cancelled: Callable[[], bool] | None = None) -> Iterator[apsw.Connection | None]:

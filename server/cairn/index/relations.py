@@ -16,7 +16,7 @@ import apsw
 from attrs import define, frozen
 
 from cairn.index.overlaid_reader import OverlaidReader
-from cairn.index.reader import IndexReader
+from cairn.index.reader import IndexMemory, IndexReader
 from cairn.index.rows import key_text
 from cairn.index.schema import STATIC_LENGTH, STATIC_TABLE, static_table_name, vectors_table
 from cairn.workspace.imports import ImportGraph
@@ -261,14 +261,14 @@ class _KnownGraph:
     graph: ImportGraph
 
 
-_graphs: WeakKeyDictionary[IndexReader, _KnownGraph] = WeakKeyDictionary()
+_graphs: WeakKeyDictionary[IndexMemory, _KnownGraph] = WeakKeyDictionary()
 _making_graphs = threading.Lock()
 
 
 def _import_graph(reader: IndexReader) -> ImportGraph | None:
     """The graph of the whole index: 1.2 s for 13,000 files where files came or went, else what changed alone."""
     facts, index = reader.facts(), reader.identity()
-    known = _graphs.get(reader)
+    known = _graphs.get(reader.memory)
     same_files = known is not None and (known.index, known.paths) == (index, facts.paths)
     if known is not None and same_files and known.links == facts.links:
         return known.graph
@@ -281,7 +281,7 @@ def _import_graph(reader: IndexReader) -> ImportGraph | None:
             known.imports, known.links = imports, facts.links
             return known.graph
     graph = ImportGraph({path: json.loads(specs) for path, specs in imports.items()})
-    _graphs[reader] = _KnownGraph(index, facts.paths, facts.links, imports, graph)
+    _graphs[reader.memory] = _KnownGraph(index, facts.paths, facts.links, imports, graph)
     return graph
 
 
