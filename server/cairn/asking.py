@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from cairn.engine import Engine
 from cairn.errors import OutOfTimeError
-from cairn.methods import answer
+from cairn.methods import Cancelled, answer
+
+T = TypeVar("T")
 
 _THREADS = 4
 """As for an editor: enough that a request which is being cancelled never holds up the next one."""
@@ -32,13 +35,26 @@ class Asking:
         Raises InvalidRequestError for params or a workspace that cannot be, OutOfTimeError after `seconds`, and any
         other CairnError of the engine. When the caller is cancelled, the work is.
         """
+        return await self.run(
+            lambda engine, cancelled: answer(engine, name, data, cancelled, front=front),
+            workspace=workspace,
+            seconds=seconds,
+        )
+
+    async def run(
+        self,
+        work: Callable[[Engine, Cancelled], T],
+        *,
+        workspace: str = "",
+        seconds: float | None = None,
+    ) -> T:
+        """`work(engine, cancelled)` on a thread, under the terms of `answer`."""
         flag = threading.Event()
 
-        def work() -> Any:
-            engine = self.engine.over(workspace) if workspace else self.engine
-            return answer(engine, name, data, flag.is_set, front=front)
+        def asked() -> T:
+            return work(self.engine.over(workspace) if workspace else self.engine, flag.is_set)
 
-        working = asyncio.get_running_loop().run_in_executor(self._executor, work)
+        working = asyncio.get_running_loop().run_in_executor(self._executor, asked)
         try:
             async with asyncio.timeout(seconds):
                 return await working

@@ -14,6 +14,8 @@ import click
 
 from cairn import __version__
 from cairn.cli_config import config
+from cairn.cli_mcp import mcp
+from cairn.cli_serve import openapi, serve
 from cairn.errors import CairnError, IndexUnavailableError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ _no_wait_option = click.option(
 @click.version_option(__version__, prog_name="cairn", message="%(prog)s, version %(version)s (cairn-ls)")
 def cli() -> None:
     """Cairn finds the places in a workspace that answer a question, and shows where they stand."""
+
+
+cli.add_command(serve)
+cli.add_command(openapi)
 
 
 @cli.command()
@@ -263,6 +269,7 @@ def install(folder: Path | None) -> None:
 
 
 cli.add_command(config)
+cli.add_command(mcp)
 
 
 def main() -> None:

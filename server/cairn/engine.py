@@ -19,7 +19,7 @@ from cairn.config import Settings
 from cairn.config_layers import Layers
 from cairn.context.memory import ContextMemory
 from cairn.errors import InvalidRequestError, ModelError
-from cairn.folders import Folder, FolderSettings, path_of_uri
+from cairn.folders import Folder, FolderSettings, path_inside, path_of_uri
 from cairn.host import Host
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.overlay import Overlay
@@ -144,6 +144,15 @@ class Engine:
         for thread in stopping:
             thread.join()
 
+    def folder_uris(self) -> tuple[str, ...]:
+        """The open folders."""
+        return tuple(folder.uri for folder in self._folders)
+
+    def searchable(self) -> bool:
+        """Whether every folder can be searched: something of it can be found, or it was looked through and is empty."""
+        readers = [folder.reader for folder in self._folders]
+        return all(reader.facts().chunks or reader.facts().scanned for reader in readers)
+
     def changed(self, path: Path) -> None:
         """Take in that a file or directory was made, changed or removed; elsewhere it is ignored."""
         for folder, inside in self._places(path):
@@ -174,8 +183,8 @@ class Engine:
 
     def reindex(self, params: protocol.ReindexParams) -> protocol.ReindexAnswer:
         """`cairn/reindex`: index every file anew, or a file, or what lies in a directory."""
-        path = PurePosixPath(params.path or ".")
-        if path.is_absolute() or ".." in path.parts:
+        path = path_inside(params.path or ".")
+        if path is None:
             raise InvalidRequestError("path", f"{params.path!r} does not lie in the workspace folder")
         folders = [folder for folder in self._folders if params.folder in ("", folder.uri)]
         wanted = "" if path == PurePosixPath(".") else str(path)
@@ -189,7 +198,7 @@ class Engine:
     @staticmethod
     def _knows(folder: Folder, path: str) -> bool:
         """Whether there is such a file or directory, or was when it was indexed."""
-        return (folder.root / path).exists() or bool(folder.reader.page(path))
+        return folder.has(PurePosixPath(path)) or bool(folder.reader.page(path))
 
     def pause(self) -> protocol.PausedAnswer:
         """Make no vectors and look at no folder until `resume`; files that are saved are taken in all the same."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -102,9 +103,20 @@ class Folder:
 
     def place_of(self, path: Path) -> str | None:
         """Where in the folder the file at `path` is, by its real path or the one it was opened by; None if elsewhere."""
-        real = path.parent.resolve() / path.name  # the editor may have opened the folder through a link
+        try:
+            real = path.parent.resolve() / path.name  # the editor may have opened the folder through a link
+        except (OSError, RuntimeError, ValueError):  # links in a circle, a name that no file can have
+            return None
         inside = real.is_relative_to(self.root) and real != self.root
         return real.relative_to(self.root).as_posix() if inside else None
+
+    def has(self, path: PurePosixPath, *, directory: bool = False) -> bool:
+        """Whether there is such a file or directory now, or such a directory."""
+        try:
+            place = self.root / path
+            return place.is_dir() if directory else place.exists()
+        except (OSError, RuntimeError):  # a name that is too long, links in a circle
+            return False
 
     def uri_of(self, path: str) -> str:
         return (self.shown / path).as_uri()
@@ -112,10 +124,24 @@ class Folder:
 
 def path_of_uri(uri: str) -> Path | None:
     """The local file that `uri` names; None for another scheme or host."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+    try:
+        parts = urlsplit(uri)
+        if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+            return None
+        path = url2pathname(parts.path)
+    except (OSError, ValueError):  # brackets that are no address; on Windows, colons that follow no drive
         return None
-    return Path(url2pathname(parts.path))
+    return None if "\0" in path else Path(path)
+
+
+def path_inside(given: str) -> PurePosixPath | None:
+    """A path in a folder, with `/`; None for one that leads out of it."""
+    path = PurePosixPath(given)
+    outside = path.is_absolute() or ".." in path.parts or "\0" in given
+    if os.name == "nt":  # to which `\\` separates, too, and `C:` is a drive
+        windows = PureWindowsPath(given)
+        outside = outside or bool(windows.anchor) or ".." in windows.parts
+    return None if outside else path
 
 
 def on_screen(folders: Sequence[Folder]) -> list[OverlaidReader]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
+from pygls.io_ import StdinAsyncReader, StdoutWriter
 from pygls.lsp.server import LanguageServer
 
 from cairn import __version__
@@ -28,12 +29,13 @@ from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.kept_bytecode import kept_bytecode
 from cairn.lsp_progress import show_progress
 from cairn.lsp_requests import register_requests
-from cairn.lsp_wire import WireProtocol, raw_params_converter
+from cairn.lsp_wire import Reader, WireProtocol, raw_params_converter, speak
 from cairn.lsp_workspace import open_folders, register_with_client, register_workspace
 from cairn.memory import made_to_last
 
 if TYPE_CHECKING:
     from cairn.engine import Engine
+    from cairn.host import Host
     from cairn.reporting import IndexingProgress
 
 logger = logging.getLogger(__name__)
@@ -48,7 +50,7 @@ _TOLD_SECONDS = 0.5
 """How long a request waits for what was told before it; taking that in is a matter of microseconds, but for a
 folder that leaves while it is read."""
 
-_SWITCH_SECONDS = 0.0005
+SWITCH_SECONDS = 0.0005
 
 _NOT_INITIALIZED = -32002
 _SERVER_CANCELLED = -32802
@@ -61,10 +63,12 @@ class CairnServer(LanguageServer):
 
     protocol: WireProtocol
 
-    def __init__(self) -> None:
+    def __init__(self, host: Host | None = None) -> None:
+        """`host` is what this connection shares with others of the process, where it is one of several."""
         super().__init__(
             "cairn", __version__, protocol_cls=WireProtocol, converter_factory=raw_params_converter
         )
+        self.host = host
         self.editor_settings: dict[str, Any] = {}
         self._engine: Future[Engine] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -77,14 +81,17 @@ class CairnServer(LanguageServer):
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def start_engine(self, roots: list[Path]) -> None:
-        """Make the engine in the background and open `roots`."""
+        """Make the engine in the background and open `roots`; once."""
+        if self._engine is not None:
+            logger.warning("`initialized` came twice")
+            return
         self._loop = asyncio.get_running_loop()
 
         def make() -> Engine:
             with made_to_last(), kept_bytecode("engine"):
                 from cairn.engine import Engine
 
-            engine = Engine(self.editor_settings, lambda: self.soon(self._status_changed))
+            engine = Engine(self.editor_settings, lambda: self.soon(self._status_changed), self.host)
             for root in roots:
                 try:
                     engine.add_folder(root)
@@ -158,6 +165,25 @@ class CairnServer(LanguageServer):
         """Write a line into the editor's log for Cairn; from any thread."""
         self.soon(lambda: self.window_log_message(types.LogMessageParams(kind, f"Cairn: {message}")))
 
+    def start_io(self, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> None:
+        """Serve the one client at the other end of two pipes until it leaves."""
+        reader = StdinAsyncReader(stdin or sys.stdin.buffer, self.thread_pool)
+        self.protocol.set_writer(StdoutWriter(stdout or sys.stdout.buffer))
+        try:
+            asyncio.run(speak(self.protocol, cast(Reader, reader)))
+        except BrokenPipeError:
+            logger.error("the editor closed the connection")
+        except (KeyboardInterrupt, SystemExit):
+            pass
+        finally:
+            self.shutdown()  # type: ignore[no-untyped-call]
+
+    def cancel(self) -> None:
+        """Break off what is being answered or told: the client is gone. On the loop, before `close`."""
+        self.protocol.cancel_requests()
+        for task in tuple(self._tasks):
+            task.cancel()
+
     def close(self) -> None:
         """Stop everything the server started, an engine that is just being made included."""
         for executor in (self._executor, self._in_order):
@@ -197,9 +223,9 @@ class CairnServer(LanguageServer):
             self.protocol.notify("cairn/statusChanged", status)
 
 
-def build_server() -> CairnServer:
-    """A server with all features registered."""
-    server = CairnServer()
+def build_server(host: Host | None = None) -> CairnServer:
+    """A server with all features registered; `host` as for `CairnServer`."""
+    server = CairnServer(host)
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -210,7 +236,7 @@ def build_server() -> CairnServer:
     async def initialized(_: types.InitializedParams) -> None:
         server.start_engine(open_folders(server))
         server.in_background(register_with_client(server))
-        if server.process_id:
+        if server.process_id and server.host is None:
             server.in_background(_exit_with_parent(server, server.process_id))
 
     register_workspace(server)
@@ -241,7 +267,7 @@ def serve_stdio(answered: Answered, stdout: BinaryIO) -> int:
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     # A query gives the interpreter's lock away some twenty times, to read the index, and would wait for the indexing
     # thread up to 5 ms each time.
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    sys.setswitchinterval(SWITCH_SECONDS)
     server = build_server()
     server.protocol.answered = answered.request_id
     try:

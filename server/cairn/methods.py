@@ -47,9 +47,16 @@ class Method:
 
     def answer_type(self) -> Any:
         """The attrs class of its answer, or `tuple[…, ...]` of one."""
-        if self.answer.endswith("[]"):
-            return tuple[self._class(self.answer.removesuffix("[]")), ...]  # type: ignore[misc]
-        return self._class(self.answer)
+        return tuple[self.answer_class(), ...] if self.answers_list else self.answer_class()  # type: ignore[misc]
+
+    @property
+    def answers_list(self) -> bool:
+        """Whether it answers with a list of its answer's class."""
+        return self.answer.endswith("[]")
+
+    def answer_class(self) -> type[Any]:
+        """The attrs class of its answer, or of each in it."""
+        return self._class(self.answer.removesuffix("[]"))
 
     def _class(self, name: str) -> type[Any]:
         found: type[Any] = getattr(importlib.import_module(self.module), name)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
 from cairn import answers, protocol
 from cairn.errors import InvalidRequestError
-from cairn.folders import Folder, on_screen
+from cairn.folders import Folder, on_screen, path_inside
 from cairn.unicode import well_formed
 
 
@@ -35,9 +34,9 @@ def fetch_page(folders: Sequence[Folder], params: protocol.FetchPageParams) -> p
 
 
 def _why_not(folders: Sequence[Folder], given: str) -> str:
-    path = PurePosixPath(given)
-    if path.is_absolute() or ".." in path.parts:
+    path = path_inside(given)
+    if path is None:
         return f"{given!r} does not lie in the workspace folder; give a path as search results have it"
-    if any((folder.root / path).is_dir() for folder in folders):
+    if any(folder.has(path, directory=True) for folder in folders):
         return f"{given!r} is a directory; ask for one of the files in it, which a search with the path filter {given.rstrip('/') + '/**'!r} lists"
     return f"{given!r} is not indexed; give a path as search results have it"
