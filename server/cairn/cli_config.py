@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from cairn.errors import InvalidRequestError
-
-_folder = click.argument("folder", default=".", type=click.Path(path_type=Path))
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+from cairn.cli_folders import folder_argument, require_directory
+from cairn.cli_output import answers, print_json
+from cairn.cli_output import show as show_answer
 
 
 @click.group()
 def config() -> None:
-    """The settings: what counts in a folder and why, where they are read from, and what there is."""
+    """The settings of a folder, and where they are from."""
 
 
 @config.command()
-@_folder
+@folder_argument
 @click.option("--all", "everything", is_flag=True, help="Show the defaults, too.")
-@_json_option
+@answers
 def show(folder: Path, everything: bool, as_json: bool) -> None:
     """Show the settings of FOLDER that differ from the defaults, where each is from, and what cannot be used.
 
@@ -31,37 +29,38 @@ def show(folder: Path, everything: bool, as_json: bool) -> None:
     from cairn.config_shown import as_toml, shown
 
     found = shown(Layers().of(_existing(folder)), everything=everything)
-    if as_json:
-        from cairn.schema import unstructure
-
-        click.echo(json.dumps(unstructure(found), ensure_ascii=False, indent=2))
-        return
     from cairn.terminal import print_settings
 
-    print_settings([(s.key, as_toml(s.value), ", ".join(s.origins)) for s in found.settings], found.warnings)
+    lines = [(s.key, as_toml(s.value), ", ".join(s.origins)) for s in found.settings]
+    show_answer(found, lambda found: print_settings(lines, found.warnings), as_json)
 
 
 @config.command()
-def schema() -> None:
+@answers
+def schema(as_json: bool) -> None:
     """Print the JSON schema of config.toml and .cairn.toml, by which editors of TOML complete and check them."""
     from cairn.config_shown import settings_schema
 
-    click.echo(json.dumps(settings_schema(), ensure_ascii=False, indent=2))
+    print_json(settings_schema())
 
 
 @config.command()
-@_folder
-def path(folder: Path) -> None:
+@folder_argument
+@answers
+def path(folder: Path, as_json: bool) -> None:
     """Show where the settings of FOLDER are read from: your own file, then the workspace's, which is stronger."""
     from cairn.config import WORKSPACE_FILE
     from cairn.config_layers import user_file
 
-    for file in (user_file(), _existing(folder) / WORKSPACE_FILE):
-        click.echo(str(file) if file.exists() else f"{file} (not there)")
+    files = [user_file(), _existing(folder) / WORKSPACE_FILE]
+
+    def shown(_: object) -> None:
+        for file in files:
+            click.echo(str(file) if file.exists() else f"{file} (not there)")
+
+    show_answer([{"path": str(file), "exists": file.exists()} for file in files], shown, as_json)
 
 
 def _existing(folder: Path) -> Path:
-    root = folder.resolve()
-    if not root.is_dir():
-        raise InvalidRequestError("folder", f"{folder} is not a directory that can be read")
-    return root
+    require_directory(folder)
+    return folder.resolve()

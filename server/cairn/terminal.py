@@ -1,23 +1,33 @@
-"""How answers look on a terminal."""
+"""How answers look on a terminal; in a file or a pipe, the same text without colour, and neither cut nor wrapped."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+from rich import markup
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from cairn import progress_text
+from cairn.cli_output import look
 from cairn.index.progress import Activity
 
 if TYPE_CHECKING:
-    from cairn.operations.doctor import Check, Why
+    from cairn.operations.examination import Examination
     from cairn.operations.feedback import FileChoices
+    from cairn.operations.why import Why
     from cairn.protocol import (
+        ContextAnswer,
         DiscoverAnswer,
+        PageAnswer,
+        PausedAnswer,
+        RelatedAnswer,
+        ResetFeedbackAnswer,
         RetrievalStatus,
         SearchAnswer,
         SearchResult,
@@ -27,23 +37,69 @@ if TYPE_CHECKING:
     from cairn.reporting import IndexingProgress
 
 _SNIPPET_LINES = 6
+_MEASURED_COLUMNS = 60
+"""Of a narrower terminal, a progress bar leaves out the bar."""
+_CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+"""What a file of the workspace could steer a terminal with is shown as U+FFFD."""
 
-_out = Console(highlight=False, soft_wrap=True)
-_progress_console = Console(stderr=True)
+
+@frozen
+class ModelInstalled:
+    """To `cairn model install`."""
+
+    name: str
+    dimension: int
+    id: str
+    folder: str
+
+
+def _console(*, stderr: bool = False) -> Console:
+    """What to print on, with colour as the options and the environment (NO_COLOR, FORCE_COLOR, TERM) want it."""
+    forced: dict[str, Any] = {}
+    if look.color == "always":
+        forced = {"force_terminal": True, "color_system": "standard", "no_color": False}
+    elif look.color == "never":
+        forced = {"color_system": None}
+    # No emoji: `:key:` in a line of code is none.
+    return Console(highlight=False, soft_wrap=True, emoji=False, stderr=stderr, **forced)
+
+
+class _Out:
+    """Prints on the stdout of the moment."""
+
+    def print(self, text: str = "") -> None:
+        """Print marked-up text."""
+        _console().print(text)
+
+    def rule(self, title: str) -> None:
+        """Print a heading."""
+        _console().rule(title, align="left")
+
+
+_out = _Out()
+
+
+def escape(text: str) -> str:
+    """Text as it is, for marked-up text; on a terminal, nothing in it steers the terminal."""
+    return markup.escape(text.translate(_CONTROLS) if sys.stdout.isatty() else text)
+
+
+def _shows_progress() -> bool:
+    return sys.stderr.isatty() and not look.quiet and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
 def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
     """Two bars on stderr, for files and for vectors; nothing where stderr is no terminal."""
+    console = _console(stderr=True)
+    is_narrow = console.width < _MEASURED_COLUMNS
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(),
+        *(() if is_narrow else (BarColumn(),)),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[detail]}"),
+        *(() if is_narrow else (TextColumn("{task.fields[detail]}"),)),
     )
-    with Progress(
-        *columns, console=_progress_console, transient=True, disable=not _progress_console.is_terminal
-    ) as bars:
+    with Progress(*columns, console=console, transient=True, disable=not _shows_progress()) as bars:
         files = bars.add_task("Reading files", total=None, detail="")
         texts = bars.add_task("Making vectors", total=None, visible=False, detail="")
         most_queued = 0
@@ -72,14 +128,57 @@ def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
 @contextmanager
 def waiting(message: str) -> Iterator[None]:
     """Show `message` on stderr, where that is a terminal, until the end."""
-    with _progress_console.status(message):
+    if not _shows_progress():
+        yield
+        return
+    with _console(stderr=True).status(message):
         yield
 
 
 def print_search(answer: SearchAnswer) -> None:
     """Each result with its place, its reasons and the beginning of its text."""
-    for number, result in enumerate(answer.results, 1):
-        _out.print(f"[bold]{number:>2}[/]  {_place(result)}  [dim]{result.score:.2f} {result.source}[/]")
+    _print_results(answer.results)
+    _print_verdict(answer.verdict)
+    _print_completeness(answer.index.complete)
+
+
+def print_related(answer: RelatedAnswer) -> None:
+    """Each related passage, and how it is related."""
+    _print_results(answer.results)
+    if not answer.results:
+        _out.print("Nothing is related to this passage.")
+    _print_completeness(answer.index.complete)
+
+
+def print_context(answer: ContextAnswer) -> None:
+    """What belongs to the place, why, and then the text made of it, as it is."""
+    place = answer.place
+    title = escape(place.header_path or place.title)
+    _out.print(f"[bold]{_link(place.uri, f'{place.path}:{place.range.start.line + 1}')}[/]  [cyan]{title}[/]")
+    folders = _several_folders([passage.result for passage in answer.passages])
+    for number, passage in enumerate(answer.passages, 1):
+        _out.print(
+            f"[bold]{number:>2}[/]  {_place(passage.result, folders)}  [dim]{escape(passage.group)}[/]"
+        )
+        _out.print(f"    {escape(', '.join(passage.reasons))}")
+    _out.print()
+    _out.rule(f"Context, {answer.tokens} of {answer.budget} tokens")
+    _print_exactly(answer.context)
+    for item in answer.dropped:
+        _out.print(f"[dim]left out: {escape(item.citation or item.title)}, {escape(item.why)}[/]")
+    _print_completeness(answer.index.complete)
+
+
+def print_page(answer: PageAnswer) -> None:
+    """The file's text, as it is."""
+    _print_exactly(answer.text)
+
+
+def _print_results(results: Sequence[SearchResult]) -> None:
+    folders = _several_folders(results)
+    for number, result in enumerate(results, 1):
+        place = _place(result, folders)
+        _out.print(f"[bold]{number:>2}[/]  {place}  [dim]{result.score:.2f} {result.source}[/]")
         if result.title:
             _out.print(f"    [cyan]{escape(result.header_path or result.title)}[/]")
         lines = result.snippet.strip("\n").splitlines()
@@ -90,30 +189,39 @@ def print_search(answer: SearchAnswer) -> None:
         for reason in result.match_explain or ():
             _out.print(f"    · {escape(reason)}")
         _out.print()
-    _print_verdict(answer.verdict)
-    if not answer.index.complete:
+
+
+def _print_exactly(text: str) -> None:
+    """A text for a program or a model: rich would make spaces of its tabs."""
+    shown = text.translate(_CONTROLS) if sys.stdout.isatty() else text
+    sys.stdout.write(shown if shown.endswith("\n") else f"{shown}\n")
+
+
+def _print_completeness(complete: bool) -> None:
+    if not complete:
         _out.print("[yellow]The index is not complete yet.[/]")
 
 
 def print_discovery(answer: DiscoverAnswer) -> None:
     """The best passages, the evidence with its citations, then the prompt as it is."""
     if answer.chunks and answer.bullets:  # without evidence, what was looked at answers nothing
-        _out.rule("Passages", align="left")
+        _out.rule("Passages")
+        folders = _several_folders(answer.chunks[:10])
         for number, chunk in enumerate(answer.chunks[:10], 1):
             title = escape(chunk.header_path or chunk.title)
-            _out.print(f"[bold]{number:>2}[/]  {_place(chunk)}  [dim]{chunk.score:.2f}[/]  [cyan]{title}[/]")
+            place = _place(chunk, folders)
+            _out.print(f"[bold]{number:>2}[/]  {place}  [dim]{chunk.score:.2f}[/]  [cyan]{title}[/]")
         _out.print()
     if answer.bullets:
-        _out.rule("Evidence", align="left")
+        _out.rule("Evidence")
         for bullet in answer.bullets:
             _out.print(f"• {escape(bullet.text)}")
-            _out.print(f"  [dim]{escape(bullet.citation)}[/]")
+            _out.print(f"  [dim]{_link(bullet.uri, bullet.citation)}[/]")
         _out.print()
     _print_verdict(answer.verdict)
-    _out.rule("Prompt", align="left")
-    _out.print(escape(answer.answer_prompt))
-    if not answer.index.complete:
-        _out.print("[yellow]The index is not complete yet.[/]")
+    _out.rule("Prompt")
+    _print_exactly(answer.answer_prompt)
+    _print_completeness(answer.index.complete)
 
 
 def print_status(answer: StatusAnswer) -> None:
@@ -132,7 +240,7 @@ def print_status(answer: StatusAnswer) -> None:
         _out.print(", ".join([f"now: {answer.activity}", *left]))
     _out.print(f"model: {escape(answer.model.id) if answer.model else 'none'}")
     if answer.retrieval:
-        _print_retrieval(answer.retrieval)
+        print_retrieval(answer.retrieval)
     for collection in answer.collections:
         _out.print(
             f"  {escape(collection.name):<32} {collection.files:>6} files {collection.chunks:>8} chunks"
@@ -145,7 +253,7 @@ def print_status(answer: StatusAnswer) -> None:
         _out.print(f"[yellow]{escape(warning)}[/]")
 
 
-def _print_retrieval(retrieval: RetrievalStatus) -> None:
+def print_retrieval(retrieval: RetrievalStatus) -> None:
     """The phase, here and in other processes, and what the latest questions were like."""
     state, recent = retrieval.state, retrieval.recent
     if state.phase == state.wanted and not state.by_hand:
@@ -191,8 +299,23 @@ def print_feedback(files: Sequence[FileChoices]) -> None:
         _out.print(f"[green]{escape(file.path)}[/]  {counts}  [dim]last on {file.latest:%Y-%m-%d}[/]")
 
 
+def print_paused(answer: PausedAnswer) -> None:
+    """Whether vectors are made."""
+    _out.print("paused; saved files are still taken in" if answer.paused else "resumed")
+
+
+def print_forgotten(answer: ResetFeedbackAnswer) -> None:
+    """How much was forgotten."""
+    _out.print(f"forgotten: {answer.forgotten} choices")
+
+
+def print_installed(answer: ModelInstalled) -> None:
+    """The model that is used from now on."""
+    _out.print(f"{escape(answer.name)}, {answer.dimension} dimensions, is ready in {escape(answer.folder)}")
+
+
 def print_why(answer: Why) -> None:
-    """What is indexed or not, the rule, and where the rule stands."""
+    """What is indexed or not, the rule, where the rule stands, and what the index has of it."""
     if answer.directory:
         outcome = "[green]looked into[/]" if answer.indexed else "[yellow]not looked into[/]"
     else:
@@ -201,17 +324,22 @@ def print_why(answer: Why) -> None:
     _out.print(f"  {escape(answer.rule)}")
     if answer.detail:
         _out.print(f"  {escape(answer.detail)}")
+    _out.print(f"  {escape(answer.state)}")
     for warning in answer.warnings:
         _out.print(f"[yellow]{escape(warning)}[/]")
 
 
-def print_checks(checks: Sequence[Check]) -> None:
-    """One line for each check, and the remedy below each problem."""
-    for check in checks:
-        mark = "[green]ok     [/]" if check.ok else "[red]problem[/]"
-        _out.print(f"{mark}  {check.name}: {escape(check.message)}")
+_MARKS = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[red]problem[/]"}
+
+
+def print_examination(answer: Examination) -> None:
+    """One line for each check, the remedy below it, and how many problems there are."""
+    for check in answer.checks:
+        _out.print(f"{_MARKS[check.level]}  {escape(check.name)}: {escape(check.message)}")
         if check.remedy:
             _out.print(f"         {escape(check.remedy)}")
+    if answer.problems:
+        _out.print(f"[red]{answer.problems} problem{'s' if answer.problems > 1 else ''}[/]")
 
 
 def print_settings(settings: Sequence[tuple[str, str, str]], warnings: Sequence[str]) -> None:
@@ -229,7 +357,19 @@ def _print_verdict(verdict: Verdict) -> None:
         _out.print(f"[italic]{escape(verdict.message)}[/]\n")
 
 
-def _place(result: SearchResult) -> str:
-    """`path:first-last`, 1-based, as editors and terminals understand it."""
+def _several_folders(results: Sequence[SearchResult]) -> bool:
+    return len({result.folder for result in results}) > 1
+
+
+def _place(result: SearchResult, several_folders: bool) -> str:
+    """`path:first-last`, 1-based, as editors and terminals understand it; after it the folder where there are several."""
     start, end = result.range.start.line + 1, result.range.end.line
-    return f"[green]{escape(result.path)}[/]:{start}" + (f"-{end}" if end > start else "")
+    place = _link(result.uri, result.path, "green") + f":{start}" + (f"-{end}" if end > start else "")
+    return f"{place} [dim]({escape(result.folder.rpartition('/')[2])})[/]" if several_folders else place
+
+
+def _link(uri: str, text: str, style: str = "") -> str:
+    """The text, which on a terminal that can do that leads to the file, wherever the command was run."""
+    link = f"link={markup.escape(uri)}" if sys.stdout.isatty() and "]" not in uri else ""
+    marks = " ".join(filter(None, (style, link)))
+    return f"[{marks}]{escape(text)}[/]" if marks else escape(text)

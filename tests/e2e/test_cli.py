@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cairn import __version__
+from cairn.index.lock import writer_lock
+from cairn.index.reader import IndexReader
+from cairn.paths import workspace_dir
 
 
 def cairn(*arguments: str, code: int = 0, cwd: Path | None = None) -> str:
@@ -109,34 +114,168 @@ def test_status_of_a_folder_that_was_never_indexed(workspace: Path) -> None:
     assert "run `cairn index`" in cairn("status", str(workspace))
 
 
+BAD = [
+    (
+        ("index", "no/such/folder"),
+        1,
+        "no/such/folder is not a directory that can be read; name a project's folder",
+    ),
+    (("search", "x", "-C", "no/such/folder"), 1, "not a directory"),
+    (("search", "x", "-C", ".", "-C", "no/such/folder"), 1, "not a directory"),
+    (("index", "README.md"), 1, "README.md is a file, not a directory"),
+    (("status", "README.md"), 1, "README.md is a file, not a directory"),
+    (("search", ""), 2, "query: is empty; ask a question"),
+    (("discover", "  "), 2, "query: is empty"),
+    (("search", "x", "--limit", "0"), 2, "limit: expected 1 to 200"),
+    (("search", "x", "--limit", "many"), 2, "not a valid integer"),
+    (("search", "x", "--type", "novel"), 2, "'novel' is no type; expected one of prose, code"),
+    (("search", "x", "--type", "porse"), 2, "did you mean prose?"),
+    (("search", "x", "--language", "pyton"), 1, "did you mean python?"),
+    (("search", "x", "--path", "[z"), 2, "has a bracket that is not closed"),
+    (("search", "x", "--alpha", "7"), 2, "alpha: expected 0 to 1"),
+    (("search", "x", "--collection", "harbour-sourc"), 1, "did you mean harbour-source?"),
+    (("search", "x", "--collection", "zzz"), 1, "there are harbour-config, harbour-docs"),
+    (("search",), 2, "Missing argument"),
+    (("discover", "x", "--include", "zz*"), 1, "no collection matches zz*; there are harbour-config"),
+    (("discover", "x", "--format", "xml"), 2, "is not one of 'markdown', 'plain', 'json'"),
+    (("discover", "x", "--max-bullets", "-1"), 2, "maxBullets: expected 0 to 1000"),
+    (("related", "README.md"), 2, "expected FILE:LINE or FILE:LINE-LINE"),
+    (("related", "README.md:0"), 2, "lines count from 1"),
+    (("related", "README.md:9-3"), 2, "end where they begin or later"),
+    (("related", "README.md:999"), 2, "README.md has 7 lines, got line 999"),
+    (("related", "nope.md:1"), 1, "give a path as answers have it"),
+    (("related", "logo.png:1"), 1, "is not indexed"),
+    (("related", f"{__file__}:1"), 1, "name its folder with -C"),
+    (("context", "README.md:x"), 2, "expected FILE:LINE or FILE:LINE:COLUMN"),
+    (("context", "README.md:1:0"), 2, "lines and columns count from 1"),
+    (("context", "README.md:1", "--budget", "-1"), 2, "budget: expected 0 to 100000"),
+    (("page", "nope.md"), 1, "give a path as answers have it"),
+    (("page", "src"), 1, "is a directory"),
+    (("page", __file__), 1, "name its folder with -C"),
+    (("call", "serch"), 2, "did you mean search?"),
+    (("call", "search", "{"), 2, "params: are no JSON"),
+    (("call", "search", "[]"), 2, "expected an object"),
+    (("call", "search", "{}"), 2, "query: is required"),
+    (("call", "search", '{"query": "x", "limt": 2}'), 2, "unknown field; did you mean limit?"),
+    (("call", "fetchPage", '{"path": "../x"}'), 1, "does not lie in the workspace folder"),
+    (("reindex", "no/such.py"), 1, "path: there is no"),
+    (("reindex", "../elsewhere"), 1, "is not in the folder"),
+    (("reindex", "-C", "no/such/folder"), 1, "not a directory"),
+    (("pause",), 1, "nobody is indexing"),
+    (("resume",), 1, "nobody is indexing"),
+    (("call", "pause"), 1, "nobody is indexing"),
+    (("pause", "no/such/folder"), 1, "not a directory"),
+    (("feedback", "no/such/folder"), 1, "not a directory"),
+    (("doctor", "-C", "no/such/folder"), 1, "not a directory"),
+    (("doctor", "--why", "nope.md"), 1, "does not exist"),
+    (("model", "install", "no/such/folder"), 1, "no/such/folder"),
+    (("completion", "tcsh"), 2, "is not one of 'bash', 'zsh', 'fish'"),
+    (("search", "x", "--color", "pink"), 2, "is not one of 'auto', 'always', 'never'"),
+    (("serch",), 2, "No such command 'serch'. Did you mean 'search'?"),
+]
+
+
 @pytest.mark.usefixtures("bare_data_dir")
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("index", "no/such/folder"), 1, "not a directory"),
-        (("search", "x", "-C", "no/such/folder"), 1, "not a directory"),
-        (("index", "README.md"), 1, "not a directory"),
-        (("search", ""), 1, "query: is empty"),
-        (("discover", "  "), 1, "query: is empty"),
-        (("search", "x", "--limit", "0"), 1, "limit: expected 1 to 200"),
-        (("search", "x", "--limit", "many"), 2, "not a valid integer"),
-        (("search", "x", "--type", "novel"), 1, "filter.type: expected one of prose"),
-        (("search", "x", "--alpha", "7"), 1, "alpha: expected 0 to 1"),
-        (("search",), 2, "Missing argument"),
-        (("reindex", "no/such.py"), 1, "path: there is no"),
-        (("reindex", "../elsewhere"), 1, "is not in the folder"),
-        (("reindex", "-C", "no/such/folder"), 1, "not a directory"),
-        (("pause",), 1, "nobody is indexing"),
-        (("resume",), 1, "nobody is indexing"),
-        (("pause", "no/such/folder"), 1, "not a directory"),
-        (("model", "install", "no/such/folder"), 1, "no/such/folder"),
-        (("nonsense",), 2, "No such command"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "code", "message"), BAD)
 def test_bad_input_fails_with_one_clear_line(
     workspace: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    assert message in cairn(*arguments, code=code, cwd=workspace)
+    (workspace / "logo.png").write_bytes(b"\x89PNG\0")
+    shown = cairn(*arguments, code=code, cwd=workspace)
+    first, *rest = shown.splitlines()
+    assert first.startswith("cairn: ")
+    assert message in first
+    assert [line for line in rest if "--help` shows how it is used" not in line] == []
+
+
+@pytest.mark.usefixtures("model_data_dir")
+def test_related_context_and_page(workspace: Path) -> None:
+    schedule = "src/harbour/schedule.py"
+    found = cairn_json("related", "src/harbour/berths.py:4-17", "-C", str(workspace))
+    assert {schedule, "tests/test_berths.py"} <= {result["path"] for result in found["results"]}
+    citation = cairn_json("related", "src/harbour/berths.py#L4-L17", "-C", str(workspace))
+    assert citation["results"] == found["results"]
+    assert f"{schedule}:" in cairn("related", "berths.py:4", "-C", "../..", cwd=workspace / "src" / "harbour")
+
+    place = cairn_json("context", f"{schedule}:6:5", "-C", str(workspace))["place"]
+    assert (place["path"], place["symbol"]) == (schedule, "assign_berths")
+    asked = cairn_json("context", f"{schedule}:6", "--ask", "high water", "-C", str(workspace))
+    assert asked["passages"][0]["result"]["path"] == "src/harbour/tides.py"
+    shown = cairn("context", f"{schedule}:6", "-C", str(workspace))
+    assert "## Relevant passages" in shown
+
+    text = (workspace / schedule).read_text()
+    assert cairn("page", schedule, "-C", str(workspace)) == text
+    assert cairn("page", "schedule.py", "-C", "../..", cwd=workspace / "src" / "harbour") == text
+    assert cairn_json("page", str(workspace / schedule), "-C", str(workspace))["text"] == text
+
+
+@pytest.mark.usefixtures("bare_data_dir")
+def test_any_method_is_called_by_its_name(workspace: Path) -> None:
+    found = json.loads(cairn("call", "search", '{"query": "moor_ship", "limit": 1}', cwd=workspace))
+    asked = cairn_json("search", "moor_ship", "-n", "1", "-C", str(workspace))
+    assert [result["uri"] for result in found["results"]] == [result["uri"] for result in asked["results"]]
+    assert found["query"] == asked["query"]
+    collections = json.loads(cairn("call", "cairn/collections", cwd=workspace))
+    assert "harbour-source" in {collection["name"] for collection in collections}
+    piped = subprocess.run(
+        [sys.executable, "-m", "cairn", "call", "filterCollections", "-"],
+        input='{"query": "ships", "include": ["*-docs"]}',
+        capture_output=True,
+        text=True,
+        cwd=workspace,
+        check=True,
+    )
+    assert [each["name"] for each in json.loads(piped.stdout)["collections"]] == ["harbour-docs"]
+
+
+@pytest.mark.usefixtures("bare_data_dir")
+def test_a_call_to_reindex_ends_when_that_is_done(workspace: Path) -> None:
+    tides = workspace / "src" / "harbour" / "tides.py"
+    os.utime(tides, (1_700_000_000, 1_700_000_000))
+    cairn("index", str(workspace))
+    tides.write_text(tides.read_text().replace("high_water", "deep_water"))
+    os.utime(tides, (1_700_000_000, 1_700_000_000))
+    answer = json.loads(cairn("call", "reindex", '{"path": "src"}', cwd=workspace))
+    assert answer == {"scheduled": True}
+    (first, *_) = cairn_json("search", "deep_water", "-C", str(workspace))["results"]
+    assert first["symbol"] == "deep_water"
+
+
+@pytest.mark.usefixtures("bare_data_dir")
+def test_several_folders_are_asked_at_once(workspace: Path, tmp_path: Path) -> None:
+    other = tmp_path / "yard"
+    other.mkdir()
+    (other / "cranes.py").write_text("def moor_ship(crane):\n    return crane\n")
+    folders = ("-C", str(workspace), "-C", str(other))
+    found = cairn_json("search", "moor_ship", *folders)
+    assert {"cranes.py", "src/harbour/berths.py"} <= {result["path"] for result in found["results"]}
+    shown = cairn("search", "moor_ship", *folders)
+    assert "cranes.py:1-2 (yard)" in shown
+    assert "(harbour)" in shown
+    called = json.loads(cairn("call", "collections", *folders))
+    assert {collection["folder"] for collection in called} == {workspace.as_uri(), other.as_uri()}
+    assert cairn("page", "cranes.py", *folders).startswith("def moor_ship(crane)")
+
+
+@pytest.mark.usefixtures("bare_data_dir")
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody can send Ctrl+C to one process there")
+def test_an_interrupt_ends_with_its_own_exit_code(workspace: Path) -> None:
+    cairn("index", str(workspace))
+    data = workspace_dir(workspace)
+    with writer_lock(data).acquire(blocking=False):  # who is asked to index anew never does it
+        command = [sys.executable, "-m", "cairn", "reindex", "-C", str(workspace), "--json"]
+        waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        reader = IndexReader(data)
+        until = time.monotonic() + 60
+        while not reader.has_requests() and time.monotonic() < until:
+            time.sleep(0.02)
+        assert reader.has_requests()
+        waiting.send_signal(signal.SIGINT)
+        stdout, stderr = waiting.communicate(timeout=60)
+    assert waiting.returncode == 130
+    assert stderr.endswith("cairn: interrupted; what is indexed is kept\n")
+    assert json.loads(stdout)["error"]["code"] == "interrupted"
 
 
 def test_an_unwritable_data_folder_is_an_error_that_says_what_to_do(

@@ -96,7 +96,7 @@ def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledMode
 def _finish(model: InstalledModel, report: Callable[[str], None]) -> InstalledModel:
     """Try `model`, complete its description and rename its folder into place."""
     model = attrs.evolve(model, dimension=_tried_dimension(model))
-    model = attrs.evolve(model, sha256=_fingerprint(model))
+    model = attrs.evolve(model, sha256=fingerprint(model))
     model_files.write_description(model)
     try:
         write_table(distil(model, report), model, model.folder)
@@ -154,13 +154,13 @@ def _intact_default() -> InstalledModel | None:
         return None
     try:
         model = model_files.read_model(folder)
-        return model if model.sha256 == _fingerprint(model) else None
+        return model if model.sha256 == fingerprint(model) else None
     except (ModelError, OSError):
         # Whatever is wrong with it, a new installation sets it right or says why it cannot.
         return None
 
 
-def _fingerprint(model: InstalledModel) -> str:
+def fingerprint(model: InstalledModel) -> str:
     """SHA-256, in hex, over all that decides the vectors: the files, and how they are used."""
     use = (model.max_tokens, model.pooling.value, model.normalize, model.query_prefix, model.text_prefix)
     digest = hashlib.sha256(repr(use).encode())

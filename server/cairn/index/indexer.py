@@ -20,7 +20,7 @@ from cairn.index.database import DAMAGE, UNWRITABLE, check_soundness, set_aside,
 from cairn.index.gate import QueryGate
 from cairn.index.inbox import Inbox
 from cairn.index.intake import Intake, needs_rescan
-from cairn.index.lock import is_held, writer_lock
+from cairn.index.lock import is_held, note_holder, writer_lock
 from cairn.index.progress import Activity, Progress
 from cairn.index.reader import IndexReader
 from cairn.index.requests import (
@@ -220,6 +220,7 @@ class Indexer:
             self._read_until_free()
             return
         with held:
+            note_holder(self.data)
             self._write_until_stopped()
 
     def _read_until_free(self) -> None:

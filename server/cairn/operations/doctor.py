@@ -1,154 +1,116 @@
-"""Answers two questions of somebody whose Cairn does not do what they expect.
+"""Answers whose Cairn does not do what they expect: is the installation sound, and what is with this folder?
 
-Why is a file in the index, or not (`why`)? And is the installation sound (`examine`)? Neither touches an
-index; the rules asked are the very ones that a scan asks.
+Nothing is changed, but that the data folder is made where there is none, and the grammars are unpacked.
 """
 
 from __future__ import annotations
 
-import os
+import importlib.metadata
+import importlib.util
+import logging
 import shutil
+import struct
+import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from attrs import frozen
-
-from cairn.config_layers import Layers
-from cairn.errors import CairnError, InvalidRequestError
+import cairn
+from cairn.config_layers import Layers, user_file
+from cairn.errors import ModelError
+from cairn.operations.examination import (
+    REINSTALL,
+    Examination,
+    Finding,
+    look_at,
+    megabytes,
+    note,
+    problem,
+)
+from cairn.operations.folder_checks import folder_checks
 from cairn.paths import data_dir
-from cairn.workspace.decision import Decision
-from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import read_text
 
-_ENOUGH_WATCHES = 65_536
-"""Linux grants one watch per directory; a checkout with its dependencies can have tens of thousands."""
-_INOTIFY = Path("/proc/sys/fs/inotify")
-
-_REINSTALL = "Install Cairn anew: one of the libraries it needs is missing, or made for another Python."
-
-
-@frozen
-class Why:
-    """Whether a path is indexed, and the rule that decided."""
-
-    path: str
-    """Relative to the workspace folder, with `/`; "" is the folder itself."""
-    directory: bool
-    indexed: bool
-    """Of a directory: whether the scan looks into it."""
-    rule: str
-    detail: str
-    """What is particular to this path, such as ignore file, line and pattern; may be ""."""
-    warnings: tuple[str, ...] = ()
-    """What in the settings could not be used."""
+_NO_ROOM, _LITTLE_ROOM = 100_000_000, 1_000_000_000
+"""Bytes. The default model takes 90 MB; an index of 40,000 chunks takes 49 MB, and 61 more with all vectors."""
+_EXTRAS = {"serve": ("mcp", "starlette", "uvicorn", "prometheus_client"), "model": ("onnx", "safetensors")}
+"""As in `pyproject.toml`: what an installation may lack, by the extra that brings it."""
+_FOR = {
+    "serve": "`cairn serve` and `cairn mcp` need it",
+    "model": "making the default model anew needs it",
+}
+_SENTENCE = "where are ships assigned to berths"
 
 
-@frozen
-class Check:
-    """One line of the examination."""
-
-    name: str
-    ok: bool
-    message: str
-    remedy: str = ""
-
-
-def why(path: Path, folder: Path) -> Why:
-    """Explain the decision about `path`, absolute or relative to the current directory, in the workspace `folder`.
-
-    Raises InvalidRequestError if the folder or the path does not exist, or one is not in the other.
-    """
-    root = folder.resolve()
-    if not root.is_dir():
-        raise InvalidRequestError("folder", f"{folder} is not a directory that can be read")
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - a link is asked about itself, not about its target
-    if not os.path.lexists(absolute):
-        raise InvalidRequestError("path", f"{path} does not exist")
-    relative = _below(absolute, folder, root)
-    laid = Layers().of(root)
-    rules = FileRules(root, laid.settings.index)
-    directory = absolute.is_dir() and not absolute.is_symlink()
-    decision = _decide(rules, root, relative, directory)
-    return Why(relative, directory, decision.indexed, decision.rule, decision.detail, tuple(laid.texts()))
-
-
-def _below(path: Path, folder: Path, root: Path) -> str:
-    shown = Path(os.path.abspath(folder))  # noqa: PTH100
-    for place, base in ((path, shown), (path.parent.resolve() / path.name, root), (path.resolve(), root)):
-        if place.is_relative_to(base):
-            relative = place.relative_to(base).as_posix()
-            return "" if relative == "." else relative
-    raise InvalidRequestError("path", f"{path} is not in the folder {root}; name its folder with -C")
-
-
-def _decide(rules: FileRules, root: Path, path: str, directory: bool) -> Decision:
-    if not path:
-        return Decision(True, "it is the workspace folder")
-    if directory:
-        return rules.decide_descent(path)
-    decision = rules.decide(path)
-    if not decision.indexed:
-        return decision
-    try:
-        text = read_text(root / path)
-    except OSError as problem:
-        return Decision(False, f"cannot be read: {problem.strerror or problem}")
-    if text is None:
-        return Decision(False, "binary content", "only its name can be found")
-    by_content = rules.decide_content(path, text)
-    return decision if by_content.indexed else by_content
-
-
-def examine() -> tuple[Check, ...]:
-    """Check what Cairn needs from this machine. Raises nothing: what fails is a line with a remedy."""
-    checks: Sequence[tuple[str, Callable[[], Check | str]]] = (
+def examine(folder: Path) -> Examination:
+    """Check what Cairn needs from this machine, and the index of `folder`. Raises nothing: what fails is a line."""
+    installation = (
+        ("Python", _python),
+        ("Cairn", _cairn),
         ("data folder", _data_folder),
         ("settings", _settings),
         ("SQLite", _sqlite),
         ("model", _model),
-        ("watching", check_watching),
+        ("tokenizer", _tokenizer),
+        ("grammars", _grammars),
         ("git", _git),
+        ("extras", _extras),
     )
-    return tuple(_checked(name, check) for name, check in checks)
+    with _silent():
+        return Examination((*look_at(installation), *look_at(folder_checks(folder))))
 
 
-def _checked(name: str, check: Callable[[], Check | str]) -> Check:
+@contextmanager
+def _silent() -> Iterator[None]:
+    """What the checks try says nothing of its own: what is wrong stands in their lines."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
-        found = check()
-    except CairnError as problem:
-        return Check(name, False, str(problem))
-    except ImportError as problem:
-        return Check(name, False, str(problem), _REINSTALL)
-    return Check(name, True, found) if isinstance(found, str) else found
+        yield
+    finally:
+        logging.disable(before)
 
 
-def _data_folder() -> Check | str:
+def _python() -> Finding | str:
+    bits = struct.calcsize("P") * 8
+    version = ".".join(map(str, sys.version_info[:3]))
+    place = "virtual environment" if sys.prefix != sys.base_prefix else "not a virtual environment"
+    found = f"{version}, {bits} bit, {place}, {sys.executable}"
+    if bits < 64:
+        return problem(found, "Use a 64 bit Python: there is no onnxruntime for others.")
+    return found
+
+
+def _cairn() -> str:
+    return f"{cairn.__version__}, {Path(cairn.__file__).parent}"
+
+
+def _data_folder() -> Finding | str:
     folder = data_dir()
+    remedy = "Free space there, or set CAIRN_DATA_DIR to a writable folder."
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"cairn")
-    except OSError as problem:
-        return Check(
-            "data folder",
-            False,
-            f"{folder} cannot be written: {problem.strerror or problem}",
-            "Free space there, or set CAIRN_DATA_DIR to a writable folder.",
-        )
-    return str(folder)
+    except OSError as error:
+        return problem(f"{folder} cannot be written: {error.strerror or error}", remedy)
+    free = shutil.disk_usage(folder).free
+    found = f"{folder}, {megabytes(free)} free"
+    if free < _NO_ROOM:
+        return problem(found, remedy)
+    return note(found, remedy) if free < _LITTLE_ROOM else found
 
 
-def _settings() -> Check | str:
+def _settings() -> Finding | str:
+    path = user_file()
     warnings = Layers().without_workspace().texts()
-    return (
-        Check("settings", False, "; ".join(warnings), "Correct the file or the variable, or remove it.")
-        if warnings
-        else "sound"
-    )
+    if warnings:
+        return problem("; ".join(warnings), "Correct the file or the variable, or remove it.")
+    return str(path) if path.exists() else f"{path} is not there; the defaults count"
 
 
-def _sqlite() -> Check | str:
+def _sqlite() -> Finding | str:
     import apsw
     import sqlite_vec
 
@@ -158,40 +120,90 @@ def _sqlite() -> Check | str:
         connection.enable_load_extension(True)
         connection.load_extension(sqlite_vec.loadable_path())
         ((version,),) = connection.execute("SELECT vec_version()")
-    except (OSError, apsw.Error) as problem:
-        return Check("SQLite", False, f"FTS5 or sqlite-vec does not load: {problem}", _REINSTALL)
+    except (OSError, apsw.Error) as error:
+        return problem(f"FTS5 or sqlite-vec does not load: {error}", REINSTALL)
     return f"{apsw.sqlite_lib_version()}, FTS5, sqlite-vec {version}"
 
 
-def _model() -> Check | str:
-    from cairn.embedding.model_files import find_model
+def _model() -> Finding | str | None:
+    from cairn.embedding.model_files import find_model, remedy
 
+    if not _embeds():
+        return note("switched off by the settings (`embedding.enabled`); answers use keywords only")
     model = find_model()
     if model is None:
         message = "no embedding model is installed; answers use keywords only"
-        return Check("model", False, message, "Run `cairn model install`.")
-    return f"{model.name}, {model.dimension} dimensions"
+        return problem(message, "Run `cairn model install`.")
+    from cairn.config import EmbeddingSettings
+    from cairn.embedding.embedder import load_embedder
+    from cairn.embedding.install import fingerprint
+    from cairn.embedding.static import find_static
+
+    if fingerprint(model) != model.sha256:
+        return problem(f"{model.folder} is not as it was installed", remedy(model.name))
+    began = time.perf_counter()
+    embedder = load_embedder(model, EmbeddingSettings())
+    loaded = time.perf_counter()
+    vector = embedder.embed_query(_SENTENCE)
+    ended = time.perf_counter()
+    found = (
+        f"{model.id}, {len(vector)} dimensions, intact, loaded in {_milliseconds(began, loaded)} ms,"
+        f" a sentence in {_milliseconds(loaded, ended)} ms"
+    )
+    if find_static(model) is None:
+        return note(f"{found}; without its static table, so first answers wait longer", remedy(model.name))
+    return found
 
 
-def check_watching(limits: Path = _INOTIFY) -> Check:
-    """Whether the system lets us watch enough directories; `limits` is where Linux says how many."""
-    if not limits.is_dir():
-        return Check("watching", True, "the system sets no limit")
+def _tokenizer() -> Finding | str | None:
+    from cairn.embedding.model_files import TOKENIZER_FILE, find_model, remedy
+    from cairn.embedding.tokenization import load_tokenizer
+
     try:
-        watches = int((limits / "max_user_watches").read_text())
-        instances = int((limits / "max_user_instances").read_text())
-    except (OSError, ValueError) as problem:
-        return Check("watching", True, f"the limits of inotify cannot be read: {problem}")
-    message = f"{watches} directories, {instances} watchers"
-    if watches < _ENOUGH_WATCHES:
-        remedy = "Without enough watches Cairn polls. Run: sudo sysctl fs.inotify.max_user_watches=524288"
-        return Check("watching", False, message, remedy)
-    return Check("watching", True, message)
+        model = find_model() if _embeds() else None
+    except ModelError:  # which the line of the model says
+        return None
+    if model is None:
+        return None
+    count = load_tokenizer(model).count(_SENTENCE)
+    if not count:
+        return problem(f"{model.folder / TOKENIZER_FILE} finds no token in a sentence", remedy(model.name))
+    return f"{count} tokens in {len(_SENTENCE.split())} words"
 
 
-def _git() -> Check | str:
+def _embeds() -> bool:
+    return Layers().without_workspace().settings.embedding.enabled
+
+
+def _grammars() -> Finding | str:
+    from cairn.chunking.grammars import parse
+
+    tree = parse("python", b"def berth():\n    return 1\n")
+    if tree is None or tree.root_node.has_error:
+        return problem("no syntax trees; code is cut by lines instead of definitions", REINSTALL)
+    return f"semble-grammars {importlib.metadata.version('semble-grammars')}"
+
+
+def _git() -> Finding | str:
     program = shutil.which("git")
     if program is None:
         message = "git was not found: no history, and files tracked although ignored are left out"
-        return Check("git", False, message, "Install git, or add it to PATH.")
+        return note(message, "Install git, or add it to PATH.")
     return program
+
+
+def _extras() -> Finding | str:
+    missing = {
+        extra: [name for name in names if importlib.util.find_spec(name) is None]
+        for extra, names in _EXTRAS.items()
+    }
+    lines = [
+        f'{", ".join(names)} not installed; {_FOR[extra]}: `pip install "cairn-ls[{extra}]"`'
+        for extra, names in missing.items()
+        if names
+    ]
+    return note("; ".join(lines)) if lines else ", ".join(_EXTRAS)
+
+
+def _milliseconds(start: float, end: float) -> int:
+    return round((end - start) * 1000)

@@ -230,7 +230,9 @@ class KillSwitch:
     def _tell(self, changes: list[PhaseChange]) -> None:
         """With the lock free: whoever is told may ask for the state."""
         for change in changes:
-            level = logging.WARNING if change.after < change.before else logging.INFO
+            # What somebody decided, they know.
+            lowered = change.after < change.before and change.until is not None
+            level = logging.WARNING if lowered else logging.INFO
             logger.log(
                 level, "Retrieval went from phase %d to %d: %s", change.before, change.after, change.reason
             )

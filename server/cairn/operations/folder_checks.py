@@ -1,0 +1,304 @@
+"""What `cairn doctor` says about one folder: who indexes it, and how its index is.
+
+It may look while another process writes: connections are read-only, and the lock is held for a moment only, to see
+whether it is free.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from cairn.config import WORKSPACE_FILE
+from cairn.config_layers import Layers
+from cairn.errors import IndexUnavailableError, ModelError
+from cairn.index.database import DAMAGE, DATABASE_NAME, connect_read_only, open_reader
+from cairn.index.lock import holder, is_held
+from cairn.index.meta import Facts, read_facts
+from cairn.index.schema import SCHEMA_VERSION, STATIC_TABLE, vectors_table
+from cairn.operations.examination import Finding, Look, megabytes, note, problem
+from cairn.paths import workspace_dir
+
+_ENOUGH_WATCHES = 65_536
+"""Linux grants one watch per directory; a checkout with its dependencies can have tens of thousands."""
+_FEW_INSTANCES_LEFT = 5
+_INOTIFY = Path("/proc/sys/fs/inotify")
+_PROCESSES = Path("/proc")
+_COUNT_SECONDS = 2.0
+"""Directories are counted for so long at most: 8,700 take 0.12 s."""
+_CHECK_SECONDS = 5.0
+"""A file is checked for so long at most: 49 MB take 0.2 s. Its writer goes on meanwhile, and only its log grows."""
+_CHECK_EVERY = 10_000
+"""SQLite instructions between two looks at the clock."""
+_LARGE_LOG = 100_000_000
+"""Bytes. SQLite begins the log anew at 4 MB, unless somebody reads without end."""
+
+_WRITES_IT = "an editor that has the folder open does, and `cairn index`"
+_MADE_ANEW = "Run `cairn index`: what is damaged is set aside and made anew."
+
+
+def folder_checks(folder: Path) -> Sequence[tuple[str, Look]]:
+    """The checks of one workspace folder, each with its name."""
+    data = workspace_dir(folder)
+    return (
+        ("folder's settings", lambda: _settings(folder)),
+        ("watching", lambda: check_watching(folder)),
+        ("writer", lambda: _writer(data)),
+        ("index", lambda: _told(_index, data)),
+        ("index is sound", lambda: _told(_soundness, data)),
+        ("index is in step", lambda: _told(_steps, data)),
+        ("vectors", lambda: _told(_vectors, data)),
+    )
+
+
+def _told(look: Callable[[Path], Finding | str | None], data: Path) -> Finding | str | None:
+    """What the look at an index found; what SQLite cannot read is found, too."""
+    try:
+        return look(data)
+    except DAMAGE as error:
+        return problem(f"damaged: {error}", _MADE_ANEW)
+    except apsw.Error as error:
+        return problem(f"cannot be read: {error}", "Try again; if it stays so, restart your editor.")
+
+
+def _settings(folder: Path) -> Finding | str:
+    laid = Layers().of(folder)
+    settings, warnings = laid.settings, laid.texts(WORKSPACE_FILE)
+    if settings.search.weights:
+        from cairn.retrieval.ranking import weight_warnings  # which imports all that ranks
+
+        warnings.extend(weight_warnings(settings.search.weights))
+    if warnings:
+        return problem("; ".join(warnings), f"Correct {folder.resolve() / WORKSPACE_FILE}.")
+    if not settings.retrieval.enabled:
+        return note("answering is switched off (`retrieval.enabled`)")
+    return str(folder.resolve())
+
+
+# --- watching --------------------------------------------------------------------------------------
+
+
+def check_watching(folder: Path, limits: Path = _INOTIFY, processes: Path = _PROCESSES) -> Finding | str:
+    """Whether the system lets us watch all directories of `folder`.
+
+    `limits` is where Linux says how many, `processes` where it says what is watched already.
+    """
+    if not limits.is_dir():
+        return "the system sets no limit"
+    try:
+        watches = int((limits / "max_user_watches").read_text())
+        instances = int((limits / "max_user_instances").read_text())
+    except (OSError, ValueError) as error:
+        return note(f"the limits of inotify cannot be read: {error}")
+    directories, counted = _count_directories(folder)
+    used_instances, used_watches = _inotify_use(processes)
+    found = (
+        f"{directories}{'' if counted else ' or more'} directories here; {used_watches} of {watches} watches and"
+        f" {used_instances} of {instances} watchers are in use"
+    )
+    more = "Without enough watches Cairn polls. Run: sudo sysctl fs.inotify.max_user_watches=524288"
+    if directories > watches:
+        return problem(found, more)
+    if used_instances > instances - _FEW_INSTANCES_LEFT:
+        return note(found, "Close some programs, or run: sudo sysctl fs.inotify.max_user_instances=512")
+    if watches < _ENOUGH_WATCHES or directories > watches - used_watches:
+        return note(found, more)
+    return found
+
+
+def _count_directories(folder: Path) -> tuple[int, bool]:
+    """How many there are, the folder itself included, and whether that is all of them."""
+    until = time.monotonic() + _COUNT_SECONDS
+    count = 0
+    for _ in os.walk(folder):
+        count += 1
+        if time.monotonic() > until:
+            return count, False
+    return count, True
+
+
+def _inotify_use(processes: Path) -> tuple[int, int]:
+    """Watchers and watches of those processes that we may look at: this user's."""
+    watchers = [
+        descriptor
+        for descriptor in processes.glob("[0-9]*/fd/*")
+        if _target(descriptor) == "anon_inode:inotify"
+    ]
+    infos = (watcher.parent.parent / "fdinfo" / watcher.name for watcher in watchers)
+    return len(watchers), sum(_watches_of(info) for info in infos)
+
+
+def _target(link: Path) -> str:
+    try:
+        return os.readlink(link)  # noqa: PTH115 - no path, and Path would make one of it
+    except OSError:
+        return ""
+
+
+def _watches_of(info: Path) -> int:
+    try:
+        return sum(line.startswith("inotify ") for line in info.read_text().splitlines())
+    except OSError:  # it has ended meanwhile
+        return 0
+
+
+# --- the index -------------------------------------------------------------------------------------
+
+
+def _writer(data: Path) -> Finding | str:
+    if not is_held(data):
+        return note(f"nobody keeps the index up to date now; {_WRITES_IT}")
+    who = holder(data)
+    if who is None:
+        return "some process keeps the index up to date"
+    since = datetime.datetime.fromtimestamp(who.since).astimezone()
+    return f"{who.command}, process {who.pid}, keeps the index up to date since {since:%Y-%m-%d %H:%M:%S}"
+
+
+def _index(data: Path) -> Finding | str:
+    path = data / DATABASE_NAME
+    if not path.exists():
+        return note("this folder is not indexed yet", "Run `cairn index`.")
+    version = _version(path)
+    if isinstance(version, Finding):
+        return version
+    if version != SCHEMA_VERSION:
+        return note("the index is from another version of Cairn", "Run `cairn index`: it is made anew.")
+    log = Path(f"{path}-wal")
+    log_size = log.stat().st_size if log.exists() else 0
+    with _reading(data) as db:
+        facts = read_facts(db)
+        files, latest = db.execute("SELECT count(*), max(indexed_at) FROM files").fetchone() or (0, None)
+    found = (
+        f"{files} files, {facts.chunks} chunks, {megabytes(path.stat().st_size)} and a log of {megabytes(log_size)},"
+        f" generation {facts.generation}, the latest file read at {latest}, {data}"
+    )
+    if facts.writing and not is_held(data):
+        return note(f"{found}; its writer ended without closing it", "The next one checks it first.")
+    if log_size > _LARGE_LOG:
+        return note(found, "Some process reads the index without end: close editors, and open them again.")
+    if not facts.scanned:
+        return note(f"{found}; not all files are read yet", "Run `cairn index`.")
+    return f"{found}; complete" if facts.complete else found
+
+
+def _soundness(data: Path) -> Finding | str | None:
+    path = data / DATABASE_NAME
+    if not _is_readable(path):
+        return None
+    began = time.monotonic()
+    try:
+        with _reading(data) as db:
+            db.set_progress_handler(lambda: time.monotonic() > began + _CHECK_SECONDS, _CHECK_EVERY)
+            verdict = str(db.execute("PRAGMA quick_check(1)").get)
+    except apsw.InterruptError:
+        size = megabytes(path.stat().st_size)
+        return note(
+            f"{size} are more than can be checked in {_CHECK_SECONDS:.0f} s; nothing was found until then"
+        )
+    if verdict != "ok":
+        return problem(f"damaged: {verdict}", _MADE_ANEW)
+    return f"quick_check took {time.monotonic() - began:.1f} s"
+
+
+def _steps(data: Path) -> Finding | str | None:
+    if not _is_readable(data / DATABASE_NAME):
+        return None
+    with _reading(data) as db:
+        db.execute("BEGIN")  # one moment for all counts
+        differ = [f"{name}: {left} and {right}" for name, left, right in _pairs(db) if left != right]
+    if differ:
+        return problem("; ".join(differ), "Run `cairn reindex`.")
+    return "chunks, keywords and vectors belong together"
+
+
+def _pairs(db: apsw.Connection) -> Iterator[tuple[str, int, int]]:
+    """What must be equal, with its name."""
+    facts = read_facts(db)
+
+    def count(sql: str, *values: int) -> int:
+        return int(db.execute(sql, values).get or 0)
+
+    chunks = count("SELECT count(*) FROM chunks")
+    yield "chunks counted and there", facts.chunks, chunks
+    yield "chunks and their keywords", chunks, count("SELECT count(*) FROM chunks_fts_docsize")
+    files = count("SELECT count(*) FROM files")
+    yield "files and the words of their paths", files, count("SELECT count(*) FROM paths_fts_docsize")
+    if facts.model_id:
+        rows = count(f"SELECT count(*) FROM {vectors_table(facts.model_id)}_rowids")
+        listed = count("SELECT count(*) FROM embeddings WHERE model_id = ?", facts.model_id)
+        yield "vectors listed and there", listed, rows
+        embedded = count(
+            """SELECT count(*) FROM chunks c JOIN embeddings e
+                ON e.model_id = ? AND e.key = c.embedding_key""",
+            facts.model_id,
+        )
+        yield "chunks that have or await a vector", chunks, embedded + facts.queued
+    if facts.has_static:
+        static = count(f"SELECT count(*) FROM {STATIC_TABLE}_rowids")
+        yield "chunks that have or await a static vector", chunks, static + facts.static_queued
+
+
+def _vectors(data: Path) -> Finding | str | None:
+    if not _is_readable(data / DATABASE_NAME):
+        return None
+    from cairn.embedding.model_files import find_model
+
+    try:
+        installed = find_model()
+    except ModelError:  # which the line of the model says
+        installed = None
+    with _reading(data) as db:
+        facts = read_facts(db)
+        used = db.execute("SELECT model FROM models WHERE id = ?", (facts.model_id,)).get
+    if used is None:
+        if installed is None:
+            return note("none; answers use keywords only")
+        return note(f"none yet of {installed.id}", "Run `cairn index`.")
+    if installed is not None and not str(used).startswith(
+        f"{installed.id}:"
+    ):  # after it, how much is embedded
+        return note(
+            f"of {used}, but {installed.id} is installed", "Run `cairn index`: vectors are made anew."
+        )
+    return _vectors_left(facts, str(used))
+
+
+def _vectors_left(facts: Facts, model: str) -> Finding | str:
+    made = f"{facts.chunks - facts.queued} of {facts.chunks} chunks, {model}"
+    if facts.paused and facts.queued:
+        return note(f"{made}; paused", "Run `cairn resume`.")
+    return note(made, f"They are made while somebody indexes: {_WRITES_IT}.") if facts.queued else made
+
+
+def _version(path: Path) -> int | Finding:
+    try:
+        with closing(connect_read_only(path)) as db:
+            return int(db.pragma("user_version"))
+    except DAMAGE as error:
+        return problem(f"{path} is damaged: {error}", _MADE_ANEW)
+    except apsw.Error as error:
+        reader = open_reader(path)  # which knows how to read what nobody may write
+        if reader is not None:
+            reader.close()
+            return SCHEMA_VERSION
+        return problem(f"{path} cannot be read: {error}", "Make the file readable for you, or delete it.")
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether there is an index of this version; where not, the line of the index says why."""
+    return path.exists() and _version(path) == SCHEMA_VERSION
+
+
+def _reading(data: Path) -> closing[apsw.Connection]:
+    """A read-only connection to an index of this version."""
+    db = open_reader(data / DATABASE_NAME)
+    if db is None:
+        raise IndexUnavailableError(f"{data / DATABASE_NAME} cannot be read now; try again")
+    return closing(db)

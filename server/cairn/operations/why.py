@@ -1,0 +1,186 @@
+"""Why is a file in the index, or not? The rules asked are the very ones that a scan asks; the index is only read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+from attrs import frozen
+
+from cairn.chunking.model import content_key
+from cairn.config_layers import Layers
+from cairn.errors import IndexUnavailableError, InvalidRequestError
+from cairn.index.database import DATABASE_NAME
+from cairn.index.reader import IndexReader
+from cairn.index.rows import key_blob
+from cairn.paths import workspace_dir
+from cairn.unicode import well_formed
+from cairn.workspace.decision import Decision
+from cairn.workspace.rules import FileRules
+from cairn.workspace.scan import read_text
+
+
+@frozen
+class Held:
+    """What the index has of a file, or of the files in a directory."""
+
+    files: int
+    chunks: int
+    embedded: int
+    """Chunks with a vector of the model in use."""
+    indexed_at: str | None
+    """When the file, or the latest of them, was last read: ISO 8601, UTC."""
+    changed_since: bool
+    """Whether the file on disk has another text than the one that was read."""
+    generation: int
+    """Of the whole index."""
+
+
+@frozen
+class Why:
+    """Whether a path is indexed, the rule that decided, and what the index has of it."""
+
+    path: str
+    """Relative to the workspace folder, with `/`; "" is the folder itself."""
+    directory: bool
+    indexed: bool
+    """Of a directory: whether the scan looks into it."""
+    rule: str
+    detail: str
+    """What is particular to this path, such as ignore file, line and pattern; may be ""."""
+    state: str
+    """What the index has, in words."""
+    held: Held | None
+    """None where there is no index yet, or it has nothing of the path."""
+    warnings: tuple[str, ...] = ()
+    """What in the settings could not be used."""
+
+
+def why(path: Path, folder: Path) -> Why:
+    """Explain the decision about `path`, absolute or relative to the current directory, in the workspace `folder`.
+
+    Raises InvalidRequestError if the folder or the path does not exist, or one is not in the other.
+    """
+    root = folder.resolve()
+    if not root.is_dir():
+        raise InvalidRequestError("folder", f"{folder} is not a directory that can be read")
+    relative = _below(Path(os.path.abspath(path)), folder, root)  # noqa: PTH100 - a link is asked about itself
+    absolute = root / relative
+    reader = IndexReader(workspace_dir(root))
+    if not os.path.lexists(absolute):
+        held = _held(reader, absolute, relative, directory=False)
+        known = "; the index has it until the folder is looked at again" if held else ""
+        raise InvalidRequestError(
+            "path", f"{path} does not exist{known}; give the path of a file or a directory"
+        )
+    laid = Layers().of(root)
+    rules = FileRules(root, laid.settings.index)
+    directory = absolute.is_dir() and not absolute.is_symlink()
+    decision = _decide(rules, root, relative, directory)
+    try:
+        held = _held(reader, absolute, relative, directory)
+        state = _state(reader, decision, held, directory)
+    except IndexUnavailableError as problem:  # the rule counts all the same
+        held, state = None, str(problem)
+    return Why(
+        relative,
+        directory,
+        decision.indexed,
+        decision.rule,
+        decision.detail,
+        state,
+        held,
+        tuple(laid.texts()),
+    )
+
+
+def _below(path: Path, folder: Path, root: Path) -> str:
+    shown = Path(os.path.abspath(folder))  # noqa: PTH100
+    for place, base in ((path, shown), (path.parent.resolve() / path.name, root), (path.resolve(), root)):
+        if place.is_relative_to(base):
+            relative = place.relative_to(base).as_posix()
+            return "" if relative == "." else relative
+    raise InvalidRequestError("path", f"{path} is not in the folder {root}; name its folder with -C")
+
+
+def _decide(rules: FileRules, root: Path, path: str, directory: bool) -> Decision:
+    if not path:
+        return Decision(True, "it is the workspace folder")
+    if directory:
+        return rules.decide_descent(path)
+    decision = rules.decide(path)
+    if decision.rule == "symbolic link" and not decision.detail:
+        target = (root / path).resolve()
+        leads = "leads nowhere" if not target.exists() else f"leads to {target}, which counts where it lies"
+        return Decision(False, decision.rule, leads)
+    if not decision.indexed:
+        return decision
+    try:
+        text = read_text(root / path)
+    except OSError as problem:
+        return Decision(False, f"cannot be read: {problem.strerror or problem}")
+    if text is None:
+        return Decision(False, "binary content", "only its name can be found")
+    by_content = rules.decide_content(path, text)
+    return decision if by_content.indexed else by_content
+
+
+def _held(reader: IndexReader, absolute: Path, path: str, directory: bool) -> Held | None:
+    path = well_formed(path)
+    where: str = "path = ?"
+    given: tuple[str, ...] = (path,)
+    if directory:  # every path that begins so: `0` follows `/`
+        where, given = ("path >= ? || '/' AND path < ? || '0'", (path, path)) if path else ("? = ''", ("",))
+
+    def ask(db: apsw.Connection) -> Held | None:
+        rows = list(
+            db.execute(f"SELECT content_hash, size, mtime_ns, indexed_at FROM files WHERE {where}", given)
+        )
+        if not rows:
+            return None
+        chunks, embedded = db.execute(
+            f"""SELECT count(*), count(e.id) FROM files f JOIN chunks c ON c.file_id = f.id
+                LEFT JOIN embeddings e ON e.key = c.embedding_key
+                    AND e.model_id = (SELECT value FROM meta WHERE key = 'model_id')
+                WHERE f.id IN (SELECT id FROM files WHERE {where})""",
+            given,
+        ).fetchone() or (0, 0)
+        changed = not directory and _is_changed(absolute, *rows[0][:3])
+        latest = max(str(row[3]) for row in rows)
+        generation = db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0
+        return Held(len(rows), int(str(chunks)), int(str(embedded)), latest, changed, int(str(generation)))
+
+    return reader.read(ask)
+
+
+def _is_changed(file: Path, content_hash: object, size: object, mtime_ns: object) -> bool:
+    try:
+        status = file.lstat()
+        if (status.st_size, status.st_mtime_ns) == (size, mtime_ns):
+            return False
+        # One that was read just after it was written is kept without a time, and one may be touched without a change.
+        return status.st_size != size or key_blob(content_key(read_text(file) or "")) != content_hash
+    except OSError:
+        return True
+
+
+def _state(reader: IndexReader, decision: Decision, held: Held | None, directory: bool) -> str:
+    if not reader.generation():
+        if (reader.folder / DATABASE_NAME).exists():
+            return "the index cannot be read now; `cairn doctor` says why"
+        return "the folder is not indexed yet; run `cairn index`"
+    if directory:
+        if held is None:
+            return "the index has nothing of it"
+        return f"{held.files} files, {held.chunks} chunks, {held.embedded} with a vector"
+    if held is None:
+        if not decision.indexed:
+            return "the index does not have it"
+        return "not read yet; `cairn index` reads it, and so does an editor that has the folder open"
+    known = f"{held.chunks} chunks, {held.embedded} with a vector, read at {held.indexed_at}"
+    if not held.chunks:
+        known = f"its name alone, read at {held.indexed_at}"
+    if not decision.indexed and held.chunks:
+        return f"{known}; the next look at the folder takes it out"
+    return f"{known}; changed since then" if held.changed_since else known
