@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 
 import click
@@ -17,6 +18,7 @@ def mcp(folders: tuple[Path, ...]) -> None:
 
     It works in each FOLDER; without any, in the client's roots, or else in the current directory.
     """
+    client = os.getppid()  # before it may be gone
     if any(importlib.util.find_spec(name) is None for name in ("mcp", "starlette")):
         raise CairnError('The MCP server is not installed. Run: pip install "cairn-ls[serve]"')
     for folder in folders:
@@ -29,4 +31,4 @@ def mcp(folders: tuple[Path, ...]) -> None:
     with made_to_last(), kept_bytecode("mcp"):
         from cairn.mcp import serve_stdio
 
-    serve_stdio(folders)
+    serve_stdio(folders, client)

@@ -47,28 +47,34 @@ _SWITCH_SECONDS = 0.0005
 
 
 def build_server(
-    asking: Callable[[ServerSession], Awaitable[Asking]],
+    asking: Callable[
+        [ServerSession, types.CallToolRequestParams], Awaitable[Asking | types.InputRequiredResult]
+    ],
     *,
     seconds: float | None = None,
     problems: Callable[[], Sequence[str]] = tuple,
 ) -> Server[Any]:
-    """A server with all tools. `asking` is where to ask for a client, `seconds` the time for an answer, and `problems`
+    """A server with all tools. `asking` is where to ask for a client, or what it has to tell first, `seconds` the time for an answer, and `problems`
     what `cairn_status` tells besides."""
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=_listed())
 
-    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         tool = TOOLS.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, unknown(params.name))
         try:
-            answered = await _answer(await asking(context.session), tool, params, context, seconds)
+            found = await asking(context.session, params)
+            if isinstance(found, types.InputRequiredResult):
+                return found
+            data, texts = await _answer(found, tool, params, context, seconds)
         except InvalidRequestError as problem:
             return _failed(tool.remedy(problem, params.arguments or {}))
         except CairnError as problem:
             return _failed(str(problem))
-        data, texts = answered
         if tool.method.name == "status":
             texts = [*texts, *problems()]
         content: list[types.ContentBlock] = [types.TextContent(text=text) for text in texts]
@@ -158,16 +164,17 @@ def _listed() -> list[types.Tool]:
 # --- stdio -----------------------------------------------------------------------------------------
 
 
-def serve_stdio(named: Sequence[Path]) -> None:
-    """Speak MCP over stdin and stdout until stdin ends, the client is gone, or the process is told to end."""
+def serve_stdio(named: Sequence[Path], client: int) -> None:
+    """Speak MCP over stdin and stdout until stdin ends, the process `client` that started this one is gone, or this one is
+    told to end."""
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
     sys.setswitchinterval(_SWITCH_SECONDS)
-    asyncio.run(_serve(named))
+    asyncio.run(_serve(named, client))
 
 
-async def _serve(named: Sequence[Path]) -> None:
+async def _serve(named: Sequence[Path], client: int) -> None:
     workspaces = Workspaces(named)
     server = build_server(workspaces.asking, problems=lambda: workspaces.problems)
 
@@ -188,7 +195,7 @@ async def _serve(named: Sequence[Path]) -> None:
             speaking = asyncio.create_task(
                 server.run(incoming, outgoing, server.create_initialization_options())
             )
-            ends = [speaking, asyncio.create_task(told_to_end.wait()), asyncio.create_task(_parent_gone())]
+            ends = [speaking, asyncio.create_task(told_to_end.wait()), asyncio.create_task(_gone(client))]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for task in ends:
                 task.cancel()
@@ -209,18 +216,17 @@ def _on_signals(end: Callable[[], None]) -> None:
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))
 
 
-async def _parent_gone() -> None:
-    """Wait until the process that started this one has ended, though somebody still holds its end of the pipe."""
-    parent = os.getppid()
+async def _gone(client: int) -> None:
+    """Wait until the client has ended, though somebody still holds its end of the pipe."""
     if sys.platform == "win32":
         import psutil
 
-        while psutil.pid_exists(parent):
+        while psutil.pid_exists(client):
             await asyncio.sleep(_PARENT_SECONDS)
     else:
-        while os.getppid() == parent:
+        while os.getppid() == client:
             await asyncio.sleep(_PARENT_SECONDS)
-    logger.warning("the client (process %d) is gone; ending", parent)
+    logger.warning("the client (process %d) is gone; ending", client)
 
 
 # --- HTTP ------------------------------------------------------------------------------------------
@@ -231,7 +237,8 @@ class McpApp:
 
     It keeps no sessions. A client that goes away without saying so, as most do, leaves nothing behind; a server that
     restarts is not noticed; and the newest revision of the protocol has no sessions anyway. What sessions are for, asking
-    the client back, no tool needs: the folders are those of `cairn serve`. Closing the request cancels it.
+    the client back, no tool needs: the folders are those of `cairn serve`. Closing a request cancels it; a notification
+    that cancels does not, since nothing says whose it is.
     """
 
     def __init__(self, server: Server[Any], max_body_bytes: int) -> None:
@@ -275,7 +282,7 @@ def mcp_app(
         Starlette(routes=[Route("/mcp", endpoint=mcp)], lifespan=lifespan)
     """
 
-    async def given(_: ServerSession) -> Asking:
+    async def given(_: ServerSession, __: types.CallToolRequestParams) -> Asking:
         return asking
 
     return McpApp(build_server(given, seconds=seconds), max_body_bytes)

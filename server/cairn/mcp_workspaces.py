@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import mcp_types as types
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from cairn.errors import CairnError
 from cairn.folders import path_of_uri
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_ROOTS = "roots"
+"""What the question for them is called."""
 _ROOTS_SECONDS = 10.0
 """For a client to tell its roots; the current directory serves after that."""
 
@@ -45,24 +48,29 @@ class Workspaces:
         self.problems: tuple[str, ...] = ()
         """Why folders that were asked for are not open."""
 
-    async def asking(self, session: ServerSession) -> Asking:
-        """Where to ask, once the folders are open. Raises NoWorkspaceError if there is none."""
-        self.begin(session)
+    async def asking(
+        self, session: ServerSession, params: types.CallToolRequestParams
+    ) -> Asking | types.InputRequiredResult:
+        """Where to ask, once the folders are open; what the client has to tell before. Raises NoWorkspaceError if there is none."""
+        told = (params.input_responses or {}).get(_ROOTS)
+        if self._opening is None and not self._named and not told and _tells_when_asked_by_answer(session):
+            return types.InputRequiredResult(input_requests={_ROOTS: types.ListRootsRequest()})
+        self.begin(session, told if isinstance(told, types.ListRootsResult) else None)
         assert self._opening is not None
         await asyncio.shield(self._opening)
         if self._asking is None or not self._open:
             raise NoWorkspaceError("\n".join(["No workspace folder is open.", *self.problems]))
         return self._asking
 
-    def begin(self, session: ServerSession) -> None:
-        """Open the folders in the background, unless that has begun already."""
+    def begin(self, session: ServerSession, told: types.ListRootsResult | None = None) -> None:
+        """Open the folders in the background, unless that has begun already; `told` are roots that the client gave."""
         if self._opening is None:
-            self._opening = asyncio.create_task(self._show(session, None))
+            self._opening = asyncio.create_task(self._show(session, told, None))
 
     def roots_changed(self, session: ServerSession) -> None:
         """Ask the client anew, and open and close folders accordingly; whoever asks meanwhile waits for it."""
         if not self._named:
-            self._opening = asyncio.create_task(self._show(session, self._opening))
+            self._opening = asyncio.create_task(self._show(session, None, self._opening))
 
     def close(self) -> None:
         """Stop everything."""
@@ -71,10 +79,15 @@ class Workspaces:
             self._asking.close()
             self._asking.engine.stop()
 
-    async def _show(self, session: ServerSession, earlier: asyncio.Task[None] | None) -> None:
+    async def _show(
+        self,
+        session: ServerSession,
+        told: types.ListRootsResult | None,
+        earlier: asyncio.Task[None] | None,
+    ) -> None:
         if earlier is not None:
             await asyncio.wait([earlier])
-        wanted, problems = await self._wanted(session)
+        wanted, problems = await self._wanted(session, told)
         loop = asyncio.get_running_loop()
         if self._asking is None:
             self._asking = await loop.run_in_executor(self._executor, _made)
@@ -84,11 +97,13 @@ class Workspaces:
         )
         self.problems = (*problems, *unusable)
 
-    async def _wanted(self, session: ServerSession) -> tuple[list[Path], list[str]]:
+    async def _wanted(
+        self, session: ServerSession, told: types.ListRootsResult | None
+    ) -> tuple[list[Path], list[str]]:
         """The folders to open, and why others are not."""
         if self._named:
             return list(self._named), []
-        folders, problems = await _roots(session)
+        folders, problems = _folders(told or await _roots(session))
         if not folders and not problems:
             folders = [Path.cwd()]
         refusals = {folder: refusal(folder) for folder in folders}
@@ -98,17 +113,28 @@ class Workspaces:
         )
 
 
-async def _roots(session: ServerSession) -> tuple[list[Path], list[str]]:
-    """The client's roots, none where it has none or cannot be asked, and those that are no local folders."""
+def _tells_when_asked_by_answer(session: ServerSession) -> bool:
+    """Whether the client has roots, and tells them only when the answer to its own request asks for them (2026-07-28)."""
     capabilities = session.client_capabilities
+    has_roots = capabilities is not None and capabilities.roots is not None
+    return has_roots and session.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+async def _roots(session: ServerSession) -> types.ListRootsResult:
+    """The client's roots; none where it has none or cannot be asked."""
+    capabilities = session.client_capabilities
+    none = types.ListRootsResult(roots=[])
     if capabilities is None or capabilities.roots is None:
-        return [], []
+        return none
     try:
-        listed = await session.send_request(types.ListRootsRequest(), types.ListRootsResult, _ROOTS_SECONDS)
+        return await session.send_request(types.ListRootsRequest(), types.ListRootsResult, _ROOTS_SECONDS)
     except (MCPError, ValueError) as problem:
-        # Newer clients, which are never asked, name folders on the command line or start in one.
-        logger.info("the client told no roots: %s", problem)
-        return [], []
+        logger.warning("the client told no roots, the current directory serves: %s", problem)
+        return none
+
+
+def _folders(listed: types.ListRootsResult) -> tuple[list[Path], list[str]]:
+    """The folders that roots name, and which of them are none."""
     paths = [(str(root.uri), path_of_uri(str(root.uri))) for root in listed.roots]
     unusable = [f"{uri} is no folder of this machine." for uri, path in paths if path is None]
     return [path for _, path in paths if path is not None], unusable
@@ -158,6 +184,3 @@ def _changed(
         except CairnError as problem:
             problems.append(f"{problem}.")
     return tuple(now), problems
-
-
-Opened = Callable[[ServerSession], Awaitable["Asking"]]

@@ -1,0 +1,447 @@
+"""`cairn mcp` as an agent's client drives it, over stdio."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+pytest.importorskip("mcp")
+
+import mcp_types as types
+from jsonschema import Draft202012Validator
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
+
+from cairn.asking import Asking
+from cairn.mcp import build_server
+from cairn.methods import STAGES
+from tests.harbour import HARBOUR
+
+from .conftest import PATIENCE_SECONDS
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("patient")]
+
+QUESTION = "where are ships assigned to berths"
+ERAS = ("legacy", "auto")
+each_era = pytest.mark.parametrize("era", ERAS)
+
+
+@pytest.fixture
+def patient(model_data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No leg of a search is broken off on a busy machine."""
+    settings = tmp_path / "settings"
+    settings.mkdir()
+    (settings / "config.toml").write_text(f"[search]\nleg_deadline_ms = {1000 * PATIENCE_SECONDS}\n")
+    monkeypatch.setenv("CAIRN_CONFIG_DIR", str(settings))
+
+
+@asynccontextmanager
+async def agent(
+    *folders: Path, era: str = "auto", cwd: Path | None = None, **options: Any
+) -> AsyncIterator[Client]:
+    command = ["-m", "cairn", "mcp", *map(str, folders)]
+    server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ), cwd=cwd)
+    async with asyncio.timeout(2 * PATIENCE_SECONDS), Client(server, mode=era, **options) as client:
+        yield client
+
+
+async def called(client: Client, tool: str, **arguments: Any) -> types.CallToolResult:
+    result = await client.call_tool(tool, arguments)
+    assert isinstance(result, types.CallToolResult)
+    return result
+
+
+def text_of(result: types.CallToolResult) -> str:
+    return "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
+
+
+async def until(
+    client: Client, holds: Callable[[Any], bool], tool: str = "cairn_status", **arguments: Any
+) -> Any:
+    """Call again until the structured answer satisfies `holds`; the answer."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        result = await called(client, tool, **arguments)
+        if not result.is_error and holds(result.structured_content):
+            return result.structured_content
+        assert time.monotonic() < deadline, f"{tool} did not come true: {result}"
+        await asyncio.sleep(0.02)
+
+
+async def ready(client: Client) -> Any:
+    return await until(client, lambda status: status["state"] == "ready")
+
+
+async def answers(client: Client, root: Path) -> dict[str, types.CallToolResult]:
+    """Every tool, each stage with what the one before it returned."""
+    found = {
+        "cairn_search": await called(client, "cairn_search", query=QUESTION, limit=3),
+        "cairn_discover": await called(client, "cairn_discover", query=QUESTION),
+        "cairn_fetch_page": await called(client, "cairn_fetch_page", path="README.md"),
+        "cairn_status": await called(client, "cairn_status"),
+        "cairn_related": await called(
+            client,
+            "cairn_related",
+            textDocument={"uri": (root / "src/harbour/berths.py").as_uri()},
+            range={"start": {"line": 3, "character": 0}, "end": {"line": 12, "character": 0}},
+        ),
+    }
+
+    async def stage(name: str, key: str, **arguments: Any) -> Any:
+        found[name] = await called(client, name, **arguments)
+        return found[name].structured_content[key] if found[name].structured_content else None
+
+    chosen = await stage("cairn_filter_collections", "collections", query=QUESTION)
+    scored = await stage("cairn_score_collections", "collections", query=QUESTION, collections=chosen)
+    queries = await stage("cairn_expand_queries", "queries", query=QUESTION)
+    broad = await stage("cairn_broad_discovery", "chunks", queries=queries, collections=scored)
+    focus = await stage("cairn_semantic_focus", "chunks", collection=scored[0], queries=queries)
+    hits = await stage("cairn_promote_readme", "chunks", hits=[*broad, *focus], query=QUESTION)
+    bullets = await stage("cairn_compress_evidence", "bullets", chunks=hits, query=QUESTION)
+    plan = await stage("cairn_build_answer_plan", "plan", bullets=bullets)
+    await stage("cairn_render_prompt", "prompt", plan=plan, query=QUESTION)
+    return found
+
+
+@each_era
+async def test_every_tool_answers_and_its_answer_fits_its_schema(workspace: Path, era: str) -> None:
+    async with agent(workspace, era=era) as client:
+        assert "cairn_search" in (client.instructions or "")
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert len(tools) == 5 + len(STAGES)
+        await ready(client)
+        found = await answers(client, workspace)
+        assert set(found) == set(tools)
+        for name, result in found.items():
+            assert not result.is_error, (name, text_of(result))
+            schema = tools[name].output_schema
+            assert schema is not None
+            Draft202012Validator(schema).validate(result.structured_content)
+            assert text_of(result)
+            annotations = tools[name].annotations
+            assert annotations is not None
+            assert annotations.read_only_hint
+            assert not annotations.open_world_hint
+
+    search = found["cairn_search"]
+    assert search.structured_content["results"][0]["path"] == "src/harbour/schedule.py"
+    assert "1. src/harbour/schedule.py:" in text_of(search)
+    assert "def assign_berths" in text_of(search)
+    assert found["cairn_fetch_page"].structured_content["text"] == HARBOUR["README.md"]
+    assert HARBOUR["README.md"] in text_of(found["cairn_fetch_page"])
+    discovered = found["cairn_discover"]
+    assert discovered.structured_content["answerPrompt"] in text_of(discovered)
+    assert "berth" in found["cairn_render_prompt"].structured_content["prompt"]
+    assert json.loads(text_of(found["cairn_expand_queries"]))["queries"][0] == QUESTION
+
+
+async def test_what_is_wrong_with_a_call_is_said_to_the_model(workspace: Path) -> None:
+    async with agent(workspace) as client:
+        await ready(client)
+        for tool, arguments, said in (
+            ("cairn_search", {}, "query: is required"),
+            ("cairn_search", {"query": "x", "limit": 0}, "limit: expected 1 to 200, got 0"),
+            ("cairn_search", {"query": "x", "limt": 3}, "Did you mean limit?"),
+            ("cairn_search", {"query": "x", "limit": "3"}, "expected a whole number"),
+            ("cairn_search", {"query": "x", "filter": {"type": ["novel"]}}, "expected one of prose, code"),
+            ("cairn_search", {"query": "x", "workspace": "elsewhere"}, "is not open"),
+            ("cairn_search", {"query": "x", "workspace": 3}, "expected a string"),
+            ("cairn_fetch_page", {"path": "../secret"}, "does not lie in the workspace"),
+        ):
+            result = await called(client, tool, **arguments)
+            assert result.is_error
+            assert said in text_of(result)
+            assert tool in text_of(result)
+        with pytest.raises(MCPError, match="did you mean cairn_search"):
+            await client.call_tool("cairn_serch", {})
+
+
+async def test_several_folders_are_asked_together_or_one_by_one(workspace: Path, tmp_path: Path) -> None:
+    lighthouse = tmp_path / "lighthouse"
+    lighthouse.mkdir()
+    (lighthouse / "lamp.py").write_text("def kindle_lamp():\n    '''Kindle the lamp at dusk.'''\n")
+    async with agent(workspace, lighthouse) as client:
+        await ready(client)
+
+        async def paths(**arguments: Any) -> set[str]:
+            result = await called(client, "cairn_search", query="kindle_lamp or moor_ship", **arguments)
+            return {each["path"] for each in result.structured_content["results"]}
+
+        assert {"lamp.py", "src/harbour/berths.py"} <= await paths()
+        assert await paths(workspace="lighthouse") == {"lamp.py"}
+        assert await paths(workspace=lighthouse.as_uri()) == {"lamp.py"}
+        assert "lamp.py" not in await paths(workspace=str(workspace))
+
+
+@each_era
+async def test_without_folders_the_roots_of_the_client_are_searched(workspace: Path, era: str) -> None:
+    async def roots(_: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=workspace.as_uri())])  # type: ignore[arg-type]
+
+    async with agent(era=era, list_roots_callback=roots) as client:
+        status = await ready(client)
+        assert {each["folder"] for each in status["collections"]} == {workspace.as_uri()}
+
+
+async def test_roots_that_change_are_followed(workspace: Path, tmp_path: Path) -> None:
+    lighthouse = tmp_path / "lighthouse"
+    lighthouse.mkdir()
+    (lighthouse / "lamp.py").write_text("def kindle_lamp():\n    '''Kindle the lamp at dusk.'''\n")
+    root = [workspace]
+
+    async def roots(_: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=each.as_uri()) for each in root])  # type: ignore[arg-type]
+
+    async with agent(era="legacy", list_roots_callback=roots) as client:
+        await ready(client)
+        root[:] = [lighthouse]
+        await client.session.send_notification(types.RootsListChangedNotification())
+        status = await until(
+            client, lambda s: [c["folder"] for c in s["collections"]] == [lighthouse.as_uri()]
+        )
+        assert status["files"]["total"] == 1
+
+
+async def test_without_folders_or_roots_the_current_directory_is_searched(workspace: Path) -> None:
+    async with agent(cwd=workspace) as client:
+        status = await ready(client)
+        assert {each["folder"] for each in status["collections"]} == {workspace.resolve().as_uri()}
+
+
+async def test_the_home_folder_is_not_indexed_by_accident(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(workspace))
+    monkeypatch.setenv("USERPROFILE", str(workspace))
+    for start in (workspace, workspace.parent):
+        async with agent(cwd=start) as client:
+            for tool in ("cairn_search", "cairn_status"):
+                result = await called(client, tool, **({"query": "x"} if tool == "cairn_search" else {}))
+                assert result.is_error
+                assert "cairn mcp FOLDER" in text_of(result)
+    async with agent(workspace) as client:
+        assert (await ready(client))["files"]["indexed"] > 0
+
+
+async def test_while_the_first_indexing_runs_answers_say_how_complete_they_are(tmp_path: Path) -> None:
+    root = tmp_path / "large"
+    root.mkdir()
+    for number in range(400):
+        text = "\n\n".join(
+            f"def step_{number}_{part}(cargo):\n    '''Load part {part} of cargo {number}.'''\n    return cargo + {part}\n"
+            for part in range(20)
+        )
+        (root / f"cargo_{number}.py").write_text(text)
+    async with agent(root) as client:
+        said = ""
+        while "The index is not complete" not in said:
+            result = await called(client, "cairn_search", query="step_1_1")
+            assert not result.is_error
+            said = text_of(result)
+            assert result.structured_content["index"]["complete"] is False
+        assert "files read" in said or "have vectors" in said
+        answer = await until(client, lambda a: a["results"], "cairn_search", query="step_1_1")
+        assert answer["results"][0]["path"].startswith("cargo_")
+
+
+async def test_each_stage_of_discovery_is_told_to_whom_wants_to_know(workspace: Path) -> None:
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, total, message))
+
+    async with agent(workspace) as client:
+        await ready(client)
+        await client.call_tool("cairn_discover", {"query": QUESTION}, progress_callback=progress)
+        while len(told) < len(STAGES):  # the client hands them on in tasks of their own
+            await asyncio.sleep(0.01)
+    assert sorted(told)[-1][:2] == (9.0, 9.0)
+    assert len({message for _, _, message in told}) == len(STAGES)
+
+
+class Slow:
+    """An engine whose search ends only when it is cancelled."""
+
+    def __init__(self) -> None:
+        self.began = threading.Event()
+        self.cancelled = threading.Event()
+        self.metrics = self
+
+    def request(self, *_: Any) -> None:
+        """What is counted."""
+
+    def search(self, _: Any, cancelled: Callable[[], bool]) -> Any:
+        self.began.set()
+        while not cancelled():
+            threading.Event().wait(0.01)
+        self.cancelled.set()
+        raise AssertionError("nobody waits for this")
+
+
+async def happens(event: threading.Event) -> None:
+    assert await asyncio.to_thread(event.wait, PATIENCE_SECONDS)
+
+
+@each_era
+async def test_a_question_that_is_cancelled_ends(era: str) -> None:
+    slow = Slow()
+    asking = Asking(slow)  # type: ignore[arg-type]
+
+    async def given(*_: Any) -> Asking:
+        return asking
+
+    async with Client(build_server(given), mode=era) as client:
+        asked = asyncio.create_task(client.call_tool("cairn_search", {"query": "x"}))
+        await happens(slow.began)
+        asked.cancel()
+        await happens(slow.cancelled)
+        await asyncio.gather(asked, return_exceptions=True)
+    asking.close()
+
+
+# --- the process -----------------------------------------------------------------------------------
+
+
+HELLO = {
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
+
+
+class Wire:
+    """`cairn mcp` as a process, and the lines it takes and gives."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    def send(self, **message: Any) -> None:
+        self.raw(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def raw(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+
+    async def receive(self) -> Any:
+        assert self.process.stdout is not None
+        line = await asyncio.wait_for(self.process.stdout.readline(), PATIENCE_SECONDS)
+        return json.loads(line)
+
+    async def initialize(self) -> Any:
+        self.send(**HELLO)
+        answer = await self.receive()
+        self.send(method="notifications/initialized")
+        return answer
+
+    async def end(self) -> int:
+        return await asyncio.wait_for(self.process.wait(), PATIENCE_SECONDS)
+
+
+@asynccontextmanager
+async def wire(*folders: Path) -> AsyncIterator[Wire]:
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "cairn", "mcp", *map(str, folders), stdin=pipe, stdout=pipe, limit=2**24
+    )
+    try:
+        yield Wire(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_the_end_of_stdin_ends_the_process_and_all_that_it_started(workspace: Path) -> None:
+    async with wire(workspace) as cairn:
+        await cairn.initialize()
+        cairn.send(id=1, method="tools/call", params={"name": "cairn_status", "arguments": {}})
+        assert (await cairn.receive())["id"] == 1
+        children = psutil.Process(cairn.process.pid).children(recursive=True)
+        assert cairn.process.stdin is not None
+        cairn.process.stdin.close()
+        assert await cairn.end() == 0
+        assert not [child for child in children if child.is_running()]
+
+
+async def test_stdin_may_end_before_anything_was_asked(workspace: Path) -> None:
+    async with wire(workspace) as cairn:
+        assert cairn.process.stdin is not None
+        cairn.process.stdin.close()
+        assert await cairn.end() == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals end a process there without asking it")
+async def test_a_signal_ends_the_process_though_stdin_stays_open(workspace: Path) -> None:
+    async with wire(workspace) as cairn:
+        await cairn.initialize()
+        cairn.process.send_signal(signal.SIGTERM)
+        assert await cairn.end() == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are handed on otherwise there")
+async def test_the_process_ends_with_its_client_though_somebody_holds_the_pipe(workspace: Path) -> None:
+    script = (
+        "import subprocess, sys\n"
+        "process = subprocess.Popen([sys.executable, '-m', 'cairn', 'mcp', sys.argv[1]])\n"
+        "print(process.pid, file=sys.stderr, flush=True)\n"
+        "process.wait()\n"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(workspace)], stdin=pipe, stdout=pipe, stderr=pipe
+    ) as client:
+        assert client.stdin
+        assert client.stdout
+        assert client.stderr
+        cairn = psutil.Process(int(client.stderr.readline()))
+        client.stdin.write(json.dumps({"jsonrpc": "2.0", **HELLO}).encode() + b"\n")
+        client.stdin.flush()
+        assert json.loads(client.stdout.readline())["id"] == 0
+        client.kill()
+        client.wait()
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while cairn.is_running() and cairn.status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+async def test_a_folder_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "cairn", "mcp", str(tmp_path / "nowhere"), stderr=asyncio.subprocess.PIPE
+    )
+    _, said = await process.communicate()
+    assert process.returncode == 1
+    assert said.decode().count("\n") == 1
+    assert "is not a directory" in said.decode()
+
+
+async def test_without_the_extra_one_line_says_how_to_get_it(tmp_path: Path) -> None:
+    script = (
+        "import sys\nsys.modules['mcp'] = None\nsys.modules['starlette'] = None\n"
+        "from cairn.cli import main\nsys.argv = ['cairn', 'mcp']\nmain()\n"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, stderr=asyncio.subprocess.PIPE, cwd=tmp_path
+    )
+    _, said = await process.communicate()
+    assert process.returncode == 1
+    assert said.decode().count("\n") == 1
+    assert 'pip install "cairn-ls[serve]"' in said.decode()

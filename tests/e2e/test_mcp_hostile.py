@@ -1,0 +1,117 @@
+"""Whatever is sent to `cairn mcp`, it answers what came before and after it.
+
+`CAIRN_HOSTILE_MESSAGES` is how many messages are sent; the usual number is a few hundred.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from .test_mcp import Wire, wire
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
+
+MESSAGES = int(os.environ.get("CAIRN_HOSTILE_MESSAGES", "400"))
+_BATCH = 20
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+METHODS = st.sampled_from(
+    [
+        "initialize",
+        "server/discover",
+        "tools/list",
+        "tools/call",
+        "ping",
+        "resources/list",
+        "logging/setLevel",
+        "subscriptions/listen",
+        "notifications/initialized",
+        "notifications/cancelled",
+        "notifications/progress",
+        "notifications/roots/list_changed",
+        "nothing/of/the/kind",
+    ]
+)
+CALLS = st.fixed_dictionaries(
+    {"name": st.sampled_from(["cairn_search", "cairn_fetch_page", "cairn_related", "cairn_expand_queries"])},
+    optional={
+        "arguments": st.dictionaries(
+            st.sampled_from(
+                ["query", "limit", "filter", "path", "workspace", "config", "range", "textDocument"]
+            ),
+            JSON,
+        )
+        | JSON,
+        "_meta": JSON,
+    },
+)
+REQUESTS = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0") | JSON, "method": METHODS | JSON},
+    optional={"id": st.integers(-5, 5) | st.text(max_size=3) | JSON, "params": CALLS | JSON},
+)
+LINES = (
+    REQUESTS.map(lambda message: json.dumps(message).encode())
+    | JSON.map(lambda data: json.dumps(data).encode())
+    | st.binary(max_size=60).map(lambda data: data.replace(b"\n", b" "))
+    | st.sampled_from(
+        [b"[" * 50_000, b"x" * 6_000_000, b'{"jsonrpc":"2.0","id":1,"method":"' + b"m" * 9_000 + b'"}']
+    )
+)
+
+
+async def answered(cairn: Wire, number: int) -> Any:
+    """The answer to a call of a tool, after whatever else comes before it."""
+    name = f"probe {number}"
+    cairn.send(id=name, method="tools/call", params={"name": "cairn_status", "arguments": {}})
+    while (answer := await cairn.receive()).get("id") != name:
+        assert answer.get("jsonrpc") == "2.0"
+    return answer
+
+
+@settings(
+    max_examples=max(1, MESSAGES // _BATCH),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],  # each example is a process
+)
+@given(batch=st.lists(LINES, min_size=_BATCH, max_size=_BATCH), before=st.lists(LINES, max_size=3))
+async def test_hostile_lines_neither_stop_nor_hang_it(
+    workspace: Path, batch: list[bytes], before: list[bytes]
+) -> None:
+    async with wire(workspace) as cairn:
+        for line in before:
+            cairn.raw(line)
+        cairn.send(id="hello", method="ping")
+        while (await cairn.receive()).get("id") != "hello":
+            pass
+        cairn.send(
+            id="initialize",
+            method="initialize",
+            params={
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "t", "version": "1"},
+            },
+        )
+        for line in batch:
+            cairn.raw(line)
+        answer = await answered(cairn, 1)
+        assert "result" in answer or "error" in answer
+        assert cairn.process.returncode is None
+        assert cairn.process.stdin is not None
+        cairn.process.stdin.close()
+        assert await cairn.end() == 0

@@ -1,0 +1,166 @@
+"""MCP over streamable HTTP, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+pytest.importorskip("mcp")
+
+import httpx2 as httpx
+import mcp_types as types
+import uvicorn
+from jsonschema import Draft202012Validator
+from mcp.client.client import Client
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from cairn.asking import Asking
+from cairn.engine import Engine
+from cairn.mcp import mcp_app
+from cairn.mcp_tools import schemas
+
+from .conftest import PATIENCE_SECONDS
+from .test_mcp import Slow, answers, each_era, happens, text_of
+
+pytestmark = pytest.mark.asyncio
+
+JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
+
+
+@asynccontextmanager
+async def served(engine: Any, **options: Any) -> AsyncIterator[str]:
+    """The URL at which `engine` answers."""
+    asking = Asking(engine)
+    app = mcp_app(asking, **options)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with app.run():
+            yield
+
+    outer = Starlette(routes=[Route("/mcp", endpoint=app)], lifespan=lifespan)
+    server = uvicorn.Server(uvicorn.Config(outer, port=0, log_level="error"))
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    serving = asyncio.create_task(server.serve())
+    try:
+        while not server.started:
+            assert not serving.done()
+            await asyncio.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        async with asyncio.timeout(2 * PATIENCE_SECONDS):
+            yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        server.should_exit = True
+        await serving
+        asking.close()
+
+
+@pytest.fixture
+def engine(workspace: Path, model_data_dir: Path) -> Any:
+    """An engine over the small project, done with indexing."""
+    made = Engine({"search": {"legDeadlineMs": 1000 * PATIENCE_SECONDS}})
+    made.add_folder(workspace)
+    waiting = threading.Event()
+    while not made.progress().complete:
+        waiting.wait(0.02)
+    yield made
+    made.stop()
+
+
+@each_era
+async def test_every_tool_answers_over_http_and_its_answer_fits_its_schema(
+    engine: Engine, workspace: Path, era: str
+) -> None:
+    async with served(engine) as url, Client(url, mode=era) as client:
+        found = await answers(client, workspace)
+        for name, result in found.items():
+            assert not result.is_error, (name, text_of(result))
+            Draft202012Validator(schemas(name)[1]).validate(result.structured_content)
+        assert found["cairn_search"].structured_content["results"][0]["path"] == "src/harbour/schedule.py"
+
+
+async def test_clients_that_come_and_go_without_a_word_leave_nothing_behind(engine: Engine) -> None:
+    """No session, no task and no memory is kept for them."""
+    process = psutil.Process()
+    async with served(engine) as url, httpx.AsyncClient(headers=JSON) as http:
+
+        async def visit(times: int) -> None:
+            for _ in range(times):
+                response = await http.post(url, json=HELLO)
+                assert response.status_code == 200
+                assert "mcp-session-id" not in response.headers
+
+        await visit(100)
+        tasks, memory = len(asyncio.all_tasks()), process.memory_info().rss
+        await visit(1000)
+        assert len(asyncio.all_tasks()) <= tasks + 2
+        assert process.memory_info().rss < memory + 20_000_000
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
+async def test_there_are_no_streams_and_no_sessions_to_end(engine: Engine, method: str) -> None:
+    async with served(engine) as url, httpx.AsyncClient() as http:
+        response = await http.request(method, url, headers={"Accept": "text/event-stream"})
+        assert response.status_code == 405
+        assert response.headers["allow"] == "POST"
+
+
+async def test_a_body_that_is_too_large_or_no_message_is_refused(engine: Engine) -> None:
+    async with (
+        served(engine, max_body_bytes=1000) as url,
+        httpx.AsyncClient(headers=JSON) as http,
+    ):
+        assert (await http.post(url, content=b"{" * 2000)).status_code == 413
+        assert (await http.post(url, content=b"{")).status_code == 400
+        assert (await http.post(url, content=b"[]")).status_code == 400
+        assert (await http.post(url, json=HELLO)).status_code == 200
+
+
+async def test_a_question_that_its_client_cancels_ends() -> None:
+    slow = Slow()
+    async with served(slow) as url, Client(url) as client:
+        asked = asyncio.create_task(client.call_tool("cairn_search", {"query": "x"}))
+        await happens(slow.began)
+        asked.cancel()
+        await happens(slow.cancelled)
+        await asyncio.gather(asked, return_exceptions=True)
+
+
+async def test_a_question_whose_client_hangs_up_ends() -> None:
+    slow = Slow()
+    call = {"name": "cairn_search", "arguments": {"query": "x"}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    async with served(slow) as url, httpx.AsyncClient(headers=JSON, timeout=None) as http:
+        asked = asyncio.create_task(http.post(url, json=request))
+        await happens(slow.began)
+        asked.cancel()
+        await happens(slow.cancelled)
+        await asyncio.gather(asked, return_exceptions=True)
+
+
+async def test_a_question_that_takes_too_long_is_broken_off_and_says_so() -> None:
+    slow = Slow()
+    async with served(slow, seconds=0.05) as url, Client(url) as client:
+        result = await client.call_tool("cairn_search", {"query": "x"})
+        assert isinstance(result, types.CallToolResult)
+        assert result.is_error
+        assert "took more than 0.05 seconds" in text_of(result)
+        await happens(slow.cancelled)
