@@ -62,6 +62,40 @@ def test_a_schema_of_arguments_is_that_of_the_params_and_refers_to_nothing(tool:
     assert "$ref" not in json.dumps(takes)
 
 
+def values_of(schema: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """The schemas of all values in a schema, each with its place."""
+    yield place, schema
+    for name, inner in schema.get("properties", {}).items():
+        yield from values_of(inner, f"{place}.{name}")
+    if "items" in schema:
+        yield from values_of(schema["items"], f"{place}[]")
+
+
+PLAIN = {
+    "type", "properties", "required", "additionalProperties", "items", "enum", "description", "default", "minimum",
+    "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern", "format",
+}  # fmt: skip
+"""What the APIs of the large models and the clients in front of them take, or leave out without harm."""
+
+
+@each_tool
+def test_each_argument_has_one_type_and_no_alternatives(tool: Tool) -> None:
+    for place, schema in values_of(schemas(tool.name)[0], tool.name):
+        assert isinstance(schema.get("type"), str), place
+        assert set(schema) <= PLAIN, place
+        assert schema.get("default", "") is not None, place
+        assert schema["type"] != "array" or "items" in schema, place
+
+
+def test_one_value_is_taken_where_a_list_is_shown() -> None:
+    filters = schemas("cairn_search")[0]["properties"]["filter"]["properties"]
+    assert filters["language"]["type"] == "array"
+    taken: Any = structure(
+        {"query": "x", "filter": {"language": "go"}}, TOOLS["cairn_search"].method.params_class()
+    )
+    assert taken.filter.language == ("go",)
+
+
 def test_all_tools_together_take_a_modest_part_of_a_context_window() -> None:
     """What a model is shown is all but the output schemas; 8,000 tokens are 4 % of a window of 200,000."""
     shown = [(tool.name, tool.description, schemas(tool.name)[0]) for tool in TOOLS.values()]

@@ -203,13 +203,13 @@ class Tool:
         return PREFIX + "".join(f"_{c.lower()}" if c.isupper() else c for c in self.method.name)
 
     def input_schema(self) -> dict[str, Any]:
-        """The method's params and `workspace`, without references: not every client resolves them."""
+        """The method's params and `workspace`, in the part of JSON schema that every client and model takes."""
         definitions: dict[str, Any] = {}
         schema = schema_of(self.method.params_class(), definitions=definitions)
         schema.pop("description", None)  # it speaks of LSP's method
         if self.method.name in _STAGES:
             definitions = _terse(definitions)
-        shape: dict[str, Any] = _inlined(schema, definitions)
+        shape: dict[str, Any] = _plain(_inlined(schema, definitions))
         shape["properties"] = {**shape["properties"], WORKSPACE: _WORKSPACE_SCHEMA}
         return shape
 
@@ -224,8 +224,10 @@ class Tool:
     ) -> tuple[Any, list[str]]:
         """The answer as JSON data, the same as through every other front, and as text for a reader.
 
-        Raises InvalidRequestError for arguments that the method does not take, and what the engine raises.
+        An argument that is null counts as absent: some clients make models give every argument, and null is how they
+        give none. Raises InvalidRequestError for arguments that the method does not take, and what the engine raises.
         """
+        arguments = _without_nulls(arguments)
         data = answer(
             engine,
             self.method.name,
@@ -247,6 +249,13 @@ class Tool:
         return f"{problem}.{hint} Correct that and call {self.name} again; it takes {takes}."
 
 
+def _without_nulls(value: Any) -> Any:
+    """JSON data without the members that are null."""
+    if isinstance(value, Mapping):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
 _WORKSPACE_SCHEMA = {
     "type": "string",
     "description": "One open workspace folder to ask, by its URI, its path or its name; all of them when absent.",
@@ -264,6 +273,24 @@ def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
         return rest
     target = _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     return {**target, **rest}
+
+
+def _plain(schema: Any) -> Any:
+    """The schema with one `type` for each value: of a list or one of its items the list, and null nowhere.
+
+    Gemini's API refuses lists of types, and what stands beside `anyOf`; gateways and frameworks drop tools that have them.
+    What is not shown is taken nevertheless.
+    """
+    if isinstance(schema, list):
+        return [_plain(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    shape = {key: _plain(value) for key, value in schema.items() if not (key == "default" and value is None)}
+    if "anyOf" in shape:
+        shape = {**shape.pop("anyOf")[0], **shape}
+    if isinstance(shape.get("type"), list):
+        shape["type"] = shape["type"][0]
+    return shape
 
 
 def _terse(schema: Any) -> Any:
