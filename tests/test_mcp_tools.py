@@ -35,7 +35,8 @@ def test_there_is_a_tool_for_every_question_and_every_stage() -> None:
 
 @each_tool
 def test_a_manual_is_short_and_its_examples_are_taken(tool: Tool) -> None:
-    assert len(tool.description) <= 2_000
+    # What Azure's OpenAI refuses beyond, and older models everywhere. Claude Code cuts off at 2,048.
+    assert len(tool.description) <= 1_024
     for arguments in examples(tool):
         arguments.pop("workspace", None)
         structure(arguments, tool.method.params_class())

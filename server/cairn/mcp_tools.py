@@ -42,30 +42,24 @@ The other tools are the nine single stages of cairn_discover, for pipelines of y
 """
 
 _SEARCH = """\
-Find the passages of the workspace that answer a question: code, documentation, configuration, commands. Search by meaning \
-and by keywords at once, ranked.
+Find the passages of the workspace that answer a question, by meaning and by keywords at once, best first.
 
 STRATEGY
-1. Implementation (functions, classes, how it is done): filter.type "code".
-2. Concepts, architecture, reasons: filter.type "prose".
-3. API descriptions "api", settings and YAML/JSON/TOML "config", shell commands "cmd".
-4. A name, an error message, an ID: give it as it is; in double quotes it is found as written. caseSensitive and wholeWord \
-narrow that.
-5. alpha only when the mix is wrong: 0 keywords alone … 1 meaning alone; chosen by the query when absent.
-6. Too broad: filter by language, path (gitignore globs) or collection (cairn_status lists them). Nothing: other words, \
-fewer filters.
+1. filter.type: "code" for how it is done, "prose" for concepts, "api" for API descriptions, "config" for settings, "cmd" for \
+shell commands.
+2. A name, an error message, an ID: as it is; in double quotes it is found as written.
+3. Too broad: filter by language, path (globs) or collection (see cairn_status). Nothing: other words, fewer filters.
+4. alpha only when the mix is wrong: 0 keywords … 1 meaning.
 
 EXAMPLES
-- A symbol: {"query": "assign_berths"}
-- An error message: {"query": "\\"database is locked\\"", "filter": {"type": ["code"]}}
-- A concept: {"query": "how does a cancelled request stop the work", "filter": {"type": ["prose"]}}
-- Where is …: {"query": "where are login attempts limited", "filter": {"type": ["code"], "language": ["go"]}}
-- Configuration: {"query": "retry policy", "filter": {"type": ["config"]}, "alpha": 0.7}
-- One part, more results: {"query": "date parsing", "filter": {"path": ["src/api/**"]}, "limit": 20}
+- {"query": "assign_berths"}
+- {"query": "\\"database is locked\\"", "filter": {"type": ["code"]}}
+- {"query": "why is a request cancelled", "filter": {"type": ["prose"]}}
+- {"query": "retry policy", "filter": {"type": ["config"]}, "alpha": 0.7}
+- {"query": "date parsing", "filter": {"language": ["go"], "path": ["src/api/**"]}, "limit": 20}
 
-RETURNS passages, best first, as path:first-last (1-based), with why each stands there and its text; neighbouring text only \
-if you give `context`. A verdict says when the question was unclear (then ask again with one of its candidates) or \
-nothing matched. For the whole file use cairn_fetch_page; for cited evidence from many files cairn_discover.\
+RETURNS passages as path:first-last (1-based), each with its text and why it is there. A verdict says when the question was \
+unclear (ask again with one of its candidates).\
 """
 
 _FETCH_PAGE = """\
@@ -100,13 +94,11 @@ WHEN
 EXAMPLES
 - {"query": "how does indexing survive a crash"}
 - {"query": "what is this project for", "maxBullets": 8}
-- {"query": "how are settings merged", "include": ["*-source"]}
-- {"query": "release process", "exclude": ["*-tests"], "format": "plain"}
+- {"query": "how are settings merged", "include": ["*-source"], "exclude": ["*-tests"], "format": "plain"}
 - {"query": "error handling", "config": {"render": {"maxPromptTokens": 1500}}}
 
-RETURNS a prompt with the evidence, each piece with its citation path#L10-L14; answer from it and keep the citations. The \
-structured answer has the bullets, the plan, the passages and a verdict. Where there is no evidence, it says so: do not \
-make up an answer.\
+RETURNS a prompt with the evidence, each piece with its citation path#L10-L14; answer from it and keep the citations. Where \
+there is no evidence, it says so: do not make up an answer.\
 """
 
 _RELATED = """\
