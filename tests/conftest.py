@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,16 @@ import pytest
 from cairn.embedding.model_files import find_model
 from cairn.paths import data_dir
 from tests.harbour import HARBOUR
+
+STEADY = "CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def steady() -> Iterator[None]:
+    """A busy machine must not make the kill switch change what is answered; its own tests let it again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(STEADY, "false")
+        yield
 
 
 @pytest.fixture(autouse=True)

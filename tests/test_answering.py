@@ -15,8 +15,14 @@ from cairn.answering import RetrievalOffError
 from cairn.engine import Engine
 from cairn.errors import IndexUnavailableError, InvalidRequestError, ModelError
 from cairn.operations.query_log import LOG_NAME
+from tests.conftest import STEADY
 
 QUESTION = "where is a ship moored at a berth"
+
+
+@pytest.fixture
+def decides_by_itself(steady: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(STEADY)
 
 
 @pytest.fixture
@@ -126,6 +132,7 @@ def test_a_bad_request_is_no_failure_that_something_stands_in_for(engine: Engine
     assert engine.status().retrieval.state.queries == 0
 
 
+@pytest.mark.usefixtures("decides_by_itself")
 def test_failures_switch_searching_off_and_it_says_when_it_is_tried_again(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

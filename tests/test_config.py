@@ -31,6 +31,7 @@ from cairn.config import (
 from cairn.config_layers import Layered, Layers, leaves, overlay, snake_case, user_file
 from cairn.folders import FolderSettings
 from cairn.schema import camel_case
+from tests.conftest import STEADY
 
 
 def attributes(cls: Any = Settings, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
@@ -580,6 +581,7 @@ def test_only_what_concerns_indexing_has_the_folder_read_anew(values: dict[str, 
 def test_config_show_says_what_differs_where_it_is_from_and_what_is_wrong(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv(STEADY)
     write(
         user="[index]\nexclude = ['a']\n[retrieval]\nphase = 3\n",
         workspace='[index]\nexclude = ["b"]\n[search.synonyms]\n"\\u001b" = "x"\n[log]\nqueries = false\n',

@@ -119,9 +119,12 @@ def test_a_passage_of_one_endless_line_is_cut_and_says_where_the_rest_is() -> No
 
 def test_a_verdict_that_nothing_matches_says_what_to_do() -> None:
     nothing = protocol.Verdict("noMatch", "Which part?", (), 0.0, ())
-    text = search_text(results=(), verdict=nothing)
-    assert text.startswith("Nothing matches well.")
-    assert "other words" in text
+    for results in ((), (result(),)):
+        text = search_text(results=results, verdict=nothing)
+        assert text.startswith("Nothing matches well.")
+        assert "other words" in text
+    assert "src/berths.py:12-20" in text
+    assert "def moor_ship" not in text  # it would only mislead
 
 
 def test_a_verdict_that_is_unclear_offers_candidates_that_its_message_lacks() -> None:

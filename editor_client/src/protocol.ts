@@ -132,7 +132,7 @@ export interface IndexState {
   readonly complete: boolean;
 }
 
-/** In which of S2's phases an answer was made. */
+/** The phase (S2) in which an answer was made. */
 export interface AnsweredIn {
   /** 3 with vectors, 2 by keywords alone, 1 by names and keywords and nothing else, 0 where retrieval is off. */
   readonly phase: number;

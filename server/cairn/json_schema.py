@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -84,7 +85,7 @@ class _Describer:
             name = camel_case(attribute.name) if self.naming == "camel" else attribute.name
             shape = self.type(hints[attribute.name], self.bounds(attribute))
             if doc := docs.get(attribute.name):
-                shape["description"] = _one_line(doc)
+                shape["description"] = _shown(doc)
             if self.whole or attribute.default is attrs.NOTHING:
                 required.append(name)
             elif (default := self._default(attribute)) is not _NESTED:
@@ -92,7 +93,7 @@ class _Describer:
             properties[name] = shape
         described: Schema = {"type": "object", "properties": properties}
         if doc := class_doc(cls):
-            described = {"description": _one_line(doc), **described}
+            described = {"description": _shown(doc), **described}
         if required:
             described["required"] = required
         return {**described, "additionalProperties": False}
@@ -114,7 +115,7 @@ class _Describer:
     @staticmethod
     def _enumeration(cls: type[enum.StrEnum]) -> Schema:
         described: Schema = {"type": "string", "enum": [member.value for member in cls]}
-        return {"description": _one_line(doc), **described} if (doc := class_doc(cls)) else described
+        return {"description": _shown(doc), **described} if (doc := class_doc(cls)) else described
 
     def type(self, hint: Any, bounds: Bounds | None = None) -> Schema:
         """The schema of a value of the type `hint`."""
@@ -180,6 +181,9 @@ def _alternatives(shapes: list[Schema]) -> list[Schema]:
     return [each for shape in shapes for each in (shape["anyOf"] if [*shape] == ["anyOf"] else [shape])]
 
 
-def _one_line(doc: str) -> str:
-    """Paragraphs without the line breaks inside of them."""
-    return "\n\n".join(" ".join(part.split()) for part in doc.split("\n\n"))
+def _shown(doc: str) -> str:
+    """Paragraphs without the line breaks inside of them, nor references to the founding documents, which readers do not have."""
+    return "\n\n".join(" ".join(part.split()) for part in _FOUNDING.sub("", doc).split("\n\n"))
+
+
+_FOUNDING = re.compile(r"\s*\(S[1-5]\b[^)]*\)|\bS[1-5]'s\s+")

@@ -203,7 +203,7 @@ async def _serve(named: Sequence[Path], client: int) -> None:
                 task.cancel()
             await asyncio.gather(*ends, return_exceptions=True)
     finally:
-        await asyncio.to_thread(workspaces.close)
+        await workspaces.close()
     if not speaking.cancelled() and (problem := speaking.exception()):
         raise problem
 

@@ -35,7 +35,18 @@ def search(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str
     if answer.query.corrections:
         head.append(f"Read as: {', '.join(answer.query.corrections)}.")
     tail = [_broken_off(answer.broken_off), _lowered(answer.retrieval), incompleteness(engine)]
-    return ["\n\n".join(filter(None, [*head, *_passages(answer.results, arguments), *tail]))]
+    return [
+        "\n\n".join(
+            filter(
+                None,
+                [
+                    *head,
+                    *_passages(answer.results, arguments, brief=answer.verdict.action == "noMatch"),
+                    *tail,
+                ],
+            )
+        )
+    ]
 
 
 def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str]:
@@ -120,7 +131,7 @@ def incompleteness(engine: Engine) -> str:
 def _verdict(verdict: protocol.Verdict, found: int, what: str = "passages") -> list[str]:
     """What there is to say before the results."""
     if verdict.action == "noMatch":
-        weak = f" The {what} below are the nearest." if found else ""
+        weak = f" The nearest {what} are below." if found else ""
         return [f"Nothing matches well.{weak} Ask in other words, or with fewer filters."]
     if verdict.action == "clarify":
         others = [f"{c.title} ({c.path})" for c in verdict.candidates if c.title not in verdict.message]
@@ -144,35 +155,33 @@ def _lowered(retrieval: protocol.AnsweredIn) -> str:
     return f"Answered {by}{why}." if by else ""
 
 
-def _passages(results: Sequence[protocol.SearchResult], arguments: Mapping[str, Any]) -> list[str]:
-    """Each with its place; the folder is named once where they have one in common."""
-    if not results:
-        return []
+def _passages(
+    results: Sequence[protocol.SearchResult], arguments: Mapping[str, Any], *, brief: bool = False
+) -> list[str]:
+    """Each with its place and, unless `brief`, its text; the folder is named once where they have one in common."""
     folders = {result.folder for result in results}
-    head = [f"Paths are relative to {results[0].folder}"] if len(folders) == 1 else []
-    shown = [
-        _passage(number, result, arguments, len(folders) > 1) for number, result in enumerate(results, 1)
-    ]
-    return [*head, *shown]
+    shown = []
+    for number, result in enumerate(results, 1):
+        lines = [" ".join(filter(None, [f"{number}. {place(result)}", _what(result)]))]
+        if len(folders) > 1:
+            lines.append(f"   folder: {result.folder}")
+        if result.reasons:
+            lines.append(f"   why: {'; '.join(result.reasons)}")
+        if arguments.get("explain"):
+            lines += [f"   · {line}" for line in result.match_explain or ()]
+        if not brief:
+            lines += _text(result, with_neighbours="context" in arguments)
+        shown.append("\n".join(lines))
+    return [*(f"Paths are relative to {folder}" for folder in folders if len(folders) == 1), *shown]
 
 
-def _passage(
-    number: int, result: protocol.SearchResult, arguments: Mapping[str, Any], with_folder: bool
-) -> str:
-    lines = [" ".join(filter(None, [f"{number}. {place(result)}", _what(result)]))]
-    if with_folder:
-        lines.append(f"   folder: {result.folder}")
-    if result.reasons:
-        lines.append(f"   why: {'; '.join(result.reasons)}")
-    if arguments.get("explain") and result.match_explain:
-        lines += [f"   · {line}" for line in result.match_explain]
-    texts = (
-        [result.context.before, result.snippet, result.context.after]
-        if "context" in arguments
-        else [result.snippet]
-    )
-    lines.append(_fenced("\n\n".join(text.strip("\n") for text in texts if text.strip()), result.language))
-    return "\n".join(lines)
+def _text(result: protocol.SearchResult, *, with_neighbours: bool) -> list[str]:
+    """The text of a passage, or what stands before and after it as well, which it says."""
+    around = (result.context.before, result.snippet, result.context.after)
+    if not with_neighbours or around == ("", result.snippet, ""):
+        return [_fenced(result.snippet.strip("\n"), result.language)]
+    whole = "\n\n".join(text.strip("\n") for text in around if text.strip())
+    return ["   with what stands before and after it:", _fenced(whole, result.language)]
 
 
 def place(result: protocol.SearchResult) -> str:

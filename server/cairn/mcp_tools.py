@@ -42,7 +42,7 @@ The other tools are the nine single stages of cairn_discover, for pipelines of y
 """
 
 _SEARCH = """\
-Find the passages of the workspace that answer a question, by meaning and by keywords at once, best first.
+Find the passages of the workspace that answer a question, by meaning and by keywords.
 
 STRATEGY
 1. filter.type: "code" for how it is done, "prose" for concepts, "api" for API descriptions, "config" for settings, "cmd" for \
@@ -59,7 +59,7 @@ EXAMPLES
 - {"query": "date parsing", "filter": {"language": ["go"], "path": ["src/api/**"]}, "limit": 20}
 
 RETURNS passages as path:first-last (1-based), each with its text and why it is there. A verdict says when the question was \
-unclear (ask again with one of its candidates).\
+unclear.\
 """
 
 _FETCH_PAGE = """\

@@ -72,8 +72,14 @@ class Workspaces:
         if not self._named:
             self._opening = asyncio.create_task(self._show(session, None, self._opening))
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Stop everything."""
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
+        await asyncio.to_thread(self._stop)
+
+    def _stop(self) -> None:
         self._executor.shutdown(wait=True, cancel_futures=True)
         if self._asking is not None:
             self._asking.close()

@@ -152,7 +152,7 @@ class IndexState:
 
 @frozen
 class AnsweredIn:
-    """In which of S2's phases an answer was made."""
+    """The phase (S2) in which an answer was made."""
 
     phase: int = 3
     """3 with vectors, 2 by keywords alone, 1 by names and keywords and nothing else, 0 where retrieval is off."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cairn.operations.feedback import FileChoices
     from cairn.operations.why import Why
     from cairn.protocol import (
+        AnsweredIn,
         ContextAnswer,
         DiscoverAnswer,
         PageAnswer,
@@ -139,6 +140,7 @@ def print_search(answer: SearchAnswer) -> None:
     """Each result with its place, its reasons and the beginning of its text."""
     _print_results(answer.results)
     _print_verdict(answer.verdict)
+    _print_lowered(answer.retrieval)
     _print_completeness(answer.index.complete)
 
 
@@ -197,6 +199,15 @@ def _print_exactly(text: str) -> None:
     sys.stdout.write(shown if shown.endswith("\n") else f"{shown}\n")
 
 
+def _print_lowered(retrieval: AnsweredIn) -> None:
+    """That less took part than was wanted, and why."""
+    if retrieval.phase < retrieval.wanted or retrieval.fallback:
+        by = {"cache": "Answered as before.", "generic": "Nothing was searched."}.get(
+            retrieval.fallback, f"Answered by {_PHASES[retrieval.phase]}."
+        )
+        _out.print(f"[yellow]{by} {escape(retrieval.reason)}[/]")
+
+
 def _print_completeness(complete: bool) -> None:
     if not complete:
         _out.print("[yellow]The index is not complete yet.[/]")
@@ -221,6 +232,7 @@ def print_discovery(answer: DiscoverAnswer) -> None:
     _print_verdict(answer.verdict)
     _out.rule("Prompt")
     _print_exactly(answer.answer_prompt)
+    _print_lowered(answer.retrieval)
     _print_completeness(answer.index.complete)
 
 

@@ -22,7 +22,8 @@ from .test_mcp import Wire, wire
 pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 
 MESSAGES = int(os.environ.get("CAIRN_HOSTILE_MESSAGES", "400"))
-_BATCH = 20
+_BATCH = 50
+"""To one process."""
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),

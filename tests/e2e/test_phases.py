@@ -12,6 +12,8 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
+from tests.conftest import STEADY
+
 from .conftest import PATIENT, Daemon
 
 Start = Callable[..., AbstractAsyncContextManager[Daemon]]
@@ -21,6 +23,11 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("model_data_dir")]
 SWITCH = {"p95Ms": 1500, "minQueries": 3, "windowSeconds": 20, "recoverySeconds": 2}
 """Far above what a search takes on a busy machine, and far below what one of the drill does."""
 DRILL_MS = 2500
+
+
+@pytest.fixture(autouse=True)
+def decides_by_itself(steady: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(STEADY)
 
 
 async def ask(running: Daemon, number: int) -> Any:

@@ -211,7 +211,14 @@ def own_environment(folder: Path) -> dict[str, str]:
         if not (own / shared).exists():
             (own / shared).symlink_to(real / shared, target_is_directory=True)
     names = ("CAIRN_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
-    return {**os.environ, "CAIRN_DATA_DIR": str(own), **{name: str(folder / name.lower()) for name in names}}
+    # A busy machine must not make the kill switch change what is answered.
+    steady = {"CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false"}
+    return {
+        **os.environ,
+        **steady,
+        "CAIRN_DATA_DIR": str(own),
+        **{name: str(folder / name.lower()) for name in names},
+    }
 
 
 @contextmanager

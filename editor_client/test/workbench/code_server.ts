@@ -189,6 +189,8 @@ async function makeHome(
     LANG: "C.UTF-8",
     TMPDIR: tmpdir(),
     CAIRN_DATA_DIR: data,
+    // A busy machine must not make the kill switch change what is answered.
+    CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC: "false",
     EXTENSIONS_GALLERY: NO_GALLERY,
   };
 }
