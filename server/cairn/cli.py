@@ -58,7 +58,7 @@ for command in (search, discover, related, context, page, call):
     cli.add_command(command)
 for command in (index, reindex, pause, resume, status):
     cli.add_command(command)
-for command in (serve, openapi, mcp):
+for command in (mcp, serve, openapi):
     cli.add_command(command)
 for command in (doctor, config, phase, feedback, model, completion):
     cli.add_command(command)

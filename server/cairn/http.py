@@ -26,6 +26,7 @@ from cairn.errors import CairnError
 from cairn.http_errors import PLAIN_HEADERS, RefusedError, error_response, refused
 from cairn.http_guard import Guard
 from cairn.http_metrics import CONTENT_TYPE, FrontMetrics
+from cairn.http_protocol import HEAD_BYTES
 from cairn.idling import Presence
 from cairn.methods import HTTP, METHODS, Method
 
@@ -96,6 +97,10 @@ class HttpFront:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         served, path, headers = self._served, scope["path"], Headers(scope=scope)
         served.guard.check_place(headers)
+        if _head_bytes(scope) > HEAD_BYTES:
+            raise RefusedError(
+                "headTooLarge", f"The address and the headers have more than {HEAD_BYTES:,} bytes."
+            )
         if path == "/healthz":
             _only(scope, "GET", "HEAD")
             await _json(200, {"ok": True})(scope, receive, send)
@@ -273,6 +278,12 @@ async def _discard(scope: Scope, incoming: _Incoming, most: int) -> None:
                 most -= len((await incoming()).get("body", b""))
 
 
+def _head_bytes(scope: Scope) -> int:
+    """Of the address and the headers: h11 has a limit only for a head of which more is to come."""
+    headers = sum(len(name) + len(value) for name, value in scope["headers"])
+    return headers + len(scope["raw_path"]) + len(scope["query_string"])
+
+
 def _only(scope: Scope, *methods: str) -> None:
     if scope["method"] not in methods:
         allowed = ", ".join(methods)
@@ -285,10 +296,10 @@ def _workspace(request: Request) -> str:
     unknown = next((name for name, _ in given if name != "workspace"), None)
     if unknown is not None:
         raise RefusedError(
-            "invalidParams", "is no query parameter; there is only `workspace`.", field=unknown[:60]
+            "invalidParams", f"{unknown[:60]}: there is only `workspace` in the address", field=unknown[:60]
         )
     if len(given) > 1:
-        raise RefusedError("invalidParams", "is given twice.", field="workspace")
+        raise RefusedError("invalidParams", "workspace: is given twice", field="workspace")
     return given[0][1] if given else ""
 
 

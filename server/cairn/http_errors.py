@@ -10,14 +10,7 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from cairn import strict_json
-from cairn.errors import (
-    CairnError,
-    IndexUnavailableError,
-    InvalidRequestError,
-    ModelError,
-    OutOfTimeError,
-    QueryCancelledError,
-)
+from cairn.errors import CairnError, InvalidRequestError, OutOfTimeError
 
 PLAIN_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 """Of every answer: it is about this moment, and it is what it says it is."""
@@ -34,8 +27,12 @@ CODES: Mapping[str, tuple[int, str]] = {
     "tooLarge": (413, "The body is too large"),
     "unsupportedMediaType": (415, "The body is not announced as plain application/json"),
     "wrongHost": (421, "The Host header does not name this server"),
+    "headTooLarge": (431, "The address and the headers are too large together"),
     "internal": (500, "Something went wrong that should not have"),
-    "unavailable": (503, "The index or the model cannot be used, or the server is about to end"),
+    "unavailable": (
+        503,
+        "It cannot be answered as things stand, for want of an index, say, or because searching is switched off",
+    ),
     "busy": (503, "Too many requests are being answered; ask again in a second"),
     "outOfTime": (504, "The answer took longer than serve.request_seconds"),
 }
@@ -61,14 +58,11 @@ def refused(problem: CairnError) -> RefusedError:
     """How an error of the engine is told."""
     match problem:
         case InvalidRequestError():
-            message = str(problem).removeprefix(f"{problem.field}: ") if problem.field else str(problem)
-            return RefusedError("invalidParams", message, field=problem.field)
+            return RefusedError("invalidParams", str(problem), field=problem.field)
         case OutOfTimeError():
             return RefusedError("outOfTime", str(problem))
-        case IndexUnavailableError() | ModelError() | QueryCancelledError():
+        case _:  # each says what stands in the way, and what to do about it
             return RefusedError("unavailable", str(problem))
-        case _:
-            return RefusedError("internal", str(problem))
 
 
 def error_body(code: str, message: str, field: str = "") -> bytes:

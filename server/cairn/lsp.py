@@ -88,7 +88,11 @@ class CairnServer(LanguageServer):
         self._loop = asyncio.get_running_loop()
 
         def make() -> Engine:
-            with made_to_last(), kept_bytecode("engine"):
+            # Where the process has a host, it is imported; what saves time at a start is for one thread alone.
+            with contextlib.ExitStack() as starting:
+                if self.host is None:
+                    starting.enter_context(made_to_last())
+                    starting.enter_context(kept_bytecode("engine"))
                 from cairn.engine import Engine
 
             engine = Engine(self.editor_settings, lambda: self.soon(self._status_changed), self.host)

@@ -79,7 +79,10 @@ class WireProtocol(LanguageServerProtocol):
 
     def refuse(self, msg_id: Any, code: int, reason: str) -> None:
         """Answer a message that is not handled."""
-        self._send_response(msg_id, None, types.ResponseError(code, reason))
+        if msg_id is None:  # which lsprotocol would leave out
+            self._send_data({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": reason}})
+        else:
+            self._send_response(msg_id, None, types.ResponseError(code, reason))
 
     def take(self, data: Any) -> None:
         """Handle one message, given as JSON data. Raises nothing, whatever it is."""

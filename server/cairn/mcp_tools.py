@@ -58,8 +58,8 @@ EXAMPLES
 - {"query": "retry policy", "filter": {"type": ["config"]}, "alpha": 0.7}
 - {"query": "date parsing", "filter": {"language": ["go"], "path": ["src/api/**"]}, "limit": 20}
 
-RETURNS passages as path:first-last (1-based), each with its text and why it is there. A verdict says when the question was \
-unclear.\
+RETURNS passages as path:first-last (1-based), each with its text and why it is there. A verdict says that a question \
+was unclear.\
 """
 
 _FETCH_PAGE = """\

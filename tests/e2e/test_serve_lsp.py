@@ -1,0 +1,444 @@
+"""Several editors on one socket: each on its own, none without the token, and nothing left of those that are gone."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import define, evolve, field
+from hostile_http import ESCAPES
+
+from cairn.config import EmbeddingSettings
+from cairn.host import Host
+from cairn.idling import Presence
+from cairn.lsp_socket import LspSocket, SocketLimits
+from cairn.tokens import Token
+from tests.serving import PATIENCE_SECONDS, serving
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
+
+TOKEN = Token("A" * 43, Path("serve-token"))
+
+
+@define
+class Editor:
+    """The other end of a connection."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    ids: itertools.count[int] = field(factory=itertools.count)
+    answers: dict[Any, asyncio.Future[Any]] = field(factory=dict)
+    unasked: list[Any] = field(factory=list)
+    listening: asyncio.Task[None] | None = None
+
+    def send(self, message: Any) -> None:
+        body = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    def tell(self, method: str, params: Any) -> None:
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def receive(self) -> Any:
+        """The next message; None at the end."""
+        try:
+            head = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), PATIENCE_SECONDS)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+        length = next(int(line[15:]) for line in head.split(b"\r\n") if line.startswith(b"Content-Length:"))
+        return json.loads(await self.reader.readexactly(length))
+
+    async def listen(self) -> None:
+        while (message := await self.receive()) is not None:
+            if "method" in message:
+                self.unasked.append(message)
+                if "id" in message:
+                    self.send({"jsonrpc": "2.0", "id": message["id"], "result": None})
+            elif message["id"] in self.answers:
+                self.answers.pop(message["id"]).set_result(message)
+            else:
+                self.unasked.append(message)
+        for waiting in self.answers.values():
+            waiting.set_exception(ConnectionError("closed"))
+
+    async def respond(self, method: str, params: Any) -> Any:
+        """The whole response to a request."""
+        self.listening = self.listening or asyncio.create_task(self.listen())
+        number = next(self.ids)
+        self.answers[number] = asyncio.get_running_loop().create_future()
+        future = self.answers[number]
+        self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        return await asyncio.wait_for(future, PATIENCE_SECONDS)
+
+    async def request(self, method: str, params: Any) -> Any:
+        response = await self.respond(method, params)
+        assert "result" in response, response
+        return response["result"]
+
+    async def initialize(self, *roots: Path, token: str = TOKEN.value, **options: Any) -> Any:
+        answer = await self.request("initialize", opening(*roots, token=token, **options))
+        self.tell("initialized", {})
+        return answer
+
+    async def search(self, query: str) -> list[str]:
+        found = await self.request("cairn/search", {"query": query})
+        return [result["path"] for result in found["results"] if result["matchedTerms"]]
+
+    async def found(self, query: str, *paths: str) -> None:
+        """Wait until exactly these files hold a word of the query."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while set(await self.search(query)) != set(paths):
+                await asyncio.sleep(0.02)
+
+    async def closed(self) -> bool:
+        """Whether the server closes the connection, without another byte."""
+        try:
+            return await asyncio.wait_for(self.reader.read(), PATIENCE_SECONDS) == b""
+        except ConnectionError:
+            return True
+
+    def leave(self) -> None:
+        self.writer.close()
+
+
+def opening(*roots: Path, token: Any = TOKEN.value, **options: Any) -> dict[str, Any]:
+    return {
+        "processId": None,
+        "rootUri": None,
+        "capabilities": {},
+        "workspaceFolders": [{"uri": root.as_uri(), "name": root.name} for root in roots],
+        "initializationOptions": {"token": token, "embedding": {"enabled": False}, **options},
+    }
+
+
+@define
+class Socket:
+    """A socket that is listened at, in this process."""
+
+    port: int
+    lsp: LspSocket
+    host: Host
+    presence: Presence
+    editors: list[Editor] = field(factory=list)
+
+    async def connect(self) -> Editor:
+        editor = Editor(*await asyncio.open_connection("127.0.0.1", self.port))
+        self.editors.append(editor)
+        return editor
+
+
+@asynccontextmanager
+async def listening(limits: SocketLimits | None = None) -> AsyncIterator[Socket]:
+    sock = socket.create_server(("127.0.0.1", 0))
+    host, presence = Host(EmbeddingSettings(enabled=False)), Presence()
+    lsp = LspSocket(host, TOKEN, presence, limits)
+    await lsp.listen(sock)
+    served = Socket(sock.getsockname()[1], lsp, host, presence)
+    try:
+        yield served
+    finally:
+        await lsp.close()
+        for editor in served.editors:
+            editor.leave()
+            if editor.listening is not None:
+                await asyncio.wait_for(editor.listening, PATIENCE_SECONDS)
+
+
+def own_threads() -> list[str]:
+    """Threads of Cairn; what asyncio keeps for itself is not among them."""
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("cairn")]
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+# --- several at once ----------------------------------------------------------------------------------
+
+
+async def test_editors_share_an_index_and_nothing_else(workspace: Path) -> None:
+    async with listening() as served:
+        first, second = await served.connect(), await served.connect()
+        await first.initialize(workspace)
+        await second.initialize(workspace)
+        await first.found(
+            "berths",
+            "README.md",
+            *(f"src/harbour/{name}.py" for name in ("berths", "schedule")),
+            "tests/test_berths.py",
+        )
+        uri = (workspace / "src/harbour/tides.py").as_uri()
+        text = "def quicksilver_gauge():\n    return 1\n"
+        document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+        first.tell("textDocument/didOpen", {"textDocument": document})
+        await first.found("quicksilver_gauge", "src/harbour/tides.py")
+        assert await second.search("quicksilver_gauge") == []
+        (workspace / "saved.py").write_text("def saved_soundings():\n    return 2\n")
+        first.tell("textDocument/didSave", {"textDocument": {"uri": (workspace / "saved.py").as_uri()}})
+        await first.found("saved_soundings", "saved.py")
+        await second.found("saved_soundings", "saved.py")
+        first.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+        await first.found("quicksilver_gauge")
+
+
+async def test_each_has_its_own_folders(workspace: Path, tmp_path: Path) -> None:
+    island = tmp_path / "island"
+    island.mkdir()
+    (island / "buoy.md").write_text("# Buoy\n\nA whistling contraption of rust.\n")
+    async with listening() as served:
+        first, second = await served.connect(), await served.connect()
+        await first.initialize(workspace)
+        await second.initialize(workspace)
+        added = [{"uri": island.as_uri(), "name": "island"}]
+        second.tell("workspace/didChangeWorkspaceFolders", {"event": {"added": added, "removed": []}})
+        await second.found("whistling contraption", "buoy.md")
+        assert await first.search("whistling contraption") == []
+        second.tell("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": added}})
+        await second.found("whistling contraption")
+        await second.found("constituents", "src/harbour/tides.py")
+
+
+async def test_exit_closes_one_connection_and_the_others_go_on(workspace: Path) -> None:
+    async with listening() as served:
+        leaver, stayer = await served.connect(), await served.connect()
+        await leaver.initialize(workspace)
+        await stayer.initialize(workspace)
+        await stayer.found("constituents", "src/harbour/tides.py")
+        assert await leaver.request("shutdown", None) is None
+        refused = await leaver.respond("cairn/status", {})
+        assert "shut down" in refused["error"]["message"]
+        leaver.tell("exit", None)
+        assert leaver.listening is not None
+        await asyncio.wait_for(leaver.listening, PATIENCE_SECONDS)
+        await until(lambda: served.lsp.editors == 1)
+        await stayer.found("constituents", "src/harbour/tides.py")
+
+
+@pytest.mark.parametrize("politely", [True, False])
+async def test_nothing_is_left_of_an_editor_that_is_gone(workspace: Path, politely: bool) -> None:
+    before = own_threads()
+    async with listening() as served:
+        for _ in range(3):
+            editor = await served.connect()
+            await editor.initialize(workspace)
+            await editor.found("constituents", "src/harbour/tides.py")
+            assert len(own_threads()) > len(before)
+            if politely:
+                await editor.request("shutdown", None)
+                editor.tell("exit", None)
+            else:
+                editor.send(
+                    {"jsonrpc": "2.0", "id": 99, "method": "cairn/discover", "params": {"query": "a"}}
+                )
+                editor.writer.transport.abort()
+            await until(lambda: served.lsp.editors == 0 and served.presence.seconds_left(0) == 0)
+            await until(lambda: own_threads() == before)
+            assert served.host._shared == {}
+
+
+# --- who may speak -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("token", [None, "", "B" * 43, "A" * 42, 17, ["A" * 43]])
+async def test_nobody_is_served_without_the_token(workspace: Path, token: Any) -> None:
+    async with listening() as served:
+        editor = await served.connect()
+        message = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": opening(workspace, token=token),
+        }
+        editor.send(message)
+        response = await editor.receive()
+        assert response["id"] == 1
+        assert "initializationOptions.token" in response["error"]["message"]
+        assert await editor.closed()
+        assert served.lsp.editors == 0
+
+
+async def test_the_token_is_no_setting(workspace: Path) -> None:
+    async with listening() as served:
+        editor = await served.connect()
+        await editor.initialize(workspace)
+        assert (await editor.request("cairn/status", {}))["warnings"] == []
+
+
+@pytest.mark.parametrize("method", ["cairn/search", "initialized", "shutdown", "exit"])
+async def test_another_first_message_is_refused(method: str) -> None:
+    async with listening() as served:
+        editor = await served.connect()
+        editor.send({"jsonrpc": "2.0", "id": "x", "method": method, "params": {"query": "a"}})
+        assert "error" in await editor.receive()
+        assert await editor.closed()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b'POST / HTTP/1.1\r\nContent-Length: 40\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"exit"}',
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"\r\n",
+        b"Content-Length: 0\r\n\r\n",
+        b"Content-Length: 99999999999999\r\n\r\n",
+        b"Content-Length: 2000000\r\n\r\n",
+        b"Content-Length: 4\r\n\r\nnull",
+        b"Content-Length: 2\r\n\r\n{}",
+        b"Content-Length: 3\r\n\r\n[1,",
+        b"Content-Length: 100000\r\n\r\n" + b"[" * 100_000,
+        b"X: " + b"a" * 1_000_000 + b"\r\n",
+        b"Content-Type: a\r\n" * 1_000,
+    ],
+)
+async def test_what_is_no_lsp_gets_nothing_and_is_closed(sent: bytes) -> None:
+    async with listening() as served:
+        editor = await served.connect()
+        editor.writer.write(
+            sent if sent.endswith((b"\n", b"}", b"[")) or b"Content" in sent[:8] else sent + b"\r\n"
+        )
+        assert await editor.closed()
+
+
+@pytest.mark.parametrize("sent", [b"", b"Content-Le", b"Content-Length: 10\r\n\r\n{"])
+async def test_who_says_nothing_is_not_waited_for(sent: bytes) -> None:
+    async with listening(SocketLimits(first_seconds=0.2)) as served:
+        editor = await served.connect()
+        editor.writer.write(sent)
+        assert await editor.closed()
+
+
+async def test_connections_have_a_limit() -> None:
+    async with listening(evolve(SocketLimits(), connections=2)) as served:
+        kept = [await served.connect() for _ in range(2)]
+        await until(lambda: len(served.lsp._connections) == 2)
+        assert await (await served.connect()).closed()
+        kept[0].leave()
+        await until(lambda: len(served.lsp._connections) == 1)
+        await (await served.connect()).initialize()
+
+
+# --- what is sent later ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        (b"{", -32700),
+        (b"\xff\xfe", -32700),
+        (b"[" * 100_000, -32700),
+        (b"[]", -32600),
+        (b"17", -32600),
+        (b"{}", -32600),
+        (b'{"jsonrpc": "1.0", "id": 900, "method": "cairn/status"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": {}, "method": "cairn/status"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": true, "method": "cairn/status"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": 900, "method": 5}', -32600),
+        (b'{"jsonrpc": "2.0", "id": 900, "method": "cairn/status", "params": 5}', -32600),
+        (b'{"jsonrpc": "2.0", "id": 900, "method": "cairn/nothing"}', -32601),
+        (b'{"jsonrpc": "2.0", "id": 900, "method": "cairn/search", "params": {"query": 5}}', -32602),
+        (b'{"jsonrpc": "2.0", "id": 900, "method": "cairn/search", "params": []}', -32602),
+        (
+            b'{"jsonrpc": "2.0", "id": 900, "method": "cairn/search", "params": {"query": "a", "x": {"jsonrpc": "2.0", "id": 1}}}',
+            -32602,
+        ),
+        (b'{"jsonrpc": "2.0", "id": 900, "method": "workspace/symbol", "params": {}}', -32602),
+        (
+            b'{"jsonrpc": "2.0", "id": 900, "method": "initialize", "params": {"capabilities": {}, "processId": null, "rootUri": null}}',
+            -32600,
+        ),
+        (
+            b'{"jsonrpc": "2.0", "id": 900, "method": "workspace/executeCommand", "params": {"command": "rm"}}',
+            -32602,
+        ),
+    ],
+)
+async def test_a_wrong_message_is_answered_and_the_connection_goes_on(
+    workspace: Path, sent: bytes, code: int
+) -> None:
+    async with listening() as served:
+        editor = await served.connect()
+        await editor.initialize(workspace)
+        editor.send(sent)
+        await until(lambda: any("error" in message for message in editor.unasked))
+        refusals = [message["error"]["code"] for message in editor.unasked if "error" in message]
+        assert refusals == [code]
+        assert "state" in await editor.request("cairn/status", {})
+
+
+async def test_wrong_notifications_change_nothing(workspace: Path, tmp_path: Path) -> None:
+    async with listening() as served:
+        editor = await served.connect()
+        await editor.initialize(workspace)
+        elsewhere = tmp_path / "elsewhere.txt"
+        elsewhere.write_text("nobody opened this\n")
+        for method, params in (
+            ("initialized", {}),
+            ("textDocument/didOpen", {}),
+            (
+                "textDocument/didOpen",
+                {"textDocument": {"uri": "file://[", "languageId": "", "version": 1, "text": ""}},
+            ),
+            (
+                "textDocument/didChange",
+                {"textDocument": {"uri": elsewhere.as_uri(), "version": 1}, "contentChanges": []},
+            ),
+            ("textDocument/didSave", {"textDocument": {"uri": "file:///a%00b/c"}}),
+            (
+                "workspace/didChangeWorkspaceFolders",
+                {"event": {"added": [{"uri": "file:///no/such", "name": "a"}], "removed": []}},
+            ),
+            ("workspace/didChangeConfiguration", {"settings": {"cairn": 5}}),
+            ("workspace/didChangeWatchedFiles", {"changes": "all"}),
+            ("$/cancelRequest", {"id": "unknown"}),
+            ("$/cancelRequest", {}),
+            ("no/such/thing", {"a": 1}),
+            ("cairn/feedback", {"query": 5}),
+        ):
+            editor.tell(method, params)
+        await editor.found("constituents", "src/harbour/tides.py")
+        place = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+        refused = await editor.respond(
+            "cairn/context", {"textDocument": {"uri": elsewhere.as_uri()}, "range": place}
+        )
+        assert refused["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize(
+    "sent", [b"garbage\r\n\r\n", b"Content-Length: 99999999\r\n\r\n", b"Content-Length: x\r\n\r\n"]
+)
+async def test_a_connection_that_stops_being_lsp_is_closed(workspace: Path, sent: bytes) -> None:
+    async with listening() as served:
+        editor = await served.connect()
+        await editor.initialize(workspace)
+        assert "state" in await editor.request("cairn/status", {})
+        editor.writer.write(sent)
+        assert editor.listening is not None
+        await asyncio.wait_for(editor.listening, PATIENCE_SECONDS)
+        await until(lambda: served.lsp.editors == 0)
+
+
+async def test_no_path_leads_out_of_the_workspace_over_lsp(workspace: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("out of bounds")
+    (workspace / "link.txt").symlink_to(tmp_path / "secret.txt")
+    with serving(str(workspace)) as served:
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.addresses["lspPort"])
+        editor = Editor(reader, writer)
+        await editor.initialize(workspace, token=served.token)
+        await editor.found("constituents", "src/harbour/tides.py")
+        for path in (*ESCAPES, str(tmp_path / "secret.txt"), "link.txt"):
+            refused = await editor.respond("cairn/fetchPage", {"path": path})
+            assert refused["error"]["code"] == -32602, path
+            assert "bounds" not in json.dumps(refused)
+        # What the editors of the process and its HTTP clients find is of one index.
+        assert (await asyncio.to_thread(served.call, "search", {"query": "constituents"}))["results"]
+        editor.leave()

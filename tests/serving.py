@@ -1,0 +1,120 @@
+"""A real `cairn serve` in a process of its own, and clients of it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+from attrs import frozen
+
+PATIENCE_SECONDS = 120
+"""For a state to come about, on a machine that is busy with other things."""
+
+
+@frozen
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    """By their names in lower case."""
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@frozen
+class Served:
+    """A running `cairn serve`."""
+
+    process: subprocess.Popen[str]
+    addresses: dict[str, Any]
+    token: str
+
+    @property
+    def port(self) -> int:
+        return int(self.addresses["url"].rpartition(":")[2])
+
+    def ask(
+        self,
+        path: str,
+        params: Any = None,
+        *,
+        method: str | None = None,
+        headers: dict[str, str] | None = None,
+        body: bytes | None = None,
+        token: str | None = None,
+    ) -> Answer:
+        """Ask with the right token and headers, but for those that are given."""
+        data = json.dumps(params).encode() if params is not None else body
+        sent = {"Authorization": f"Bearer {self.token if token is None else token}"}
+        if data is not None:
+            sent["Content-Type"] = "application/json"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+        try:
+            connection.request(
+                method or ("GET" if data is None else "POST"), path, data, {**sent, **(headers or {})}
+            )
+            got = connection.getresponse()
+            return Answer(got.status, {k.lower(): v for k, v in got.getheaders()}, got.read())
+        finally:
+            connection.close()
+
+    def call(self, name: str, params: Any, **more: Any) -> Any:
+        """The answer of a method."""
+        answer = self.ask(f"/api/v1/{name}", params, **more)
+        assert answer.status == 200, answer
+        return answer.json
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Tell it to end; its exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE_SECONDS)
+
+
+def serve_command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "cairn", "serve", "--json", "--port", "0", "--lsp-port", "0", *arguments]
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[Served]:
+    """Start it; it must end when it is told to, and leave no process behind."""
+    process = subprocess.Popen(serve_command(*arguments), stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, f"cairn serve ended with {process.wait(PATIENCE_SECONDS)}"
+        addresses = json.loads(line)
+        token = Path(addresses["tokenFile"]).read_text(encoding="ascii")
+        children = psutil.Process(process.pid).children(recursive=True)
+        served = Served(process, addresses, token)
+        yield served
+        if process.poll() is None:
+            assert served.end() == 0
+        assert not [child for child in children if child.is_running()]
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def until(holds: Callable[[], Any]) -> Any:
+    """Look again until it holds; what it was then."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (found := holds()):
+        assert time.monotonic() < deadline, "it did not come true"
+        time.sleep(0.02)
+    return found
