@@ -1,4 +1,5 @@
-"""The HTTP front over real sockets, with an engine that does what a test needs: who may ask, and what nobody can hold up."""
+"""The HTTP front over real sockets, with an engine that does what a test needs: who may ask, and what nobody
+can hold up."""
 
 from __future__ import annotations
 

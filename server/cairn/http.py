@@ -1,4 +1,5 @@
-"""The HTTP front: every method as `POST /api/v1/<name>`, its description, metrics, health, and MCP where it is mounted.
+"""The HTTP front: every method as `POST /api/v1/<name>`, its description, metrics, health, and MCP where it
+is mounted.
 
 The body is the method's params and the answer its result, as LSP has them. `serving` gives it a socket.
 """
@@ -39,7 +40,8 @@ MAX_IN_FLIGHT = 64
 _LARGE_BODY = 65_536
 """Bytes from which a body is parsed beside the event loop; smaller ones take less than a millisecond."""
 _DISCARD_SECONDS = 2.0
-"""How long what is left of a refused body is read and thrown away: a client that is still sending would miss the answer."""
+"""How long what is left of a refused body is read and thrown away: a client that is still sending would miss
+the answer."""
 
 ROUTES: Mapping[str, Method] = {snake_case(method.name): method for method in METHODS.values()}
 """Every method by its name in addresses: `build_answer_plan`."""

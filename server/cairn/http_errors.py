@@ -1,6 +1,7 @@
 """What is answered to a request that gets no answer: a status, and JSON that says why.
 
-`{"error": {"code": …, "message": …, "field": …}}`; `field` is the dotted path in the params, "" where none is to blame.
+`{"error": {"code": …, "message": …, "field": …}}`; `field` is the dotted path in the params, "" where none is
+to blame.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def error_body(code: str, message: str, field: str = "") -> bytes:
 
 
 def error_response(refusal: RefusedError, *, close: bool = False) -> Response:
-    """With `close`, the connection ends with the answer: what of the request was not read is not waited for."""
+    """With `close`, the connection ends with the answer: what of the request was not read is not waited
+    for."""
     headers = {**PLAIN_HEADERS, **refusal.headers, **({"connection": "close"} if close else {})}
     return Response(
         error_body(refusal.code, refusal.message, refusal.field),

@@ -1,7 +1,9 @@
-"""Who may ask over HTTP: only a client that names this server, has its token, and is no web page of another origin.
+"""Who may ask over HTTP: only a client that names this server, has its token, and is no web page of another
+origin.
 
-The port is open to every program of the machine, browsers with any page in them included. A page cannot set the token's
-header across origins, and one whose name was made to lead here (DNS rebinding) names the wrong host.
+The port is open to every program of the machine, browsers with any page in them included. A page cannot set
+the token's header across origins, and one whose name was made to lead here (DNS rebinding) names the wrong
+host.
 """
 
 from __future__ import annotations
@@ -82,7 +84,8 @@ def _is_address(name: str) -> bool:
 
 
 def resolved(host: str, *, allow_remote: bool) -> str:
-    """The IP address to listen at. Raises InvalidRequestError where others could reach it, unless that is allowed."""
+    """The IP address to listen at. Raises InvalidRequestError where others could reach it, unless that is
+    allowed."""
     try:
         addresses = _addresses(host)
     except (OSError, UnicodeError) as problem:

@@ -16,7 +16,8 @@ class FrontMetrics:
     """The counts of one process. For one event loop."""
 
     def __init__(self, editors: Callable[[], int], more: Callable[[], bytes] = lambda: b"") -> None:
-        """`editors` says how many are connected; `more` writes down, in the same format, what others count."""
+        """`editors` says how many are connected; `more` writes down, in the same format, what others
+        count."""
         self._more = more
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)

@@ -1,4 +1,5 @@
-"""uvicorn's HTTP connection, with what it leaves open closed: nobody holds one for ever by sending, or reading, nothing."""
+"""uvicorn's HTTP connection, with what it leaves open closed: nobody holds one for ever by sending, or
+reading, nothing."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 
 class Presence:
-    """Who is there: editors that are connected, requests that are answered, streams that are open. For one event loop."""
+    """Who is there: editors that are connected, requests that are answered, streams that are open. For one
+    event loop."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

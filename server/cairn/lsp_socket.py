@@ -1,8 +1,8 @@
-"""LSP for several editors at once over one socket: each connection has a server and an engine of its own, with its own
-unsaved documents and settings, over the host that all of the process share.
+"""LSP for several editors at once over one socket: each connection has a server and an engine of its own,
+with its own unsaved documents and settings, over the host that all of the process share.
 
-Any program of the machine can connect, and a web page can have a browser send it bytes; so nothing is done, or answered,
-before an `initialize` whose `initializationOptions.token` is right.
+Any program of the machine can connect, and a web page can have a browser send it bytes; so nothing is done,
+or answered, before an `initialize` whose `initializationOptions.token` is right.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ class LspSocket:
     async def _initialize(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> dict[str, Any] | None:
-        """The first message without its token; None where it is not right, which is answered if it is a request."""
+        """The first message without its token; None where it is not right, which is answered if it is a
+        request."""
         body = await read_message(reader, most=self._limits.first_bytes)
         message = json.loads(body) if body else None
         if not isinstance(message, dict) or not isinstance(message.get("id"), int | str):

@@ -23,7 +23,8 @@ from pygls.protocol.language_server import lsp_method
 logger = logging.getLogger(__name__)
 
 TOLD = " (told)"
-"""Ends the feature that takes a method in as a notification, where one of the same name answers it as a request."""
+"""Ends the feature that takes a method in as a notification, where one of the same name answers it as a
+request."""
 
 
 _PARSE_ERROR, _INVALID_REQUEST, _BUSY = -32700, -32600, -32000
@@ -110,7 +111,8 @@ class WireProtocol(LanguageServerProtocol):
     def lsp_text_document__did_change(
         self, params: types.DidChangeTextDocumentParams
     ) -> Generator[Any, Any, None]:
-        """Leave out a document that was never opened: pygls would read whatever its URI names, a pipe for ever."""
+        """Leave out a document that was never opened: pygls would read whatever its URI names, a pipe for
+        ever."""
         if params.text_document.uri in self.workspace.text_documents:
             yield from super().lsp_text_document__did_change(params)
         else:
@@ -138,11 +140,11 @@ class WireProtocol(LanguageServerProtocol):
 
 
 async def speak(protocol: WireProtocol, reader: Reader, *, most: int | None = None) -> None:
-    """Handle messages until they end. With `most`, raises FramingError for what is no LSP, or larger than so many bytes;
-    without it, as on stdin, what is no header is skipped.
+    """Handle messages until they end. With `most`, raises FramingError for what is no LSP, or larger than so
+    many bytes; without it, as on stdin, what is no header is skipped.
 
-    pygls's own loop takes objects in params that look like messages for messages, and leaves a client that sent no JSON
-    waiting.
+    pygls's own loop takes objects in params that look like messages for messages, and leaves a client that
+    sent no JSON waiting.
     """
     while not protocol.left and (body := await read_message(reader, most=most)) is not None:
         try:

@@ -1,4 +1,5 @@
-"""The OpenAPI 3.1 description of the HTTP front, made from the one table of methods and the classes that it names."""
+"""The OpenAPI 3.1 description of the HTTP front, made from the one table of methods and the classes that it
+names."""
 
 from __future__ import annotations
 

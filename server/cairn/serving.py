@@ -1,6 +1,7 @@
 """`cairn serve`: one process without an editor, for agents, scripts and several editors at once.
 
-Everything is one event loop that only routes; an engine for HTTP and MCP, and one for each editor, share a host.
+Everything is one event loop that only routes; an engine for HTTP and MCP, and one for each editor, share a
+host.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ class Addresses:
 
 
 def serve(wanted: Wanted, tell: Callable[[Addresses], None]) -> None:
-    """Serve until SIGINT, SIGTERM or the end of its patience. `tell` is called as soon as clients can connect.
+    """Serve until SIGINT, SIGTERM or the end of its patience. `tell` is called as soon as clients can
+    connect.
 
     Raises CairnError for a folder, an address or a token that cannot be used.
     """
@@ -188,7 +190,8 @@ async def _first_of(serving: asyncio.Task[None], *others: Coroutine[Any, Any, An
 
 @contextlib.contextmanager
 def _told_to_end() -> Iterator[asyncio.Event]:
-    """Set by SIGINT, SIGTERM and Windows' Ctrl-Break; a second one ends the process as if nobody caught it."""
+    """Set by SIGINT, SIGTERM and Windows' Ctrl-Break; a second one ends the process as if nobody caught
+    it."""
     loop, told = asyncio.get_running_loop(), asyncio.Event()
     names = ("SIGINT", "SIGTERM", "SIGBREAK")
     before = {number: signal.getsignal(number) for name in names if (number := getattr(signal, name, None))}

@@ -140,8 +140,7 @@ def print_search(answer: SearchAnswer) -> None:
     """Each result with its place, its reasons and the beginning of its text."""
     _print_results(answer.results)
     _print_verdict(answer.verdict)
-    _print_lowered(answer.retrieval)
-    _print_completeness(answer.index.complete)
+    _print_state(answer.retrieval, complete=answer.index.complete)
 
 
 def print_related(answer: RelatedAnswer) -> None:
@@ -199,13 +198,15 @@ def _print_exactly(text: str) -> None:
     sys.stdout.write(shown if shown.endswith("\n") else f"{shown}\n")
 
 
-def _print_lowered(retrieval: AnsweredIn) -> None:
-    """That less took part than was wanted, and why."""
+def _print_state(retrieval: AnsweredIn, *, complete: bool) -> None:
+    """What less took part than was wanted, and that the index is not complete."""
+    if retrieval.fallback == "generic":  # which the answer itself says
+        return
     if retrieval.phase < retrieval.wanted or retrieval.fallback:
-        by = {"cache": "Answered as before.", "generic": "Nothing was searched."}.get(
-            retrieval.fallback, f"Answered by {_PHASES[retrieval.phase]}."
-        )
+        cached = retrieval.fallback == "cache"
+        by = "Answered as before." if cached else f"Answered by {_PHASES[retrieval.phase]}."
         _out.print(f"[yellow]{by} {escape(retrieval.reason)}[/]")
+    _print_completeness(complete)
 
 
 def _print_completeness(complete: bool) -> None:
@@ -232,8 +233,7 @@ def print_discovery(answer: DiscoverAnswer) -> None:
     _print_verdict(answer.verdict)
     _out.rule("Prompt")
     _print_exactly(answer.answer_prompt)
-    _print_lowered(answer.retrieval)
-    _print_completeness(answer.index.complete)
+    _print_state(answer.retrieval, complete=answer.index.complete)
 
 
 def print_status(answer: StatusAnswer) -> None:

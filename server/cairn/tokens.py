@@ -1,6 +1,7 @@
 """The token that whoever talks to `cairn serve` must know: one file that only its owner can read.
 
-Other users of the machine, and web pages in a browser on it, reach the same ports; the token is what they lack.
+Other users of the machine, and web pages in a browser on it, reach the same ports; the token is what they
+lack.
 """
 
 from __future__ import annotations

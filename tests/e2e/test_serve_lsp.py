@@ -1,4 +1,5 @@
-"""Several editors on one socket: each on its own, none without the token, and nothing left of those that are gone."""
+"""Several editors on one socket: each on its own, none without the token, and nothing left of those that are
+gone."""
 
 from __future__ import annotations
 
