@@ -16,8 +16,6 @@ STARTS_WITH_BOOST = 1.5
 FULL_SIZE = 1_000_000
 """Vectors at which a collection's size counts in full."""
 
-_SECONDS_PER_DAY = 86_400
-
 
 def score_collections(
     query_terms: Sequence[str],
@@ -65,10 +63,11 @@ def _signal_boost(ref: CollectionRef, config: ScoringConfig, now: datetime) -> f
 
 
 def _recency(updated_at: datetime | None, decay_days: float, now: datetime) -> float:
-    """`exp(-days / decay_days)`: 1 for now or later, 0 for a collection without a time."""
+    """`exp(-days / decay_days)` of whole days, as in S1, so that the same question has the same answer twice: 1 for today or
+    later, 0 for a collection without a time."""
     if updated_at is None:
         return 0.0
-    days = max(0.0, (_utc(now) - _utc(updated_at)).total_seconds() / _SECONDS_PER_DAY)
+    days = max(0, (_utc(now) - _utc(updated_at)).days)
     if decay_days == 0:
         return 0.0 if days else 1.0
     return math.exp(-days / decay_days)
