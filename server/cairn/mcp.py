@@ -95,7 +95,9 @@ async def _answer(
 ) -> tuple[Any, list[str]]:
     """The tool's answer as data and as text. Raises what `Asking.run` raises."""
     arguments = dict(params.arguments or {})
-    workspace = arguments.pop(WORKSPACE, "")
+    workspace = arguments.pop(WORKSPACE, None)
+    if workspace is None:
+        workspace = ""
     if not isinstance(workspace, str):
         raise InvalidRequestError(WORKSPACE, "expected a string, the URI, path or name of an open folder")
     telling: list[asyncio.Task[None]] = []

@@ -42,30 +42,24 @@ The other tools are the nine single stages of cairn_discover, for pipelines of y
 """
 
 _SEARCH = """\
-Find the passages of the workspace that answer a question: code, documentation, configuration, commands. Search by meaning \
-and by keywords at once, ranked.
+Find the passages of the workspace that answer a question, by meaning and by keywords.
 
 STRATEGY
-1. Implementation (functions, classes, how it is done): filter.type "code".
-2. Concepts, architecture, reasons: filter.type "prose".
-3. API descriptions "api", settings and YAML/JSON/TOML "config", shell commands "cmd".
-4. A name, an error message, an ID: give it as it is; in double quotes it is found as written. caseSensitive and wholeWord \
-narrow that.
-5. alpha only when the mix is wrong: 0 keywords alone … 1 meaning alone; chosen by the query when absent.
-6. Too broad: filter by language, path (gitignore globs) or collection (cairn_status lists them). Nothing: other words, \
-fewer filters.
+1. filter.type: "code" for how it is done, "prose" for concepts, "api" for API descriptions, "config" for settings, "cmd" for \
+shell commands.
+2. A name, an error message, an ID: as it is; in double quotes it is found as written.
+3. Too broad: filter by language, path (globs) or collection (see cairn_status). Nothing: other words, fewer filters.
+4. alpha only when the mix is wrong: 0 keywords … 1 meaning.
 
 EXAMPLES
-- A symbol: {"query": "assign_berths"}
-- An error message: {"query": "\\"database is locked\\"", "filter": {"type": ["code"]}}
-- A concept: {"query": "how does a cancelled request stop the work", "filter": {"type": ["prose"]}}
-- Where is …: {"query": "where are login attempts limited", "filter": {"type": ["code"], "language": ["go"]}}
-- Configuration: {"query": "retry policy", "filter": {"type": ["config"]}, "alpha": 0.7}
-- One part, more results: {"query": "date parsing", "filter": {"path": ["src/api/**"]}, "limit": 20}
+- {"query": "assign_berths"}
+- {"query": "\\"database is locked\\"", "filter": {"type": ["code"]}}
+- {"query": "why is a request cancelled", "filter": {"type": ["prose"]}}
+- {"query": "retry policy", "filter": {"type": ["config"]}, "alpha": 0.7}
+- {"query": "date parsing", "filter": {"language": ["go"], "path": ["src/api/**"]}, "limit": 20}
 
-RETURNS passages, best first, as path:first-last (1-based), with why each stands there and its text; neighbouring text only \
-if you give `context`. A verdict says when the question was unclear (then ask again with one of its candidates) or \
-nothing matched. For the whole file use cairn_fetch_page; for cited evidence from many files cairn_discover.\
+RETURNS passages as path:first-last (1-based), each with its text and why it is there. A verdict says that a question \
+was unclear.\
 """
 
 _FETCH_PAGE = """\
@@ -100,13 +94,11 @@ WHEN
 EXAMPLES
 - {"query": "how does indexing survive a crash"}
 - {"query": "what is this project for", "maxBullets": 8}
-- {"query": "how are settings merged", "include": ["*-source"]}
-- {"query": "release process", "exclude": ["*-tests"], "format": "plain"}
+- {"query": "how are settings merged", "include": ["*-source"], "exclude": ["*-tests"], "format": "plain"}
 - {"query": "error handling", "config": {"render": {"maxPromptTokens": 1500}}}
 
-RETURNS a prompt with the evidence, each piece with its citation path#L10-L14; answer from it and keep the citations. The \
-structured answer has the bullets, the plan, the passages and a verdict. Where there is no evidence, it says so: do not \
-make up an answer.\
+RETURNS a prompt with the evidence, each piece with its citation path#L10-L14; answer from it and keep the citations. Where \
+there is no evidence, it says so: do not make up an answer.\
 """
 
 _RELATED = """\
@@ -203,13 +195,13 @@ class Tool:
         return PREFIX + "".join(f"_{c.lower()}" if c.isupper() else c for c in self.method.name)
 
     def input_schema(self) -> dict[str, Any]:
-        """The method's params and `workspace`, without references: not every client resolves them."""
+        """The method's params and `workspace`, in the part of JSON schema that every client and model takes."""
         definitions: dict[str, Any] = {}
         schema = schema_of(self.method.params_class(), definitions=definitions)
         schema.pop("description", None)  # it speaks of LSP's method
         if self.method.name in _STAGES:
             definitions = _terse(definitions)
-        shape: dict[str, Any] = _inlined(schema, definitions)
+        shape: dict[str, Any] = _plain(_inlined(schema, definitions))
         shape["properties"] = {**shape["properties"], WORKSPACE: _WORKSPACE_SCHEMA}
         return shape
 
@@ -224,8 +216,10 @@ class Tool:
     ) -> tuple[Any, list[str]]:
         """The answer as JSON data, the same as through every other front, and as text for a reader.
 
-        Raises InvalidRequestError for arguments that the method does not take, and what the engine raises.
+        An argument that is null counts as absent: some clients make models give every argument, and null is how they
+        give none. Raises InvalidRequestError for arguments that the method does not take, and what the engine raises.
         """
+        arguments = _without_nulls(arguments)
         data = answer(
             engine,
             self.method.name,
@@ -247,6 +241,13 @@ class Tool:
         return f"{problem}.{hint} Correct that and call {self.name} again; it takes {takes}."
 
 
+def _without_nulls(value: Any) -> Any:
+    """JSON data without the members that are null."""
+    if isinstance(value, Mapping):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
 _WORKSPACE_SCHEMA = {
     "type": "string",
     "description": "One open workspace folder to ask, by its URI, its path or its name; all of them when absent.",
@@ -264,6 +265,24 @@ def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
         return rest
     target = _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     return {**target, **rest}
+
+
+def _plain(schema: Any) -> Any:
+    """The schema with one `type` for each value: of a list or one of its items the list, and null nowhere.
+
+    Gemini's API refuses lists of types, and what stands beside `anyOf`; gateways and frameworks drop tools that have them.
+    What is not shown is taken nevertheless.
+    """
+    if isinstance(schema, list):
+        return [_plain(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    shape = {key: _plain(value) for key, value in schema.items() if not (key == "default" and value is None)}
+    if "anyOf" in shape:
+        shape = {**shape.pop("anyOf")[0], **shape}
+    if isinstance(shape.get("type"), list):
+        shape["type"] = shape["type"][0]
+    return shape
 
 
 def _terse(schema: Any) -> Any:

@@ -170,6 +170,17 @@ async def test_what_is_wrong_with_a_call_is_said_to_the_model(workspace: Path) -
             await client.call_tool("cairn_serch", {})
 
 
+async def test_an_argument_that_is_null_counts_as_absent(workspace: Path) -> None:
+    nothing = {"limit": None, "alpha": None, "filter": {"type": None}, "explain": None, "workspace": None}
+    async with agent(workspace) as client:
+        await ready(client)
+        plainly = await called(client, "cairn_search", query=QUESTION)
+        assert text_of(await called(client, "cairn_search", query=QUESTION, **nothing)) == text_of(plainly)
+        refused = await client.call_tool("cairn_search", {"query": None})
+        assert refused.is_error
+        assert "query" in text_of(refused)
+
+
 async def test_several_folders_are_asked_together_or_one_by_one(workspace: Path, tmp_path: Path) -> None:
     lighthouse = tmp_path / "lighthouse"
     lighthouse.mkdir()

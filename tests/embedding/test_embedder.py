@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -51,6 +52,25 @@ def test_rows_are_contiguous_float32_of_unit_length(embedder: Embedder) -> None:
     assert vectors.dtype == np.float32
     assert vectors.flags.c_contiguous
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_nothing_is_kept_or_told_about_the_user(embedder: Embedder, tmp_path: Path) -> None:
+    """onnxruntime reports usage unless told not to, and begins by writing to the user's folders."""
+    source = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from cairn.config import EmbeddingSettings\n"
+        "from cairn.embedding.embedder import load_embedder\n"
+        "from cairn.embedding.model_files import read_model\n"
+        "load_embedder(read_model(Path(sys.argv[1])), EmbeddingSettings()).embed_query('sample')\n"
+    )
+    told = ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
+    variables = {name: value for name, value in os.environ.items() if name not in told}
+    homes = ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA")
+    variables |= dict.fromkeys(homes, str(tmp_path))
+    command = [sys.executable, "-c", source, str(embedder.model.folder)]
+    subprocess.run(command, env=variables, check=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_texts_give_no_rows(embedder: Embedder) -> None:

@@ -6,6 +6,7 @@ model pays nothing for them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,10 +140,12 @@ def load_embedder(model: InstalledModel, settings: EmbeddingSettings) -> Embedde
 
 
 def _open_session(folder: Path, threads: int) -> InferenceSession:
+    # It reports usage to its maker unless told not to: 1.31 on Linux, too, where by then it has kept a number for
+    # the machine and a first report in the user's cache folder.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
-    # The Windows build reports usage to its maker unless told not to; elsewhere this does nothing.
-    onnxruntime.disable_telemetry_events()
+    onnxruntime.disable_telemetry_events()  # for versions that do not know the variable
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = max(1, threads)
     options.inter_op_num_threads = 1

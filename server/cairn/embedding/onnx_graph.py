@@ -35,7 +35,7 @@ def require_build_tools() -> None:
     except ImportError as problem:
         raise ModelError(
             f"Building the embedding model needs the package {problem.name}."
-            " Run `pip install 'cairn-ls[model]'`, then `cairn model install` again."
+            ' Run `pip install "cairn-ls[model]"`, then `cairn model install` again.'
         ) from problem
 
 
