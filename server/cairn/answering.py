@@ -73,14 +73,22 @@ class Answered(Generic[T]):
 class Answering:
     """Of one engine. Methods may be called from several threads at once."""
 
-    def __init__(self, host: Host, folders: Callable[[], Sequence[Folder]], settings: Callable[[], Settings]):
-        """`folders` and `settings` are the engine's own, which stay it even where a question is about one folder."""
+    def __init__(
+        self,
+        host: Host,
+        folders: Callable[[], Sequence[Folder]],
+        settings: Callable[[], Settings],
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`folders` and `settings` are the engine's own, which stay it even where a question is about one folder; `on_change`
+        is called when the phase has changed."""
         self.latency = LatencyWindow()
         self.cache: AnswerCache[protocol.SearchAnswer] = AnswerCache()
         self.problem: str | None = None
         """Why a leg of the latest search failed, if one did."""
         self._metrics = host.metrics
         self._folders = folders
+        self._on_change = on_change
         self._switch = KillSwitch(
             lambda: settings().retrieval, on_change=self._changed, override=self._by_hand
         )
@@ -247,6 +255,7 @@ class Answering:
         self._metrics.phase_change(change.before, change.after)
         for folder in self._folders():
             folder.log.add_phase_change(change)
+        self._on_change()
 
     def _why_off(self, settings: Settings) -> str:
         if not settings.retrieval.enabled:

@@ -46,6 +46,8 @@ _STATUS_SECONDS = 0.5
 """Status changes are told at most this often; counting them all would cost more than it tells."""
 _PARENT_SECONDS = 5.0
 """How often to look whether the editor is still alive, where its end did not close the pipe."""
+_CHANGES_BY_ASKING = frozenset({"memory", "latency", "retrieval"})
+"""Of the status: no reason to tell it again."""
 _TOLD_SECONDS = 0.5
 """How long a request waits for what was told before it; taking that in is a matter of microseconds, but for a
 folder that leaves while it is read."""
@@ -77,6 +79,7 @@ class CairnServer(LanguageServer):
         self._latest_told: Future[None] | None = None
         self._status_told: dict[str, Any] = {}
         self._status_pending = False
+        self._client_is_gone = False
         self._progress_changed = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -184,6 +187,7 @@ class CairnServer(LanguageServer):
 
     def cancel(self) -> None:
         """Break off what is being answered or told: the client is gone. On the loop, before `close`."""
+        self._client_is_gone = True
         self.protocol.cancel_requests()
         for task in tuple(self._tasks):
             task.cancel()
@@ -211,7 +215,7 @@ class CairnServer(LanguageServer):
     def _status_changed(self) -> None:
         """Tell the editor soon; what changes until then is told with it."""
         self._progress_changed.set()
-        if not self._status_pending:
+        if not self._status_pending and not self._client_is_gone:
             self._status_pending = True
             self.in_background(self._tell_status())
 
@@ -221,7 +225,7 @@ class CairnServer(LanguageServer):
         await asyncio.sleep(_STATUS_SECONDS)
         self._status_pending = False
         status = unstructure(await self.run(lambda engine, _: engine.status()))
-        told = {key: value for key, value in status.items() if key not in ("memory", "latency")}
+        told = {key: value for key, value in status.items() if key not in _CHANGES_BY_ASKING}
         if told != self._status_told:
             self._status_told = told
             self.protocol.notify("cairn/statusChanged", status)

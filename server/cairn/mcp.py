@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -40,6 +41,9 @@ logger = logging.getLogger(__name__)
 Context = ServerRequestContext[Any, Any]
 
 _STAGES = 9
+_FIRST_FILES_SECONDS = 10.0
+"""The first files of 20,000 can be found after a second, on a machine that is not busy."""
+_LOOK_SECONDS = 0.02
 _PARENT_SECONDS = 2.0
 """How often to look whether the client is still alive, where its end did not close the pipe."""
 _SWITCH_SECONDS = 0.0005
@@ -108,12 +112,22 @@ async def _answer(
     )
 
     def work(engine: Engine, cancelled: Callable[[], bool]) -> tuple[Any, list[str]]:
+        if tool.method.name != "status":
+            _let_begin(engine, cancelled)
         return tool.call(engine, arguments, cancelled, tell)
 
     try:
         return await asking.run(work, workspace=workspace, seconds=seconds)
     finally:
         await asyncio.gather(*telling, return_exceptions=True)  # before the answer
+
+
+def _let_begin(engine: Engine, cancelled: Callable[[], bool]) -> None:
+    """Wait a moment for the first files of a folder that nobody has indexed before: an agent that is told of nothing once may
+    not ask again."""
+    deadline = time.monotonic() + _FIRST_FILES_SECONDS
+    while not engine.searchable() and time.monotonic() < deadline and not cancelled():
+        time.sleep(_LOOK_SECONDS)
 
 
 def _progress(session: ServerSession, telling: list[asyncio.Task[None]]) -> Tell:

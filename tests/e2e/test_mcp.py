@@ -269,6 +269,12 @@ async def test_while_the_first_indexing_runs_answers_say_how_complete_they_are(t
         assert answer["results"][0]["path"].startswith("cargo_")
 
 
+async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_files(workspace: Path) -> None:
+    async with agent(workspace) as client:
+        found = await called(client, "cairn_search", query="moor_ship")
+        assert found.structured_content["results"], text_of(found)
+
+
 async def test_each_stage_of_discovery_is_told_to_whom_wants_to_know(workspace: Path) -> None:
     told: list[tuple[float, float | None, str | None]] = []
 
