@@ -105,6 +105,12 @@ def test_keywords_answer_where_vectors_fail(
     assert engine.status().last_error == answer.retrieval.reason
 
 
+def test_meaning_alone_gives_way_to_keywords_where_it_cannot_be_compared(engine: Engine) -> None:
+    set_phase(engine, 2)
+    answer = engine.search(protocol.SearchParams("moor_ship", alpha=1))
+    assert answer.results[0].path == "src/harbour/berths.py"
+
+
 def test_what_was_answered_before_stands_in_where_every_phase_fails(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

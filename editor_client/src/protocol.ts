@@ -430,7 +430,7 @@ export interface PhaseState {
   readonly p95Ms: number | null;
   /** Their share that failed, 0 to 1… */
   readonly errorRate: number;
-  /** …and that keywords answered because vectors could not. */
+  /** …and that less than this phase answered, because something of it failed. */
   readonly fallbackRate: number;
   /** How many they are. */
   readonly queries: number;

@@ -10,6 +10,7 @@ logged and counted here, and the kill switch hears of it.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -38,6 +39,8 @@ _LEGS: dict[int, frozenset[Leg]] = {
 _STANDS_IN = {KEYWORDS: "keywords", NAMES: "names"}
 CACHE, GENERIC = "cache", "generic"
 
+_MODEL_SECONDS = 1.0
+"""Looking for a model takes 0.2 ms while none is loaded."""
 _RECENT_SECONDS = 5.0
 """The log of questions is read again after this long at the earliest, which takes up to 10 ms."""
 
@@ -65,6 +68,8 @@ class Answered(Generic[T]):
 
     answer: T
     retrieval: protocol.AnsweredIn
+    began_in: int
+    """The phase that was tried first; 0 where nothing was asked."""
     error: str = ""
     """The class of the first error, where every phase failed."""
     problem: str | None = None
@@ -78,7 +83,8 @@ class Answering:
         host: Host,
         folders: Callable[[], Sequence[Folder]],
         settings: Callable[[], Settings],
-        on_change: Callable[[], None] = lambda: None,
+        has_model: Callable[[], bool],
+        on_change: Callable[[], None],
     ) -> None:
         """`folders` and `settings` are the engine's own, which stay it even where a question is about one folder; `on_change`
         is called when the phase has changed."""
@@ -88,12 +94,27 @@ class Answering:
         """Why a leg of the latest search failed, if one did."""
         self._metrics = host.metrics
         self._folders = folders
+        self._settings = settings
+        self._has_model = has_model
         self._on_change = on_change
-        self._switch = KillSwitch(
-            lambda: settings().retrieval, on_change=self._changed, override=self._by_hand
-        )
+        self._made_switch: KillSwitch | None = None
+        self._making_switch = threading.Lock()
+        self._looked_for_model: tuple[float, int] | None = None
         self._recent: dict[Path, tuple[float, protocol.RecentQueries]] = {}
         """By folder, with when to read it again."""
+
+    @property
+    def _switch(self) -> KillSwitch:
+        """Made for the first question, when the folders are there: what was set by hand before is no change."""
+        if self._made_switch is None:
+            with self._making_switch:
+                self._made_switch = self._made_switch or KillSwitch(
+                    lambda: self._settings().retrieval,
+                    on_change=self._changed,
+                    override=self._by_hand,
+                    most=self._most,
+                )
+        return self._made_switch
 
     def state(self) -> protocol.PhaseState:
         """The phase of this process, and what it is judged by."""
@@ -108,32 +129,29 @@ class Answering:
             known = self._recent[folder.root] = now + _RECENT_SECONDS, read_recent(folder.indexer.data)
         return known[1]
 
-    def phases(self, settings: Settings, *, has_model: bool) -> tuple[int, int]:
+    def phases(self, settings: Settings) -> tuple[int, int]:
         """The phase to answer in now, and the one that is wanted, under the settings of the folders asked about."""
-        most = VECTORS if has_model else KEYWORDS
-        by_hand = self._by_hand()
-        asked_for = settings.retrieval.phase if by_hand is None else by_hand
-        wanted = min(most, max(NAMES, asked_for) if by_hand is None else by_hand)
         if not settings.retrieval.enabled:
             return OFF, OFF
+        by_hand = self._by_hand()
+        wanted = min(self._most(), settings.retrieval.phase if by_hand is None else by_hand)
         return min(self._switch.phase(), wanted), wanted
 
-    def on(self, settings: Settings, *, has_model: bool) -> tuple[Settings, protocol.AnsweredIn]:
+    def on(self, settings: Settings) -> tuple[Settings, protocol.AnsweredIn]:
         """The settings of the phase that an answer is made in where nothing could stand in for it.
 
         Raises RetrievalOffError where retrieval is switched off.
         """
-        phase, wanted = self.phases(settings, has_model=has_model)
+        phase, wanted = self.phases(settings)
         if phase == OFF:
             raise RetrievalOffError(self._why_off(settings))
-        reason = self._switch.state().reason if phase < wanted else ""
+        reason = self._switch.reason if phase < wanted else ""
         return in_phase(settings, phase), protocol.AnsweredIn(phase, wanted, reason=reason)
 
     def through_phases(
         self,
         settings: Settings,
         *,
-        has_model: bool,
         ask: Callable[[Settings], Attempt[T]],
         kept: Callable[[], T | None],
         generic: Callable[[str], T],
@@ -143,8 +161,8 @@ class Answering:
         `ask` answers under settings whose legs are those of a phase; `kept` has an answer from before, whatever has changed
         since; `generic` makes one of a message. Raises InvalidRequestError and QueryCancelledError as `ask` does.
         """
-        phase, wanted = self.phases(settings, has_model=has_model)
-        lowered = self._switch.state().reason if 0 < phase < wanted else ""
+        phase, wanted = self.phases(settings)
+        lowered = self._switch.reason if OFF < phase < wanted else ""
         reason = error = ""
         for lower in range(phase, OFF, -1):
             try:
@@ -165,13 +183,14 @@ class Answering:
                 return Answered(
                     attempt.answer,
                     protocol.AnsweredIn(lower, wanted, fallback, reason or lowered),
+                    began_in=phase,
                     problem=attempt.problem or (reason or None),
                 )
         reason = reason or self._why_off(settings)
         answer = kept()
         fallback = GENERIC if answer is None else CACHE
         in_none = protocol.AnsweredIn(OFF, wanted, fallback, reason)
-        return Answered(generic(reason) if answer is None else answer, in_none, error, reason)
+        return Answered(generic(reason) if answer is None else answer, in_none, phase, error, reason)
 
     def note_search(
         self, folders: Sequence[Folder], query: str, answered: Answered[protocol.SearchAnswer], ms: float
@@ -241,10 +260,19 @@ class Answering:
             folder.log.add(record)
 
     def _judge(self, answered: Answered[T], ms: float) -> None:
-        how = answered.retrieval
-        if how.phase == OFF and not answered.error:
-            return  # nothing was asked of it
-        self._switch.record(ms, failed=how.phase == OFF, without_vectors=how.fallback == _STANDS_IN[KEYWORDS])
+        if answered.began_in != OFF:
+            how = answered.retrieval
+            self._switch.record(
+                ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=answered.began_in
+            )
+
+    def _most(self) -> int:
+        """The highest phase that there can be; whether there is a model is looked up once a second."""
+        now = time.monotonic()
+        if self._looked_for_model is None or now >= self._looked_for_model[0]:
+            most = VECTORS if self._has_model() else KEYWORDS
+            self._looked_for_model = now + _MODEL_SECONDS, most
+        return self._looked_for_model[1]
 
     def _by_hand(self) -> int | None:
         """The phase that somebody set, in whichever folder."""

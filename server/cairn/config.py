@@ -136,7 +136,7 @@ class RetrievalSettings:
     """S2's phases: what is indexed and how much of it takes part in answers."""
 
     enabled: bool = True
-    """Off: nothing is indexed, searched or watched."""
+    """Off: nothing is indexed, searched or watched; what was answered before is answered again."""
     phase: int = field(default=3, metadata=within(1, 3))
     """3 makes and compares vectors, 2 uses keywords alone, 1 looks up names and keywords and nothing else."""
     kill_switch: KillSwitchSettings = field(factory=KillSwitchSettings)
@@ -188,12 +188,12 @@ class SearchSettings:
     """Chunks that keywords may contribute."""
     neighbours: int = field(default=120, metadata=within(0, 100_000))
     """Chunks that meaning may contribute."""
-    keyword_rows: int = 4_000
+    keyword_rows: int = field(default=4_000, metadata=within(0, 1_000_000))
     """Chunks that a question's words are scored in, about: of more than that, the most frequent words count only where
     two of them meet."""
     weights: Mapping[str, float] = field(factory=dict, hash=False)
     """Other weights for ranking signals, by name (docs/ranking.md); 0 switches one off."""
-    leg_deadline_ms: float = 250.0
+    leg_deadline_ms: float = field(default=250.0, metadata=_USER_ONLY | within(0, 600_000))
     """A leg that takes longer is broken off and counts with what it found until then."""
     synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=_ADDS_UP)
     """What else this workspace calls things: `shortcuts = "quick links"`. Phrases are rewritten before the question

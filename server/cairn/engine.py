@@ -56,7 +56,13 @@ class Engine:
         self._model = self._host.model
         self._folders: tuple[Folder, ...] = ()
         self._changing_folders = threading.Lock()
-        self._answering = Answering(self._host, lambda: self._folders, lambda: self._settings(self._folders))
+        self._answering = Answering(
+            self._host,
+            lambda: self._folders,
+            lambda: self._settings(self._folders),
+            self._has_model,
+            self._on_change,
+        )
         if host is None:
             self._host.figures = self.figures
         self._context = ContextMemory()
@@ -233,7 +239,6 @@ class Engine:
         with self._gate.query():
             answered = self._answering.through_phases(
                 settings,
-                has_model=self._has_model(),
                 ask=lambda settings: searching.search_folders(
                     folders, self._model, settings, params, cancelled, cache
                 ),
@@ -258,13 +263,13 @@ class Engine:
 
         folders = self._folders
         self._wait_for_saves(folders)
+        telling = iter([tell])  # the stages are told of once, though a lower phase may begin anew
         began = time.perf_counter()
         with self._gate.query():
             answered = self._answering.through_phases(
                 self._settings(folders),
-                has_model=self._has_model(),
                 ask=lambda settings: discover_evidence(
-                    self._workspace(folders, settings, cancelled), params, tell
+                    self._workspace(folders, settings, cancelled), params, next(telling, None)
                 ),
                 kept=lambda: None,
                 generic=lambda message: nothing_discovered(folders, message),
@@ -298,7 +303,7 @@ class Engine:
         Raises RetrievalOffError where retrieval is switched off.
         """
         settings = self._settings(folders)
-        return self._answering.on(settings, has_model=self._has_model())
+        return self._answering.on(settings)
 
     def related(
         self, params: protocol.RelatedParams, cancelled: Cancelled = _never

@@ -26,11 +26,12 @@ class FolderSettings:
     def __init__(self, layers: Layers, root: Path) -> None:
         self._layers = layers
         self._root = root
-        self._read: tuple[object, Layered] | None = None
+        self._read: tuple[Layers, object, Layered] | None = None
+        """What was read last, of which layers and which version of the file; other threads may change it at any time."""
 
     def rebase(self, layers: Layers) -> None:
         """Put the workspace file among these `layers` from now on."""
-        self._layers, self._read = layers, None
+        self._layers = layers
 
     def __call__(self) -> Settings:
         """The settings as they are now."""
@@ -50,9 +51,10 @@ class FolderSettings:
             version: object = (status.st_mtime_ns, status.st_size)
         except OSError:
             version = None
-        if self._read is None or self._read[0] != version:
-            self._read = (version, self._layers.of(self._root))
-        return self._read[1]
+        layers, read = self._layers, self._read
+        if read is None or read[0] is not layers or read[1] != version:
+            read = self._read = (layers, version, layers.of(self._root))
+        return read[2]
 
 
 @frozen

@@ -534,7 +534,7 @@ class PhaseState:
     error_rate: float
     """Their share that failed, 0 to 1…"""
     fallback_rate: float
-    """…and that keywords answered because vectors could not."""
+    """…and that less than this phase answered, because something of it failed."""
     queries: int
     """How many they are."""
 

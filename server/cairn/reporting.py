@@ -95,7 +95,7 @@ def status_of(
 
     stats = [folder.reader.stats() for folder in folders]
     facts = [each.facts for each in stats]
-    phase, wanted = answering.phases(settings, has_model=model is not None)
+    phase, wanted = answering.phases(settings)
     retrieval = answering.state()
     state = _state(folders, facts, phase, wanted, has_model=model is not None)
     abandoned = any(

@@ -135,11 +135,14 @@ def _search(
     cancelled: Callable[[], bool],
 ) -> Attempt[protocol.SearchAnswer]:
     vocabulary = IndexVocabulary(readers)
-    query = understand(params.query, params.alpha, vocabulary, settings.search)
+    meaning = meaning_of(readers, model, settings)
+    # Meaning alone, where it cannot be compared, would find nothing.
+    alpha = None if params.alpha == 1 and meaning is None else params.alpha
+    query = understand(params.query, alpha, vocabulary, settings.search)
     retrieved = retrieve(
         readers,
         query,
-        meaning_of(readers, model, settings),
+        meaning,
         settings.search,
         limit=max(params.limit, JUDGED),
         only=chunk_filter(params.filter, readers),

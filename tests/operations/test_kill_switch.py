@@ -34,12 +34,10 @@ class Rig:
             lambda: self.settings, lambda: self.now, self.changes.append, lambda: self.by_hand
         )
 
-    def searches(
-        self, count: int, ms: float = FAST, *, failed: bool = False, without_vectors: bool = False
-    ) -> int:
+    def searches(self, count: int, ms: float = FAST, *, failed: bool = False, fell_back: bool = False) -> int:
         """So many searches at this moment; the phase after them."""
         for _ in range(count):
-            self.switch.record(ms, failed=failed, without_vectors=without_vectors)
+            self.switch.record(ms, failed=failed, fell_back=fell_back)
         return self.switch.phase()
 
     def after(self, seconds: float) -> int:
@@ -141,11 +139,12 @@ def test_taking_back_a_phase_set_by_hand_tries_the_wanted_one_with_a_new_window(
     assert rig.searches(1, SLOW) == 3
 
 
-def test_searches_that_keywords_answered_drop_the_vectors_and_never_more() -> None:
+def test_searches_that_a_lower_phase_answered_drop_their_own_and_never_the_last() -> None:
     rig = Rig()
-    assert rig.searches(ENOUGH, without_vectors=True) == 2
-    assert rig.searches(1_000, without_vectors=True) == 2
-    assert "without vectors" in rig.changes[0].reason
+    assert rig.searches(ENOUGH, fell_back=True) == 2
+    assert rig.searches(ENOUGH, fell_back=True) == 1
+    assert rig.searches(1_000, fell_back=True) == 1
+    assert "answered by less than phase 3" in rig.changes[0].reason
 
 
 # The window.
@@ -177,7 +176,7 @@ def test_a_search_that_began_in_another_phase_says_nothing_about_this_one() -> N
     rig = Rig()
     rig.slow()
     for _ in range(ENOUGH):
-        rig.switch.record(SLOW, failed=False, without_vectors=False, phase=3)
+        rig.switch.record(SLOW, failed=False, fell_back=False, phase=3)
     assert rig.switch.phase() == 2
     assert rig.switch.state().queries == 0
 
@@ -323,7 +322,7 @@ def test_by_hand_beats_the_phase_of_the_settings_but_switches_nothing_on() -> No
 def test_the_state_has_the_figures_of_the_window() -> None:
     rig = Rig()
     rig.searches(16, FAST)
-    rig.searches(2, 700.0, without_vectors=True)
+    rig.searches(2, 700.0, fell_back=True)
     rig.searches(1, failed=True)
     state = rig.switch.state()
     assert (state.queries, state.p95_ms) == (19, 700.0)
@@ -349,7 +348,7 @@ def test_whoever_is_told_of_a_change_may_ask_for_the_state() -> None:
     phases = []
     switch = KillSwitch(RetrievalSettings, on_change=lambda _: phases.append(switch.state().phase))
     for _ in range(ENOUGH):
-        switch.record(SLOW, failed=False, without_vectors=False)
+        switch.record(SLOW, failed=False, fell_back=False)
     assert phases == [2]
 
 
@@ -394,8 +393,8 @@ def test_whatever_happens_the_phase_stays_in_bounds_and_moves_by_single_steps_un
         if isinstance(step, float):
             rig.after(step)
         else:
-            count, ms, failed, without_vectors = step
-            rig.searches(count, ms, failed=failed, without_vectors=without_vectors)
+            count, ms, failed, fell_back = step
+            rig.searches(count, ms, failed=failed, fell_back=fell_back)
         for change in rig.changes:
             assert change.before == before
             assert abs(change.after - change.before) == 1 or change.after == 0
@@ -414,7 +413,7 @@ def test_the_figures_are_those_of_the_searches_in_the_window(
     every: list[tuple[float, float, bool]] = []
     for pause, ms, failed in searches:
         rig.now += pause
-        rig.switch.record(ms, failed=failed, without_vectors=False)
+        rig.switch.record(ms, failed=failed, fell_back=False)
         every.append((rig.now, ms, failed))
         recent = [entry for entry in every if entry[0] > rig.now - WINDOW]
         answered = sorted(ms for _, ms, failed in recent if not failed)
@@ -441,3 +440,18 @@ def test_what_is_decided_is_what_the_percentile_says(durations: Sequence[float],
             rig.searches(1, ms)
         p95 = sorted(calm)[math.ceil(95 * len(calm) / 100) - 1]
         assert rig.after(1) == (3 if p95 < 400 else 2)
+
+
+def test_no_phase_is_wanted_that_there_cannot_be() -> None:
+    most = 2
+    switch = KillSwitch(RetrievalSettings, most=lambda: most)
+    assert (switch.phase(), switch.state().wanted) == (2, 2)
+    most = 3  # a model was installed
+    assert (switch.phase(), switch.state().wanted) == (3, 3)
+
+
+def test_what_was_set_by_hand_before_the_start_is_no_change() -> None:
+    changes: list[PhaseChange] = []
+    switch = KillSwitch(RetrievalSettings, on_change=changes.append, override=lambda: 1)
+    assert switch.phase() == 1
+    assert (changes, switch.reason) == ([], "Phase 1 was set by hand.")

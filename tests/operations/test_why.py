@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.conftest import STEADY
 
 from cairn.cli import cli
 from cairn.config import Settings
@@ -209,7 +210,10 @@ def test_the_users_file_lies_under_the_workspaces_and_exclusions_add_up(
     assert why(project / "t.csv", project).detail == "*.csv"
 
 
-def test_without_a_users_file_nothing_changes_and_a_bad_one_warns(project: Path, config_dir: Path) -> None:
+def test_without_a_users_file_nothing_changes_and_a_bad_one_warns(
+    project: Path, config_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(STEADY)
     assert Layers().without_workspace().settings == Settings()
     (config_dir / "config.toml").write_text("[index]\nexclud = ['a']\n")
     laid = Layers().without_workspace()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from cairn.config import SearchSettings
 from cairn.errors import ModelError, QueryCancelledError
 from cairn.index.reader import ChunkFilter, Hit, IndexReader
 from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.retrieval.legs import Legs, _literals, run_legs
+from cairn.retrieval import legs as legs_module
+from cairn.retrieval.legs import Legs, _literals, run_legs, wait_for_meaning
 from cairn.retrieval.meaning import QueryVector
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import Retrieved, retrieve
@@ -176,7 +178,7 @@ def test_words_are_looked_for_while_the_question_is_embedded(readers: list[Index
     watched: list[IndexReader] = [Watching(readers[0].folder)]
     found = retrieve(watched, understand("dock the ship"), embedding, SearchSettings(), limit=5)
     assert words_found.is_set()
-    assert embedding.thread.startswith("cairn-leg")
+    assert embedding.thread.startswith("cairn-meaning")
     assert {"embed", "keyword", "similarity", "compared", "rank"} <= set(found.timings)
     assert {r.signal for r in found.ranked[0].reasons} >= {"meaning of its best chunk"}
 
@@ -221,3 +223,14 @@ def test_what_legs_find_side_by_side_is_merged(readers: list[IndexReader]) -> No
     assert one.pools[0].found == by_words | {"similarity": by_meaning}
     assert one.pools[0].legs_of(99) == {"similarity"}
     assert one.broken_off == ["similarity"]
+
+
+def test_nobody_waits_for_a_model_that_hangs(
+    readers: list[IndexReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(legs_module, "_LONGEST_MEANING_MS", 10.0)
+    hurried = evolve(SearchSettings(), leg_deadline_ms=0.0)
+    legs = Legs(readers, ChunkFilter(), hurried, lambda: False)
+    assert wait_for_meaning(Future[None](), legs) is None
+    assert legs.without_vectors
+    assert "took more than 10 ms" in str(legs.problems[0])

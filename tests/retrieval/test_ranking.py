@@ -212,11 +212,14 @@ def test_a_weight_for_no_signal_is_a_warning_with_the_nearest_one(name: str, nea
 
 
 def test_the_status_warns_of_weights_for_no_signal_once(bare_data_dir: Path, tmp_path: Path) -> None:
-    engine = Engine({"search": {"weights": {"is test": 0.0, "file name": 1.0}}})
-    for name in ("one", "two"):
+    engine = Engine()
+    for name, weights in (
+        ("one", '"is test" = 0\n"file name" = 1\n'),
+        ("two", '"is test" = 2\n"folder" = 1\n'),
+    ):
         (tmp_path / name).mkdir()
+        (tmp_path / name / ".cairn.toml").write_text(f"[search.weights]\n{weights}")
         engine.add_folder(tmp_path / name, keep_indexed=False)
-    (tmp_path / "two" / ".cairn.toml").write_text('[search.weights]\n"folder" = 1\n')
     told = [warning for warning in engine.status().warnings if "weights" in warning]
     assert len(told) == 2
     assert "'is a test'" in told[0]

@@ -18,7 +18,6 @@ from attrs import frozen
 
 from cairn.config import KillSwitchSettings, RetrievalSettings
 from cairn.operations.latency import percentile, rank_of
-from cairn.operations.override import HIGHEST_PHASE
 from cairn.protocol import PhaseState
 
 logger = logging.getLogger(__name__)
@@ -47,11 +46,11 @@ class PhaseChange:
 
 
 class KillSwitch:
-    """The phase of one workspace in this process.
+    """The phase of one engine.
 
     Methods may be called from several threads at once, and cost microseconds.
-    S2 counts a failing vector store as an error, of which more than 5 % switch everything off. Here a search
-    that keywords could answer drops phase 3 only: off would take away answers that there are.
+    S2 counts a failing vector store as an error, of which more than 5 % switch everything off. Here searches
+    that a lower phase could answer drop their own phase only: off would take away answers that there are.
     """
 
     def __init__(
@@ -60,17 +59,19 @@ class KillSwitch:
         clock: Callable[[], float] = time.monotonic,
         on_change: Callable[[PhaseChange], None] = lambda _: None,
         override: Callable[[], int | None] = lambda: None,
+        most: Callable[[], int] = lambda: VECTORS,
     ) -> None:
-        """`clock` tells seconds. `override` is the phase set by hand, if one is (`OverrideReader.phase`); it
-        and `settings` are asked at each call. `on_change` is called on the thread that noticed."""
+        """`clock` tells seconds. `override` is the phase set by hand, if one is (`OverrideReader.phase`), `most` the highest that
+        there can be; they and `settings` are asked at each call. `on_change` is called on the thread that noticed."""
         self._settings = settings
         self._clock = clock
         self._on_change = on_change
         self._override = override
+        self._most = most
         self._lock = threading.Lock()
         self._window = _Window()
         self._by_hand = override()
-        self._wanted = _wanted(settings(), self._by_hand)
+        self._wanted = _wanted(settings(), self._by_hand, most())
         self._phase = self._wanted
         self._lowered = False
         """Whether the phase is this switch's own decision; else it is the one that is wanted."""
@@ -81,7 +82,12 @@ class KillSwitch:
         self._began = clock()
         """When this phase did."""
         self._since = _now()
-        self._reason = ""
+        self._reason = "" if self._by_hand is None else _by_hand_reason(self._by_hand)
+
+    @property
+    def reason(self) -> str:
+        """Of the last change; "" before the first."""
+        return self._reason
 
     def phase(self) -> int:
         """The phase to answer the next search in, 0 to 3; 0 is off."""
@@ -91,11 +97,11 @@ class KillSwitch:
         self._tell(changes)
         return phase
 
-    def record(self, ms: float, *, failed: bool, without_vectors: bool, phase: int | None = None) -> None:
+    def record(self, ms: float, *, failed: bool, fell_back: bool, phase: int | None = None) -> None:
         """Take in a search that took `ms`; leave out those that were answered from the cache.
 
-        `failed`: there was no answer, for a reason that is not the question's. `without_vectors`: keywords
-        answered because the vector leg failed, not because there is no model or there are no vectors yet.
+        `failed`: there was no answer, for a reason that is not the question's. `fell_back`: something of
+        the phase failed and less answered; not that there is no model, or that there are no vectors yet.
         `phase` is the one that the search began in, where that is known: a search of another phase than now
         says nothing about it.
         """
@@ -103,7 +109,7 @@ class KillSwitch:
             settings, now = self._settings(), self._clock()
             changes = self._look(settings, now)
             if self._phase != OFF and phase in (None, self._phase):
-                self._window.add(now, ms, failed, without_vectors)
+                self._window.add(now, ms, failed, fell_back)
                 if settings.kill_switch.automatic and self._by_hand is None:
                     changes += self._judge(settings.kill_switch, now)
         self._tell(changes)
@@ -124,7 +130,7 @@ class KillSwitch:
                 next_try_seconds=self._next_try(settings.kill_switch, now),
                 p95_ms=window.p95(),
                 error_rate=_share(window.failed, window.searches),
-                fallback_rate=_share(window.without_vectors, window.searches),
+                fallback_rate=_share(window.fell_back, window.searches),
                 queries=window.searches,
             )
         self._tell(changes)
@@ -147,14 +153,14 @@ class KillSwitch:
     def _follow(self, settings: RetrievalSettings, by_hand: int | None, now: float) -> list[PhaseChange]:
         """Whoever changes what is wanted, or sets a phase by hand, is obeyed at once."""
         handed = by_hand != self._by_hand
-        self._by_hand, self._wanted = by_hand, _wanted(settings, by_hand)
+        self._by_hand, self._wanted = by_hand, _wanted(settings, by_hand, self._most())
         if self._lowered and settings.kill_switch.automatic and not handed and self._phase < self._wanted:
             return []
         self._lowered = False
         if self._phase == self._wanted:
             return []
         if by_hand is not None:
-            reason = f"Phase {by_hand} was set by hand."
+            reason = _by_hand_reason(by_hand)
         elif handed:
             reason = "The phase is no longer set by hand."
         elif not settings.enabled:
@@ -175,13 +181,13 @@ class KillSwitch:
             after = self._phase - 1
             reason = f"The 95th percentile of {over} was {window.p95():.6g} ms, above {switch.p95_ms:g} ms."
         elif (
-            self._phase == VECTORS
+            self._phase > 1
             and window.searches >= enough
-            and window.without_vectors > switch.error_rate * window.searches
+            and window.fell_back > switch.error_rate * window.searches
         ):
-            share = _percent(window.without_vectors / window.searches)
-            after = VECTORS - 1
-            reason = f"{share} of {over} had to do without vectors, more than {_percent(switch.error_rate)}."
+            share = _percent(window.fell_back / window.searches)
+            after = self._phase - 1
+            reason = f"{share} of {over} were answered by less than phase {self._phase}, more than {_percent(switch.error_rate)}."
         else:
             return []
         if self._on_trial:
@@ -250,7 +256,7 @@ class _Window:
 
     def clear(self) -> None:
         self._entries.clear()
-        self.searches = self.failed = self.without_vectors = 0
+        self.searches = self.failed = self.fell_back = 0
         self._slow = self._not_quick = 0
 
     @property
@@ -268,10 +274,10 @@ class _Window:
         for entry in entries:
             self.add(*entry)
 
-    def add(self, at: float, ms: float, failed: bool, without_vectors: bool) -> None:
+    def add(self, at: float, ms: float, failed: bool, fell_back: bool) -> None:
         if len(self._entries) == _MOST_ENTRIES:
             self._forget_oldest()
-        self._entries.append((at, ms, failed, without_vectors))
+        self._entries.append((at, ms, failed, fell_back))
         self._count(self._entries[-1], 1)
 
     def forget_before(self, moment: float) -> None:
@@ -294,9 +300,9 @@ class _Window:
         self._count(self._entries.popleft(), -1)
 
     def _count(self, entry: tuple[float, float, bool, bool], by: int) -> None:
-        _, ms, failed, without_vectors = entry
+        _, ms, failed, fell_back = entry
         self.searches += by
-        self.without_vectors += by * without_vectors
+        self.fell_back += by * fell_back
         if failed:
             self.failed += by
         else:
@@ -304,11 +310,15 @@ class _Window:
             self._not_quick += by * (ms >= self._quick_ms)
 
 
-def _wanted(settings: RetrievalSettings, by_hand: int | None) -> int:
+def _by_hand_reason(phase: int) -> str:
+    return f"Phase {phase} was set by hand."
+
+
+def _wanted(settings: RetrievalSettings, by_hand: int | None, most: int) -> int:
     """What people ask for. By hand beats the phase of the settings; what is not enabled stays off."""
     if not settings.enabled:
         return OFF
-    return min(HIGHEST_PHASE, settings.phase if by_hand is None else by_hand)
+    return min(most, settings.phase if by_hand is None else by_hand)
 
 
 def _share(part: int, whole: int) -> float:

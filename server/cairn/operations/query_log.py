@@ -157,11 +157,14 @@ class QueryLog:
 
     def _append(self, line: bytes, max_bytes: int) -> None:
         try:
-            self._data.mkdir(parents=True, exist_ok=True)
             self._make_room(len(line), max_bytes)
-            with self._alone():
-                # After a line that was cut off, the next one begins anew and is whole.
-                _write(self._path, b"\n" + line if self._cut_off else line)
+            # After a line that was cut off, the next one begins anew and is whole.
+            whole = b"\n" + line if self._cut_off else line
+            try:
+                self._write(whole)
+            except FileNotFoundError:
+                self._data.mkdir(parents=True, exist_ok=True)
+                self._write(whole)
         except _CutOffError as problem:
             self._cut_off = True
             self._count(problem)
@@ -169,6 +172,10 @@ class QueryLog:
             self._count(problem)
         else:
             self._cut_off, self.problem = False, None
+
+    def _write(self, line: bytes) -> None:
+        with self._alone():
+            _write(self._path, line)
 
     def _make_room(self, coming: int, max_bytes: int) -> None:
         """Rotate the log if the line does not fit. Whoever is second writes on; what fails is tried at the

@@ -312,6 +312,8 @@ def _finder(asked: QueryVector) -> tuple[QueryVector, str]:
 
 side_by_side = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
 """Threads for legs beside the one that asks; each keeps a connection to every index that it reads."""
+comparing = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-meaning")
+"""Threads of their own for the leg of meaning: one that hangs in the model must not hold up the others."""
 
 
 def run_legs(
@@ -324,7 +326,7 @@ def run_legs(
     word: bool = False,
 ) -> QueryVector | None:
     """Run all legs that `query` asks for; its vector, where it is compared by meaning."""
-    asking = None
+    asking: Future[QueryVector] | None = None
     beside = Legs(legs.readers, legs.only, legs.settings, legs.cancelled)
     if query.alpha < 1:
         legs.by_name(query)
@@ -334,11 +336,7 @@ def run_legs(
         and query.terms
         and not (is_identifier(query) and legs.is_defined)
     ):
-        if query.alpha == 1:
-            asked = beside.by_meaning(query, meaning, vector)
-            legs.merge(beside)
-            return asked
-        asking = side_by_side.submit(beside.by_meaning, query, meaning, vector)
+        asking = comparing.submit(beside.by_meaning, query, meaning, vector)
     if query.alpha < 1:
         legs.by_words(query)
         legs.by_text(query, case=case, word=word)

@@ -18,7 +18,7 @@ from cairn.errors import QueryCancelledError
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.retrieval.candidates import Candidates, Floats, gather, whole_files
 from cairn.retrieval.learned import Learned
-from cairn.retrieval.legs import Legs, Pool, is_identifier, side_by_side, wait_for_meaning
+from cairn.retrieval.legs import Legs, Pool, comparing, is_identifier, side_by_side, wait_for_meaning
 from cairn.retrieval.meaning import Meaning, QueryVector, similarities
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import definitions
@@ -228,7 +228,7 @@ def _find(every: Sequence[Legs], queries: Sequence[Query], meaning: Meaning | No
     own.by_name(question)
     embedding: Future[Sequence[QueryVector]] | None = None
     if meaning is not None and question.terms and not (is_identifier(question) and own.is_defined):
-        embedding = side_by_side.submit(meaning.vectors, [query.meant for query in queries])
+        embedding = comparing.submit(meaning.vectors, [query.meant for query in queries])
     others = list(zip(every[1:], queries[1:], strict=True))
     keywords = [side_by_side.submit(legs.by_keywords, query) for legs, query in others]
     own.by_words(question)
