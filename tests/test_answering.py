@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cairn import protocol, searching
+from cairn import protocol, searching, terminal
 from cairn.answering import RetrievalOffError
 from cairn.engine import Engine
 from cairn.errors import IndexUnavailableError, InvalidRequestError, ModelError
@@ -195,3 +195,25 @@ def test_what_is_counted_is_what_was_asked(engine: Engine) -> None:
     figures = {figure.name: figure.value for figure in engine.metrics.figures()}
     assert figures["cairn_phase"] == 3
     assert figures["cairn_index_chunks"] == engine.status().chunks
+
+
+def test_the_status_sums_up_the_latest_questions_for_people(
+    engine: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    search(engine)
+    search(engine)
+    set_phase(engine, 1)
+    search(engine, "high water")
+    terminal.print_status(engine.status())
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "phase: 1 (names and keywords). Phase 1 was set by hand." in printed
+    assert "questions: the latest 3: " in printed
+    for part in (
+        "ms p50",
+        "ms p95",
+        "33 % from the cache",
+        "0 % found nothing",
+        "0 % fell back",
+        "0 % failed",
+    ):
+        assert part in printed

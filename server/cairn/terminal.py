@@ -287,7 +287,7 @@ def print_retrieval(retrieval: RetrievalStatus) -> None:
         (recent.cached_share, "from the cache"),
         (recent.no_match_share, "found nothing"),
         (recent.clarify_share, "asked back"),
-        (recent.below_wanted_share, "below the phase"),
+        (recent.below_wanted_share, "fell back"),
         (recent.error_share, "failed"),
     )
     times = [
