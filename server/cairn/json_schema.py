@@ -85,7 +85,7 @@ class _Describer:
             name = camel_case(attribute.name) if self.naming == "camel" else attribute.name
             shape = self.type(hints[attribute.name], self.bounds(attribute))
             if doc := docs.get(attribute.name):
-                shape["description"] = _shown(doc)
+                shape["description"] = self._naming_fields(_shown(doc), cls)
             if self.whole or attribute.default is attrs.NOTHING:
                 required.append(name)
             elif (default := self._default(attribute)) is not _NESTED:
@@ -97,6 +97,13 @@ class _Describer:
         if required:
             described["required"] = required
         return {**described, "additionalProperties": False}
+
+    def _naming_fields(self, text: str, cls: type[Any]) -> str:
+        """The text, with the class's fields called in it what its reader calls them."""
+        if self.naming == "snake":
+            return text
+        fields = {attribute.name for attribute in attrs.fields(cls)}
+        return _CODE.sub(lambda code: f"`{camel_case(code[1])}`" if code[1] in fields else code[0], text)
 
     def reference(self, cls: type[Any]) -> Schema:
         name, described = cls.__name__, self._described(cls)
@@ -186,4 +193,5 @@ def _shown(doc: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in _FOUNDING.sub("", doc).split("\n\n"))
 
 
+_CODE = re.compile(r"`(\w+)`")
 _FOUNDING = re.compile(r"\s*\(S[1-5]\b[^)]*\)|\bS[1-5]'s\s+")
