@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cairn.cli_output import answers, print_json
 from cairn.errors import CairnError
 
 if TYPE_CHECKING:
@@ -51,13 +52,14 @@ def serve(folders: tuple[Path, ...], as_json: bool, no_lsp: bool, **options: Any
 
 
 @click.command()
-def openapi() -> None:
+@answers
+def openapi(as_json: bool) -> None:
     """Print the OpenAPI description of what `cairn serve` answers."""
     try:
         from cairn.openapi import description
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
-    click.echo(json.dumps(json.loads(description()), ensure_ascii=False, indent=2))
+    print_json(json.loads(description()))
 
 
 def _print_json(addresses: Addresses) -> None:
