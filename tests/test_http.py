@@ -7,7 +7,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +187,8 @@ async def test_names_of_this_machine_and_its_own_pages_may_ask() -> None:
     async with running() as front:
         for host in ("localhost", "127.0.0.1", "[::1]", "LOCALHOST", "localhost."):
             assert (await front.ask(Host=f"{host}:{front.port}"))[0] == 200
-        assert (await front.ask(Origin=f"http://localhost:{front.port}"))[0] == 200
+        for origin in ("localhost", "127.0.0.1", "[::1]", "LocalHost"):
+            assert (await front.ask(Origin=f"http://{origin}:{front.port}"))[0] == 200
 
 
 async def test_no_answer_lets_a_page_of_another_origin_read_it() -> None:
@@ -233,6 +234,29 @@ async def test_whoever_is_let_in_from_outside_may_name_an_address_but_no_foreign
     guard.check_place(Headers({"host": f"{socket.gethostname()}:7420"}))
     with pytest.raises(RefusedError, match="Host must name"):
         guard.check_place(Headers({"host": "rebound.example:7420"}))
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "origin", "may"),
+    [
+        ("0.0.0.0", "192.0.2.1:7420", "http://192.0.2.1:7420", True),
+        ("0.0.0.0", "[2001:DB8::1]:7420", "HTTP://[2001:db8::1]:7420", True),
+        ("0.0.0.0", "192.0.2.1:7420", "http://192.0.2.2:7420", False),
+        ("0.0.0.0", "192.0.2.1:7420", "http://192.0.2.1", False),
+        ("0.0.0.0", "192.0.2.1:7420", "https://192.0.2.1:7420", False),
+        ("0.0.0.0", "192.0.2.1:7420", "http://localhost:7420", False),
+        ("127.0.0.1", "127.0.0.1:7420", "http://localhost:7420", True),
+        ("127.0.0.1", "127.0.0.1:7420", "http://localhost:7421", False),
+        ("127.0.0.1", "127.0.0.1:7420", "http://127.0.0.2:7420", False),
+        ("127.0.0.1", "127.0.0.1:7420", "http://", False),
+    ],
+)
+async def test_a_page_may_ask_only_the_server_that_it_is_from(
+    address: str, host: str, origin: str, may: bool
+) -> None:
+    headers = Headers({"host": host, "origin": origin})
+    with nullcontext() if may else pytest.raises(RefusedError, match="other origins"):
+        Guard(TOKEN, address, 7420).check_place(headers)
 
 
 # --- what is asked and answered ----------------------------------------------------------------------

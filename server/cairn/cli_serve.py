@@ -34,14 +34,17 @@ _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve]"'
 def serve(folders: tuple[Path, ...], as_json: bool, no_lsp: bool, **options: Any) -> None:
     """Serve agents, scripts and editors over HTTP and a socket: REST, MCP, LSP and metrics.
 
-    FOLDER is the current one by default. Runs until Ctrl-C.
+    FOLDER is the current one by default, but not your home folder. Runs until Ctrl-C.
     """
     try:
+        from cairn.mcp_workspaces import refusal
         from cairn.serving import Wanted
         from cairn.serving import serve as run
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
 
+    if not folders and (why := refusal(Path.cwd(), "cairn serve")):
+        raise CairnError(why)
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )

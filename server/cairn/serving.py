@@ -98,6 +98,7 @@ def serve(wanted: Wanted, tell: Callable[[Addresses], None]) -> None:
         token = serve_token(new=wanted.new_token)
         host = Host(settings.embedding)
         engine = Engine(host=host)
+        host.figures = engine.figures
         resources.callback(engine.stop)
         for folder in wanted.folders:
             engine.add_folder(folder)

@@ -297,6 +297,19 @@ def test_an_unwritable_data_folder_is_an_error_that_says_what_to_do(
 
 
 @pytest.mark.usefixtures("bare_data_dir")
+@pytest.mark.parametrize("inside", ["", ".."])
+def test_serve_does_not_index_the_home_folder_by_accident(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, inside: str
+) -> None:
+    pytest.importorskip("mcp")
+    monkeypatch.setenv("HOME", str(workspace))
+    monkeypatch.setenv("USERPROFILE", str(workspace))
+    said = cairn("serve", "--port", "0", "--lsp-port", "0", code=1, cwd=workspace / inside)
+    assert "is not indexed unless you name it" in said
+    assert "`cairn serve FOLDER`" in said
+
+
+@pytest.mark.usefixtures("bare_data_dir")
 def test_a_damaged_index_is_set_aside_and_rebuilt(workspace: Path, bare_data_dir: Path) -> None:
     cairn("index", str(workspace))
     (database,) = (bare_data_dir / "workspaces").glob("*/index.db")
