@@ -30,6 +30,7 @@ from cairn.first_files import FirstFiles
 from cairn.mcp_stdio import stdio_streams
 from cairn.mcp_tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tell, Tool, schemas, unknown
 from cairn.mcp_workspaces import Workspaces
+from cairn.responsive import let_queries_in
 
 if TYPE_CHECKING:
     from cairn.asking import Asking
@@ -45,8 +46,6 @@ _OF_FILES = frozenset({"search", "discover", "related", "fetchPage", "broadDisco
 """Methods that have nothing to answer before the first files are indexed."""
 _PARENT_SECONDS = 2.0
 """How often to look whether the client is still alive, where its end did not close the pipe."""
-_SWITCH_SECONDS = 0.0005
-"""As for an editor (`cairn.lsp`): a query waits less for the indexing thread."""
 
 
 def build_server(
@@ -184,7 +183,7 @@ def serve_stdio(named: Sequence[Path], client: int) -> None:
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    let_queries_in()
     asyncio.run(_serve(named, client))
 
 
