@@ -23,6 +23,7 @@ from cairn.http_guard import Guard, resolved
 from cairn.http_metrics import FrontMetrics
 from cairn.http_protocol import HEAD_BYTES, ConnectionLimits, Web
 from cairn.idling import Presence
+from cairn.operations.metrics import Metrics
 from cairn.tokens import Token
 
 pytestmark = pytest.mark.asyncio
@@ -460,3 +461,20 @@ async def test_health_checks_keep_nobody_waiting_for_the_end() -> None:
         left = front.presence.seconds_left(60)
         await front.ask(b"", "/healthz", "GET")
         assert front.presence.seconds_left(60) <= left  # type: ignore[operator]
+
+
+async def test_one_scrape_holds_what_the_front_and_what_all_fronts_count() -> None:
+    metrics = Metrics()
+    metrics.request("search", "lsp", 0.1, "ok")
+    front = FrontMetrics(lambda: 3, metrics)
+    front.answered("/api/v1/search", 200)
+    text = front.text().decode()
+    for line in (
+        'cairn_http_requests_total{route="/api/v1/search",status="200"} 1.0',
+        'cairn_requests_total{front="lsp",method="search",outcome="ok"} 1.0',
+        "cairn_lsp_connections 3.0",
+    ):
+        assert f"\n{line}\n" in text
+    names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+    assert len(names) == len(set(names))
+    assert [name for name in names if "resident_memory" in name] == ["cairn_resident_memory_bytes"]
