@@ -28,9 +28,9 @@ from cairn.config import (
     limits_of,
     names_a_file,
 )
-from cairn.config_layers import Layered, Layers, leaves, overlay, snake_case, user_file
+from cairn.config_layers import Layered, Layers, leaves, overlay, user_file
 from cairn.folders import FolderSettings
-from cairn.schema import camel_case
+from cairn.schema import camel_case, snake_case
 from tests.conftest import STEADY
 
 

@@ -12,10 +12,10 @@ import attrs
 import pytest
 
 from cairn.config import Settings
-from cairn.config_layers import overlay, snake_case
+from cairn.config_layers import overlay
 from cairn.lsp import build_server
 from cairn.lsp_wire import TOLD
-from cairn.schema import unstructure
+from cairn.schema import snake_case, unstructure
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIENT = ROOT / "editor_client"

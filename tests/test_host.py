@@ -16,6 +16,7 @@ from cairn.config import EmbeddingSettings
 from cairn.engine import Engine
 from cairn.errors import InvalidRequestError
 from cairn.host import Host
+from cairn.index.indexer import Indexer
 
 NO_VECTORS: dict[str, Any] = {"embedding": {"enabled": False}, "index": {"watch": False}}
 
@@ -74,6 +75,43 @@ def test_unsaved_text_is_seen_by_its_own_engine_alone(workspace: Path, bare_data
         first.document_changed(file, "def draw_bridge(): ...\n")
         assert paths(first, "draw_bridge") == ["src/harbour/tides.py"]
         assert paths(second, "draw_bridge") == []
+
+
+def test_what_several_editors_show_is_open_until_the_last_of_them_closes_it_or_leaves(
+    workspace: Path, bare_data_dir: Path
+) -> None:
+    host = Host(EmbeddingSettings(enabled=False))
+    told: list[list[str]] = []
+    first, second, third = (Engine(NO_VECTORS, host=host) for _ in range(3))
+    tides, berths = workspace / "src/harbour/tides.py", workspace / "src/harbour/berths.py"
+    try:
+        for engine in (first, second, third):
+            engine.add_folder(workspace)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Indexer, "opened", lambda _, paths: told.append(sorted(paths)))
+            first.document_opened(tides)
+            second.document_opened(berths)
+            third.document_opened(berths)
+            second.document_closed(berths)
+            third.stop()
+            first.document_closed(tides)
+    finally:
+        for engine in (first, second, third):
+            engine.stop()
+    one, other = "src/harbour/tides.py", "src/harbour/berths.py"
+    assert told == [[one], [other, one], [other, one], [other, one], [one], []]
+
+
+def test_a_file_that_another_editor_shows_already_is_read_again_when_it_is_opened(
+    workspace: Path, bare_data_dir: Path
+) -> None:
+    with engines(workspace) as (first, second):
+        file = workspace / "src/harbour/tides.py"
+        first.document_opened(file)
+        until(lambda: first.progress().complete)
+        file.write_text("def light_beacon(): ...\n")  # nobody watches the folder
+        second.document_opened(file)
+        until(lambda: "src/harbour/tides.py" in paths(second, "light_beacon"))
 
 
 def test_each_of_them_hears_of_what_the_thread_does(workspace: Path, bare_data_dir: Path) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from cairn.http_guard import Guard, resolved
 from cairn.http_metrics import FrontMetrics
 from cairn.http_protocol import HEAD_BYTES, ConnectionLimits, Web
 from cairn.idling import Presence
+from cairn.operations.metrics import Metrics
 from cairn.tokens import Token
 
 pytestmark = pytest.mark.asyncio
@@ -187,7 +188,8 @@ async def test_names_of_this_machine_and_its_own_pages_may_ask() -> None:
     async with running() as front:
         for host in ("localhost", "127.0.0.1", "[::1]", "LOCALHOST", "localhost."):
             assert (await front.ask(Host=f"{host}:{front.port}"))[0] == 200
-        assert (await front.ask(Origin=f"http://localhost:{front.port}"))[0] == 200
+        for origin in ("localhost", "127.0.0.1", "[::1]", "LocalHost"):
+            assert (await front.ask(Origin=f"http://{origin}:{front.port}"))[0] == 200
 
 
 async def test_no_answer_lets_a_page_of_another_origin_read_it() -> None:
@@ -233,6 +235,29 @@ async def test_whoever_is_let_in_from_outside_may_name_an_address_but_no_foreign
     guard.check_place(Headers({"host": f"{socket.gethostname()}:7420"}))
     with pytest.raises(RefusedError, match="Host must name"):
         guard.check_place(Headers({"host": "rebound.example:7420"}))
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "origin", "may"),
+    [
+        ("0.0.0.0", "192.0.2.1:7420", "http://192.0.2.1:7420", True),
+        ("0.0.0.0", "[2001:DB8::1]:7420", "HTTP://[2001:db8::1]:7420", True),
+        ("0.0.0.0", "192.0.2.1:7420", "http://192.0.2.2:7420", False),
+        ("0.0.0.0", "192.0.2.1:7420", "http://192.0.2.1", False),
+        ("0.0.0.0", "192.0.2.1:7420", "https://192.0.2.1:7420", False),
+        ("0.0.0.0", "192.0.2.1:7420", "http://localhost:7420", False),
+        ("127.0.0.1", "127.0.0.1:7420", "http://localhost:7420", True),
+        ("127.0.0.1", "127.0.0.1:7420", "http://localhost:7421", False),
+        ("127.0.0.1", "127.0.0.1:7420", "http://127.0.0.2:7420", False),
+        ("127.0.0.1", "127.0.0.1:7420", "http://", False),
+    ],
+)
+async def test_a_page_may_ask_only_the_server_that_it_is_from(
+    address: str, host: str, origin: str, may: bool
+) -> None:
+    headers = Headers({"host": host, "origin": origin})
+    with nullcontext() if may else pytest.raises(RefusedError, match="other origins"):
+        Guard(TOKEN, address, 7420).check_place(headers)
 
 
 # --- what is asked and answered ----------------------------------------------------------------------
@@ -436,3 +461,20 @@ async def test_health_checks_keep_nobody_waiting_for_the_end() -> None:
         left = front.presence.seconds_left(60)
         await front.ask(b"", "/healthz", "GET")
         assert front.presence.seconds_left(60) <= left  # type: ignore[operator]
+
+
+async def test_one_scrape_holds_what_the_front_and_what_all_fronts_count() -> None:
+    metrics = Metrics()
+    metrics.request("search", "lsp", 0.1, "ok")
+    front = FrontMetrics(lambda: 3, metrics)
+    front.answered("/api/v1/search", 200)
+    text = front.text().decode()
+    for line in (
+        'cairn_http_requests_total{route="/api/v1/search",status="200"} 1.0',
+        'cairn_requests_total{front="lsp",method="search",outcome="ok"} 1.0',
+        "cairn_lsp_connections 3.0",
+    ):
+        assert f"\n{line}\n" in text
+    names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+    assert len(names) == len(set(names))
+    assert [name for name in names if "resident_memory" in name] == ["cairn_resident_memory_bytes"]

@@ -9,6 +9,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from cairn.nearest import nearest
+
 VARIABLE = "_CAIRN_COMPLETE"
 """By which a shell's script asks for completions instead of running a command."""
 
@@ -35,10 +37,8 @@ class ChunkTypeName(click.ParamType):  # type: ignore[type-arg]  # no generic be
         """The value itself; a wrong one is told with the nearest that is right."""
         names = _chunk_types()
         if value not in names:
-            from difflib import get_close_matches
-
-            near = get_close_matches(str(value).lower(), names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}."
+            meant = nearest(str(value).lower(), names)
+            hint = f"did you mean {meant}?" if meant else f"expected one of {', '.join(names)}."
             self.fail(f"{value!r} is no type; {hint}", param, ctx)
         return value
 

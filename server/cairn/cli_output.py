@@ -13,6 +13,7 @@ import click
 from attrs import define
 
 from cairn.errors import CairnError, InvalidRequestError
+from cairn.nearest import nearest
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -137,10 +138,8 @@ def structured(data: Any, cls: type[Any]) -> Any:
 
 def instead(name: str, known: Sequence[str]) -> str:
     """The end of a sentence that says what else there is: the nearest of `known`, or all of them."""
-    from difflib import get_close_matches  # seldom needed
-
-    near = get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known) or 'none'}"
+    meant = nearest(name, known)
+    return f"; did you mean {meant}?" if meant else f"; there are {', '.join(known) or 'none'}"
 
 
 # --- errors ----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cairn.cli_output import answers, print_json
 from cairn.errors import CairnError
 
 if TYPE_CHECKING:
@@ -33,14 +34,17 @@ _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve]"'
 def serve(folders: tuple[Path, ...], as_json: bool, no_lsp: bool, **options: Any) -> None:
     """Serve agents, scripts and editors over HTTP and a socket: REST, MCP, LSP and metrics.
 
-    FOLDER is the current one by default. Runs until Ctrl-C.
+    FOLDER is the current one by default, but not your home folder. Runs until Ctrl-C.
     """
     try:
+        from cairn.mcp_workspaces import refusal
         from cairn.serving import Wanted
         from cairn.serving import serve as run
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
 
+    if not folders and (why := refusal(Path.cwd(), "cairn serve")):
+        raise CairnError(why)
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
@@ -51,13 +55,14 @@ def serve(folders: tuple[Path, ...], as_json: bool, no_lsp: bool, **options: Any
 
 
 @click.command()
-def openapi() -> None:
+@answers
+def openapi(as_json: bool) -> None:
     """Print the OpenAPI description of what `cairn serve` answers."""
     try:
         from cairn.openapi import description
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
-    click.echo(json.dumps(json.loads(description()), ensure_ascii=False, indent=2))
+    print_json(json.loads(description()))
 
 
 def _print_json(addresses: Addresses) -> None:

@@ -9,7 +9,6 @@ stands and what is valid. A workspace's own file is not trusted: whoever wrote t
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +30,8 @@ from cairn.config import (
     names_a_file,
 )
 from cairn.contained import contained
-from cairn.schema import camel_case, structure_value
+from cairn.nearest import nearest
+from cairn.schema import camel_case, snake_case, structure_value
 from cairn.unicode import well_formed
 
 T = TypeVar("T")
@@ -161,15 +161,6 @@ def workspace_layer(folder: Path) -> Layer:
     return evolve(_toml_layer(folder / WORKSPACE_FILE, WORKSPACE_FILE), folder=folder)
 
 
-def snake_case(key: str) -> str:
-    """`maxFileBytes` → `max_file_bytes`; snake_case stays as it is."""
-    return _WORD_START.sub("_", key).replace("-", "_").lower()
-
-
-_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""In `focusTopNCollections`, also between the `N` and the `C`."""
-
-
 # --- places ------------------------------------------------------------------------------------------
 
 
@@ -248,7 +239,7 @@ def _environment_layers(environment: Mapping[str, str]) -> tuple[list[Layer], li
         keys = upper.removeprefix(_VARIABLE).lower().split("__")
         if len(keys) == 1:
             known = [*sorted(OTHER_VARIABLES), *(_variable(keys) for keys in leaves(Settings()))]
-            text = f"{name}: unknown variable{_nearest(upper, known, lambda each: each)}"
+            text = f"{name}: unknown variable{_meant(nearest(upper, known))}"
             warnings.append(Warned(f"environment {name}", text))
         else:
             layers.append(_variable_layer(name, keys, text))
@@ -348,7 +339,8 @@ class _Laying:
         return {**current, **taken} if isinstance(taken, Mapping) else (*current, *taken)
 
     def _unknown(self, names: Keys, name: str, known: Sequence[str]) -> str:
-        return f"unknown setting{_nearest(name, known, lambda each: self.layer.spelled((*names, each)))}"
+        meant = nearest(name, known)
+        return f"unknown setting{_meant(meant and self.layer.spelled((*names, meant)))}"
 
     def _warn(self, written: Keys, message: Callable[[], str]) -> None:
         if len(self._warnings) < _MAX_WARNINGS:
@@ -380,11 +372,8 @@ def _workspace_path(named: str, folder: Path) -> str:
         ) from None
 
 
-def _nearest(name: str, known: Sequence[str], spelled: Callable[[str], str]) -> str:
-    from rapidfuzz import fuzz, process  # seldom needed
-
-    match = process.extractOne(name[:_SHOWN_CHARACTERS], known, scorer=fuzz.ratio, score_cutoff=60)
-    return f"; did you mean {spelled(match[0])}?" if match else ""
+def _meant(name: str) -> str:
+    return f"; did you mean {name}?" if name else ""
 
 
 def _dotted(keys: Keys) -> str:

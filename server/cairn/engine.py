@@ -100,7 +100,7 @@ class Engine:
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
             overlay = Overlay(root, settings, self._model)
             reader = OverlaidReader(lease.indexer.data, overlay=overlay, memory=lease.memory)
-            folder = Folder(root, shown, settings, lease.indexer, reader, lease.give_back)
+            folder = Folder(root, shown, settings, lease.indexer, reader, lease.give_back, lease.opened)
             self._folders = (*self._folders, folder)
         self._on_change()
 
@@ -168,7 +168,7 @@ class Engine:
         """An editor shows the file now; what was missed of it is taken in, and its vectors come first."""
         for folder, inside in self._places(path):
             folder.open_paths.add(inside)
-            folder.indexer.opened(folder.open_paths)
+            folder.tell_opened(folder.open_paths)
 
     def document_changed(self, path: Path, text: str) -> None:
         """This is the text on the screen: what is searched from now on, saved or not."""
@@ -180,7 +180,7 @@ class Engine:
         for folder, inside in self._places(path):
             folder.reader.overlay.closed(inside)
             folder.open_paths.discard(inside)
-            folder.indexer.opened(folder.open_paths)
+            folder.tell_opened(folder.open_paths)
 
     def _places(self, path: Path) -> list[tuple[Folder, str]]:
         """The folders that hold the path, each with the path in it."""

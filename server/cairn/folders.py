@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -70,6 +70,8 @@ class Folder:
     reader: OverlaidReader
     give_back: Callable[[], None]
     """Lets go of the indexer, which other engines may use, too."""
+    tell_opened: Callable[[Iterable[str]], None]
+    """Tells the indexer which files are open here, besides those that are open elsewhere."""
 
     open_paths: set[str] = field(factory=set)
     """Files that an editor shows."""

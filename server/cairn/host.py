@@ -7,7 +7,7 @@ of its own.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from attrs import define, field, frozen
@@ -27,6 +27,18 @@ class _Shared:
     indexer: Indexer
     memory: IndexMemory = field(factory=IndexMemory)
     listeners: list[Callable[[], None]] = field(factory=list)
+    open_paths: dict[object, frozenset[str]] = field(factory=dict)
+    """What the editor behind each lease shows."""
+
+    def opened(self, lease: object, paths: Iterable[str]) -> None:
+        """Take in what a lease's editor shows now; nothing says that it has let go."""
+        before, now = self.open_paths.pop(lease, frozenset()), frozenset(paths)
+        if now:
+            self.open_paths[lease] = now
+        self.indexer.changed(
+            now - before
+        )  # another editor may show it already, and both have missed something
+        self.indexer.opened(frozenset().union(*self.open_paths.values()))
 
     def tell(self) -> None:
         for listener in tuple(self.listeners):
@@ -40,6 +52,8 @@ class Lease:
     indexer: Indexer
     memory: IndexMemory
     give_back: Callable[[], None]
+    opened: Callable[[Iterable[str]], None]
+    """Tells which files (relative paths) the editor shows now; those of other leases stay open."""
 
 
 class Host:
@@ -72,9 +86,14 @@ class Host:
         def give_back() -> None:
             if not given_back.is_set():
                 given_back.set()
-                self._give_back(key, shared, on_change)
+                self._give_back(key, shared, on_change, given_back)
 
-        return Lease(shared.indexer, shared.memory, give_back)
+        def opened(paths: Iterable[str]) -> None:
+            with self._changing:
+                if not given_back.is_set():
+                    shared.opened(given_back, paths)
+
+        return Lease(shared.indexer, shared.memory, give_back, opened)
 
     def _made(self, root: Path, settings: Callable[[], Settings], writes: bool) -> _Shared:
         told: list[_Shared] = []
@@ -86,10 +105,13 @@ class Host:
             indexer.only_read()
         return told[0]
 
-    def _give_back(self, key: tuple[Path, bool], shared: _Shared, listener: Callable[[], None]) -> None:
+    def _give_back(
+        self, key: tuple[Path, bool], shared: _Shared, listener: Callable[[], None], lease: object
+    ) -> None:
         with self._changing:
             shared.listeners.remove(listener)
             if shared.listeners:
+                shared.opened(lease, ())
                 return
             # Whoever opens the folder now gets a thread of its own, which waits for this one's lock.
             del self._shared[key]

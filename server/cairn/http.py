@@ -22,14 +22,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cairn import strict_json
 from cairn.asking import Asking
 from cairn.config import ServeSettings
-from cairn.config_layers import snake_case
 from cairn.errors import CairnError
 from cairn.http_errors import PLAIN_HEADERS, RefusedError, error_response, refused
 from cairn.http_guard import Guard
-from cairn.http_metrics import CONTENT_TYPE, FrontMetrics
+from cairn.http_metrics import FrontMetrics
 from cairn.http_protocol import HEAD_BYTES
 from cairn.idling import Presence
 from cairn.methods import HTTP, METHODS, Method
+from cairn.nearest import nearest
+from cairn.operations.exposition import CONTENT_TYPE
+from cairn.schema import snake_case
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +141,7 @@ class HttpFront:
         """The answer of one method."""
         method = ROUTES.get(name)
         if method is None:
-            raise RefusedError("notFound", f"There is no method {name[:60]!r}{_nearest(name)}")
+            raise RefusedError("notFound", f"There is no method {name[:60]!r}{_instead(name)}")
         _only(request.scope, *(("GET", "POST") if is_plain_question(method) else ("POST",)))
         workspace = _workspace(request)
         seconds = self._served.settings.request_seconds
@@ -317,11 +319,9 @@ def _check_media_type(headers: Headers) -> None:
         raise RefusedError("unsupportedMediaType", "Send the body as it is, without a Content-Encoding.")
 
 
-def _nearest(name: str) -> str:
-    from rapidfuzz import process  # seldom needed
-
-    match = process.extractOne(name[:60], list(ROUTES), score_cutoff=60)
-    return f"; did you mean {match[0]!r}?" if match else f"; the methods are {', '.join(ROUTES)}."
+def _instead(name: str) -> str:
+    meant = nearest(name, ROUTES)
+    return f"; did you mean {meant!r}?" if meant else f"; the methods are {', '.join(ROUTES)}."
 
 
 def _route(path: str) -> str:

@@ -19,6 +19,7 @@ from cairn.errors import InvalidRequestError
 from cairn.http_errors import RefusedError
 from cairn.tokens import Token
 
+_HTTP_PORT = 80
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -46,8 +47,7 @@ class Guard:
         if len(hosts) != 1 or not self._is_here(hosts[0]):
             raise RefusedError("wrongHost", f"Host must name this server, such as localhost:{self._port}.")
         for origin in headers.getlist("origin"):
-            scheme, _, host = origin.partition("://")
-            if scheme != "http" or not self._is_here(host):
+            if not self._is_own(origin, hosts[0]):
                 raise RefusedError("forbiddenOrigin", "Web pages of other origins may not ask here.")
 
     def check_token(self, headers: Headers) -> None:
@@ -59,15 +59,33 @@ class Guard:
             raise RefusedError("unauthorized", message, headers={"www-authenticate": 'Bearer realm="cairn"'})
 
     def _is_here(self, host: str) -> bool:
-        try:
-            parts = urlsplit(f"//{host}")
-            port = parts.port or 80
-        except ValueError:
+        place = _place(host)
+        if place is None or place[1] != self._port:
             return False
-        if parts.netloc != host or "@" in host or port != self._port:
-            return False
-        name = (parts.hostname or "").removesuffix(".")
+        name = place[0]
         return _bracketed(name) in self._names or (self._any_address and _is_address(name))
+
+    def _is_own(self, origin: str, host: str) -> bool:
+        """Whether a page of the origin came from where the request goes: from this server, by the same name."""
+        scheme, _, named = origin.partition("://")
+        place = _place(named)
+        if scheme.lower() != "http" or place is None:
+            return False
+        # The names of loopback are one place, where this listens there: no page of another machine has them.
+        is_loopback_name = _bracketed(place[0]) in _LOOPBACK and place[1] == self._port
+        return place == _place(host) or (is_loopback_name and not self._any_address)
+
+
+def _place(host: str) -> tuple[str, int] | None:
+    """The name in lower case and the port that a `Host` header names; None for what is none."""
+    try:
+        parts = urlsplit(f"//{host}")
+        port = parts.port or _HTTP_PORT
+    except ValueError:
+        return None
+    if not host or parts.netloc != host or "@" in host:
+        return None
+    return (parts.hostname or "").removesuffix("."), port
 
 
 def _bracketed(name: str) -> str:

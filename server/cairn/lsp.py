@@ -32,6 +32,7 @@ from cairn.lsp_requests import register_requests
 from cairn.lsp_wire import Reader, WireProtocol, raw_params_converter, speak
 from cairn.lsp_workspace import open_folders, register_with_client, register_workspace
 from cairn.memory import made_to_last
+from cairn.responsive import let_queries_in
 
 if TYPE_CHECKING:
     from cairn.engine import Engine
@@ -51,8 +52,6 @@ _CHANGES_BY_ASKING = frozenset({"memory", "latency", "retrieval"})
 _TOLD_SECONDS = 0.5
 """How long a request waits for what was told before it; taking that in is a matter of microseconds, but for a
 folder that leaves while it is read."""
-
-SWITCH_SECONDS = 0.0005
 
 _NOT_INITIALIZED = -32002
 _SERVER_CANCELLED = -32802
@@ -273,9 +272,7 @@ def serve_stdio(answered: Answered, stdout: BinaryIO) -> int:
     )
     # pygls logs whole message bodies at INFO, and a traceback for each request it declines.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
-    # A query gives the interpreter's lock away some twenty times, to read the index, and would wait for the indexing
-    # thread up to 5 ms each time.
-    sys.setswitchinterval(SWITCH_SECONDS)
+    let_queries_in()
     server = build_server()
     server.protocol.answered = answered.request_id
     try:

@@ -9,7 +9,6 @@ import logging
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,9 +26,11 @@ from starlette.types import Receive, Scope, Send
 
 from cairn import __version__
 from cairn.errors import CairnError, InvalidRequestError
+from cairn.first_files import FirstFiles
 from cairn.mcp_stdio import stdio_streams
 from cairn.mcp_tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tell, Tool, schemas, unknown
 from cairn.mcp_workspaces import Workspaces
+from cairn.responsive import let_queries_in
 
 if TYPE_CHECKING:
     from cairn.asking import Asking
@@ -41,13 +42,10 @@ logger = logging.getLogger(__name__)
 Context = ServerRequestContext[Any, Any]
 
 _STAGES = 9
-_FIRST_FILES_SECONDS = 10.0
-"""The first files of 20,000 can be found after a second, on a machine that is not busy."""
-_LOOK_SECONDS = 0.02
+_OF_FILES = frozenset({"search", "discover", "related", "fetchPage", "broadDiscovery"})
+"""Methods that have nothing to answer before the first files are indexed."""
 _PARENT_SECONDS = 2.0
 """How often to look whether the client is still alive, where its end did not close the pipe."""
-_SWITCH_SECONDS = 0.0005
-"""As for an editor (`cairn.lsp`): a query waits less for the indexing thread."""
 
 
 def build_server(
@@ -60,6 +58,8 @@ def build_server(
 ) -> Server[Any]:
     """A server with all tools. `asking` is where to ask for a client, or what it has to tell first, `seconds` the time for an answer, and `problems`
     what `cairn_status` tells besides."""
+
+    first_files = FirstFiles()
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=_listed())
@@ -74,7 +74,7 @@ def build_server(
             found = await asking(context.session, params)
             if isinstance(found, types.InputRequiredResult):
                 return found
-            data, texts = await _answer(found, tool, params, context, seconds)
+            data, texts = await _answer(found, tool, params, context, seconds, first_files)
         except InvalidRequestError as problem:
             return _failed(tool.remedy(problem, params.arguments or {}))
         except CairnError as problem:
@@ -95,7 +95,12 @@ def build_server(
 
 
 async def _answer(
-    asking: Asking, tool: Tool, params: types.CallToolRequestParams, context: Context, seconds: float | None
+    asking: Asking,
+    tool: Tool,
+    params: types.CallToolRequestParams,
+    context: Context,
+    seconds: float | None,
+    first_files: FirstFiles,
 ) -> tuple[Any, list[str]]:
     """The tool's answer as data and as text. Raises what `Asking.run` raises."""
     arguments = dict(params.arguments or {})
@@ -112,22 +117,14 @@ async def _answer(
     )
 
     def work(engine: Engine, cancelled: Callable[[], bool]) -> tuple[Any, list[str]]:
-        if tool.method.name != "status":
-            _let_begin(engine, cancelled)
         return tool.call(engine, arguments, cancelled, tell)
 
     try:
+        if tool.method.name in _OF_FILES:
+            await first_files.wait(asking.engine, workspace)
         return await asking.run(work, workspace=workspace, seconds=seconds)
     finally:
         await asyncio.gather(*telling, return_exceptions=True)  # before the answer
-
-
-def _let_begin(engine: Engine, cancelled: Callable[[], bool]) -> None:
-    """Wait a moment for the first files of a folder that nobody has indexed before: an agent that is told of nothing once may
-    not ask again."""
-    deadline = time.monotonic() + _FIRST_FILES_SECONDS
-    while not engine.searchable() and time.monotonic() < deadline and not cancelled():
-        time.sleep(_LOOK_SECONDS)
 
 
 def _progress(session: ServerSession, telling: list[asyncio.Task[None]]) -> Tell:
@@ -186,7 +183,7 @@ def serve_stdio(named: Sequence[Path], client: int) -> None:
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    let_queries_in()
     asyncio.run(_serve(named, client))
 
 

@@ -6,7 +6,6 @@ knows of Cairn, it knows from these manuals: they say how to ask, by examples, b
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,8 @@ from cairn import mcp_text
 from cairn.errors import InvalidRequestError
 from cairn.json_schema import schema_of
 from cairn.methods import MCP, METHODS, Cancelled, Method, answer
+from cairn.nearest import nearest
+from cairn.schema import snake_case
 
 if TYPE_CHECKING:
     from cairn.engine import Engine
@@ -192,7 +193,7 @@ class Tool:
 
     @property
     def name(self) -> str:
-        return PREFIX + "".join(f"_{c.lower()}" if c.isupper() else c for c in self.method.name)
+        return PREFIX + snake_case(self.method.name)
 
     def input_schema(self) -> dict[str, Any]:
         """The method's params and `workspace`, in the part of JSON schema that every client and model takes."""
@@ -235,8 +236,8 @@ class Tool:
         schema = self.input_schema()
         known, required = list(schema["properties"]), schema.get("required", [])
         unknown = [name for name in arguments if name not in known]
-        nearest = [match for name in unknown[:3] for match in difflib.get_close_matches(name, known, n=1)]
-        hint = f" Did you mean {' and '.join(nearest)}?" if nearest else ""
+        meant = [match for name in unknown[:3] if (match := nearest(name, known))]
+        hint = f" Did you mean {' and '.join(meant)}?" if meant else ""
         takes = ", ".join(f"{name} (required)" if name in required else name for name in known)
         return f"{problem}.{hint} Correct that and call {self.name} again; it takes {takes}."
 
@@ -320,10 +321,9 @@ TOOLS: Mapping[str, Tool] = {
 
 def unknown(name: str) -> str:
     """That there is no such tool, and which one may be meant."""
-    nearest = difflib.get_close_matches(name, [*TOOLS, *(known.removeprefix(PREFIX) for known in TOOLS)], n=1)
-    meant = nearest[0] if nearest else ""
-    meant = meant if meant in TOOLS else PREFIX + meant
-    hint = f"; did you mean {meant}?" if nearest else f"; there are {', '.join(TOOLS)}"
+    match = nearest(name, [*TOOLS, *(known.removeprefix(PREFIX) for known in TOOLS)])
+    meant = match if match in TOOLS else PREFIX + match
+    hint = f"; did you mean {meant}?" if match else f"; there are {', '.join(TOOLS)}"
     return f"there is no tool {name[:100]!r}{hint}"
 
 

@@ -146,8 +146,9 @@ def _folders(listed: types.ListRootsResult) -> tuple[list[Path], list[str]]:
     return [path for _, path in paths if path is not None], unusable
 
 
-def refusal(folder: Path) -> str:
-    """Why a folder that nobody named is not opened: the home folder, and what holds it; "" for any other.
+def refusal(folder: Path, command: str = "cairn mcp") -> str:
+    """Why a folder that nobody named is not opened: the home folder, and what holds it; "" for any other. `command` takes
+    folders by name.
 
     To index those by accident would take hours, and hold much that is nobody's project.
     """
@@ -161,7 +162,7 @@ def refusal(folder: Path) -> str:
     what = "is your home folder" if real == home else "holds more than a project"
     return (
         f"{folder} {what}, so it is not indexed unless you name it. Start the server in a project, open a project in "
-        "your client, or name folders: `cairn mcp FOLDER`."
+        f"your client, or name folders: `{command} FOLDER`."
     )
 
 

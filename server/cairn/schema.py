@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -22,6 +23,8 @@ from cairn.errors import InvalidRequestError
 
 T = TypeVar("T")
 
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""In `focusTopNCollections`, also between the `N` and the `C`."""
 _TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
 
 
@@ -52,6 +55,11 @@ def camel_case(name: str) -> str:
     """`max_file_bytes` → `maxFileBytes`."""
     head, *tail = name.split("_")
     return head + "".join(part.capitalize() for part in tail)
+
+
+def snake_case(key: str) -> str:
+    """`maxFileBytes` → `max_file_bytes`; snake_case stays as it is."""
+    return _WORD_START.sub("_", key).replace("-", "_").lower()
 
 
 def _first_problem(error: cattrs.BaseValidationError) -> InvalidRequestError:

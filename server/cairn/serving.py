@@ -13,7 +13,6 @@ import functools
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,11 +30,10 @@ from cairn.http_guard import Guard, is_loopback, resolved
 from cairn.http_metrics import FrontMetrics
 from cairn.http_protocol import ConnectionLimits, Web
 from cairn.idling import Presence
-from cairn.lsp import SWITCH_SECONDS
 from cairn.lsp_socket import LspSocket
 from cairn.mcp import mcp_app
 from cairn.openapi import description
-from cairn.operations.exposition import exposition
+from cairn.responsive import let_queries_in
 from cairn.tokens import Token, serve_token
 
 _END_SECONDS = 3
@@ -98,11 +96,11 @@ def serve(wanted: Wanted, tell: Callable[[Addresses], None]) -> None:
         token = serve_token(new=wanted.new_token)
         host = Host(settings.embedding)
         engine = Engine(host=host)
+        host.figures = engine.figures
         resources.callback(engine.stop)
         for folder in wanted.folders:
             engine.add_folder(folder)
-        # As for an editor: whoever asks must not wait for the indexing thread.
-        sys.setswitchinterval(SWITCH_SECONDS)
+        let_queries_in()
         idle_minutes = own.idle_minutes if wanted.idle_minutes is None else wanted.idle_minutes
         asyncio.run(_Serving(own, token, host, engine, http, lsp, idle_minutes, tell).run())
 
@@ -137,7 +135,7 @@ class _Serving:
             settings=self.settings,
             ready=self.engine.searchable,
             openapi=functools.cache(lambda: description(_url(address, port))),
-            metrics=FrontMetrics(lambda: editors.editors, lambda: exposition(self.engine.metrics)),
+            metrics=FrontMetrics(lambda: editors.editors, self.engine.metrics),
             presence=self.presence,
             mcp=mcp,
         )

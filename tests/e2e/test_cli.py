@@ -171,7 +171,7 @@ BAD = [
     (("model", "install", "no/such/folder"), 1, "no/such/folder"),
     (("completion", "tcsh"), 2, "is not one of 'bash', 'zsh', 'fish'"),
     (("search", "x", "--color", "pink"), 2, "is not one of 'auto', 'always', 'never'"),
-    (("serch",), 2, "No such command 'serch'. Did you mean 'search'?"),
+    (("serach",), 2, "No such command 'serach'. Did you mean 'search'?"),
 ]
 
 
@@ -258,13 +258,22 @@ def test_several_folders_are_asked_at_once(workspace: Path, tmp_path: Path) -> N
     assert cairn("page", "cranes.py", *folders).startswith("def moor_ship(crane)")
 
 
+INTERRUPTIBLE = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("cairn", run_name="__main__", alter_sys=True)
+"""
+"""`cairn` that can be interrupted, also where a shell started the tests in the background: that has SIGINT ignored, by
+whatever is started from there, too."""
+
+
 @pytest.mark.usefixtures("bare_data_dir")
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody can send Ctrl+C to one process there")
 def test_an_interrupt_ends_with_its_own_exit_code(workspace: Path) -> None:
     cairn("index", str(workspace))
     data = workspace_dir(workspace)
     with writer_lock(data).acquire(blocking=False):  # who is asked to index anew never does it
-        command = [sys.executable, "-m", "cairn", "reindex", "-C", str(workspace), "--json"]
+        command = [sys.executable, "-c", INTERRUPTIBLE, "reindex", "-C", str(workspace), "--json"]
         waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         reader = IndexReader(data)
         until = time.monotonic() + 60
@@ -285,6 +294,19 @@ def test_an_unwritable_data_folder_is_an_error_that_says_what_to_do(
     blocked.write_text("in the way")
     monkeypatch.setenv("CAIRN_DATA_DIR", str(blocked / "data"))
     assert "CAIRN_DATA_DIR" in cairn("index", str(workspace), code=1)
+
+
+@pytest.mark.usefixtures("bare_data_dir")
+@pytest.mark.parametrize("inside", ["", ".."])
+def test_serve_does_not_index_the_home_folder_by_accident(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, inside: str
+) -> None:
+    pytest.importorskip("mcp")
+    monkeypatch.setenv("HOME", str(workspace))
+    monkeypatch.setenv("USERPROFILE", str(workspace))
+    said = cairn("serve", "--port", "0", "--lsp-port", "0", code=1, cwd=workspace / inside)
+    assert "is not indexed unless you name it" in said
+    assert "`cairn serve FOLDER`" in said
 
 
 @pytest.mark.usefixtures("bare_data_dir")

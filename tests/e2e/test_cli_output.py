@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "config schema": ((), "properties"),
     "config path": ((), ""),
     "model install": ((), "dimension"),
+    "openapi": ((), "paths"),
     "pause": ((), "error"),
     "resume": ((), "error"),
 }
@@ -314,7 +315,7 @@ def test_quiet_leaves_answers_and_errors(workspace: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "completions"),
     [
-        ("cairn se", "search"),
+        ("cairn se", "search serve"),
         ("cairn search x --type c", "code cmd config"),
         ("cairn search x --language pyt", "python"),
         ("cairn search x --collection harbour-s", "harbour-source"),

@@ -26,7 +26,9 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
+from cairn import first_files
 from cairn.asking import Asking
+from cairn.engine import Engine
 from cairn.mcp import build_server
 from cairn.methods import STAGES
 from tests.harbour import HARBOUR
@@ -269,10 +271,23 @@ async def test_while_the_first_indexing_runs_answers_say_how_complete_they_are(t
         assert answer["results"][0]["path"].startswith("cargo_")
 
 
-async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_files(workspace: Path) -> None:
-    async with agent(workspace) as client:
-        found = await called(client, "cairn_search", query="moor_ship")
+async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_files(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_files, "SECONDS", PATIENCE_SECONDS)
+    asking = Asking(Engine())
+
+    async def given(*_: Any) -> Asking:
+        return asking
+
+    try:
+        asking.engine.add_folder(workspace)
+        async with Client(build_server(given)) as client:
+            found = await called(client, "cairn_search", query="moor_ship")
         assert found.structured_content["results"], text_of(found)
+    finally:
+        asking.close()
+        asking.engine.stop()
 
 
 async def test_each_stage_of_discovery_is_told_to_whom_wants_to_know(workspace: Path) -> None:
@@ -300,6 +315,9 @@ class Slow:
 
     def request(self, *_: Any) -> None:
         """What is counted."""
+
+    def searchable(self) -> bool:
+        return True
 
     def search(self, _: Any, cancelled: Callable[[], bool]) -> Any:
         self.began.set()

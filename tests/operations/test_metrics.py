@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from cairn.operations.exposition import CONTENT_TYPE, exposition
-from cairn.operations.metrics import Figure, IndexFigures, Metrics
+from cairn.operations.metrics import IndexFigures, Metrics
 
 
 def families(metrics: Metrics) -> dict[str, tuple[str, list[Sample]]]:
@@ -145,13 +145,10 @@ def test_figures_are_read_when_somebody_asks_and_only_then() -> None:
     assert asked == []
     assert value(metrics, "cairn_index_chunks") == 20
     assert len(asked) == 1
-    now = IndexFigures(
-        files=4, complete=True, enabled=True, log_failures=7, others=(Figure("cairn_clients", "Clients", 2),)
-    )
+    now = IndexFigures(files=4, complete=True, enabled=True, log_failures=7)
     assert value(metrics, "cairn_index_files") == 4
     assert value(metrics, "cairn_index_complete") == value(metrics, "cairn_retrieval_enabled") == 1
     assert value(metrics, "cairn_query_log_failures_total") == 7
-    assert value(metrics, "cairn_clients") == 2
     assert value(metrics, "cairn_resident_memory_bytes") > 1_000_000
     assert value(metrics, "cairn_process_start_time_seconds") == psutil.Process().create_time()
 

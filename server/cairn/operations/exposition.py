@@ -22,11 +22,12 @@ from cairn.operations.metrics import Distribution, Metrics
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 
-def exposition(metrics: Metrics) -> bytes:
-    """All metrics as they are now, in Prometheus' text format (`CONTENT_TYPE`)."""
+def exposition(metrics: Metrics, *others: Collector) -> bytes:
+    """All metrics as they are now, and what a front collects besides, in Prometheus' text format (`CONTENT_TYPE`)."""
     # A registry of its own: the library's global one belongs to whoever else is in the process.
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_MetricsCollector(metrics))
+    for collector in (_MetricsCollector(metrics), *others):
+        registry.register(collector)
     return generate_latest(registry)
 
 

@@ -83,8 +83,6 @@ class IndexFigures:
     enabled: bool = False
     log_failures: int = 0
     """Lines that the log of questions lost."""
-    others: tuple[Figure, ...] = ()
-    """What a front adds, such as its connections."""
 
 
 class Metrics:
@@ -242,7 +240,6 @@ class Metrics:
                 "When this process began, in Unix seconds",
                 process.create_time(),
             ),
-            *now.others,
         )
 
     # ------------------------------------------------------------------------------------------------

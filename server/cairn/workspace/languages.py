@@ -9,6 +9,8 @@ import enum
 import re
 from collections.abc import Mapping
 
+from cairn.nearest import nearest
+
 
 class Category(enum.StrEnum):
     """What the files of a language are for."""
@@ -356,7 +358,4 @@ KNOWN_LANGUAGES = DETECTED_LANGUAGES | frozenset(_ALIASES.values())
 
 def nearest_language(name: str) -> str:
     """The known language that is probably meant by `name`, "" if none comes close: `pyton` → `python`."""
-    from rapidfuzz import process  # seldom needed
-
-    match = process.extractOne(name.lower(), sorted(KNOWN_LANGUAGES), score_cutoff=60)
-    return str(match[0]) if match else ""
+    return nearest(name.lower(), sorted(KNOWN_LANGUAGES))
