@@ -110,7 +110,7 @@ def test_missing_build_packages_are_noticed_before_the_download(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     lines: list[str] = []
-    with pytest.raises(ModelError, match=r"pip install 'cairn-ls\[model\]'"):
+    with pytest.raises(ModelError, match=r'pip install "cairn-ls\[model\]"'):
         install_default(lines.append)
     assert lines == []
     assert_nothing_installed()
