@@ -82,7 +82,12 @@ def from_command_line(root: Path) -> Ask:
     def ask(method: str, params: Mapping[str, Any]) -> Any:
         command = (sys.executable, "-m", "cairn", "call", method, "-", "-C", str(root))
         done = subprocess.run(
-            command, input=json.dumps(params), capture_output=True, text=True, encoding="utf-8"
+            command,
+            input=json.dumps(params),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=PATIENCE_SECONDS,
         )
         printed = json.loads(done.stdout)
         if done.returncode:
