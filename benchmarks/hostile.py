@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import random
 import sys
 import time
 import urllib.request
@@ -25,6 +26,7 @@ import hostile_lsp
 import hostile_mcp
 from engine.figures import Figures, milliseconds, surroundings
 from engine.place import Place, place_for
+from engine.wording import questions
 from hostile_traffic import Report, lay_secret
 from serving.clients import Rest
 from serving.server import Server, environment_of, serving
@@ -38,12 +40,13 @@ class Siege:
     """One server under all kinds of traffic."""
 
     def __init__(self, server: Server, place: Place, at_once: int, seed: int) -> None:
-        self._server, self._place, self._at_once, self._seed = server, place, at_once, seed
+        self._server, self._seed = server, seed
         described = _get(f"{server.url}/openapi.json", server.authorization)
         rest = hostile_http.target_of(server.url, server.token, described)
         lsp = hostile_lsp.target_of(server.lsp_host, server.lsp_port, server.token, place.tree, described)
         mcp = self._mcp = hostile_mcp.target_of(server.mcp, server.token)
         own = environment_of(place.data)
+        (self._sound,) = questions(place.tree, 1, random.Random(seed))
         self.kinds: dict[str, _Batch] = {
             "rest": lambda n, seed, report: hostile_http.attack(rest, n, seed, at_once, report),
             "lsp": lambda n, seed, report: hostile_lsp.attack(lsp, n, seed, at_once, report),
@@ -81,7 +84,7 @@ class Siege:
         """What is wrong with the answers to sound requests."""
         try:
             rest = Rest(self._server)
-            found = rest.ask("search", {"query": "moor a ship"})
+            found = rest.ask("search", {"query": self._sound})
             rest.close()
         except Exception as problem:  # noqa: BLE001 - whatever it is, it is what this is for
             return [f"{type(problem).__name__}: {problem} to a sound request"]

@@ -253,7 +253,8 @@ async def attack(
     async def client() -> None:
         for number in left:
             sent = attacker.next()
-            told = f"request {number} (seed {seed}, {sent.kind}): {sent.data[:300]!r}"
+            shown = sent.data[:400].replace(target.token.encode(), b"TOKEN")
+            told = f"request {number} (seed {seed}, {sent.kind}): {shown!r}"
             await send(target.host, target.port, sent, kept, told, judged)
 
     await asyncio.gather(*(client() for _ in range(at_once)))
@@ -297,7 +298,7 @@ async def _exchange(host: str, port: int, sent: Sent) -> bytes:
             writer.write_eof()
         while part := await reader.read(2**16):
             answer += part
-    except ConnectionError:  # refused before all of it was sent
+    except OSError:  # refused before all of it was sent
         pass
     finally:
         writer.close()
