@@ -1,122 +1,39 @@
-"""Sends a running `cairn serve` requests that nobody should send, and says how it took them.
-
-    cairn serve FOLDER --json --port 0 --lsp-port 0     # in one terminal
-    python benchmarks/hostile_http.py URL TOKEN_FILE --requests 10000
+"""Requests over HTTP that nobody should send to `cairn serve`, and how it took them.
 
 Params with wrong values, types and names, paths that lead out of the workspace, text that is no JSON, bodies that are cut
 off, announced wrongly or too large, headers of other hosts and origins, wrong tokens, and bytes that are no HTTP. The same
-seed makes the same requests. Exits with 1 if anything but a refusal or an answer came back.
+seed makes the same requests.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import random
-import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from attrs import define, field, frozen
+from attrs import frozen
+from hostile_traffic import (
+    ESCAPES,
+    NEVER_DRAWN,
+    NO_JSON,
+    PATIENCE_SECONDS,
+    STRINGS,
+    URIS,
+    Report,
+    Values,
+    escaped,
+)
 
-PATIENCE_SECONDS = 60
-"""For an answer; a server that takes longer has failed."""
-ESCAPES = (
-    "../secret.txt",
-    "../../../../../../etc/passwd",
-    "src/../../secret.txt",
-    "/etc/passwd",
-    "//etc/passwd",
-    "%2e%2e/secret.txt",
-    "..%2fsecret.txt",
-    "..%5csecret.txt",
-    "..\\secret.txt",
-    "..\\..\\..\\windows\\win.ini",
-    "C:\\Windows\\win.ini",
-    "C:/Windows/win.ini",
-    "c:secret.txt",
-    "\\\\localhost\\c$\\secret.txt",
-    "//localhost/c$/secret.txt",
-    "\\\\?\\C:\\secret.txt",
-    "README.md\0.txt",
-    "../secret.txt\0README.md",
-    "README.md%00",
-    "README.md/../../secret.txt",
-    "./../secret.txt",
-    "....//secret.txt",
-    "~/secret.txt",
-    "file:///etc/passwd",
-    "/proc/self/environ",
-    "CON",
-    "README.md::$DATA",
-    "\u2025/secret.txt",
-    "\uff0e\uff0e/secret.txt",
-)
-"""Paths that lead out of the workspace somewhere, on some system, if they are believed."""
-_URIS = (
-    "file:///etc/passwd",
-    "file://[",
-    "file://evil.example/etc/passwd",
-    "file:///%00",
-    "file:///a%00/b.py",
-    "file:///" + "a/" * 3_000,
-    "file:///%2e%2e/%2e%2e/etc/passwd",
-    "http://[::1",
-    "untitled:Untitled-1",
-    "file:",
-    "file:////",
-    "file:///C:/Windows/win.ini",
-    "javascript:alert(1)",
-)
-_STRINGS = (
-    "",
-    " ",
-    "moor a ship",
-    "\0",
-    "\u202e\u2066abc",
-    "😀" * 50,
-    "a" * 5_000,
-    '"' * 40,
-    "(((((((((((",
-    "*" * 200,
-    "NEAR/2 AND OR NOT ^ : -",
-    "'; DROP TABLE chunks; --",
-    "${jndi:ldap://x}",
-    "\r\nSet-Cookie: a=b",
-    "[" * 300,
-    "**/" * 100,
-    "{" + "a," * 100 + "}",
-    "\ufffe\uffff",
-)
-_NUMBERS = (0, 1, -1, 2, 10, 2**31, 2**63, -(2**63), 10**30, 0.5, -0.0, 1e308, -1e-320)
-_NO_JSON = (
-    b"",
-    b"{",
-    b"[1,",
-    b"nul",
-    b'{"query": NaN}',
-    b'{"query": -Infinity}',
-    b'{"query": 1e999}',
-    b'{"query": "a", "query": "b"}',
-    b'{"query": "\\ud800"}',
-    b'{"\\udfff": 1}',
-    b'{"query": "\xff\xfe"}',
-    b'\xef\xbb\xbf{"query": "a"}',
-    b'{"query": "a\x00"}',
-    b"[" * 100_000,
-    b'{"a":' * 5_000,
-    b'{"limit": ' + b"9" * 5_000 + b"}",
-    b"\x00\x01\x02",
-    b'"text"',
-    b"[]",
-    b"17",
-    b"null",
-)
+_UNANSWERED = frozenset({"no HTTP", "wrong length", "large"})
+"""Kinds that may be dropped without a word: nobody can tell where such a request ends, or it is too much to read."""
+_NOT_NOW = frozenset({"unavailable", "busy"})
+"""The codes with which a 503 is an answer."""
+Judgement = tuple[str, str]
+"""What came, in a word, and what is wrong with it; "" if nothing is."""
 _NO_HTTP = (
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     b"GET\r\n\r\n",
@@ -157,17 +74,6 @@ class Sent:
     """The client leaves without its answer."""
 
 
-@define
-class Report:
-    """What came back."""
-
-    statuses: Counter[str] = field(factory=Counter)
-    by_kind: Counter[str] = field(factory=Counter)
-    times: list[float] = field(factory=list)
-    problems: list[str] = field(factory=list)
-    slowest: tuple[float, str] = (0.0, "")
-
-
 # --- making requests -------------------------------------------------------------------------------
 
 
@@ -177,6 +83,7 @@ class Attacker:
     def __init__(self, target: Target, seed: int) -> None:
         self._target = target
         self._random = random.Random(seed)
+        self._values = Values(self._random, target.schemas)
         self._kinds: list[tuple[int, Callable[[], Sent]]] = [
             (30, self._wrong_params),
             (15, self._any_json),
@@ -196,15 +103,15 @@ class Attacker:
 
     def _wrong_params(self) -> Sent:
         path, schema = self._random.choice(self._target.paths)
-        return self._post("wrong params", path, json.dumps(self._like(schema, 0)).encode())
+        return self._post("wrong params", path, json.dumps(self._values.like(schema, 0)).encode())
 
     def _any_json(self) -> Sent:
         path, _ = self._random.choice(self._target.paths)
-        return self._post("any JSON", path, json.dumps(self._anything(0)).encode())
+        return self._post("any JSON", path, json.dumps(self._values.anything(0)).encode())
 
     def _no_json(self) -> Sent:
         path, _ = self._random.choice(self._target.paths)
-        return self._post("no JSON", path, self._random.choice(_NO_JSON))
+        return self._post("no JSON", path, self._random.choice(NO_JSON))
 
     def _escape(self) -> Sent:
         path, key = self._random.choice(
@@ -219,7 +126,7 @@ class Attacker:
         if key == "path":
             params: dict[str, Any] = {"path": given}
         else:
-            uri = self._random.choice([*_URIS, f"file:///{quote(given)}", f"file:///{given}"])
+            uri = self._random.choice([*URIS, f"file:///{quote(given)}", f"file:///{given}"])
             place = {"line": 0, "character": 0}
             params = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
         return self._post("escape", path, json.dumps(params).encode())
@@ -229,11 +136,11 @@ class Attacker:
         address = self._random.choice(
             [
                 f"{known}/",
-                f"{known}?workspace={quote(self._random.choice([*ESCAPES, *_URIS, *_STRINGS[:6]]))}",
+                f"{known}?workspace={quote(self._random.choice([*ESCAPES, *URIS, *STRINGS[:6]]))}",
                 f"{known}?workspace=a&workspace=b",
                 f"{known}?a=b",
                 f"{known}?%ff=%fe",
-                "/api/v1/" + quote(self._random.choice(_STRINGS)[:200]),
+                "/api/v1/" + quote(self._random.choice(STRINGS)[:200]),
                 "/api/v1/../../etc/passwd",
                 "//api/v1/search",
                 "/%2e%2e/healthz",
@@ -312,58 +219,6 @@ class Attacker:
 
     # --- values ------------------------------------------------------------------------------------
 
-    def _like(self, schema: dict[str, Any], depth: int) -> Any:
-        """Roughly what the schema asks for."""
-        chance = self._random.random()
-        if chance < 0.06 or depth > 8:
-            return self._anything(depth)
-        if "$ref" in schema:
-            return self._like(self._target.schemas[schema["$ref"].rpartition("/")[2]], depth + 1)
-        if "anyOf" in schema:
-            return self._like(self._random.choice(schema["anyOf"]), depth + 1)
-        if "enum" in schema:
-            return self._random.choice(schema["enum"])
-        kind = schema.get("type")
-        if isinstance(kind, list):
-            kind = self._random.choice(kind)
-        match kind:
-            case "object":
-                required = schema.get("required", [])
-                made = {
-                    name: self._like(shape, depth + 1)
-                    for name, shape in schema.get("properties", {}).items()
-                    if self._random.random() < (0.95 if name in required else 0.3)
-                }
-                if self._random.random() < 0.05:
-                    made[self._random.choice(_STRINGS)[:50]] = self._anything(depth)
-                return made
-            case "array":
-                return [
-                    self._like(schema.get("items", {}), depth + 1) for _ in range(self._random.randrange(4))
-                ]
-            case "string":
-                return self._random.choice([*_STRINGS, *_URIS, *ESCAPES])
-            case "integer":
-                return self._random.choice([0, 1, 2, 5, 10, 100, *_NUMBERS[:9]])
-            case "number":
-                return self._random.choice(_NUMBERS)
-            case "boolean":
-                return self._random.random() < 0.5
-            case _:
-                return self._anything(depth)
-
-    def _anything(self, depth: int) -> Any:
-        chance = self._random.random()
-        if depth > 5 or chance < 0.5:
-            return self._random.choice([*_STRINGS, *_NUMBERS, None, True, False])
-        if chance < 0.7:
-            return [self._anything(depth + 1) for _ in range(self._random.randrange(5))]
-        names = ["query", "limit", "path", "textDocument", "uri", "config", "__proto__", "", *_STRINGS]
-        return {
-            self._random.choice(names)[:50]: self._anything(depth + 1)
-            for _ in range(self._random.randrange(5))
-        }
-
     # --- bytes -------------------------------------------------------------------------------------
 
     def _post(self, kind: str, path: str, body: bytes) -> Sent:
@@ -388,44 +243,52 @@ class Attacker:
 # --- sending them ----------------------------------------------------------------------------------
 
 
-async def attack(target: Target, count: int, seed: int, at_once: int = 8) -> Report:
+async def attack(
+    target: Target, count: int, seed: int, at_once: int = 8, report: Report | None = None
+) -> Report:
     """Send so many requests, some at once, and judge what comes back."""
-    attacker, report = Attacker(target, seed), Report()
+    attacker, kept = Attacker(target, seed), report or Report()
     left = iter(range(count))
 
     async def client() -> None:
         for number in left:
             sent = attacker.next()
-            await _send(
-                target, sent, report, f"request {number} (seed {seed}, {sent.kind}): {sent.data[:300]!r}"
-            )
+            shown = sent.data[:400].replace(target.token.encode(), b"TOKEN")
+            told = f"request {number} (seed {seed}, {sent.kind}): {shown!r}"
+            await send(target.host, target.port, sent, kept, told, judged)
 
     await asyncio.gather(*(client() for _ in range(at_once)))
-    return report
+    return kept
 
 
-async def _send(target: Target, sent: Sent, report: Report, described: str) -> None:
+async def send(
+    host: str, port: int, sent: Sent, report: Report, described: str, judge: Callable[[bytes, str], Judgement]
+) -> None:
+    """Send one request on a connection of its own, and note what comes back."""
+    report.by_kind[sent.kind] += 1
     began = time.perf_counter()
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            answer = await _exchange(target, sent)
+            answer = await _exchange(host, port, sent)
     except TimeoutError:
-        report.problems.append(f"no answer to {described}")
+        report.hung(described)
         return
-    elapsed = time.perf_counter() - began
-    report.by_kind[sent.kind] += 1
+    except OSError as problem:  # nobody listens any more
+        report.problems.append(f"{problem} at {described}")
+        return
     if sent.abandoned:
         return
-    report.times.append(elapsed)
-    report.slowest = max(report.slowest, (elapsed, described))
-    status, problem = judged(answer)
-    report.statuses[status] += 1
-    if problem:
-        report.problems.append(f"{problem} to {described}")
+    report.took(time.perf_counter() - began, described)
+    status, problem_ = judge(answer, sent.kind)
+    report.outcomes[status] += 1
+    report.failures += status.startswith("5") and bool(problem_)
+    if problem_:
+        report.problems.append(f"{problem_} to {described}")
 
 
-async def _exchange(target: Target, sent: Sent) -> bytes:
-    reader, writer = await asyncio.open_connection(target.host, target.port)
+async def _exchange(host: str, port: int, sent: Sent) -> bytes:
+    reader, writer = await asyncio.open_connection(host, port)
+    answer = b""
     try:
         writer.write(sent.data)
         if sent.abandoned:
@@ -433,41 +296,55 @@ async def _exchange(target: Target, sent: Sent) -> bytes:
         await writer.drain()
         if sent.kind in ("no HTTP", "wrong length"):  # the rest of it never comes
             writer.write_eof()
-        return await reader.read()
-    except ConnectionError:  # refused before all of it was sent
-        return b""
+        while part := await reader.read(2**16):
+            answer += part
+    except OSError:  # refused before all of it was sent
+        pass
     finally:
         writer.close()
+    return answer
 
 
-def judged(answer: bytes) -> tuple[str, str]:
-    """The status of an answer, and what is wrong with it, if anything is."""
+def judged(answer: bytes, kind: str) -> Judgement:
+    """The status of an answer of REST, and what is wrong with it."""
+    status, body, problem = read(answer, kind)
+    if problem or body is None or status == "200":
+        return status, problem
+    reason = body.get("error") if isinstance(body, dict) else None
+    if not (isinstance(reason, dict) and {"code", "message"} <= reason.keys()):
+        return status, f"a refusal without its reason, {body!r:.200},"
+    if status == "503" and reason["code"] not in _NOT_NOW:
+        return status, f"a failure, {reason},"
+    return status, ""
+
+
+def read(answer: bytes, kind: str) -> tuple[str, Any, str]:
+    """The status of an answer, its JSON or None, and what is wrong with the two of them."""
     if not answer:
-        return "closed", ""
+        return "closed", None, "" if kind in _UNANSWERED else "no answer but a closed connection"
+    if escaped(answer):
+        return "escaped", None, f"what is outside of the workspace, {answer[-300:]!r},"
     head, _, body = answer.partition(b"\r\n\r\n")
     first = head.split(b"\r\n")[0].split(b" ")
     if len(first) < 2 or not first[1].isdigit():
-        return "?", "no HTTP came back"
+        return "?", None, f"what is no HTTP, {answer[:200]!r},"
     status = first[1].decode()
     if status == "100":
-        return judged(body)
-    if status.startswith("5") and status not in ("503", "504"):
-        return status, f"a failure, {body[:300]!r},"
+        return read(body, kind)
+    if status.startswith("5") and status != "503":
+        return status, None, f"a failure, {body[:300]!r},"
     if b"application/json" not in head.lower() or not body:
-        return status, ""
+        lost = status == "503" and "a failure without its reason"
+        return status, None, lost or ""
     lengths = [
         line.split(b":")[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")
     ]
-    body = body[: int(lengths[0])]  # another answer may follow
+    if lengths:
+        body = body[: int(lengths[0])]  # another answer may follow
     try:
-        data = json.loads(body, parse_constant=_refuse)
+        return status, json.loads(body, parse_constant=_refuse), ""
     except ValueError:
-        return status, f"a body that is no JSON, {body[:200]!r},"
-    if status != "200" and not (
-        isinstance(data, dict) and {"code", "message"} <= data.get("error", {}).keys()
-    ):
-        return status, f"a refusal without its reason, {body[:200]!r},"
-    return status, ""
+        return status, None, f"a body that is no JSON, {body[:200]!r},"
 
 
 def _refuse(name: str) -> None:
@@ -481,45 +358,6 @@ def target_of(url: str, token: str, description: dict[str, Any]) -> Target:
     paths = [
         (path, operations["post"]["requestBody"]["content"]["application/json"]["schema"])
         for path, operations in description["paths"].items()
-        if "post" in operations
+        if "post" in operations and path.rpartition("/")[2] not in NEVER_DRAWN
     ]
     return Target(parts.hostname or "", parts.port or 80, token, paths, schemas)
-
-
-def main() -> None:
-    """Attack and report."""
-    import urllib.request
-
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("url")
-    parser.add_argument("token_file", type=Path)
-    parser.add_argument("--requests", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--at-once", type=int, default=8)
-    given = parser.parse_args()
-    token = given.token_file.read_text(encoding="ascii").strip()
-    asked = urllib.request.Request(f"{given.url}/openapi.json", headers={"Authorization": f"Bearer {token}"})
-    with urllib.request.urlopen(asked) as answer:
-        target = target_of(given.url, token, json.load(answer))
-    began = time.perf_counter()
-    report = asyncio.run(attack(target, given.requests, given.seed, given.at_once))
-    took = time.perf_counter() - began
-    times = sorted(report.times)
-    print(
-        f"{sum(report.by_kind.values())} requests in {took:.0f} s, {given.at_once} at once, seed {given.seed}"
-    )
-    print("kinds:   ", dict(report.by_kind.most_common()))
-    print("statuses:", dict(report.statuses.most_common()))
-    print("5xx:     ", sum(n for status, n in report.statuses.items() if status.startswith("5")))
-    middle, late = (1000 * times[int(share * (len(times) - 1))] for share in (0.5, 0.99))
-    print(f"times:    p50 {middle:.0f} ms, p99 {late:.0f} ms, slowest {1000 * times[-1]:.0f} ms")
-    print(f"slowest:  {report.slowest[1][:200]}")
-    for problem in report.problems[:20]:
-        print("PROBLEM:", problem)
-    sys.exit(bool(report.problems))
-
-
-if __name__ == "__main__":
-    main()

@@ -97,10 +97,11 @@ def serving(*arguments: str) -> Iterator[Served]:
         assert line, f"cairn serve ended with {process.wait(PATIENCE_SECONDS)}"
         addresses = json.loads(line)
         token = Path(addresses["tokenFile"]).read_text(encoding="ascii")
-        children = psutil.Process(process.pid).children(recursive=True)
         served = Served(process, addresses, token)
         yield served
+        children = []
         if process.poll() is None:
+            children = psutil.Process(process.pid).children(recursive=True)
             assert served.end() == 0
         assert not [child for child in children if child.is_running()]
     finally:

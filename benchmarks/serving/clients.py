@@ -16,11 +16,12 @@ from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from serving.server import Server
 
-TIMEOUT_SECONDS = 60.0
+TIMEOUT_SECONDS = 120.0
 
 
 class AnswerError(Exception):
@@ -120,9 +121,9 @@ class Lsp:
 
 
 class Mcp:
-    """One agent over streamable HTTP, with the SDK's own client."""
+    """One agent over streamable HTTP, or over stdio with a process of its own; with the SDK's own client."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server | StdioServerParameters) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -130,18 +131,21 @@ class Mcp:
         self._ready = threading.Event()
         self._living = asyncio.run_coroutine_threadsafe(self._live(server), self._loop)
         if not self._ready.wait(TIMEOUT_SECONDS):
-            raise TimeoutError("no MCP session within a minute")
+            raise TimeoutError(f"no MCP session within {TIMEOUT_SECONDS:g} s")
 
-    async def _live(self, server: Server) -> None:
+    async def _live(self, server: Server | StdioServerParameters) -> None:
         """Enter and leave the client in one task, as anyio wants."""
         async with AsyncExitStack() as stack:
-            http = await stack.enter_async_context(
-                httpx2.AsyncClient(headers=server.authorization, timeout=TIMEOUT_SECONDS)
-            )
-            transport = streamable_http_client(server.mcp, http_client=http)
-            self._client = await stack.enter_async_context(Client(transport))
-            self._ready.set()
+            if isinstance(server, StdioServerParameters):
+                client = Client(server)
+            else:
+                http = await stack.enter_async_context(
+                    httpx2.AsyncClient(headers=server.authorization, timeout=TIMEOUT_SECONDS)
+                )
+                client = Client(streamable_http_client(server.mcp, http_client=http))
+            self._client = await stack.enter_async_context(client)
             self._end = asyncio.Event()
+            self._ready.set()
             await self._end.wait()
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Any:

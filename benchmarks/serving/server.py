@@ -14,7 +14,8 @@ from typing import Any
 import psutil
 from attrs import frozen
 
-_END_SECONDS = 30.0
+_END_SECONDS = 120.0
+"""On a machine that is busy with other things; then it is killed."""
 
 
 @frozen
@@ -35,15 +36,15 @@ class Server:
         return {"Authorization": f"Bearer {self.token}"}
 
 
+def environment_of(data: Path) -> dict[str, str]:
+    """The variables of a process that uses the data folder, and no settings of the user."""
+    return {**os.environ, "CAIRN_DATA_DIR": str(data), "CAIRN_CONFIG_DIR": str(data / "settings")}
+
+
 @contextmanager
 def serving(folder: Path, data: Path, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
     """Start it on free ports; asked to end at the end, and waited for. `settings` are environment variables."""
-    environment = {
-        **os.environ,
-        "CAIRN_DATA_DIR": str(data),
-        "CAIRN_CONFIG_DIR": str(data / "settings"),
-        **(settings or {}),
-    }
+    environment = {**environment_of(data), **(settings or {})}
     command = (
         sys.executable,
         "-m",
@@ -63,4 +64,11 @@ def serving(folder: Path, data: Path, settings: Mapping[str, str] | None = None)
         yield Server(process, told["url"], told["api"], told["mcp"], told["lspHost"], told["lspPort"], token)
     finally:
         process.terminate()
-        process.wait(_END_SECONDS)
+        try:
+            process.wait(_END_SECONDS)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+        finally:
+            process.stdout.close()

@@ -192,11 +192,18 @@ def _envelope_problem(data: Any) -> str | None:
     if "method" in data:
         if not isinstance(data["method"], str):
             return "method: expected a string"
+        if "id" in data and _is_notification(data["method"]):
+            return "id: a notification has none"
         if not isinstance(data.get("params", {}), dict | list | None):
             return "params: expected an object or a list"
     elif "id" not in data:
         return "method: is required"
     return None
+
+
+def _is_notification(method: str) -> bool:
+    """Whether LSP has no answer to it; pygls would drop the id of a request of that name, and leave its client waiting."""
+    return method in types.METHOD_TO_TYPES and types.METHOD_TO_TYPES[method][1] is None
 
 
 def _is_id(value: Any) -> bool:

@@ -99,7 +99,15 @@ def open_folders(server: CairnServer) -> list[Path]:
 
 def paths(uris: list[str]) -> list[Path]:
     """The local files among `uris`; documents of other schemes have no file to index."""
-    return [Path(path) for uri in uris if uri.startswith("file:") and (path := to_fs_path(uri))]
+    return [Path(path) for uri in uris if uri.startswith("file:") and (path := _local(uri))]
+
+
+def _local(uri: str) -> str | None:
+    """None for what is no URI: one such folder must not keep the others from being opened."""
+    try:
+        return to_fs_path(uri)
+    except ValueError:
+        return None
 
 
 def _show(server: CairnServer, uri: str, text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 from attrs import frozen
 from engine.daemon import Daemon, RequestError
-from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from serving.clients import AnswerError, Asker, Lsp, Mcp, Rest
 from serving.server import serving
@@ -58,31 +56,22 @@ def timeless(answer: Any) -> Any:
     return [timeless(value) for value in answer] if isinstance(answer, list) else answer
 
 
-class McpOverStdio:
-    """`cairn mcp` in a process of its own, with the SDK's client."""
-
-    def __init__(self, root: Path) -> None:
-        self._command = StdioServerParameters(
-            command=sys.executable, args=["-m", "cairn", "mcp", str(root)], env=dict(os.environ)
-        )
-
-    def ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        return asyncio.run(self._ask(method, params))
-
-    async def _ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        tool = "cairn_" + "".join(f"_{c.lower()}" if c.isupper() else c for c in method)
-        async with asyncio.timeout(PATIENCE_SECONDS), Client(self._command) as client:
-            result = await client.call_tool(tool, dict(params))
-        if result.is_error:
-            raise AnswerError("\n".join(block.text for block in result.content))
-        return result.structured_content
+def mcp_over_stdio(root: Path) -> Mcp:
+    """`cairn mcp` in a process of its own."""
+    command = ["-m", "cairn", "mcp", str(root)]
+    return Mcp(StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ)))
 
 
 def from_command_line(root: Path) -> Ask:
     def ask(method: str, params: Mapping[str, Any]) -> Any:
         command = (sys.executable, "-m", "cairn", "call", method, "-", "-C", str(root))
         done = subprocess.run(
-            command, input=json.dumps(params), capture_output=True, text=True, encoding="utf-8"
+            command,
+            input=json.dumps(params),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=PATIENCE_SECONDS,
         )
         printed = json.loads(done.stdout)
         if done.returncode:
@@ -125,6 +114,7 @@ def fronts(real_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
                 "rest": Rest(server),
                 "lsp over a socket": Lsp(server, root),
                 "mcp over http": Mcp(server),
+                "mcp over stdio": mcp_over_stdio(root),
             }
             deadline = time.monotonic() + PATIENCE_SECONDS
             while not is_at_rest(clients["rest"].ask("status", {})):
@@ -132,7 +122,6 @@ def fronts(real_models: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
                 time.sleep(0.05)
             asks = {name: client.ask for name, client in clients.items()}
             asks["lsp over stdio"] = over_stdio(daemon)
-            asks["mcp over stdio"] = McpOverStdio(root).ask
             asks["command line"] = from_command_line(root)
             yield Fronts(root, asks)
             for client in clients.values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -55,7 +56,8 @@ async def test_an_index_that_is_being_written_is_in_step_at_every_moment(
         words = " ".join(f"word{part * 40 + number}" for number in range(40))
         (workspace / f"note{part}.md").write_text(f"# Note {part}\n\n{words}\n")
     async with daemon(workspace) as cairn:
-        looks = 0
+        looks, deadline = 0, time.monotonic() + PATIENCE_SECONDS
         while (await cairn.request("cairn/status"))["state"] != "ready" or not looks:
             await examine(workspace)
             looks += 1
+            assert time.monotonic() < deadline, "the index was not made"

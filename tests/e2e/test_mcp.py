@@ -21,6 +21,7 @@ import pytest
 pytest.importorskip("mcp")
 
 import mcp_types as types
+from hostile_traffic import ESCAPES, escaped, lay_secret
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
@@ -170,6 +171,16 @@ async def test_what_is_wrong_with_a_call_is_said_to_the_model(workspace: Path) -
             assert tool in text_of(result)
         with pytest.raises(MCPError, match="did you mean cairn_search"):
             await client.call_tool("cairn_serch", {})
+
+
+async def test_no_path_leads_out_of_the_workspace_over_mcp(workspace: Path) -> None:
+    lay_secret(workspace)
+    async with agent(workspace) as client:
+        await ready(client)
+        for path in (*ESCAPES, str(workspace.parent / "secret.txt"), "link.txt"):
+            refused = await called(client, "cairn_fetch_page", path=path)
+            assert refused.is_error, path
+            assert not escaped(refused.model_dump_json().encode())
 
 
 async def test_an_argument_that_is_null_counts_as_absent(workspace: Path) -> None:

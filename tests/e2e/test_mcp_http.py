@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 pytest.importorskip("mcp")
@@ -98,9 +97,8 @@ async def test_every_tool_answers_over_http_and_its_answer_fits_its_schema(
 
 
 async def test_clients_that_come_and_go_without_a_word_leave_nothing_behind(engine: Engine) -> None:
-    """No session, no task and no memory is kept for them."""
-    process = psutil.Process()
-    async with served(engine) as url, httpx.AsyncClient(headers=JSON) as http:
+    """No session and no task is kept for them."""
+    async with served(engine) as url, httpx.AsyncClient(headers=JSON, timeout=PATIENCE_SECONDS) as http:
 
         async def visit(times: int) -> None:
             for _ in range(times):
@@ -109,15 +107,14 @@ async def test_clients_that_come_and_go_without_a_word_leave_nothing_behind(engi
                 assert "mcp-session-id" not in response.headers
 
         await visit(100)
-        tasks, memory = len(asyncio.all_tasks()), process.memory_info().rss
-        await visit(1000)
+        tasks = len(asyncio.all_tasks())
+        await visit(500)
         assert len(asyncio.all_tasks()) <= tasks + 2
-        assert process.memory_info().rss < memory + 20_000_000
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
 async def test_there_are_no_streams_and_no_sessions_to_end(engine: Engine, method: str) -> None:
-    async with served(engine) as url, httpx.AsyncClient() as http:
+    async with served(engine) as url, httpx.AsyncClient(timeout=PATIENCE_SECONDS) as http:
         response = await http.request(method, url, headers={"Accept": "text/event-stream"})
         assert response.status_code == 405
         assert response.headers["allow"] == "POST"
@@ -126,7 +123,7 @@ async def test_there_are_no_streams_and_no_sessions_to_end(engine: Engine, metho
 async def test_a_body_that_is_too_large_or_no_message_is_refused(engine: Engine) -> None:
     async with (
         served(engine, max_body_bytes=1000) as url,
-        httpx.AsyncClient(headers=JSON) as http,
+        httpx.AsyncClient(headers=JSON, timeout=PATIENCE_SECONDS) as http,
     ):
         assert (await http.post(url, content=b"{" * 2000)).status_code == 413
         assert (await http.post(url, content=b"{")).status_code == 400
@@ -148,7 +145,7 @@ async def test_a_question_whose_client_hangs_up_ends() -> None:
     slow = Slow()
     call = {"name": "cairn_search", "arguments": {"query": "x"}}
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-    async with served(slow) as url, httpx.AsyncClient(headers=JSON, timeout=None) as http:
+    async with served(slow) as url, httpx.AsyncClient(headers=JSON, timeout=PATIENCE_SECONDS) as http:
         asked = asyncio.create_task(http.post(url, json=request))
         await happens(slow.began)
         asked.cancel()

@@ -1,32 +1,129 @@
-"""Requests that nobody should send: each is refused or answered, nothing fails, and the server goes on.
+"""Requests that nobody should send: each is refused or answered, nothing fails, no secret is told, and the server goes on.
 
-`CAIRN_HOSTILE_REQUESTS` sets how many; `benchmarks/hostile_http.py` sends them to a server that runs already.
+`CAIRN_HOSTILE_REQUESTS` sets how many of each kind; `benchmarks/hostile.py` sends thousands.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import hostile_http
+import hostile_lsp
+import hostile_mcp
 import pytest
-from hostile_http import attack, target_of
+from hostile_traffic import Report, escaped, lay_secret
 
-from tests.serving import serving, until
+from tests.harbour import HARBOUR
+from tests.serving import Served, serving, until
 
 REQUESTS = int(os.environ.get("CAIRN_HOSTILE_REQUESTS", "400"))
 
-pytestmark = pytest.mark.usefixtures("bare_data_dir")
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A workspace beside a secret, with data folders of its own."""
+    folder = tmp_path_factory.mktemp("work") / "harbour"
+    for path, text in HARBOUR.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    lay_secret(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CAIRN_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+        patch.setenv("CAIRN_CONFIG_DIR", str(folder.parent / "no-settings"))
+        yield folder
 
 
-def test_hostile_requests_are_refused_or_answered(workspace: Path, tmp_path: Path) -> None:
-    (tmp_path / "secret.txt").write_text("out of bounds")
-    with serving(str(workspace)) as served:
-        until(lambda: served.ask("/readyz").status == 200)
-        target = target_of(served.addresses["url"], served.token, served.ask("/openapi.json").json)
-        report = asyncio.run(attack(target, REQUESTS, seed=REQUESTS))
-        assert report.problems == []
-        assert sum(report.by_kind.values()) == REQUESTS
-        assert {"200", "400", "401", "403", "404", "413", "415", "421"} <= set(report.statuses)
-        assert served.ask("/healthz").status == 200
-        assert served.call("fetch_page", {"path": "README.md"})["text"].startswith("# Harbour")
+@pytest.fixture(scope="module")
+def served(root: Path) -> Iterator[Served]:
+    with serving(str(root)) as server:
+        until(lambda: server.ask("/readyz").status == 200)
+        yield server
+
+
+def is_sound(served: Served) -> None:
+    assert served.ask("/healthz").status == 200
+    assert served.call("search", {"query": "moor a ship"})["results"]
+    assert served.call("fetch_page", {"path": "README.md"})["text"].startswith("# Harbour")
+
+
+def nothing_went_wrong(report: Report) -> None:
+    assert report.problems == []
+    assert (report.failures, report.hangs) == (0, 0)
+    assert sum(report.by_kind.values()) == REQUESTS
+
+
+def test_hostile_requests_are_refused_or_answered(served: Served) -> None:
+    target = hostile_http.target_of(served.addresses["url"], served.token, served.ask("/openapi.json").json)
+    report = asyncio.run(hostile_http.attack(target, REQUESTS, seed=REQUESTS))
+    nothing_went_wrong(report)
+    assert {"200", "400", "401", "403", "404", "413", "415", "421"} <= set(report.outcomes)
+    is_sound(served)
+
+
+def test_hostile_messages_over_lsp_are_refused_or_answered(served: Served, root: Path) -> None:
+    description = served.ask("/openapi.json").json
+    target = hostile_lsp.target_of("127.0.0.1", served.addresses["lspPort"], served.token, root, description)
+    report = asyncio.run(hostile_lsp.attack(target, REQUESTS, seed=REQUESTS))
+    nothing_went_wrong(report)
+    assert {"result", "closed", "-32600", "-32601", "-32602", "-32700"} <= set(report.outcomes)
+    is_sound(served)
+
+
+def test_hostile_messages_of_mcp_over_http_are_refused_or_answered(served: Served, root: Path) -> None:
+    target = hostile_mcp.target_of(served.addresses["mcp"], served.token)
+    report = asyncio.run(hostile_mcp.attack_http(target, root, REQUESTS, seed=REQUESTS))
+    nothing_went_wrong(report)
+    assert {"200", "400", "401", "403"} <= set(report.outcomes)
+    assert asyncio.run(hostile_mcp.status_over_http(target)) == ""
+    is_sound(served)
+
+
+def test_hostile_messages_of_mcp_over_stdio_are_refused_or_answered(root: Path) -> None:
+    report = asyncio.run(hostile_mcp.attack_stdio(root, REQUESTS, seed=REQUESTS))
+    nothing_went_wrong(report)
+    assert {"result", "-32600", "-32700", "-32602"} <= set(report.outcomes)
+
+
+# --- what is found wrong -------------------------------------------------------------------------------
+
+_JSON = b"HTTP/1.1 %s x\r\nContent-Type: application/json\r\n\r\n%s"
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "said"),
+    [
+        (b"", "any JSON", "no answer but a closed connection"),
+        (b"noise", "any JSON", "no HTTP"),
+        (_JSON % (b"500", b"{}"), "any JSON", "a failure"),
+        (_JSON % (b"504", b'{"error": {"code": "outOfTime", "message": "m"}}'), "any JSON", "a failure"),
+        (_JSON % (b"503", b'{"error": {"code": "internal", "message": "m"}}'), "any JSON", "a failure"),
+        (_JSON % (b"400", b'{"error": {}}'), "any JSON", "a refusal without its reason"),
+        (_JSON % (b"200", b'{"score": NaN}'), "any JSON", "no JSON"),
+        (_JSON % (b"200", b'{"text": "root:x:0:0:root"}'), "escape", "outside of the workspace"),
+    ],
+)
+def test_an_answer_that_should_not_be_is_told(answer: bytes, kind: str, said: str) -> None:
+    assert said in hostile_http.judged(answer, kind)[1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (b"", "no HTTP"),
+        (b"", "wrong length"),
+        (b"", "large"),
+        (_JSON % (b"503", b'{"error": {"code": "busy", "message": "m"}}'), "any JSON"),
+        (_JSON % (b"400", b'{"error": {"code": "invalidParams", "message": "m"}}'), "any JSON"),
+        (_JSON % (b"200", b"{}"), "any JSON"),
+    ],
+)
+def test_an_answer_or_a_refusal_is_right(answer: bytes, kind: str) -> None:
+    assert hostile_http.judged(answer, kind)[1] == ""
+
+
+def test_the_secret_is_known_where_it_is_told(root: Path) -> None:
+    assert escaped((root.parent / "secret.txt").read_bytes())
+    assert not escaped(b'{"path": "../secret.txt"}')

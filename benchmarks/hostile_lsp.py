@@ -1,0 +1,489 @@
+"""Messages over LSP's socket that nobody should send to `cairn serve`, and how it took them.
+
+Before `initialize`: bytes that are no LSP, other first messages, wrong tokens. After it: bodies that are no JSON, wrong
+envelopes, unknown methods, ill-typed params of every method of LSP and of Cairn, paths that lead out of the workspace,
+requests that are cancelled at once, the wrong order, frames in pieces; at last what is no frame at all, or a lost
+connection. The same seed makes the same messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from hostile_traffic import (
+    ESCAPES,
+    NEVER_DRAWN,
+    NO_JSON,
+    PATIENCE_SECONDS,
+    STRINGS,
+    URIS,
+    Report,
+    Values,
+    escaped,
+)
+from lsprotocol import types
+
+_MESSAGES_A_CONNECTION = 40
+_STRAYS_IN_A_ROW = 20
+_STRAY_CONNECTIONS = 0.4
+"""How often such a row comes instead of a connection that gets to speak: a quarter of all that is sent."""
+_INTERNAL_ERROR = -32603
+_OPENS_FOLDERS = frozenset({"workspace/didChangeWorkspaceFolders", "initialize"})
+"""A client may open what it likes: these name only folders that there are not."""
+_ENDS = frozenset({"exit", "shutdown"})
+_NO_FOLDERS = ("file:///no/such/folder", "file://[", "untitled:x", "http://evil.example/", 5, None)
+_NO_LSP = (
+    b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b'POST / HTTP/1.1\r\nContent-Length: 40\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"exit"}',
+    b"\x16\x03\x01\x02\x00\x01\x00\r\n",
+    b"\r\n",
+    b"Content-Length: 0\r\n\r\n",
+    b"Content-Length: -5\r\n\r\n{}",
+    b"Content-Length: x\r\n\r\n{}",
+    b"Content-Length: 99999999999999\r\n\r\n",
+    b"Content-Length: 99999999\r\n\r\n",
+    b"Content-Length: 2000\r\n\r\n{}",
+    b"Content-Length: 3\r\n\r\n{}\r\n\r\n",
+    b"Content-Length: 1\r\nContent-Length: 2\r\nX-Evil: 1\r\n\r\n{}",
+    b"X: " + b"a" * 1_000_000 + b"\r\n\r\n",
+    b"Content-Type: a\r\n" * 1_000,
+    b"Content-Type: " + b"\xff" * 100 + b"\r\n\r\n",
+)
+"""After each of them the connection is closed, at the latest when nothing more comes."""
+_WRONG_ENVELOPES: tuple[Any, ...] = (
+    {},
+    [],
+    17,
+    None,
+    "text",
+    [{"jsonrpc": "2.0", "id": 1, "method": "cairn/status"}],
+    {"jsonrpc": "1.0", "id": 900, "method": "cairn/status"},
+    {"jsonrpc": "2.0", "id": {}, "method": "cairn/status"},
+    {"jsonrpc": "2.0", "id": True, "method": "cairn/status"},
+    {"jsonrpc": "2.0", "id": 1.5, "method": "cairn/status"},
+    {"jsonrpc": "2.0", "id": 901, "method": 5},
+    {"jsonrpc": "2.0", "id": 902, "method": "cairn/status", "params": 5},
+    {"jsonrpc": "2.0", "id": 903},
+    {"jsonrpc": "2.0", "id": 904, "result": {"a": 1}},
+    {"jsonrpc": "2.0", "id": None, "error": {"code": 1, "message": "m"}},
+    {"jsonrpc": "2.0", "id": 905, "result": 1, "error": {"code": "x"}},
+)
+
+_INITIALIZED = {"jsonrpc": "2.0", "method": "initialized", "params": {}}
+
+
+@frozen
+class Target:
+    """The server under attack."""
+
+    host: str
+    port: int
+    token: str
+    folder: Path
+    methods: Sequence[tuple[str, Mapping[str, Any]]]
+    """Cairn's own, each with the schema of its params."""
+    schemas: Mapping[str, Any]
+
+
+def target_of(host: str, port: int, token: str, folder: Path, description: Mapping[str, Any]) -> Target:
+    """The server at `port`; the OpenAPI description of the same process says what its methods take."""
+    methods = []
+    for path, operations in description["paths"].items():
+        first, *words = path.rpartition("/")[2].split("_")
+        name = first + "".join(word.capitalize() for word in words)
+        if "post" in operations and name not in NEVER_DRAWN:
+            content = operations["post"]["requestBody"]["content"]
+            methods.append((f"cairn/{name}", content["application/json"]["schema"]))
+    return Target(host, port, token, folder, methods, description["components"]["schemas"])
+
+
+class Attacker:
+    """Makes what is sent on one connection."""
+
+    def __init__(self, target: Target, seed: int) -> None:
+        self._target = target
+        self._random = random.Random(seed)
+        self._values = Values(self._random, target.schemas)
+        self._kinds: list[tuple[int, Callable[[], tuple[str, Any]]]] = [
+            (30, self._wrong_params),
+            (14, self._any_method),
+            (10, self._documents),
+            (10, self._escape),
+            (8, self._no_json),
+            (8, self._wrong_envelope),
+            (8, self._cancelled),
+            (4, self._unknown_method),
+            (4, self._wrong_order),
+            (4, self._settings_or_folders),
+        ]
+
+    def opening(self) -> dict[str, Any]:
+        """The params of a sound `initialize`."""
+        root = self._target.folder
+        return {
+            "processId": None,
+            "rootUri": None,
+            "capabilities": {},
+            "workspaceFolders": [{"uri": root.as_uri(), "name": root.name}],
+            "initializationOptions": {"token": self._target.token, "embedding": {"enabled": False}},
+        }
+
+    def stray(self) -> bytes:
+        """What a connection begins with that must not be served."""
+        chance = self._random.random()
+        if chance < 0.4:
+            noise = self._random.randbytes(self._random.randrange(1, 300)) + b"\r\n\r\n"
+            return self._random.choice([*_NO_LSP, noise])
+        if chance < 0.6:
+            return framed(
+                self._random.choice([*NO_JSON, *(json.dumps(e).encode() for e in _WRONG_ENVELOPES)])
+            )
+        method = self._random.choice(
+            ["initialize", "initialize", "cairn/search", "initialized", "shutdown", "exit"]
+        )
+        params: Any = {
+            **self.opening(),
+            "initializationOptions": self._random.choice(
+                [
+                    None,
+                    {},
+                    5,
+                    {"token": self._target.token[:-1]},
+                    {"token": 17},
+                    {"token": ["a"]},
+                    {"token": "\xe4" * 43},
+                ]
+            ),
+        }
+        whole = framed(
+            json.dumps(
+                {
+                    "jsonrpc": "2.0",
+                    "id": self._random.choice([1, "x", None]),
+                    "method": method,
+                    "params": params,
+                }
+            ).encode()
+        )
+        return whole if chance < 0.85 else whole[: self._random.randrange(len(whole))]
+
+    def begins_after(self, count: int) -> int:
+        """How many of so many messages come before `initialized`: mostly none."""
+        return self._random.choice([0, 0, 0, 0, self._random.randrange(count)])
+
+    def next(self) -> tuple[str, list[Any]]:
+        """The kind, and messages: data, or bytes of a body. A request whose id is `...` is to be answered."""
+        weights = [weight for weight, _ in self._kinds]
+        kind, made = self._random.choices([make for _, make in self._kinds], weights)[0]()
+        return kind, made if isinstance(made, list) else [made]
+
+    def pieces(self, data: bytes) -> list[bytes]:
+        """The bytes of a frame, whole or cut."""
+        if self._random.random() > 0.1 or len(data) > 10_000:
+            return [data]
+        cuts = sorted(self._random.randrange(len(data)) for _ in range(3))
+        return [data[a:b] for a, b in itertools.pairwise([0, *cuts, len(data)])]
+
+    def last(self) -> bytes | None:
+        """What a connection ends with; None where it is simply lost."""
+        return self._random.choice([None, *_NO_LSP])
+
+    def reply(self) -> Any:
+        """To a request of the server."""
+        return self._random.choice([None, None, None, [], {"a": 1}, 5, "x"])
+
+    def _wrong_params(self) -> tuple[str, Any]:
+        method, schema = self._random.choice(self._target.methods)
+        return "wrong params", self._request(method, self._values.like(dict(schema), 0))
+
+    def _any_method(self) -> tuple[str, Any]:
+        known = [name for name in types.METHOD_TO_TYPES if name not in _OPENS_FOLDERS | _ENDS]
+        method = self._random.choice([*known, *(name for name, _ in self._target.methods)])
+        document = {"uri": self._random.choice(URIS), "version": self._values.anything(3)}
+        place = {"line": self._random.choice([0, -1, 10**12, "1"]), "character": 0}
+        params = self._random.choice(
+            [
+                self._values.anything(0),
+                {"textDocument": document, "position": place, "range": {"start": place, "end": place}},
+                {"query": self._values.anything(4), "textDocument": self._values.anything(2)},
+            ]
+        )
+        message = self._request(method, params)
+        return "any method", message if self._random.random() < 0.7 else self._told(method, params)
+
+    def _documents(self) -> tuple[str, Any]:
+        """Documents opened, changed, saved and closed in any order, whatever their names."""
+        inside = (self._target.folder / self._random.choice(["README.md", "new.py"])).as_uri()
+        uri = self._random.choice([inside, inside, *URIS])
+        text = self._random.choice([*STRINGS, "a\n" * 10_000, "def f(:\n" * 50])
+        place = {
+            "line": self._random.choice([0, 5, 10**9, -1]),
+            "character": self._random.choice([0, 10**9, -1]),
+        }
+        changes = [{"text": text}, {"range": {"start": place, "end": place}, "text": text}, {"range": 5}]
+        made = {
+            "didOpen": {"textDocument": {"uri": uri, "languageId": "python", "version": 1, "text": text}},
+            "didChange": {
+                "textDocument": {"uri": uri, "version": self._random.choice([0, 1, 2**31])},
+                "contentChanges": [self._random.choice(changes)],
+            },
+            "didSave": {"textDocument": {"uri": uri}, "text": text},
+            "didClose": {"textDocument": {"uri": uri}},
+        }
+        names = self._random.sample([*made], self._random.randrange(1, 5))
+        return "documents", [self._told(f"textDocument/{name}", made[name]) for name in names]
+
+    def _escape(self) -> tuple[str, Any]:
+        given = self._random.choice([*ESCAPES, "link.txt"])
+        method = self._random.choice(["fetchPage", "fetchPage", "reindex", "related", "context"])
+        if method in ("fetchPage", "reindex"):
+            return "escape", self._request(f"cairn/{method}", {"path": given})
+        place = {"line": 0, "character": 0}
+        secret = (self._target.folder.parent / "secret.txt").as_uri()
+        uri = self._random.choice([*URIS, secret, f"file:///{given}"])
+        params = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
+        return "escape", self._request(f"cairn/{method}", params)
+
+    def _no_json(self) -> tuple[str, Any]:
+        return "no JSON", self._random.choice([body for body in NO_JSON if body])
+
+    def _wrong_envelope(self) -> tuple[str, Any]:
+        return "wrong envelope", json.dumps(self._random.choice(_WRONG_ENVELOPES)).encode()
+
+    def _cancelled(self) -> tuple[str, Any]:
+        method = self._random.choice(["search", "discover", "context", "related", "status"])
+        request = self._request(f"cairn/{method}", {"query": f"moor a ship {self._random.random()}"})
+        wrong = self._told("$/cancelRequest", self._random.choice([{}, {"id": "unknown"}, {"id": []}, 5]))
+        return "cancelled", [request, self._told("$/cancelRequest", {"id": ...}), wrong]
+
+    def _unknown_method(self) -> tuple[str, Any]:
+        name = self._random.choice(
+            [*STRINGS, "cairn/", "cairn/serach", "$/nothing", "rpc.exit", "initialise"]
+        )
+        message = self._request(name, self._values.anything(0))
+        return "unknown method", message if self._random.random() < 0.7 else self._told(name, {})
+
+    def _wrong_order(self) -> tuple[str, Any]:
+        again = self._request("initialize", self.opening())
+        return "wrong order", self._random.choice(
+            [again, self._told("initialized", {}), self._told("initialize", {})]
+        )
+
+    def _settings_or_folders(self) -> tuple[str, Any]:
+        folder = {"uri": self._random.choice(_NO_FOLDERS), "name": "x"}
+        settings = {self._random.choice(["cairn", "search", ""]): self._values.anything(0)}
+        return "settings and folders", self._random.choice(
+            [
+                self._told(
+                    "workspace/didChangeWorkspaceFolders", {"event": {"added": [folder], "removed": []}}
+                ),
+                self._told(
+                    "workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [folder]}}
+                ),
+                self._told("workspace/didChangeWorkspaceFolders", self._values.anything(4)),
+                self._told("workspace/didChangeConfiguration", {"settings": settings}),
+                self._told("workspace/didChangeWatchedFiles", {"changes": self._values.anything(0)}),
+            ]
+        )
+
+    @staticmethod
+    def _request(method: str, params: Any) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": ..., "method": method, "params": params}
+
+    @staticmethod
+    def _told(method: str, params: Any) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def framed(body: bytes) -> bytes:
+    """A message as LSP has it."""
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+# --- sending them ----------------------------------------------------------------------------------
+
+
+async def attack(
+    target: Target, count: int, seed: int, at_once: int = 4, report: Report | None = None
+) -> Report:
+    """Send so many messages over connections, some at once, and judge what comes back. Each connection that gets to speak
+    is asked something sound at its end."""
+    kept, seeds = report or Report(), itertools.count(seed * 1_000_000)
+    left = count
+
+    async def client() -> None:
+        nonlocal left
+        while left > 0:
+            number = next(seeds)
+            attacker = Attacker(target, number)
+            if random.Random(number).random() < _STRAY_CONNECTIONS:
+                share = min(left, _STRAYS_IN_A_ROW)
+                left -= share
+                for _ in range(share):
+                    await _stray(target, attacker.stray(), kept, f"seed {number}")
+            else:
+                share = min(left, _MESSAGES_A_CONNECTION)
+                left -= share
+                await _Connection(target, attacker, kept, f"seed {number}").speak(share)
+
+    await asyncio.gather(*(client() for _ in range(at_once)))
+    return kept
+
+
+async def _stray(target: Target, data: bytes, report: Report, where: str) -> None:
+    shown = data[:400].replace(target.token.encode(), b"TOKEN")
+    described = f"the connection ({where}) that began with {shown!r}"
+    report.by_kind["no LSP"] += 1
+    began, answer = time.perf_counter(), b""
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            reader, writer = await asyncio.open_connection(target.host, target.port)
+            try:
+                writer.write(data)
+                await writer.drain()
+                writer.write_eof()
+                answer = await reader.read()
+            except OSError:  # refused before all of it was sent
+                pass
+            finally:
+                writer.close()
+    except TimeoutError:
+        report.hung(described)
+        return
+    except OSError as problem:  # nobody listens any more
+        report.problems.append(f"{problem} at {described}")
+        return
+    report.took(time.perf_counter() - began, described)
+    report.outcomes["error" if answer else "closed"] += 1
+    if escaped(answer) or (answer and b'"error"' not in answer):
+        report.problems.append(f"{answer[:200]!r} to {described}")
+
+
+class _Connection:
+    """One that gets to speak."""
+
+    def __init__(self, target: Target, attacker: Attacker, report: Report, where: str) -> None:
+        self._target, self._attacker, self._report, self._where = target, attacker, report, where
+        self._waiting: dict[str, tuple[asyncio.Future[Any], float, str]] = {}
+        self._numbers = itertools.count()
+
+    async def speak(self, count: int) -> None:
+        """Say so much, ask something sound, and leave."""
+        try:
+            async with asyncio.timeout(2 * PATIENCE_SECONDS):
+                await self._speak(count)
+        except TimeoutError:
+            waiting = [described for _, _, described in self._waiting.values()]
+            self._report.hung(f"{waiting or 'the end'} on the connection ({self._where})")
+        except (OSError, asyncio.IncompleteReadError) as problem:
+            self._report.problems.append(
+                f"{type(problem).__name__} on the connection ({self._where}): {problem}"
+            )
+
+    async def _speak(self, count: int) -> None:
+        self._reader, self._writer = await asyncio.open_connection(self._target.host, self._target.port)
+        listening = asyncio.create_task(self._listen())
+        try:
+            await self._asked("initialize", self._attacker.opening())
+            asked, begins = [], self._attacker.begins_after(count)
+            for place in range(count):
+                if place == begins:
+                    await self._send(_INITIALIZED, "", "sound")
+                kind, messages = self._attacker.next()
+                self._report.by_kind[kind] += 1
+                number = f"hostile {next(self._numbers)}"
+                for message in messages:
+                    asked += await self._send(message, number, kind)
+            await asyncio.gather(*asked)
+            sound = await self._asked("cairn/status", {})
+            if "state" not in (sound.get("result") or {}):
+                self._report.problems.append(f"{sound} to a sound request ({self._where})")
+            await self._leave(listening)
+        finally:
+            self._writer.close()
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+
+    async def _send(self, message: Any, number: str, kind: str) -> list[asyncio.Future[Any]]:
+        """Returns the answers that are to come."""
+        asked: list[asyncio.Future[Any]] = []
+        if isinstance(message, dict):
+            if message.get("id") is ...:
+                message = {**message, "id": number}
+                asked.append(self._expect(number, f"{kind} ({self._where}): {message!r:.300}"))
+            if message.get("params") == {"id": ...}:
+                message = {**message, "params": {"id": number}}
+            message = json.dumps(message).encode()
+        for piece in self._attacker.pieces(framed(message)):
+            self._writer.write(piece)
+            await self._writer.drain()
+            await asyncio.sleep(0)
+        return asked
+
+    def _expect(self, number: str, described: str) -> asyncio.Future[Any]:
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = (future, time.perf_counter(), described)
+        return future
+
+    async def _asked(self, method: str, params: Any) -> Any:
+        (answer,) = await self._send(
+            {"jsonrpc": "2.0", "id": ..., "method": method, "params": params},
+            f"sound {next(self._numbers)}",
+            "sound",
+        )
+        return await answer
+
+    async def _leave(self, listening: asyncio.Task[None]) -> None:
+        """However it ends, the server closes the connection."""
+        last = self._attacker.last()
+        if last is None:
+            self._writer.transport.abort()
+            return
+        with contextlib.suppress(OSError):  # closed before all of it was sent
+            self._writer.write(last)
+            await self._writer.drain()
+            self._writer.write_eof()
+        await asyncio.wait_for(asyncio.shield(listening), PATIENCE_SECONDS)
+
+    async def _listen(self) -> None:
+        try:
+            while True:
+                head = await self._reader.readuntil(b"\r\n\r\n")
+                (line,) = (each for each in head.split(b"\r\n") if each.startswith(b"Content-Length:"))
+                self._heard(await self._reader.readexactly(int(line[15:])))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        for number, (future, _, described) in self._waiting.items():
+            self._report.problems.append(
+                f"the connection was closed without an answer to {number}, {described}"
+            )
+            future.set_result({})
+        self._waiting.clear()
+
+    def _heard(self, body: bytes) -> None:
+        if escaped(body):
+            self._report.problems.append(f"what is outside of the workspace ({self._where}): {body[:300]!r}")
+        message = json.loads(body)
+        if "method" in message:
+            if "id" in message:
+                reply = {"jsonrpc": "2.0", "id": message["id"], "result": self._attacker.reply()}
+                self._writer.write(framed(json.dumps(reply).encode()))
+            return
+        outcome = str(message["error"]["code"]) if "error" in message else "result"
+        self._report.outcomes[outcome] += 1
+        future, began, described = self._waiting.pop(message["id"], (None, 0.0, ""))
+        if outcome == str(_INTERNAL_ERROR):
+            self._report.failures += 1
+            self._report.problems.append(f"{message['error']} to {described or self._where}")
+        if future is not None:
+            self._report.took(time.perf_counter() - began, described)
+            future.set_result(message)
