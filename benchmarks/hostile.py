@@ -100,6 +100,10 @@ def _get(url: str, headers: dict[str, str]) -> Any:
         return json.load(answer)
 
 
+_STEADY = {"CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false"}
+"""Eight clients on two cores make searches slow, and nothing would be asked of a switch that stepped down to off."""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -123,7 +127,7 @@ def main() -> None:
     }
     with place_for(options.folder.resolve(), None) as place:
         lay_secret(place.tree)
-        with serving(place.tree, place.data) as server:
+        with serving(place.tree, place.data, _STEADY) as server:
             rest = Rest(server)
             while (status := rest.ask("status", {}))["state"] != "ready":
                 time.sleep(0.5)

@@ -175,7 +175,7 @@ async def test_a_page_is_of_an_indexed_file_and_of_nothing_else(
             ("", "is a directory"),
             ("link.py", "is not indexed"),
             (".git/config", "is not indexed"),
-            ("a\0b", "is not indexed"),
+            ("a\0b", "does not lie in the workspace folder"),
             ("\ud800", "is not indexed"),
         ):
             with pytest.raises(JsonRpcInvalidParams, match=f"path: .*{problem}"):
