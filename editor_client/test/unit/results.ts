@@ -39,6 +39,9 @@ export function result(given: Partial<SearchResult> = {}): SearchResult {
   };
 }
 
+/** As most are answered. */
+export const answeredIn = { phase: 3, wanted: 3, fallback: "", reason: "" };
+
 export function verdict(given: Partial<Verdict> = {}): Verdict {
   return {
     action: "answer",
@@ -59,6 +62,7 @@ export function searchAnswer(results: SearchResult[], given: Partial<SearchAnswe
     index: { generation: 1, complete: true },
     timings: {},
     brokenOff: [],
+    retrieval: answeredIn,
     ...given,
   };
 }
@@ -102,6 +106,7 @@ export function discoverAnswer(bullets: Bullet[], given: Partial<DiscoverAnswer>
       stages: {},
     },
     index: { generation: 1, complete: true },
+    retrieval: answeredIn,
     ...given,
   };
 }

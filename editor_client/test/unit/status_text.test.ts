@@ -26,6 +26,7 @@ function status(given: Partial<StatusAnswer> = {}): StatusAnswer {
     paused: false,
     textsPerSecond: 0,
     secondsLeft: null,
+    retrieval: null,
     ...given,
   };
 }

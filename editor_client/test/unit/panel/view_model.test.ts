@@ -9,7 +9,7 @@ import {
   snippet,
   type Surroundings,
 } from "../../../src/panel/view_model.ts";
-import { lines, result as anyResult } from "../results.ts";
+import { answeredIn, lines, result as anyResult } from "../results.ts";
 import type { ContextAnswer, ContextPassage, SearchResult, StatusAnswer } from "../../../src/protocol.ts";
 
 const alone: Surroundings = { pinned: false, status: undefined, folderName: () => "" };
@@ -213,6 +213,7 @@ function answer(passages: ContextPassage[], complete = true): ContextAnswer {
     },
     index: { generation: 1, complete },
     timings: {},
+    retrieval: answeredIn,
   };
 }
 
