@@ -28,8 +28,10 @@ function buildServer() {
   copyFileSync(join(root, "requirements-runtime.lock"), join(server, "requirements.txt"));
 }
 
+/** Without their conditions: what Cairn needs on some systems, its development may need on all. */
 function lockedLines(name) {
-  return new Set(readFileSync(join(root, name), "utf8").split("\n"));
+  const lines = readFileSync(join(root, name), "utf8").split("\n");
+  return new Set(lines.map((line) => line.replace(/ ;[^\\]*/, " ")));
 }
 
 run(process.execPath, "esbuild.mjs");
