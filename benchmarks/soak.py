@@ -52,7 +52,7 @@ class Soak:
         self.errors: list[str] = []
         self.saves = self.found = 0
         self.samples: list[Figures] = []
-        self._files = sorted(path for path in place.tree.rglob("*.py") if path.stat().st_size < 50_000)
+        self._files = sorted(path for path in place.tree.rglob("*.py") if 0 < path.stat().st_size < 50_000)
 
     def run(self, clients: int, minutes: float) -> None:
         """All of it, on threads."""

@@ -13,7 +13,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
@@ -148,7 +148,7 @@ class CairnServer(LanguageServer):
         except CairnError as problem:
             raise JsonRpcInternalError(str(problem)) from problem
 
-    def in_background(self, work: Awaitable[Any]) -> None:
+    def in_background(self, work: Coroutine[Any, Any, Any]) -> None:
         """Run `work` on the loop and log how it failed, if it did."""
 
         async def logged() -> None:
@@ -160,6 +160,7 @@ class CairnServer(LanguageServer):
         task = asyncio.get_running_loop().create_task(logged())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: work.close())  # which never began, if the task was cancelled before
 
     def soon(self, call: Callable[[], None]) -> None:
         """`call()` on the loop, in order; from any thread."""
