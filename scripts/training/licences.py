@@ -1,0 +1,52 @@
+"""Which licence a repository is under, read from its own licence files: the text decides, not what a host says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+LICENCE_FILE = re.compile(r"(?:[\w-]+[-_.])?(?:licen[cs]e|copying|copyright|unlicense)(?:[-_.].*)?", re.IGNORECASE)
+"""Names, at the root of a repository, of files that hold a licence."""
+
+_PERMISSIVE = {
+    "MIT": "permission is hereby granted, free of charge, to any person obtaining",
+    "Apache-2.0": "apache license version 2.0",
+    "BSD": "redistribution and use in source and binary forms",
+    "ISC": "permission to use, copy, modify, and/or distribute this software for any purpose",
+    "Zlib": "this software is provided 'as-is', without any express or implied warranty",
+    "BSL-1.0": "boost software license - version 1.0",
+    "PostgreSQL": "permission to use, copy, modify, and distribute this software and its documentation for any purpose",
+    "Unlicense": "this is free and unencumbered software released into the public domain",
+}
+"""A phrase of each licence that allows use and change without conditions on what is made of it."""
+
+_OTHER = (
+    "gnu general public license",
+    "gnu lesser general public license",
+    "gnu library general public license",
+    "gnu affero general public license",
+    "mozilla public license",
+    "eclipse public license",
+    "common development and distribution license",
+    "business source license",
+    "server side public license",
+    "elastic license",
+    "commons clause",
+    "functional source license",
+    "creative commons",
+)
+"""What a text must not name to count as permissive, be it for a part of the repository alone."""
+
+
+def licence_of(texts: Iterable[str]) -> str | None:
+    """The permissive licences that `texts`, all licence files of a repository, hold, joined by " AND ".
+
+    None where there is none, or where any text names a licence of another kind.
+    """
+    found: dict[str, None] = {}
+    for text in texts:
+        words = " ".join(re.sub(r"[\W_]*\n[\W_]*|[“”‘’`\"]", lambda m: "\n" if "\n" in m[0] else "'", text).lower().split())
+        if any(name in words for name in _OTHER):
+            return None
+        found.update(dict.fromkeys(name for name, phrase in _PERMISSIVE.items() if phrase in words))
+    return " AND ".join(found) or None

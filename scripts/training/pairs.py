@@ -1,0 +1,372 @@
+"""Weakly labelled pairs from a repository: a text as people ask, and the code or prose that it is about.
+
+Nobody labelled them: a commit's subject is about the definitions that the commit changed, a doc comment about the definition
+below it, a test's title about what it tests, a heading about its section. What is found is shaped as Cairn embeds it
+(`cairn.chunking.composite`), less the words that the question was taken from.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from attrs import evolve, field, frozen
+
+from cairn.chunking.chunker import chunk_text
+from cairn.chunking.composite import composite_text
+from cairn.chunking.identifiers import identifier_words
+from cairn.chunking.model import Chunk
+from cairn.workspace.collections import FileKind, file_kind
+from cairn.workspace.languages import Category, category, detect_language
+from repositories import Repository
+from sources import Source
+
+_CHUNKS = 20_000
+"""Most chunks of one repository: large ones shall not drown the others."""
+_TEXT = 700
+_QUERY = 200
+_HUNK = 400
+
+
+@frozen
+class Pair:
+    """`query` is answered by `text`."""
+
+    source: Source
+    query: str
+    text: str
+    path: str
+    """Of the file that the text is from."""
+
+
+@frozen
+class _File:
+    path: str
+    chunks: tuple[Chunk, ...]
+
+    @property
+    def is_code(self) -> bool:
+        return category(detect_language(self.path)) is Category.CODE
+
+
+@frozen
+class _Sources:
+    """What was read of a repository."""
+
+    name: str
+    files: dict[str, _File] = field(factory=dict)
+
+    def skeleton(self, path: str, chunk: Chunk, **changes: object) -> str:
+        return composite_text(path, self.name, evolve(chunk, **changes))
+
+
+def pairs_of(repository: Repository) -> Iterator[Pair]:
+    """All pairs of a repository, in an order of its own that never changes."""
+    sources = _read(repository)
+    for file in sources.files.values():
+        if not file.is_code:
+            yield from _prose_pairs(sources, file)
+        elif file_kind(file.path) == FileKind.TESTS:
+            yield from _test_pairs(sources, file)
+        else:
+            yield from _code_pairs(sources, file)
+    yield from _mentions(sources)
+    yield from _commit_pairs(sources, repository.log())
+
+
+def _read(repository: Repository) -> _Sources:
+    paths = sorted(repository.files())
+    random.Random(repository.name).shuffle(paths)
+    sources = _Sources(repository.name.partition("/")[2])
+    chunks = 0
+    for path, text in repository.texts(paths):
+        file = _File(path, tuple(chunk_text(path, text)))
+        sources.files[path] = file
+        chunks += len(file.chunks)
+        if chunks >= _CHUNKS:
+            break
+    return sources
+
+
+# --- code ----------------------------------------------------------------------------------------
+
+
+def _code_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
+    for chunk in file.chunks:
+        query = first_sentence(chunk.comment)
+        if query and chunk.symbol:
+            yield Pair(Source.COMMENT, query, sources.skeleton(file.path, chunk, comment=""), file.path)
+            body = _without(chunk.text, chunk.comment)
+            yield Pair(Source.BODY, query, body[:_TEXT], file.path)
+        words = [*identifier_words(chunk.parent), *identifier_words(chunk.symbol)] if chunk.symbol else []
+        if len(set(words)) > 1:
+            text = sources.skeleton(file.path, chunk, symbol="", parent="", defines=(), signature="")
+            yield Pair(Source.NAME, " ".join(dict.fromkeys(words)), f"{text}\n{chunk.text}"[:_TEXT], file.path)
+        yield from _inline(file, chunk)
+    named = [chunk for chunk in file.chunks if chunk.symbol]
+    place = _path_words(file.path)
+    for chunk in random.Random(file.path).sample(named, min(3, len(named))):
+        if len(place.split()) > 1:
+            text = sources.skeleton("", chunk)
+            yield Pair(Source.PATH, place, text, file.path)
+
+
+_COMMENT_LINE = re.compile(r"^\s*(?://+|#+|--+|;+|%+)\s+(\S.*)$")
+
+
+def _inline(file: _File, chunk: Chunk) -> Iterator[Pair]:
+    """Comments inside a definition, and the lines that follow each."""
+    lines = chunk.text.splitlines()
+    comment: list[str] = []
+    for number, line in enumerate(lines):
+        found = _COMMENT_LINE.match(line)
+        if found and number:
+            comment.append(found[1])
+            continue
+        if comment:
+            said = first_sentence(" ".join(comment))
+            if said and said not in chunk.comment:
+                below = "\n".join(lines[number : number + 6])
+                heading = f"{_path_words(file.path)}\n{chunk.symbol}" if chunk.symbol else _path_words(file.path)
+                yield Pair(Source.INLINE, said, f"{heading}\n{below}"[:_HUNK], file.path)
+        comment = []
+
+
+# --- tests ---------------------------------------------------------------------------------------
+
+_TITLE = re.compile(
+    r"""\b(?:it|test|describe|specify|context|scenario|should|testWidgets|bench|TEST_CASE|SECTION)\s*[.(]?\s*\(?\s*
+        (?:"([^"\n]{12,160})"|'([^'\n]{12,160})'|`([^`\n]{12,160})`)""",
+    re.VERBOSE,
+)
+_TEST_NAME = re.compile(r"^(?:test_?|Test|should_?|it_?)+|(?:_?test|Tests?|Spec)$")
+_TEST_FILE = re.compile(r"(?i)^(?:test|spec)s?[-_.]?|[-_.]?(?:tests?|specs?|it)$")
+
+
+def _test_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
+    """Titles of tests, with the test and with what it tests, where a source file has the name of the test's file."""
+    stem = _TEST_FILE.sub("", _stem(file.path)).lower()
+    tested = _by_stem(sources).get(stem, [])
+    for chunk in file.chunks:
+        titles = [next(filter(None, found)) for found in _TITLE.findall(chunk.text)]
+        words = identifier_words(_TEST_NAME.sub("", chunk.symbol))
+        if len(words) > 2:
+            titles.append(" ".join(words))
+        for title in titles[:4]:
+            query = first_sentence(title, least=3)
+            if not query:
+                continue
+            at = max(0, chunk.text.find(title))
+            yield Pair(Source.TEST, query, chunk.text[at + len(title) if at else 0 :][:_HUNK], file.path)
+            best = _most_alike(query + " " + chunk.text[at : at + _HUNK], tested)
+            if best is not None:
+                yield Pair(Source.TESTED, query, sources.skeleton(*best), best[0])
+
+
+_stems: dict[int, dict[str, list[tuple[str, Chunk]]]] = {}
+
+
+def _by_stem(sources: _Sources) -> dict[str, list[tuple[str, Chunk]]]:
+    """The named chunks of the files that are no tests, by the file's name."""
+    if id(sources.files) not in _stems:
+        _stems.clear()
+        found: dict[str, list[tuple[str, Chunk]]] = defaultdict(list)
+        for file in sources.files.values():
+            if file.is_code and file_kind(file.path) != FileKind.TESTS:
+                found[_stem(file.path).lower()] += [(file.path, c) for c in file.chunks if c.symbol]
+        _stems[id(sources.files)] = found
+    return _stems[id(sources.files)]
+
+
+def _most_alike(text: str, candidates: Sequence[tuple[str, Chunk]]) -> tuple[str, Chunk] | None:
+    """The candidate most of whose defined names' words are in the text."""
+    if not candidates:
+        return None
+    words = set(identifier_words(text))
+
+    def shared(candidate: tuple[str, Chunk]) -> float:
+        named = {word for name in candidate[1].defines for word in identifier_words(name)}
+        return len(named & words) / (len(named) + 3)
+
+    return max(candidates[:200], key=shared)
+
+
+# --- prose ---------------------------------------------------------------------------------------
+
+_CODE_SPAN = re.compile(r"`+([A-Za-z_][\w.:#]*(?:\(\))?)`+")
+_FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
+
+
+def _prose_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
+    for chunk in file.chunks:
+        body = _prose(chunk.text)
+        if len(body.split()) < 12:
+            continue
+        heading = " ".join(chunk.header_path.split(" > ")[-2:]) or chunk.title
+        if len(identifier_words(heading)) > 1:
+            text = sources.skeleton(file.path, chunk, title="", header_path="", text=body)
+            yield Pair(Source.HEADING, heading[:_QUERY], text[:_TEXT], file.path)
+        query = first_sentence(body)
+        rest = body[body.find(query) + len(query) :] if query else ""
+        if query and len(rest.split()) > 8:
+            yield Pair(Source.SENTENCE, query, sources.skeleton(file.path, chunk, text=rest)[:_TEXT], file.path)
+
+
+def _prose(text: str) -> str:
+    """A section without its heading and code."""
+    text = _FENCE.sub("", text)
+    lines = [line for line in text.splitlines() if not re.match(r"\s*(?:#|[=\-~^\"*+]{3,}|\.\. |:\w+:)", line)]
+    return " ".join(" ".join(lines).split())
+
+
+def _mentions(sources: _Sources) -> Iterator[Pair]:
+    """Sentences of the documentation that name a definition, and what they name, without the name in the question."""
+    definitions: dict[str, list[tuple[str, Chunk]]] = defaultdict(list)
+    for file in sources.files.values():
+        if file.is_code and file_kind(file.path) not in (FileKind.TESTS, FileKind.EXAMPLES):
+            for chunk in file.chunks:
+                if chunk.symbol:
+                    definitions[chunk.symbol].append((file.path, chunk))
+    for file in sources.files.values():
+        if file.is_code:
+            continue
+        for chunk in file.chunks:
+            for paragraph in re.split(r"\n\s*\n|\n\s*[-*] ", _FENCE.sub("", chunk.text)):
+                names = [re.split(r"[.:#]+", name.rstrip("()"))[-1] for name in _CODE_SPAN.findall(paragraph)]
+                for name in dict.fromkeys(names):
+                    known = definitions.get(name, ())
+                    query = first_sentence(" ".join(_CODE_SPAN.sub(" ", paragraph).split()))
+                    if len(name) > 3 and 0 < len(known) <= 2 and query:
+                        path, found = known[0]
+                        heading = chunk.header_path.split(" > ")[-1]
+                        yield Pair(Source.MENTION, f"{heading} {query}"[:_QUERY], sources.skeleton(path, found), path)
+
+
+# --- history -------------------------------------------------------------------------------------
+
+_PREFIX = re.compile(
+    r"^(?:\[[^\]]{1,40}\]\s*|(?:fix|feat|feature|chore|docs?|refactor|perf|test|tests|build|ci|style|revert|bug|bugfix)"
+    r"(?:\([^)]*\))?!?:\s*|[\w./{},*-]{1,40}:\s+)+",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"\s*\(?(?:#|gh-|GH-|!)\d+\)?|\b(?:closes|fixes|resolves|refs?|see)\b\s*(?=$|[:,.])", re.IGNORECASE)
+_EMPTY_SUBJECT = re.compile(
+    r"^(?:merge|revert|bump|release|prepare|update (?:dependenc|changelog|version|readme|to)|upgrade|v?\d+\.\d+|version|"
+    r"wip|typos?|fix(?:ed)? typos?|format|lint|cleanup|clean up|changelog|initial|import |auto|apply|address|"
+    r"code review|review|minor|more|oops|fixup|squash|remove unused|whitespace|copyright|spelling|start )",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(r"^@@ -\S+ \+\S+ @@ ?(.*)$")
+_MOST_FILES = 6
+_MOST_OF_A_FILE = 2
+
+
+def clean_subject(subject: str) -> str:
+    """A commit's subject without prefixes and references; "" for one that says nothing about code."""
+    text = _REFERENCE.sub("", subject).strip()
+    if _EMPTY_SUBJECT.match(text):
+        return ""
+    text = _PREFIX.sub("", text).strip(" .")
+    if _EMPTY_SUBJECT.match(text):
+        return ""
+    return text[:_QUERY] if len(identifier_words(text)) >= 3 else ""
+
+
+def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
+    """Of each commit that changed few files: its subject with the definitions, or else the lines, that it changed."""
+    for subject, changes in _commits(log):
+        query = clean_subject(subject)
+        if not query or not 0 < len(changes) <= _MOST_FILES:
+            continue
+        for path, hunks in changes.items():
+            if category(detect_language(path)) is not Category.CODE or file_kind(path) == FileKind.TESTS:
+                continue
+            file = sources.files.get(path)
+            given: set[int] = set()
+            for context, added in hunks[:4]:
+                chunk = _definition(file, context, added) if file else None
+                if chunk is not None and chunk.position not in given and len(given) < _MOST_OF_A_FILE:
+                    given.add(chunk.position)
+                    yield Pair(Source.COMMIT, query, sources.skeleton(path, chunk), path)
+            if not given and hunks:
+                context, added = max(hunks, key=lambda hunk: len(hunk[1]))
+                if len(added) > 60:
+                    yield Pair(Source.HUNK, query, f"{_path_words(path)}\n{context}\n{added}"[:_HUNK], path)
+
+
+_Hunk = tuple[str, str]
+"""What git says the changed lines are in, and the lines as they were written."""
+
+
+def _commits(log: Iterable[str]) -> Iterator[tuple[str, dict[str, list[_Hunk]]]]:
+    subject, in_message, path = "", False, ""
+    changes: dict[str, list[_Hunk]] = {}
+    context, added = "", ""
+    for line in log:
+        if line.startswith("\x01"):
+            if subject:
+                yield subject, changes
+            subject = line[1:].partition("\x02")[0]
+            changes, path, context, added = {}, "", "", ""
+            in_message = "\x03" not in line
+        elif in_message:
+            in_message = "\x03" not in line
+        elif line.startswith("diff --git "):
+            path = ""
+        elif line.startswith("+++ b/"):
+            path = line[6:].rstrip("\n").rstrip("\t")
+            if len(changes) <= _MOST_FILES:
+                changes[path] = []
+        elif (found := _HEADER.match(line)) and path in changes:
+            changes[path].append((found[1], ""))
+        elif line.startswith("+") and changes.get(path) and len(changes[path][-1][1]) < _HUNK:
+            context, added = changes[path][-1]
+            changes[path][-1] = (context, added + line[1:])
+    if subject:
+        yield subject, changes
+
+
+def _definition(file: _File, context: str, added: str) -> Chunk | None:
+    """The chunk that still holds a hunk's longest line, or else the one that defines the name in its context."""
+    # git knows the innermost definition of few languages, so the line goes first.
+    longest = max((line.strip() for line in added.splitlines()), key=len, default="")
+    if len(longest) >= 25:
+        for chunk in file.chunks:
+            if chunk.symbol and longest in chunk.text:
+                return chunk
+    names = set(re.findall(r"\w{3,}", context))
+    return next((c for c in file.chunks if c.symbol and c.symbol.split(".")[-1] in names), None)
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n|\n\s*[@:\\-]")
+_LICENCE = re.compile(r"(?i)licen[cs]e|copyright|todo|fixme|noqa|eslint|all rights")
+
+
+def first_sentence(text: str, least: int = 4) -> str:
+    """The first sentence, "" where it has fewer than `least` words, or is about something else than what it stands at."""
+    said = " ".join(_SENTENCE_END.split(text.strip(), maxsplit=1)[0].split())[:_QUERY]
+    words = identifier_words(said)
+    if len(words) < least or _LICENCE.search(said) or sum(map(len, words)) < 0.55 * len(said):
+        return ""
+    return said
+
+
+def _without(text: str, comment: str) -> str:
+    """`text` without the lines that are in `comment`."""
+    said = {line.strip() for line in comment.splitlines()}
+    return "\n".join(
+        line for line in text.splitlines() if not any(part and part in line for part in said if len(part) > 8)
+    )
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
+
+
+def _path_words(path: str) -> str:
+    *folders, _ = path.split("/")
+    return " ".join(" ".join(identifier_words(part)) for part in (*folders[-2:], _stem(path)))

@@ -1,0 +1,139 @@
+"""A public repository as training reads it: files at one revision, and the history that led there, from a bare clone."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import frozen
+
+from cairn.workspace.content_rules import decide_content
+from cairn.workspace.languages import Category, category, detect_language
+from licences import LICENCE_FILE, licence_of
+
+_FILE_BYTES = 150_000
+"""Larger files are data, bundles or machine-written more often than not."""
+_LOG_SECONDS = 8.0
+_LOG_COMMITS = 4000
+
+_OTHERS_CODE = frozenset(
+    """
+    vendor vendored _vendor third_party third-party thirdparty 3rdparty 3rd-party external extern deps dep node_modules
+    bower_components pods carthage submodules dist build out target generated gen testdata fixtures __snapshots__
+    snapshots locales locale i18n translations assets static public
+    """.split()
+)
+"""Folders that usually hold what others or machines wrote."""
+
+_BENCHMARK = frozenset(
+    """
+    aiohttp fastapi flask httpx model2vec pydantic requests starlette click axios express redux gin cobra chi gson
+    commons-lang lang3 jackson jackson-databind guzzle guzzlehttp monolog laravel illuminate sinatra rack rails tokio trpc
+    messagepack messagepack-csharp ktor cats alamofire serde zod nlohmann nlohmann-json phoenix axum vitest newtonsoft
+    newtonsoft.json dapper kotlinx.coroutines exposed circe http4s vapor plug ecto abseil abseil-cpp absl fmt fmtlib curl
+    redis libuv uv bats bats-core aeson telescope.nvim telescope lazy.nvim lazy zig-clap nvm bash-it pandoc xmonad
+    mini.nvim mini zls snapkit rxswift nvim-lspconfig lspconfig
+    catch2 luarocks oban os-lib oslib preact serilog slim tornado viper
+    """.split()
+)
+"""Projects on whose questions ranking is measured. A folder or file called so may be a bundled copy of one."""
+
+
+@frozen
+class Repository:
+    """A bare clone and the revision that is read."""
+
+    name: str
+    """`owner/name`."""
+    folder: Path
+    revision: str
+
+    def licence(self) -> str | None:
+        """The permissive licence that the repository's own files state; None for any other."""
+        names = self._git("ls-tree", "--name-only", self.revision).splitlines()
+        texts = [self._git("show", f"{self.revision}:{name}") for name in names if LICENCE_FILE.fullmatch(name)]
+        return licence_of(texts)
+
+    def files(self) -> dict[str, int]:
+        """Paths and sizes, in bytes, of the files that may be learnt from."""
+        listed = self._git("ls-tree", "-r", "-l", "-z", self.revision)
+        found = {}
+        for entry in filter(None, listed.split("\0")):
+            facts, path = entry.split("\t", 1)
+            size = facts.split()[3]
+            if size.isdigit() and 0 < int(size) <= _FILE_BYTES and is_own_source(path):
+                found[path] = int(size)
+        return found
+
+    def texts(self, paths: list[str]) -> Iterator[tuple[str, str]]:
+        """The text of each file that is neither binary nor written by a machine."""
+        with subprocess.Popen(
+            ["git", "-C", str(self.folder), "cat-file", "--batch"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            assert process.stdin and process.stdout
+            for path in paths:
+                if "\n" in path:
+                    continue
+                process.stdin.write(f"{self.revision}:{path}\n".encode())
+                process.stdin.flush()
+                header = process.stdout.readline().split()
+                if len(header) != 3 or header[1] != b"blob":
+                    continue  # listed, but not in the clone
+                content = process.stdout.read(int(header[2]) + 1)[:-1]
+                text = content.decode("utf-8", "replace")
+                if "\0" not in text and decide_content(path, text).indexed:
+                    yield path, text
+            process.stdin.close()
+
+    def log(self) -> Iterator[str]:
+        """Lines of the newest commits with their changes; ends after some seconds, for large ones take minutes."""
+        command = ["git", "-C", str(self.folder), "-c", "core.quotePath=false", "log", "--no-merges", "-p", "-U0"]
+        command += ["--no-renames", "--no-color", "--no-ext-diff", "--diff-filter=M", f"--max-count={_LOG_COMMITS}"]
+        command += ["--format=%x01%s%x02%b%x03", self.revision]
+        end = time.monotonic() + _LOG_SECONDS
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            assert process.stdout
+            for line in process.stdout:
+                yield line[:2000].decode("utf-8", "replace")
+                if time.monotonic() > end:
+                    process.kill()
+                    return
+
+    def _git(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(self.folder), "-c", "core.quotePath=false", *arguments], capture_output=True, check=True
+        )
+        return done.stdout.decode("utf-8", "replace")
+
+
+def open_repository(name: str, folder: Path, revision: str = "HEAD") -> Repository:
+    """The bare clone in `folder`, at the commit that `revision` names. Raises CalledProcessError if it is none."""
+    done = subprocess.run(
+        ["git", "-C", str(folder), "rev-parse", "--verify", f"{revision}^{{commit}}"],
+        capture_output=True, check=True, text=True,
+    )
+    return Repository(name, folder, done.stdout.strip())
+
+
+def is_own_source(path: str) -> bool:
+    """Whether the file at `path` is code or prose in a known language, and by its place the project's own."""
+    parts = [part.lower() for part in path.split("/")]
+    stem = re.split(r"[.]", parts[-1], maxsplit=1)[0]
+    if not _OTHERS_CODE.isdisjoint(parts[:-1]) or not _BENCHMARK.isdisjoint({*parts[:-1], stem}):
+        return False
+    if ".min." in parts[-1] or _NO_TOPIC.match(parts[-1]) or parts[0] == ".github":
+        return False
+    language = detect_language(path)
+    return language != "" and category(language) is not Category.CONFIG and language not in _NO_LANGUAGE
+
+
+_NO_TOPIC = re.compile(r"change|license|licence|copying|authors|contributors|news\b|history\b|releases?\b|release[-_]?notes")
+"""Files about everything that was ever done, and by whom."""
+_NO_LANGUAGE = frozenset({"html", "css", "scss", "less", "svg", "sql", "jupyter", "latex"})
+"""Markup and data say little in words."""

@@ -1,0 +1,22 @@
+"""What vouches for a pair."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Source(enum.StrEnum):
+    """Where a pair was found; packed files number them in this order."""
+
+    COMMIT = "commit subject, changed definition"
+    HUNK = "commit subject, changed lines"
+    COMMENT = "doc comment, definition"
+    BODY = "doc comment, body"
+    NAME = "name, comment and body"
+    PATH = "path, definition"
+    INLINE = "inline comment, code below it"
+    TEST = "test title, test"
+    TESTED = "test title, tested file"
+    HEADING = "heading, section"
+    SENTENCE = "first sentence, rest of the section"
+    MENTION = "documentation, definition it names"

@@ -1,0 +1,167 @@
+"""Trains the static model: a vector and two weights for each word piece, from pairs by contrast.
+
+    train.py PACKED DEST [--dimension 256] [--steps 2000] [--minutes 12]
+
+PACKED is what `pack.py` wrote. A question's vector is the weighted sum of its pieces' vectors, a text's that of its own; both of
+unit length. Training pulls a question towards its text and away from the other texts of its block, which are of the same
+repository: to tell repositories apart is no merit. DEST gets `model.npz`, which `export.py` turns into the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from packed import Packed, Rows, Sentences
+
+_TEMPERATURE = 0.05
+
+
+class StaticModel(torch.nn.Module):
+    """The vectors, and the logarithms of what a piece counts in a text, in a question, and in each field of a text."""
+
+    def __init__(self, pieces: int, dimension: int, frequencies: torch.Tensor, fields: int) -> None:
+        super().__init__()
+        self.vectors = torch.nn.Parameter(torch.randn(pieces, dimension) / dimension**0.5)
+        rarity = torch.log(1e-3 / (1e-3 + frequencies))
+        self.text_weights = torch.nn.Parameter(rarity.clone())
+        self.query_weights = torch.nn.Parameter(rarity.clone())
+        self.field_weights = torch.nn.Parameter(torch.zeros(fields))
+
+    def texts(self, rows: Rows) -> torch.Tensor:
+        gains = self.field_weights.exp()[torch.from_numpy(rows.fields.astype(np.int64))]
+        return _sums(self.vectors * self.text_weights.exp()[:, None], rows, gains)
+
+    def queries(self, rows: Rows) -> torch.Tensor:
+        return _sums(self.vectors * self.query_weights.exp()[:, None], rows, None)
+
+
+def _sums(table: torch.Tensor, rows: Rows, gains: torch.Tensor | None) -> torch.Tensor:
+    """float32[rows, dimension] of unit length: the sum of the vectors of each row's pieces, weighted if `gains` are given."""
+    ids = torch.from_numpy(rows.ids.astype(np.int64))
+    starts = torch.from_numpy(np.cumsum(rows.lengths) - rows.lengths)
+    sums = torch.nn.functional.embedding_bag(ids, table, starts, mode="sum", per_sample_weights=gains)
+    return torch.nn.functional.normalize(sums, dim=1)
+
+
+def block_loss(
+    queries: torch.Tensor, texts: torch.Tensor, same: torch.Tensor, size: int, temperature: float
+) -> torch.Tensor:
+    """The mean loss of both directions over blocks of `size` rows; `same` numbers texts that are alike."""
+    blocks = len(queries) // size
+    products = torch.bmm(queries.view(blocks, size, -1), texts.view(blocks, size, -1).transpose(1, 2)) / temperature
+    numbers = same.view(blocks, size)
+    alike = (numbers[:, :, None] == numbers[:, None, :]) & ~torch.eye(size, dtype=torch.bool)
+    products = products.masked_fill(alike, -1e4)
+    target = torch.arange(size).expand(blocks, size).reshape(-1)
+    forth = torch.nn.functional.cross_entropy(products.reshape(-1, size), target)
+    back = torch.nn.functional.cross_entropy(products.transpose(1, 2).reshape(-1, size), target)
+    return (forth + back) / 2
+
+
+def relation_loss(vectors: torch.Tensor, teacher: torch.Tensor, temperature: float) -> torch.Tensor:
+    """How differently two models, float[blocks, n, any], see which of n sentences are alike."""
+    diagonal = torch.eye(vectors.shape[1], dtype=torch.bool)
+    ours = (torch.bmm(vectors, vectors.transpose(1, 2)) / temperature).masked_fill(diagonal, -1e4)
+    theirs = (torch.bmm(teacher, teacher.transpose(1, 2)) / temperature).masked_fill(diagonal, -1e4)
+    return torch.nn.functional.kl_div(
+        torch.log_softmax(ours, dim=2), torch.log_softmax(theirs, dim=2), reduction="sum", log_target=True
+    ) / (vectors.shape[0] * vectors.shape[1])
+
+
+def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
+    torch.manual_seed(options.seed)
+    torch.set_num_threads(options.threads)
+    frequencies = np.bincount(packed.texts.ids, minlength=packed.pieces) + np.bincount(packed.queries.ids, minlength=packed.pieces)
+    model = StaticModel(packed.pieces, options.dimension, torch.from_numpy(frequencies / frequencies.sum()).float(), packed.fields)
+    if options.start:
+        with torch.no_grad():
+            model.vectors.copy_(torch.from_numpy(_start(np.load(options.start).astype(np.float32), options.dimension)))
+    optimizer = torch.optim.Adagrad(
+        [
+            {"params": [model.vectors], "lr": options.rate},
+            {"params": [model.text_weights, model.query_weights, model.field_weights], "lr": options.rate},
+        ]
+    )
+    teacher = Sentences.read(options.teacher, options.packed / "vocabulary.txt") if options.teacher else None
+    random = np.random.default_rng(options.seed)
+    began = time.monotonic()
+    losses = []
+    for step in range(options.steps):
+        rows = packed.batch(random, options.blocks, options.block)
+        queries = packed.queries.take(rows).dropped(random, options.dropout)
+        queries = packed.asked(queries, random, options.asked)
+        texts = packed.texts.take(rows).dropped(random, options.dropout)
+        loss = block_loss(
+            model.queries(queries), model.texts(texts), torch.from_numpy(packed.sketch[rows]), options.block, options.temperature
+        )
+        if teacher is not None:
+            rows, wanted = teacher.batch(random, options.blocks, options.teacher_block)
+            rows = rows.dropped(random, options.teacher_dropout)
+            said = model.queries(rows).view(options.blocks, options.teacher_block, -1)
+            loss = loss + options.teacher_weight * relation_loss(said, torch.from_numpy(wanted), options.teacher_temperature)
+        optimizer.zero_grad()
+        loss.backward()
+        left = 1 - max(step / options.steps, (time.monotonic() - began) / 60 / options.minutes)
+        for group in optimizer.param_groups:
+            group["lr"] = options.rate * max(0.02, min(1.0, left / 0.5))
+        optimizer.step()
+        losses.append(loss.item())
+        if step % 50 == 49:
+            print(f"{step + 1} {time.monotonic() - began:.0f} s, loss {np.mean(losses[-50:]):.4f}, "
+                  f"fields {model.field_weights.exp().detach().numpy().round(2)}", flush=True)
+        if left <= 0:
+            break
+    return model
+
+
+def _start(words: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
+    """Another model's vectors of the pieces, in fewer dimensions, as long on average as those that training starts with."""
+    centred = words - words.mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    reduced = centred @ directions[:, ::-1][:, :dimension]
+    return np.asarray(reduced / np.linalg.norm(reduced, axis=1).mean(), np.float32)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packed", type=Path)
+    parser.add_argument("dest", type=Path)
+    parser.add_argument("--dimension", type=int, default=256)
+    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--blocks", type=int, default=8)
+    parser.add_argument("--block", type=int, default=256)
+    parser.add_argument("--rate", type=float, default=0.03)
+    parser.add_argument("--dropout", type=float, default=0.3)
+    parser.add_argument("--asked", type=float, default=0.4)
+    parser.add_argument("--temperature", type=float, default=_TEMPERATURE)
+    parser.add_argument("--text-tokens", type=int, default=96)
+    parser.add_argument("--without", default="", help="sources, separated by commas")
+    parser.add_argument("--start", type=Path, help="another model's vectors of the pieces, float[pieces, n]")
+    parser.add_argument("--teacher", type=Path, help="sentences and another model's vectors of them")
+    parser.add_argument("--teacher-weight", type=float, default=1.0)
+    parser.add_argument("--teacher-block", type=int, default=256)
+    parser.add_argument("--teacher-dropout", type=float, default=0.1)
+    parser.add_argument("--teacher-temperature", type=float, default=0.05)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    packed = Packed.read(options.packed, options.text_tokens, options.without)
+    model = train(packed, options)
+    options.dest.mkdir(parents=True, exist_ok=True)
+    np.savez(options.dest / "model.npz", **{name: value.detach().numpy() for name, value in model.named_parameters()})
+    (options.dest / "vocabulary.txt").write_text((options.packed / "vocabulary.txt").read_text())
+    (options.dest / "options.json").write_text(json.dumps(vars(options), default=str, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
