@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from cairn.embedding.word_pieces import WordPieces
 from cairn.errors import ModelError
 
 if TYPE_CHECKING:
@@ -73,6 +72,7 @@ def packaged_model(folder: Path = FOLDER) -> PackagedModel:
 def load_packaged(folder: Path = FOLDER) -> StaticTable:
     """Its table. Raises ModelError with a remedy if a file of it is missing or is not what was packaged."""
     from cairn.embedding.static import StaticTable
+    from cairn.embedding.word_pieces import WordPieces
 
     model = packaged_model(folder)
     try:

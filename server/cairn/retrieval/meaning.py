@@ -21,7 +21,7 @@ from cairn.index.reader import ChunkFilter, Hit, IndexReader
 
 _FEW = 0.05
 """Share of chunks that may lack the model's vector before static ones, which all have, rank better: the model is
-worth 0.848 NDCG@10 and the static table 0.843 where keywords alone have 0.828 (docs/ranking.md)."""
+worth 0.848 NDCG@10, and a static table distilled from it 0.843, where keywords alone have 0.828 (docs/ranking.md)."""
 
 
 class QueryVector(Protocol):
