@@ -65,7 +65,9 @@ def packaged_model(folder: Path = FOLDER) -> PackagedModel:
         return PackagedModel(
             str(described["name"]), folder, int(described["dimension"]), str(described["sha256"])
         )
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (KeyError, TypeError) as problem:
+        raise _unusable(f"{DESCRIPTION_FILE} is incomplete") from problem
+    except (OSError, ValueError) as problem:
         raise _unusable(problem) from problem
 
 
@@ -123,5 +125,5 @@ def _digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _unusable(problem: Exception) -> ModelError:
+def _unusable(problem: object) -> ModelError:
     return ModelError(f"The code model that comes with Cairn cannot be used: {problem}. Install Cairn again.")
