@@ -41,7 +41,6 @@ from cairn.index.writer import IndexWriter
 
 _LIMIT = 200
 _RECALLED = (50, 200)
-_QUERY_TOKENS = 256
 _COMPARED = 400
 """Chunks whose model vectors a search compares: what two legs found."""
 _FILTERS = {
@@ -60,7 +59,7 @@ def main() -> None:
     options = _arguments()
     db = _opened(index_path(options.data))
     table = _static_table(db)
-    questions = table.embed_int8(_questions(options)[: options.count], _QUERY_TOKENS)
+    questions = table.embed_queries_int8(_questions(options)[: options.count])
     vectors = np.stack(
         [np.frombuffer(r[0], np.int8) for r in db.execute(f"SELECT embedding FROM {STATIC_TABLE}")]
     )
@@ -379,7 +378,7 @@ def _static_table(db: apsw.Connection) -> StaticTable:
     table = SharedModel(EmbeddingSettings()).static_table()
     used = str(db.execute("SELECT value FROM meta WHERE key = 'static_table'").get)
     if table is None or used.split(" ")[0] != table.id:
-        sys.exit(f"the index was made with the static table {used}, which is not installed")
+        sys.exit(f"the index was made with the static table {used}, not with this Cairn's")
     return table
 
 

@@ -45,7 +45,7 @@ def tool(name: str) -> Path:
 
 
 def install_model() -> bool:
-    """Get and build the embedding model unless it is there; whether it is there now."""
+    """Get and build the larger embedding model, unless it is there; whether it is there now."""
     return subprocess.run([tool("cairn"), "model", "install"], stdout=subprocess.DEVNULL).returncode == 0
 
 

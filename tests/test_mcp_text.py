@@ -153,6 +153,26 @@ def test_an_incomplete_index_says_why_or_how_long(status: dict[str, Any], said: 
     assert said in mcp_text.incompleteness(StillIndexing(**status))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (protocol.ModelInfo("m", 2, "m@1"), "Model: m."),
+        (
+            protocol.ModelInfo("own", 2, "own@1", packaged=True),
+            "Model: own, which comes with Cairn; `cairn model install` adds a larger one, which takes longer to index.",
+        ),
+        (None, "Model: none, answers use keywords alone."),
+    ],
+)
+def test_the_status_says_which_model_it_is(model: protocol.ModelInfo | None, said: str) -> None:
+    latency = protocol.Latency(None, None, 0, 0)
+    answer = protocol.StatusAnswer(
+        "ready", True, 1, 3, protocol.FileCounts(1, 1), 9, 9, 0, model, (), None, latency, 1
+    )
+    (text,) = mcp_text.status(DONE, unstructure(answer), {})
+    assert said in text.splitlines()
+
+
 def test_a_complete_index_says_nothing() -> None:
     assert mcp_text.incompleteness(DONE) == ""
     assert "not complete" not in search_text()

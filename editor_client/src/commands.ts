@@ -126,7 +126,8 @@ async function install(context: ExtensionContext, server: Server, log: LogOutput
     const { withoutModel } = await window.withProgress(shown, (progress, token) =>
       installServer(context, log, progress, token),
     );
-    if (withoutModel) void window.showWarningMessage(`Cairn: ${withoutModel}`);
+    if (withoutModel)
+      void window.showWarningMessage(`Cairn answers without the larger model, with its own: ${withoutModel}`);
   } catch (problem) {
     if (isCancelled(problem)) return;
     log.error(String(problem));

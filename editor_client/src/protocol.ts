@@ -136,7 +136,7 @@ export interface IndexState {
 export interface AnsweredIn {
   /** 3 with vectors, 2 by keywords alone, 1 by names and keywords and nothing else, 0 where retrieval is off. */
   readonly phase: number;
-  /** The phase that the settings, or somebody by hand, ask for; 2 at most where there is no model. */
+  /** The phase that the settings, or somebody by hand, ask for; 2 at most where no model can be used. */
   readonly wanted: number;
   /**
    * What stood in for the phase that it was asked in: `keywords` or `names` where more failed, `cache` for an answer that was
@@ -390,6 +390,8 @@ export interface ModelInfo {
   readonly name: string;
   readonly dimension: number;
   readonly id: string;
+  /** Whether it is the code model that comes with Cairn; `cairn model install` adds a larger one, slower to index. */
+  readonly packaged: boolean;
 }
 
 export interface CollectionInfo {
@@ -482,7 +484,7 @@ export interface RetrievalStatus {
 
 export interface StatusAnswer {
   /**
-   * `starting`, `indexing`, `ready` (every present file is indexed and embedded by the model), `degraded` (nothing
+   * `starting`, `indexing`, `ready` (every present file is indexed and embedded by `model`), `degraded` (nothing
    * more to do, but no vectors; or the index cannot be written) or `disabled`.
    */
   readonly state: string;
@@ -492,9 +494,14 @@ export interface StatusAnswer {
   readonly phase: number;
   readonly files: FileCounts;
   readonly chunks: number;
+  /** Chunks with a vector of `model`. */
   readonly embedded: number;
-  /** Texts still to be embedded. */
+  /** Chunks that wait for one. */
   readonly queued: number;
+  /**
+   * The installed model, else the code model that comes with Cairn; null where embedding is switched off, or neither
+   * can be used.
+   */
   readonly model: ModelInfo | null;
   readonly collections: readonly CollectionInfo[];
   readonly lastError: string | null;
@@ -509,7 +516,7 @@ export interface StatusAnswer {
    * `idle` or `paused`.
    */
   readonly activity: string;
-  /** Chunks with a static vector, which comes within seconds. */
+  /** Chunks with a static vector, by the code model that comes with Cairn; these come within seconds. */
   readonly staticEmbedded: number;
   readonly paused: boolean;
   /** Texts embedded, as of late. */

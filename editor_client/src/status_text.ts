@@ -79,6 +79,13 @@ function modelInWords({ model, phase }: StatusAnswer): string {
   return model && phase === 3 ? model.name : "keywords only";
 }
 
+function modelInFull({ model }: StatusAnswer): string {
+  if (!model) return "none, keywords only";
+  return model.packaged
+    ? `${model.name}, comes with Cairn (cairn model install adds a larger one, slower to index)`
+    : model.name;
+}
+
 /** Everything there is to know, a line each. */
 export function lines(
   health: Health,
@@ -115,7 +122,7 @@ export function lines(
     {
       icon: "hubot",
       label: "Model",
-      value: status.model ? status.model.name : "none: cairn model install",
+      value: modelInFull(status),
     },
     { icon: "layers", label: "Phase", value: PHASES[status.phase] ?? String(status.phase) },
     {

@@ -83,11 +83,11 @@ class Answering:
         host: Host,
         folders: Callable[[], Sequence[Folder]],
         settings: Callable[[], Settings],
-        has_model: Callable[[], bool],
+        has_vectors: Callable[[], bool],
         on_change: Callable[[], None],
     ) -> None:
-        """`folders` and `settings` are the engine's own, which stay it even where a question is about one folder; `on_change`
-        is called when the phase has changed."""
+        """`folders` and `settings` are the engine's own, which stay it even where a question is about one folder;
+        `has_vectors` says whether there is a model to make them with; `on_change` is called when the phase has changed."""
         self.latency = LatencyWindow()
         self.cache: AnswerCache[protocol.SearchAnswer] = AnswerCache()
         self.problem: str | None = None
@@ -95,7 +95,7 @@ class Answering:
         self._metrics = host.metrics
         self._folders = folders
         self._settings = settings
-        self._has_model = has_model
+        self._has_vectors = has_vectors
         self._on_change = on_change
         self._made_switch: KillSwitch | None = None
         self._making_switch = threading.Lock()
@@ -267,10 +267,10 @@ class Answering:
             )
 
     def _most(self) -> int:
-        """The highest phase that there can be; whether there is a model is looked up once a second."""
+        """The highest phase that there can be; whether there is a model to make vectors with is looked up once a second."""
         now = time.monotonic()
         if self._looked_for_model is None or now >= self._looked_for_model[0]:
-            most = VECTORS if self._has_model() else KEYWORDS
+            most = VECTORS if self._has_vectors() else KEYWORDS
             self._looked_for_model = now + _MODEL_SECONDS, most
         return self._looked_for_model[1]
 

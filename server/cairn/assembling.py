@@ -266,7 +266,7 @@ def _characters(passages: Sequence[Grouped]) -> int:
 
 
 def _vector(asked: _Asked) -> PassageVector:
-    """A vector of text that is not indexed: a static one, which needs no model to run."""
+    """A vector of text that is not indexed: a static one, which takes no time."""
     table = asked.model.static_table()
     if table is None:
         return PassageVector()

@@ -88,7 +88,10 @@ def model() -> None:
 @click.argument("folder", required=False, type=click.Path(path_type=Path), shell_complete=directories)
 @answers
 def install(folder: Path | None, as_json: bool) -> None:
-    """Install the default model, or the one in FOLDER (model.onnx and tokenizer.json)."""
+    """Install a larger model than the one that comes with Cairn.
+
+    It takes longer to index. The default one, or the one in FOLDER (model.onnx and tokenizer.json).
+    """
     from cairn.embedding.install import install_default, install_folder
     from cairn.terminal import ModelInstalled, print_installed
 

@@ -335,8 +335,8 @@ class PromptRenderConfig:
     max_prompt_tokens: int = 4000
     tokenizer: str = field(default="", metadata=_NAMES_A_FILE)
     """What counts the tokens: a `tokenizer.json` file, such as that of the language model the prompt is for; `characters`
-    for S1's estimate of four to a token; empty for the embedding model's tokenizer. A workspace's own file and a request
-    can only name files in the workspace."""
+    for S1's estimate of four to a token; empty for the installed model's tokenizer, or that estimate where none is
+    installed. A workspace's own file and a request can only name files in the workspace."""
 
 
 @frozen

@@ -60,7 +60,7 @@ class Engine:
             self._host,
             lambda: self._folders,
             lambda: self._settings(self._folders),
-            self._has_model,
+            self._has_vectors,
             self._on_change,
         )
         if host is None:
@@ -389,7 +389,7 @@ class Engine:
 
     def status(self) -> protocol.StatusAnswer:
         """`cairn/status`."""
-        model, problem = self._installed_model()
+        model, problem = self._model_in_use()
         folders = self._folders
         return status_of(folders, self._answering, self._settings(folders), model, problem, self._warnings)
 
@@ -406,23 +406,23 @@ class Engine:
         """Of several folders, the first one's workspace file speaks for questions that span them all."""
         return folders[0].settings() if folders else self._base
 
-    def _has_model(self) -> bool:
-        return self._installed_model()[0] is not None
+    def _has_vectors(self) -> bool:
+        return self._model_in_use()[0] is not None
 
-    def _installed_model(self) -> tuple[protocol.ModelInfo | None, str | None]:
-        """The model, or why there is none."""
+    def _model_in_use(self) -> tuple[protocol.ModelInfo | None, str | None]:
+        """The installed model, else the code model that comes with Cairn; and what is wrong with one of them."""
         if not self._base.embedding.enabled:
             return None, None
-        try:
-            model = self._model.installed()
-        except ModelError as problem:
-            return None, str(problem)
-        if model is None:
-            return (
-                None,
-                "No embedding model is installed: answers use keywords alone. Run `cairn model install`.",
-            )
-        return protocol.ModelInfo(model.name, model.dimension, model.id), None
+        problems, found = [], None
+        for look, packaged in ((self._model.packaged, True), (self._model.installed, False)):
+            try:
+                model = look()
+            except ModelError as problem:
+                problems.append(str(problem))
+            else:
+                if model is not None:
+                    found = protocol.ModelInfo(model.name, model.dimension, model.id, packaged)
+        return found, next(reversed(problems), None)
 
 
 def _indexing(settings: Settings) -> tuple[object, ...]:

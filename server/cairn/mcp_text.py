@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cairn import progress_text, protocol
+from cairn.embedding.packaged import LARGER_MODEL
 from cairn.schema import structure
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def status(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
     if answer.last_error:
         lines.append(f"Problem: {answer.last_error}")
     lines += filter(None, [incompleteness(engine)])
-    lines.append(f"Model: {answer.model.name if answer.model else 'none, answers use keywords alone'}.")
+    lines.append(f"Model: {_model(answer.model)}.")
     by_folder: dict[str, list[protocol.CollectionInfo]] = {}
     for collection in answer.collections:
         by_folder.setdefault(collection.folder, []).append(collection)
@@ -97,6 +98,12 @@ def status(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
         lines.append("Not indexed: " + "; ".join(f"{count:,} × {rule}" for rule, count in skipped) + ".")
     lines += [f"Warning: {warning}" for warning in answer.warnings]
     return ["\n".join(lines)]
+
+
+def _model(model: protocol.ModelInfo | None) -> str:
+    if model is None:
+        return "none, answers use keywords alone"
+    return f"{model.name}, which comes with Cairn; {LARGER_MODEL}" if model.packaged else model.name
 
 
 def stage(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:

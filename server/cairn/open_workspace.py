@@ -116,7 +116,7 @@ class OpenWorkspace:
                 raise InvalidRequestError(
                     "config.render.tokenizer",
                     f"{tokenizer!r} cannot be used: {problem}; give the path of a tokenizer.json, {CHARACTERS!r},"
-                    " or nothing for the embedding model's",
+                    " or nothing for the installed model's",
                 ) from problem
         if tokenizer == CHARACTERS or not isinstance(self.meaning, ModelMeaning):
             return estimate_tokens

@@ -157,7 +157,7 @@ class AnsweredIn:
     phase: int = 3
     """3 with vectors, 2 by keywords alone, 1 by names and keywords and nothing else, 0 where retrieval is off."""
     wanted: int = 3
-    """The phase that the settings, or somebody by hand, ask for; 2 at most where there is no model."""
+    """The phase that the settings, or somebody by hand, ask for; 2 at most where no model can be used."""
     fallback: str = ""
     """What stood in for the phase that it was asked in: `keywords` or `names` where more failed, `cache` for an answer that was
     kept from before, `generic` for a message alone; "" for nothing."""
@@ -488,6 +488,8 @@ class ModelInfo:
     name: str
     dimension: int
     id: str
+    packaged: bool = False
+    """Whether it is the code model that comes with Cairn; `cairn model install` adds a larger one, slower to index."""
 
 
 @frozen
@@ -592,7 +594,7 @@ class RetrievalStatus:
 @frozen
 class StatusAnswer:
     state: str
-    """`starting`, `indexing`, `ready` (every present file is indexed and embedded by the model), `degraded` (nothing
+    """`starting`, `indexing`, `ready` (every present file is indexed and embedded by `model`), `degraded` (nothing
     more to do, but no vectors; or the index cannot be written) or `disabled`."""
     searchable: bool
     generation: int
@@ -601,9 +603,12 @@ class StatusAnswer:
     files: FileCounts
     chunks: int
     embedded: int
+    """Chunks with a vector of `model`."""
     queued: int
-    """Texts still to be embedded."""
+    """Chunks that wait for one."""
     model: ModelInfo | None
+    """The installed model, else the code model that comes with Cairn; null where embedding is switched off, or neither
+    can be used."""
     collections: tuple[CollectionInfo, ...]
     last_error: str | None
     latency: Latency
@@ -616,7 +621,7 @@ class StatusAnswer:
     """What indexing does now: `checking`, `scanning`, `reading`, `static`, `history`, `embedding`, `tidying`,
     `idle` or `paused`."""
     static_embedded: int = 0
-    """Chunks with a static vector, which comes within seconds."""
+    """Chunks with a static vector, by the code model that comes with Cairn; these come within seconds."""
     paused: bool = False
     texts_per_second: float = 0.0
     """Texts embedded, as of late."""

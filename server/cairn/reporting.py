@@ -31,14 +31,14 @@ class IndexingProgress:
     files_done: int
     chunks: int
     texts_queued: int
-    """Chunks that wait for a vector."""
+    """Chunks that wait for a vector of the model in use."""
     texts_per_second: float
     seconds_left: float | None
     """Until all vectors are made; None while nobody can tell."""
     scanned: bool
     """Every present file can be found by keywords."""
     complete: bool
-    """…and by meaning, where there is a model."""
+    """…and by meaning, unless embedding is switched off."""
     problem: str | None
     """Why nothing can be written, if that is so."""
 
@@ -55,7 +55,7 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
         files_total=sum(p.files_total or f.files_total for p, f in zip(here, facts, strict=True)),
         files_done=sum(p.files_done for p in here),
         chunks=sum(f.chunks for f in facts),
-        texts_queued=sum(f.queued for f in facts),
+        texts_queued=sum(_queued(f) for f in facts),
         texts_per_second=sum(p.texts_per_second for p in here if p.queued),
         seconds_left=sum(left) if left else None,
         scanned=all(f.indexer.idle for f in folders) and all(f.scanned for f in facts),
@@ -97,7 +97,7 @@ def status_of(
     facts = [each.facts for each in stats]
     phase, wanted = answering.phases(settings)
     retrieval = answering.state()
-    state = _state(folders, facts, phase, wanted, has_model=model is not None)
+    state = _state(folders, facts, phase, wanted, None if model_problem else model)
     abandoned = any(
         not f.complete and not folder.indexer.writer_is_alive()
         for f, folder in zip(facts, folders, strict=True)
@@ -115,7 +115,6 @@ def status_of(
         for f, folder in zip(facts, folders, strict=True)
     )
     unreadable = [place for folder in folders for place in folder.indexer.progress.unreadable]
-    has_vectors = [f for f in facts if f.model_id]
     return protocol.StatusAnswer(
         state=state,
         searchable=any(s.files_indexed for s in stats),
@@ -123,8 +122,8 @@ def status_of(
         phase=phase,
         files=protocol.FileCounts(present, sum(s.files_indexed for s in stats)),
         chunks=sum(f.chunks for f in facts),
-        embedded=sum(f.chunks - f.queued for f in has_vectors),
-        queued=sum(f.queued for f in has_vectors),
+        embedded=sum(_embedded(f) for f in facts),
+        queued=sum(_queued(f) for f in facts),
         model=model,
         collections=collections_of(folders),
         last_error=next(filter(None, problems), None),
@@ -162,8 +161,8 @@ def figures_of(folders: Sequence[Folder], retrieval: protocol.PhaseState, settin
     return IndexFigures(
         files=sum(each.files_indexed for each in stats),
         chunks=sum(f.chunks for f in facts),
-        embedded=sum(f.chunks - f.queued for f in facts if f.model_id),
-        queued=sum(f.queued for f in facts if f.model_id),
+        embedded=sum(_embedded(f) for f in facts),
+        queued=sum(_queued(f) for f in facts),
         generation=sum(f.generation for f in facts),
         complete=bool(facts) and all(f.complete for f in facts),
         phase=retrieval.phase,
@@ -174,8 +173,13 @@ def figures_of(folders: Sequence[Folder], retrieval: protocol.PhaseState, settin
 
 
 def _state(
-    folders: Sequence[Folder], facts: Sequence[Facts], phase: int, wanted: int, *, has_model: bool
+    folders: Sequence[Folder],
+    facts: Sequence[Facts],
+    phase: int,
+    wanted: int,
+    model: protocol.ModelInfo | None,
 ) -> str:
+    """`model` is None where there is none, or something is wrong with one."""
     roles = {folder.indexer.role for folder in folders}
     if not any(folder.settings().retrieval.enabled for folder in folders) or phase == OFF:
         return "disabled"
@@ -185,7 +189,20 @@ def _state(
         return "starting"
     if not all(folder.indexer.idle for folder in folders) or not all(f.complete for f in facts):
         return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
-    return "ready" if has_model and phase == wanted and all(f.model_id for f in facts) else "degraded"
+    has_vectors = model is not None and all(f.has_static if model.packaged else f.model_id for f in facts)
+    return "ready" if has_vectors and phase == wanted else "degraded"
+
+
+def _embedded(facts: Facts) -> int:
+    """Chunks with a vector of the model in use, which makes static ones where none is installed."""
+    return facts.chunks - _queued(facts) if facts.model_id or facts.has_static else 0
+
+
+def _queued(facts: Facts) -> int:
+    """Chunks that wait for one."""
+    if facts.model_id:
+        return facts.queued
+    return facts.static_queued if facts.has_static else 0
 
 
 def _activity(folder: Folder, facts: Facts) -> Activity:

@@ -240,7 +240,7 @@ class PromptAnswer:
     prompt: str
     """Empty where there is no evidence."""
     tokens: int
-    """Of the prompt, in the embedding model's vocabulary; by S1's estimate where there is no model."""
+    """Of the prompt, in the installed model's vocabulary; by S1's estimate where none is installed."""
 
 
 PARAMS: Mapping[str, type[Any]] = {

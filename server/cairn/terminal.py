@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from cairn import progress_text
 from cairn.cli_output import look
+from cairn.embedding.packaged import LARGER_MODEL
 from cairn.index.progress import Activity
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         AnsweredIn,
         ContextAnswer,
         DiscoverAnswer,
+        ModelInfo,
         PageAnswer,
         PausedAnswer,
         RelatedAnswer,
@@ -243,14 +245,16 @@ def print_status(answer: StatusAnswer) -> None:
         return
     files = f"{answer.files.indexed} of {max(answer.files.total, answer.files.indexed)} files"
     state = "paused" if answer.paused and answer.state == "indexing" else answer.state
-    vectors = f"{answer.static_embedded} with static vectors, {answer.embedded} with vectors"
+    vectors = f"{answer.embedded} with vectors"
+    if answer.model is not None and not answer.model.packaged:
+        vectors = f"{answer.static_embedded} with static vectors, {vectors}"
     _out.print(f"[bold]{state}[/]  {files}, {answer.chunks} chunks, {vectors}")
     if answer.paused:
         _out.print("[yellow]Indexing is paused; `cairn resume` goes on.[/]")
     elif answer.state == "indexing":
         left = progress_text.pace(answer.texts_per_second, answer.seconds_left)
         _out.print(", ".join([f"now: {answer.activity}", *left]))
-    _out.print(f"model: {escape(answer.model.id) if answer.model else 'none'}")
+    _out.print(f"model: {escape(_model(answer.model))}")
     if answer.retrieval:
         print_retrieval(answer.retrieval)
     for collection in answer.collections:
@@ -263,6 +267,12 @@ def print_status(answer: StatusAnswer) -> None:
         _out.print(f"[yellow]{escape(answer.last_error)}[/]")
     for warning in answer.warnings:
         _out.print(f"[yellow]{escape(warning)}[/]")
+
+
+def _model(model: ModelInfo | None) -> str:
+    if model is None:
+        return "none, answers use keywords alone"
+    return f"{model.id}, which comes with Cairn; {LARGER_MODEL}" if model.packaged else model.id
 
 
 def print_retrieval(retrieval: RetrievalStatus) -> None:

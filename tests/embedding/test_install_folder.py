@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from cairn.config import EmbeddingSettings
-from cairn.embedding import install
 from cairn.embedding.embedder import load_embedder
 from cairn.embedding.install import install_folder
-from cairn.embedding.model_files import InstalledModel, find_model, models_dir
-from cairn.embedding.static import find_static
+from cairn.embedding.model_files import find_model, models_dir
 from cairn.errors import ModelError
 
 FolderMaker = Callable[..., Path]
@@ -113,23 +111,3 @@ def test_missing_and_damaged_files_are_refused(data_dir: Path, make_folder: Fold
     with pytest.raises(ModelError, match=f"has no {name}"):
         install_folder(folder, quiet)
     assert find_model() is None
-
-
-def test_an_installed_model_has_its_static_table(data_dir: Path, make_folder: FolderMaker) -> None:
-    table = find_static(install_folder(make_folder(), quiet))
-    assert table is not None
-    assert table.dimension == 3
-
-
-def test_a_model_that_cannot_be_distilled_is_installed_all_the_same(
-    data_dir: Path, make_folder: FolderMaker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(model: InstalledModel, report: Callable[[str], None]) -> None:
-        raise ModelError("no single tokens, please")
-
-    monkeypatch.setattr(install, "distil", fail)
-    lines: list[str] = []
-    model = install_folder(make_folder(), lines.append)
-    assert find_model() == model
-    assert find_static(model) is None
-    assert any("without a static table: no single tokens" in line for line in lines)

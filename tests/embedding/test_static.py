@@ -1,74 +1,55 @@
-"""The static table: what its vectors are, and that only a whole one that fits the model is ever used."""
+"""The static table: what its vectors are."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from pathlib import Path
 
-import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.config import EmbeddingSettings
-from cairn.embedding.embedder import load_embedder
-from cairn.embedding.install import ensure_static, install_folder
-from cairn.embedding.model_files import InstalledModel
-from cairn.embedding.static import StaticTable, find_static
+from cairn.embedding.static import StaticTable, entry_type
+from cairn.embedding.word_pieces import WordPieces
 
-FolderMaker = Callable[..., Path]
-
-
-def quiet(line: str) -> None:
-    """A report that nobody reads."""
+WORDS = ["red", "green", "blue"]
 
 
 @pytest.fixture
-def toy(data_dir: Path, make_folder: FolderMaker) -> InstalledModel:
-    """A model of six words in three dimensions, installed."""
-    return install_folder(make_folder(), quiet)
+def colours() -> StaticTable:
+    """Three words, each in a direction of its own; in a question, red counts three times as much as the others."""
+    entries = np.zeros(len(WORDS), entry_type(3))
+    entries["vector"] = 100 * np.eye(3)
+    entries["scale"] = 0.01
+    entries["query_scale"] = [0.03, 0.01, 0.01]
+    return StaticTable("colours", entries, WordPieces(WORDS))
 
 
-def found(model: InstalledModel) -> StaticTable:
-    table = find_static(model)
-    assert table is not None
-    return table
+def test_a_texts_vector_is_the_sum_of_its_tokens_vectors_at_unit_length(colours: StaticTable) -> None:
+    vectors = colours.embed(["red", "red green", "blue green blue"], 64)
+    expected = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 2]]) / np.sqrt([[1], [2], [5]])
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
 
 
-def table_file(model: InstalledModel) -> Path:
-    (path,) = model.folder.glob("static-*")
-    return path
-
-
-# --- vectors -----------------------------------------------------------------------------------------
-
-
-def test_a_texts_vector_is_the_sum_of_its_tokens_vectors_less_their_mean(toy: InstalledModel) -> None:
-    tokens = load_embedder(toy, EmbeddingSettings()).embed_ids([[number] for number in range(6)])
-    centred = tokens - tokens.mean(axis=0)
-    red, green, blue = centred[2:5]
-    expected = np.stack([red, red + green, 2 * blue + green])
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    vectors = found(toy).embed(["red", "red green", "blue green blue"], 64)
-    # The axes are others, the angles are the same but for the rounding of the table.
-    np.testing.assert_allclose(vectors @ vectors.T, expected @ expected.T, atol=0.02)
+def test_a_questions_tokens_have_weights_of_their_own(colours: StaticTable) -> None:
+    (vector,) = colours.embed_queries(["red green"])
+    np.testing.assert_allclose(vector, np.array([3, 1, 0]) / np.sqrt(10), atol=1e-6)
+    np.testing.assert_array_equal(colours.embed_queries_int8(["red green"])[0], np.rint(vector * 127))
 
 
 def test_what_means_the_like_is_closer(static_table: StaticTable) -> None:
-    query = static_table.embed_query("how are cookies signed")
+    query = static_table.embed_queries(["how are cookies signed"])[0]
     texts = ["sessions stored in a signed cookie", "resize the window", "parse a date"]
     similarities = static_table.embed(texts, 64) @ query
     assert similarities[0] > max(similarities[1:]) + 0.2
 
 
-def test_only_the_first_tokens_count(toy: InstalledModel) -> None:
-    red, both = found(toy).embed(["red red", "red red green"], 2)
+def test_only_the_first_tokens_count(colours: StaticTable) -> None:
+    red, both = colours.embed(["red red", "red red green"], 2)
     np.testing.assert_array_equal(red, both)
-    assert found(toy).embed(["red red green"], 3)[0] @ red < 0.99
+    assert colours.embed(["red red green"], 3)[0] @ red < 0.99
 
 
 def test_vectors_do_not_depend_on_the_other_texts(static_table: StaticTable) -> None:
@@ -119,95 +100,14 @@ def test_threads_do_not_disturb_each_other(static_table: StaticTable) -> None:
     assert results == [True] * 3
 
 
-def test_it_needs_neither_onnxruntime_nor_threads(static_table: StaticTable) -> None:
+def test_it_needs_neither_libraries_of_models_nor_threads() -> None:
     code = (
-        "import sys, psutil, tokenizers\n"
-        "from cairn.embedding.model_files import find_model\n"
-        "from cairn.embedding.static import find_static\n"
+        "import sys, numpy, psutil\n"
+        "from cairn.embedding.packaged import load_packaged\n"
         "before = psutil.Process().num_threads()\n"
-        "find_static(find_model()).embed(['some text'] * 300, 32)\n"
-        "print(psutil.Process().num_threads() - before, 'onnxruntime' in sys.modules)\n"
+        "load_packaged().embed(['some text'] * 300, 32)\n"
+        "print(psutil.Process().num_threads() - before)\n"
+        "print(sorted({'onnxruntime', 'tokenizers'} & set(sys.modules)))\n"
     )
     outcome = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert outcome.stdout.split() == ["0", "False"]
-
-
-# --- finding and making ------------------------------------------------------------------------------
-
-
-def test_its_id_names_the_model_and_changes_with_it(data_dir: Path, make_folder: FolderMaker) -> None:
-    first = install_folder(make_folder("a", 'name = "same"\n'), quiet)
-    first_id = found(first).id
-    second = install_folder(make_folder("b", 'name = "same"\ntext_prefix = "ask: "'), quiet)
-    assert first_id.startswith(first.id)
-    assert found(second).id.startswith(second.id)
-    assert first_id != found(second).id
-
-
-def test_without_a_table_there_is_none(toy: InstalledModel) -> None:
-    table_file(toy).unlink()
-    assert find_static(toy) is None
-    assert find_static(attrs.evolve(toy, folder=toy.folder / "absent")) is None
-
-
-def cut(content: bytes) -> bytes:
-    return content[: len(content) // 2]
-
-
-def flip_last_bit(content: bytes) -> bytes:
-    return content[:-1] + bytes([content[-1] ^ 1])
-
-
-@pytest.mark.parametrize("damage", [cut, flip_last_bit, lambda content: b""], ids=["cut", "bit", "empty"])
-def test_a_damaged_table_is_not_used_and_made_anew(
-    toy: InstalledModel, damage: Callable[[bytes], bytes], caplog: pytest.LogCaptureFixture
-) -> None:
-    path, before = table_file(toy), found(toy).id
-    path.write_bytes(damage(path.read_bytes()))
-    assert find_static(toy) is None
-    assert path.name in caplog.text
-    made = ensure_static(toy, quiet)
-    assert made is not None
-    assert found(toy).id == made.id == before
-
-
-def test_the_table_of_another_model_is_not_used(toy: InstalledModel) -> None:
-    assert find_static(attrs.evolve(toy, sha256="f" * 64)) is None
-
-
-def test_a_damaged_tokenizer_leaves_no_table(toy: InstalledModel) -> None:
-    (toy.folder / "tokenizer.json").write_text("{", encoding="utf-8")
-    assert find_static(toy) is None
-
-
-def test_an_intact_table_is_not_made_again(toy: InstalledModel) -> None:
-    lines: list[str] = []
-    made = ensure_static(toy, lines.append)
-    assert made is not None
-    assert made.id == found(toy).id
-    assert lines == []
-
-
-def test_a_model_without_its_table_gets_it(toy: InstalledModel) -> None:
-    before = found(toy).id
-    table_file(toy).unlink()
-    lines: list[str] = []
-    made = ensure_static(toy, lines.append)
-    assert made is not None
-    assert made.id == found(toy).id == before
-    assert any("Distilling" in line for line in lines)
-
-
-def test_a_full_disk_leaves_no_half_table(toy: InstalledModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    table_file(toy).unlink()
-    write = np.lib.format.write_array
-
-    def write_half(file, array, **options) -> None:  # type: ignore[no-untyped-def]
-        write(file, array[: len(array) // 2], **options)
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np.lib.format, "write_array", write_half)
-    lines: list[str] = []
-    assert ensure_static(toy, lines.append) is None
-    assert any("without a static table" in line and "No space left" in line for line in lines)
-    assert list(toy.folder.glob("static*")) == []
+    assert outcome.stdout.split() == ["0", "[]"]

@@ -12,14 +12,14 @@ from typing import cast
 import apsw
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer, models, pre_tokenizers
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.model_files import InstalledModel
+from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
-from cairn.embedding.tokenization import TextTokenizer
+from cairn.embedding.word_pieces import WordPieces
 from cairn.errors import ModelError
 from cairn.index.schema import STATIC_TABLE
 from cairn.index.vector_store import VectorStore
@@ -56,13 +56,11 @@ def made_up(text: str, dimension: int = DIMENSION) -> NDArray[np.float32]:
 
 def small_table(table_id: str = "small", dimension: int = 8) -> StaticTable:
     """A static table of a few words."""
-    words = ["[UNK]", "ship", "rope", "anchor", "tide"]
-    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    words = ["harbour", "ship", "rope", "anchor", "tide"]
     entries = np.zeros(len(words), entry_type(dimension))
-    entries["scale"] = 1 / 127
+    entries["scale"] = entries["query_scale"] = 1 / 127
     entries["vector"][np.arange(len(words)), np.arange(len(words))] = 127
-    return StaticTable(table_id, entries, TextTokenizer(tokenizer))
+    return StaticTable(table_id, entries, WordPieces(words))
 
 
 class MadeUpModels:
@@ -82,6 +80,9 @@ class MadeUpModels:
 
     def embedder(self) -> Embedder | None:
         return cast(Embedder, self) if self.installed() else None
+
+    def packaged(self) -> PackagedModel | None:
+        return None
 
     def static_table(self) -> StaticTable | None:
         return self.table

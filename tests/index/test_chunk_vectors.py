@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cairn.config import Settings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.model_files import InstalledModel
+from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable
 from cairn.index.intake import Intake
 from cairn.index.overlaid_reader import OverlaidReader
@@ -36,6 +37,9 @@ class _NoModels:
         return None
 
     def embedder(self) -> Embedder | None:
+        return None
+
+    def packaged(self) -> PackagedModel | None:
         return None
 
     def static_table(self) -> StaticTable | None:

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tokenizers import Tokenizer, models, pre_tokenizers
 
 from cairn.chunking.model import content_key
 from cairn.config import IndexSettings, SearchSettings, Settings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.model_files import InstalledModel
+from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
-from cairn.embedding.tokenization import TextTokenizer
+from cairn.embedding.word_pieces import WordPieces
 from cairn.index import overlay as overlay_module
 from cairn.index.file_queries import files_at, files_by_path
 from cairn.index.intake import Intake
@@ -49,15 +49,13 @@ def never() -> bool:
 
 
 def small_table() -> StaticTable:
-    words = ["[UNK]", *sorted(word for group in MEANINGS for word in group)]
-    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    words = sorted(word for group in MEANINGS for word in group)
     entries = np.zeros(len(words), entry_type(8))
     for axis, group in enumerate(MEANINGS):
         for word in group:
-            entries["scale"][words.index(word)] = 1 / 127
+            entries["scale"][words.index(word)] = entries["query_scale"][words.index(word)] = 1 / 127
             entries["vector"][words.index(word), axis] = 127
-    return StaticTable("small", entries, TextTokenizer(tokenizer))
+    return StaticTable("small", entries, WordPieces(words))
 
 
 class Models:
@@ -70,6 +68,9 @@ class Models:
         return None
 
     def embedder(self) -> Embedder | None:
+        return None
+
+    def packaged(self) -> PackagedModel | None:
         return None
 
     def static_table(self) -> StaticTable | None:
@@ -495,10 +496,11 @@ def test_a_chunk_with_new_embedded_text_has_no_vector_and_counts_as_waiting(desk
 
 def test_static_similarities_hold_for_both_sides(desk: Desk) -> None:
     desk.type("ships.py", "'''moon water'''\n")
-    vector = desk.models.table.embed_int8(["tide"], 10)[0]
+    vector = desk.models.table.embed_queries_int8(["tide"])[0]
     ids = {s.path: s.id for path in ("ships.py", "guide.md") for s in desk.reader.page(path)}
     found = desk.reader.static_similarities(list(ids.values()), vector)
-    assert found[ids["ships.py"]] == pytest.approx(1.0, abs=0.01)
+    # Two words of the tide, and the path's "ships".
+    assert found[ids["ships.py"]] == pytest.approx(2 / 5**0.5, abs=0.01)
     assert found[ids["guide.md"]] == pytest.approx(0.0, abs=0.01)
 
 

@@ -56,6 +56,9 @@ def reader(tmp_path: Path) -> OverlaidReader:
         def embedder(self) -> None:
             return None
 
+        def packaged(self) -> None:
+            return None
+
         def static_table(self) -> None:
             return None
 

@@ -10,10 +10,12 @@ import pytest
 from index_builders import MadeUpModels, functions, indexed, numbers, small_table, twins
 
 from cairn.config import EmbeddingSettings, IndexSettings
+from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.shared import SharedModel
 from cairn.index import vectors as vectors_module
 from cairn.index.database import DATABASE_NAME, PREVIOUS_NAME
 from cairn.index.intake import Intake
+from cairn.index.meta import static_key
 from cairn.index.progress import Progress
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.index.schema import STATIC_TABLE
@@ -23,6 +25,7 @@ from cairn.index.writer import IndexedFile, IndexWriter
 
 SETTINGS = EmbeddingSettings()
 ALL = ChunkFilter()
+DESCRIBED = PackagedModel("small", Path(), 8, "0" * 64)
 
 
 class Desk:
@@ -346,6 +349,31 @@ def test_static_vectors_that_a_stopped_process_left_out_are_made_by_the_next(tmp
         pass
     assert again.without_static() == 0
     again.writer.close()
+
+
+def test_an_index_whose_static_vectors_are_announced_is_complete_once_they_are_there(tmp_path: Path) -> None:
+    class Described(MadeUpModels):
+        def packaged(self) -> PackagedModel:
+            return DESCRIBED
+
+    models = Described(name=None, table=small_table(DESCRIBED.id, DESCRIBED.dimension))
+    desk = Desk(tmp_path, models)
+    desk.static.select_table(enabled=False)
+    desk.static.announce(enabled=True)
+    desk.write(functions("src/a.py", 3))
+    desk.writer.note(scanned=1)
+    facts = desk.writer.facts()
+    assert (facts.has_static, facts.static_queued, facts.complete) == (1, 3, False)
+    desk.static.select_table(enabled=True)
+    assert desk.static.step(SETTINGS)
+    assert not desk.static.step(SETTINGS)
+    facts = desk.writer.facts()
+    assert (facts.static_queued, facts.complete) == (0, True)
+    assert facts.static_key == static_key(DESCRIBED.id)
+    desk.static.announce(enabled=False)
+    assert desk.writer.facts().complete
+    assert not desk.writer.facts().has_static
+    desk.writer.close()
 
 
 def test_where_there_is_no_static_table_none_waits(desk: Desk) -> None:

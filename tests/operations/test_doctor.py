@@ -15,12 +15,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cairn.cli import cli
+from cairn.embedding import packaged
 from cairn.index.lock import note_holder, writer_lock
 from cairn.operations import doctor, folder_checks
 from cairn.operations.examination import Check, Finding, Level
 from cairn.paths import workspace_dir
 
-INSTALLATION = ["Python", "Cairn", "data folder", "settings", "SQLite", "model", "tokenizer", "grammars", "git", "extras"]  # fmt: skip
+INSTALLATION = ["Python", "Cairn", "data folder", "settings", "SQLite", "code model", "model", "tokenizer", "grammars", "git", "extras"]  # fmt: skip
 OF_THE_FOLDER = ["folder's settings", "watching", "writer", "index", "index is sound", "index is in step", "vectors"]  # fmt: skip
 
 
@@ -79,10 +80,12 @@ def test_a_sound_installation_and_index_pass_every_check(workspace: Path) -> Non
 def test_problems_come_with_a_remedy_and_exit_code_one(
     workspace: Path, config_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    load = packaged.load_packaged
+    monkeypatch.setattr(packaged, "load_packaged", lambda: load(tmp_path / "nothing"))
     done = run("-C", str(workspace))
     assert done.exit_code == 1
-    assert "problem  model: no embedding model is installed" in done.stdout
-    assert "Run `cairn model install`." in done.stdout
+    assert "problem  code model: The code model that comes with Cairn cannot be used" in done.stdout
+    assert "Install Cairn again." in done.stdout
     assert done.stdout.endswith("1 problem\n")
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CAIRN_DATA_DIR", str(tmp_path / "file" / "data"))
@@ -117,7 +120,20 @@ def test_an_altered_model_is_told(model_data_dir: Path, real_models: Path, works
 @pytest.mark.usefixtures("bare_data_dir")
 def test_a_model_that_is_not_wanted_is_no_problem(workspace: Path, config_dir: Path) -> None:
     (config_dir / "config.toml").write_text("[embedding]\nenabled = false\n")
-    assert checks(workspace)["model"].level is Level.NOTE
+    found = checks(workspace)
+    assert found["code model"].level is Level.NOTE
+    assert "keywords only" in found["code model"].message
+    assert "model" not in found
+
+
+@pytest.mark.usefixtures("bare_data_dir")
+def test_without_an_installed_model_all_is_well_with_the_one_that_comes_with_cairn(workspace: Path) -> None:
+    index(workspace)
+    found = checks(workspace)
+    assert {found[name].level for name in ("code model", "model", "vectors")} == {Level.OK}
+    assert re.search(r"intact, loaded in \d+ ms, a sentence in [\d.]+ ms", found["code model"].message)
+    assert "`cairn model install` adds a larger one" in found["model"].message
+    assert re.match(r"(\d+) of \1 chunks, cairn-code@", found["vectors"].message)
 
 
 @pytest.mark.usefixtures("bare_data_dir")

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer, models, pre_tokenizers
 
 from cairn.config import Settings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.model_files import InstalledModel
+from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
-from cairn.embedding.tokenization import TextTokenizer
+from cairn.embedding.word_pieces import WordPieces
 from cairn.index.intake import Intake
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.overlay import Overlay
@@ -27,15 +27,13 @@ MEANINGS = ({"ship", "vessel", "boat"}, {"tide", "water", "moon"}, {"crane", "li
 
 
 def _table() -> StaticTable:
-    words = ["[UNK]", *sorted(word for group in MEANINGS for word in group)]
-    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    words = sorted(word for group in MEANINGS for word in group)
     entries = np.zeros(len(words), entry_type(8))
     for axis, group in enumerate(MEANINGS):
         for word in group:
-            entries["scale"][words.index(word)] = 1 / 127
+            entries["scale"][words.index(word)] = entries["query_scale"][words.index(word)] = 1 / 127
             entries["vector"][words.index(word), axis] = 127
-    return StaticTable("small", entries, TextTokenizer(tokenizer))
+    return StaticTable("small", entries, WordPieces(words))
 
 
 class _StaticAlone:
@@ -48,6 +46,9 @@ class _StaticAlone:
         return None
 
     def embedder(self) -> Embedder | None:
+        return None
+
+    def packaged(self) -> PackagedModel | None:
         return None
 
     def static_table(self) -> StaticTable | None:

@@ -14,8 +14,9 @@ from cairn.chunking.model import content_key
 from cairn.config import EmbeddingSettings, SearchSettings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
-from cairn.embedding.static import StaticTable
-from cairn.index.meta import Facts
+from cairn.embedding.static import StaticTable, entry_type
+from cairn.embedding.word_pieces import WordPieces
+from cairn.index.meta import Facts, static_key
 from cairn.index.progress import Progress
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.index.vectors import StaticIntake, VectorIntake
@@ -26,7 +27,7 @@ from cairn.retrieval.meaning import Meaning, ModelMeaning, ModelVector, StaticMe
 from cairn.retrieval.query import understand
 
 MODEL = cast(Embedder, object())
-TABLE = cast(StaticTable, object())
+TABLE = StaticTable("small", np.zeros(0, entry_type(4)), WordPieces(()))
 
 
 class Shelf:
@@ -52,7 +53,9 @@ class Shelf:
         return self.table
 
 
-def facts(queued: int, static_queued: int | None = 0, chunks: int = 100, model: int = 1) -> Facts:
+def facts(
+    queued: int, static_queued: int | None = 0, chunks: int = 100, model: int = 1, table: str = TABLE.id
+) -> Facts:
     """`static_queued` is None where there is no static table."""
     return Facts(
         chunks=chunks,
@@ -60,6 +63,7 @@ def facts(queued: int, static_queued: int | None = 0, chunks: int = 100, model: 
         model_id=model,
         static_queued=static_queued or 0,
         has_static=int(static_queued is not None),
+        static_key=static_key(table),
     )
 
 
@@ -115,6 +119,19 @@ def test_without_the_model_static_vectors_are_compared(indexes: Sequence[Facts],
 )
 def test_without_the_static_table_the_model_is_compared(indexes: Sequence[Facts], chosen: str) -> None:
     assert Shelf(table=None).choose(*indexes) == chosen
+
+
+@pytest.mark.parametrize(
+    ("indexes", "chosen"),
+    [
+        ([facts(0, table="former", model=0)], "nothing"),
+        ([facts(0, model=0), facts(0, table="former", model=0)], "nothing"),
+        ([facts(0), facts(0, table="former")], "model"),
+        ([facts(50), facts(50, table="former")], "model"),
+    ],
+)
+def test_static_vectors_of_another_table_are_not_compared(indexes: Sequence[Facts], chosen: str) -> None:
+    assert Shelf().choose(*indexes) == chosen
 
 
 # --- with the real model -----------------------------------------------------------------------------

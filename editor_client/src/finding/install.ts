@@ -34,7 +34,7 @@ export interface Installation {
 export interface Installed {
   readonly command: string;
   readonly version: string;
-  /** Why there is no embedding model, where that could not be had; the server answers from keywords then. */
+  /** Why the larger model is not there, where it could not be had; the server answers with its own code model then. */
   readonly withoutModel?: string;
 }
 
@@ -119,16 +119,16 @@ async function makeEnvironment(folder: string, installation: Installation): Prom
   return interpreter.base;
 }
 
-/** Why the model is not there; undefined if it is. */
+/** Why the larger model is not there; undefined if it is. */
 async function getModel(command: string, installation: Installation): Promise<string | undefined> {
   const { report, surroundings, signal } = installation;
-  report("Getting the embedding model (83 MB)");
+  report("Getting the larger embedding model (83 MB)");
   try {
     await runStep(command, ["model", "install"], installation, reasonIn);
     return undefined;
   } catch (problem) {
     const why = signal.aborted ? "it was cancelled" : messageOf(problem);
-    surroundings.log(`no embedding model: ${why}`);
+    surroundings.log(`no larger embedding model: ${why}`);
     return why;
   }
 }

@@ -15,7 +15,7 @@ import { pythonEnvironments } from "./python_extension.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export interface InstalledServer extends FoundServer {
-  /** Why there is no embedding model, where that could not be had: to be told, with what follows from it. */
+  /** Why the larger model is not there, where it could not be had: to be told. */
   readonly withoutModel?: string;
 }
 

@@ -14,7 +14,7 @@ function status(given: Partial<StatusAnswer> = {}): StatusAnswer {
     chunks: 9876,
     embedded: 9876,
     queued: 0,
-    model: { name: "all-MiniLM-L6-v2", dimension: 384, id: "x" },
+    model: { name: "all-MiniLM-L6-v2", dimension: 384, id: "x", packaged: false },
     collections: [],
     lastError: null,
     latency: { p50: 12.4, p95: 30.6, cacheHits: 0, cacheMisses: 1 },
@@ -53,10 +53,23 @@ void test("paused is neither busy nor ready", () => {
   assert.deepEqual([text, busy], ["Cairn: paused", false]);
 });
 
-void test("without a model it says that only keywords count", () => {
-  const { detail } = describe(running({ state: "degraded", model: null, phase: 2 }));
-  assert.match(detail, /keywords only/);
+void test("where no model can be used it says that only keywords count", () => {
+  const none = running({ state: "degraded", model: null, phase: 2 });
+  assert.match(describe(none).detail, /keywords only/);
+  assert.match(modelLine(none), /keywords only/);
 });
+
+void test("the model that comes with Cairn is told as such, and how to add a larger one", () => {
+  const packaged = running({ model: { name: "cairn-code", dimension: 256, id: "y", packaged: true } });
+  const { detail, severity } = describe(packaged);
+  assert.deepEqual([detail, severity], ["1,200 files, 9,876 chunks, cairn-code", "information"]);
+  assert.match(modelLine(packaged), /^cairn-code, comes with Cairn .*cairn model install/);
+  assert.equal(modelLine(running()), "all-MiniLM-L6-v2");
+});
+
+function modelLine(health: Health): string {
+  return lines(health, undefined).find(({ label }) => label === "Model")?.value ?? "";
+}
 
 void test("a problem is an error, a wrong setting a warning, and both are told in full", () => {
   const problem = describe(running({ state: "degraded", lastError: "The disk is full." }));

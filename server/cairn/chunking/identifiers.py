@@ -31,6 +31,8 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 
 def _split_by_case(run: str) -> list[str]:
     """A run of letters, cut before each capital that starts a word; for letters that `[a-z]` does not know."""
+    if run[1:].islower():
+        return [run]
     words, start = [], 0
     for index in range(1, len(run)):
         before, here = run[index - 1], run[index]

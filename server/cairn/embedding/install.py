@@ -1,14 +1,11 @@
 """Installing a model: the default one, or a folder of the user's. Tried out before it is put in place.
 
-An installed model is described by `model_files`, written through `staging`; this module joins the steps. With
-each model comes its static table; a model that is fit for use but not for distillation is installed without.
+An installed model is described by `model_files`, written through `staging`; this module joins the steps.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import re
 import shutil
 from collections.abc import Callable
@@ -20,11 +17,9 @@ import numpy as np
 from cairn.config import EmbeddingSettings
 from cairn.embedding import model_files
 from cairn.embedding.default_model import prepare_default
-from cairn.embedding.distil import distil
 from cairn.embedding.embedder import load_embedder
 from cairn.embedding.model_files import DEFAULT_NAME, GRAPH_FILE, TOKENIZER_FILE, InstalledModel
 from cairn.embedding.staging import put_in_place, staging_folder
-from cairn.embedding.static import StaticTable, find_static, table_files, write_table
 from cairn.errors import ModelError
 
 # float32 rows that a graph has scaled itself are off by some 1e-7.
@@ -43,28 +38,7 @@ def install_default(report: Callable[[str], None]) -> InstalledModel:
             # Once more: another installation may have ended just now.
             model = _intact_default() or _finish(prepare_default(staging, report), report)
             model_files.activate(DEFAULT_NAME)
-    ensure_static(model, report)
     return model
-
-
-def ensure_static(model: InstalledModel, report: Callable[[str], None]) -> StaticTable | None:
-    """The static table of the installed `model`, made now where it is absent or damaged.
-
-    None, and a line for `report`, if that cannot be done; the model is of use without. About 15 s on two free cores.
-    """
-    table = find_static(model)
-    if table is not None:
-        return table
-    try:
-        with staging_folder(report) as staging:
-            # Once more: another process may have made it just now.
-            table = find_static(model)
-            if table is None:
-                _put_table_in_place(write_table(distil(model, report), model, staging), model)
-                table = find_static(model)
-    except ModelError as problem:
-        report(f"Going on without a static table: {problem}")
-    return table
 
 
 def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledModel:
@@ -98,25 +72,9 @@ def _finish(model: InstalledModel, report: Callable[[str], None]) -> InstalledMo
     model = attrs.evolve(model, dimension=_tried_dimension(model))
     model = attrs.evolve(model, sha256=fingerprint(model))
     model_files.write_description(model)
-    try:
-        write_table(distil(model, report), model, model.folder)
-    except ModelError as problem:
-        report(f"Going on without a static table: {problem}")
     model = attrs.evolve(model, folder=put_in_place(model.folder, model.name))
     report(f"Installed {model.id}")
     return model
-
-
-def _put_table_in_place(prepared: Path, model: InstalledModel) -> None:
-    """Move the finished table into the model's folder; what it replaces is removed."""
-    # A rename may reach the disk before the data does; after a power cut the file would be damaged.
-    with prepared.open("r+b") as file:
-        os.fsync(file.fileno())
-    for damaged in table_files(model):
-        # Windows keeps a file that somebody has mapped; it is as harmless there as it was before.
-        with contextlib.suppress(PermissionError):
-            damaged.unlink()
-    prepared.replace(model.folder / prepared.name)
 
 
 def _tried_dimension(model: InstalledModel) -> int:

@@ -1,32 +1,42 @@
-"""The model that indexing and queries share: found when asked for, loaded once, on first use."""
+"""The models that indexing and queries share: the code model that comes with Cairn, and the installed one, if there is one.
+
+Each is found when it is asked for, and loaded once, on first use.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import TYPE_CHECKING
 
 from cairn.config import EmbeddingSettings
 from cairn.embedding.model_files import InstalledModel, find_model
+from cairn.embedding.packaged import PackagedModel, load_packaged, packaged_model
 from cairn.errors import ModelError
 
 if TYPE_CHECKING:
     from cairn.embedding.embedder import Embedder
     from cairn.embedding.static import StaticTable
 
+logger = logging.getLogger(__name__)
+
 
 class SharedModel:
-    """Gives every thread the same loaded model."""
+    """Gives every thread the same loaded models."""
 
     def __init__(self, settings: EmbeddingSettings) -> None:
         self._settings = settings
         self._embedder: Embedder | None = None
         self._failure: tuple[tuple[str, int], ModelError] | None = None
         """A model that could not be loaded is not tried again until it is installed anew."""
-        self._static: tuple[str, StaticTable | None] | None = None
+        self._packaged: PackagedModel | None = None
+        self._table: StaticTable | None = None
+        self._packaged_failure: ModelError | None = None
+        """The code model changes with Cairn alone: once unusable, it stays so until the next start."""
         self._loading = threading.Lock()
 
     def installed(self) -> InstalledModel | None:
-        """The model in use, without loading it; None where there is none, or embedding is switched off.
+        """The installed model in use, without loading it; None where there is none, or embedding is switched off.
 
         Raises ModelError if it is damaged.
         """
@@ -60,20 +70,39 @@ class SharedModel:
         except (ModelError, OSError):  # removed while it is in use
             return None
 
-    def static_table(self) -> StaticTable | None:
-        """The static table of the model in use, loaded on first use; None where there is none."""
-        try:
-            model = self.installed()
-        except ModelError:  # `installed` says why to whoever asks for the model
-            return None
-        if model is None:
-            return None
-        from cairn.embedding.static import find_static
+    def packaged(self) -> PackagedModel | None:
+        """The code model that comes with Cairn, without loading it; None where embedding is switched off.
 
+        Raises ModelError if it is damaged.
+        """
+        if not self._settings.enabled:
+            return None
+        if self._packaged_failure is not None:
+            raise self._packaged_failure
+        if self._packaged is None:
+            try:
+                self._packaged = packaged_model()
+            except ModelError as problem:
+                self._note_failure(problem)
+                raise
+        return self._packaged
+
+    def static_table(self) -> StaticTable | None:
+        """The table of the code model, loaded on first use; None where there is none to use."""
+        if self._table is not None:
+            return self._table
         with self._loading:
-            if self._static is None or self._static[0] != model.id:
-                self._static = (model.id, find_static(model))
-            return self._static[1]
+            try:
+                if self._table is None and self.packaged() is not None:
+                    self._table = load_packaged()
+            except ModelError as problem:  # `packaged` says so to whoever asks for it
+                self._note_failure(problem)
+            return self._table
+
+    def _note_failure(self, problem: ModelError) -> None:
+        if self._packaged_failure is None:
+            logger.warning("%s", problem)
+            self._packaged_failure = problem
 
 
 def _version(model: InstalledModel) -> tuple[str, int]:

@@ -31,11 +31,6 @@ class TextTokenizer:
         self.counts_by_line = _ends_tokens_at_lines(tokenizer)
         """Whether a text has as many tokens as all its lines together."""
 
-    def ids(self, text: str, limit: int) -> list[int]:
-        """The first `limit` token ids of `text`, without special tokens."""
-        ids: list[int] = self._encode(text, limit).ids
-        return ids[:limit]
-
     def framed_ids(self, text: str, limit: int) -> list[int]:
         """The token ids of `text` with the special tokens the model wants; `limit` counts these too."""
         room = max(1, limit - self._special_tokens)
@@ -48,23 +43,6 @@ class TextTokenizer:
         """Tokens of the whole text, without special tokens."""
         return len(self._tokenizer.encode(well_formed(text), add_special_tokens=False))
 
-    def vocabulary_size(self) -> int:
-        """One more than the largest token id."""
-        return max(self._tokenizer.get_vocab().values(), default=-1) + 1
-
-    def frame(self) -> tuple[list[int], list[int]]:
-        """The special tokens that the model wants before and after a text."""
-        plain = self._encode("a", 1)
-        inner, framed = plain.ids, self._tokenizer.post_process(plain).ids
-        starts = range(len(framed) - len(inner) + 1)
-        start = next((n for n in starts if framed[n : n + len(inner)] == inner), 0)
-        return framed[:start], framed[start + len(inner) :]
-
-    def special_ids(self) -> frozenset[int]:
-        """Ids of tokens that stand for no text: separators, padding, "unknown"."""
-        added = self._tokenizer.get_added_tokens_decoder()
-        return frozenset(number for number, token in added.items() if token.special)
-
     def _encode(self, text: str, limit: int) -> Any:
         # One text at a time: `encode_batch` would spread over every core with threads of its own.
         return self._tokenizer.encode(
@@ -73,7 +51,7 @@ class TextTokenizer:
 
 
 def load_tokenizer(model: InstalledModel) -> TextTokenizer:
-    """The tokenizer of `model`, loaded once (8 MB, 40 ms) for the transformer and the static table together.
+    """The tokenizer of `model`, loaded once (8 MB, 40 ms).
 
     Raises ModelError with a remedy if its file cannot be read.
     """

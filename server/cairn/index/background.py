@@ -28,7 +28,7 @@ _GRAPH_AFTER, _GRAPH_EVERY = 3.0, 60.0
 """Seconds since files were last written, and between two counts of imports. A count reads every file's, 0.35 s for 13,000
 files, and a save would wait for it."""
 _MODEL_SECONDS = 30.0
-"""How often a folder without a model looks whether one was installed."""
+"""How often a folder without an installed model looks whether there is one now."""
 
 Problem = Callable[[str, str | None], None]
 """Gets a topic, and a sentence for the status or None where all is well again."""
@@ -75,6 +75,7 @@ class Background:
         self._selected = settings
         enabled = settings.embedding.enabled and settings.retrieval.phase >= PHASE_WITH_VECTORS
         self._vectors.select_model(settings.embedding if enabled else None)
+        self._static.announce(enabled)
         self._static_enabled = enabled
         self._look_for_model_at = time.monotonic() + _MODEL_SECONDS
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import apsw
 import attrs
 from attrs import frozen
@@ -34,7 +36,7 @@ class Facts:
     static_queued: int = 0
     """Chunks that wait for a static vector."""
     static: int = 0
-    """None waits, and there is a static table."""
+    """None waits, and static vectors are wanted."""
     paused: int = 0
     writing: int = 0
     """Set while a process writes; left behind by one that died."""
@@ -46,12 +48,21 @@ class Facts:
     checked_on: int = 0
     """The day on which the whole file was last found to be sound."""
     has_static: int = 0
-    """There is a static table."""
+    """Chunks have static vectors, or will."""
+    static_key: int = 0
+    """`static_key` of the table that these are made with."""
 
     @property
     def complete(self) -> bool:
-        """Every present file is indexed and, where there is a model, embedded."""
-        return bool(self.scanned and (not self.model_id or self.embedded))
+        """Every present file is indexed, and has the vectors that it is to have."""
+        return bool(
+            self.scanned and (not self.has_static or self.static) and (not self.model_id or self.embedded)
+        )
+
+
+def static_key(table: str) -> int:
+    """A number that tells the static table with the id `table` from others, 0 never."""
+    return zlib.crc32(table.encode()) or 1
 
 
 _NAMES = frozenset(attribute.name for attribute in attrs.fields(Facts))

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import ChunkType
-from cairn.index.meta import raise_generation, set_fact
+from cairn.index.meta import raise_generation, set_fact, static_key
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.index.schema import (
     STATIC_TABLE,
@@ -137,8 +137,8 @@ class VectorStore:
 
     def use_static(self, table: str, dimension: int) -> None:
         """Static vectors are those of `table` from now on; those of another table, or compared otherwise, are dropped."""
-        table = static_table_name(table, dimension)
-        if self._db.execute("SELECT value FROM meta WHERE key = 'static_table'").get == table:
+        name = static_table_name(table, dimension)
+        if self._db.execute("SELECT value FROM meta WHERE key = 'static_table'").get == name:
             return
         with self._db:
             self._drop_static()
@@ -151,8 +151,9 @@ class VectorStore:
             self._db.executemany(
                 "INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)",
                 [
-                    ("static_table", table),
+                    ("static_table", name),
                     ("static_dimension", dimension),
+                    ("static_key", static_key(table)),
                     ("has_static", 1),
                     ("static_queued", chunks),
                 ],
@@ -188,7 +189,7 @@ class VectorStore:
 
     def _drop_static(self) -> None:
         self._db.execute(f"DROP TRIGGER IF EXISTS static_deleted; DROP TABLE IF EXISTS {STATIC_TABLE}")
-        for fact in ("static", "static_queued", "has_static"):
+        for fact in ("static", "static_queued", "static_key", "has_static"):
             set_fact(self._db, fact, 0)
 
 

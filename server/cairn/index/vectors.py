@@ -22,6 +22,7 @@ from cairn.memory import give_back_memory
 if TYPE_CHECKING:
     from cairn.embedding.embedder import Embedder
     from cairn.embedding.model_files import InstalledModel
+    from cairn.embedding.packaged import PackagedModel
     from cairn.embedding.static import StaticTable
 
 _PAGE = 512
@@ -34,7 +35,7 @@ _STATIC_AT_ONCE = 64
 
 
 class ModelSource(Protocol):
-    """Gives the model and the static table that vectors are made with."""
+    """Gives the models that vectors are made with: the installed one, and the code model that comes with Cairn."""
 
     def installed(self) -> InstalledModel | None:
         """The model in use, without loading it. Raises ModelError where it cannot be used."""
@@ -42,8 +43,11 @@ class ModelSource(Protocol):
     def embedder(self) -> Embedder | None:
         """The loaded model. Raises ModelError where it cannot be used."""
 
+    def packaged(self) -> PackagedModel | None:
+        """The code model, without loading it; None where it is not wanted. Raises ModelError where it cannot be used."""
+
     def static_table(self) -> StaticTable | None:
-        """The static table of the model in use, None where there is none."""
+        """The code model's table, None where there is none to use."""
 
 
 @define
@@ -234,8 +238,19 @@ class StaticIntake:
         self._table: StaticTable | None = None
         self._queue = _Queue(self._store.without_static, open_paths)
 
+    def announce(self, enabled: bool) -> None:
+        """Let the index say that static vectors will come, before the table is loaded: it is not complete without."""
+        try:
+            model = self._models.packaged() if enabled else None
+        except ModelError:  # the status says so
+            model = None
+        if model is None:
+            self._store.use_no_static()
+        else:
+            self._store.use_static(model.id, model.dimension)
+
     def select_table(self, enabled: bool) -> None:
-        """Use the installed model's static table from now on, or none."""
+        """Use the code model's table from now on, or none."""
         self._table = self._models.static_table() if enabled else None
         self._queue.forget()
         if self._table is None:

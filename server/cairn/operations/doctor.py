@@ -51,6 +51,7 @@ def examine(folder: Path) -> Examination:
         ("data folder", _data_folder),
         ("settings", _settings),
         ("SQLite", _sqlite),
+        ("code model", _code_model),
         ("model", _model),
         ("tokenizer", _tokenizer),
         ("grammars", _grammars),
@@ -125,19 +126,36 @@ def _sqlite() -> Finding | str:
     return f"{apsw.sqlite_lib_version()}, FTS5, sqlite-vec {version}"
 
 
-def _model() -> Finding | str | None:
-    from cairn.embedding.model_files import find_model, remedy
-
+def _code_model() -> Finding | str:
     if not _embeds():
         return note("switched off by the settings (`embedding.enabled`); answers use keywords only")
+    import numpy  # noqa: F401 - its own time is none of the model's
+
+    from cairn.embedding.packaged import load_packaged
+
+    began = time.perf_counter()
+    table = load_packaged()
+    loaded = time.perf_counter()
+    table.embed_queries([_SENTENCE])
+    ended = time.perf_counter()
+    return (
+        f"{table.id}, {table.dimension} dimensions, intact, loaded in {_milliseconds(began, loaded)} ms,"
+        f" a sentence in {(ended - loaded) * 1000:.1f} ms"
+    )
+
+
+def _model() -> Finding | str | None:
+    from cairn.embedding.model_files import find_model, remedy
+    from cairn.embedding.packaged import LARGER_MODEL
+
+    if not _embeds():
+        return None
     model = find_model()
     if model is None:
-        message = "no embedding model is installed; answers use keywords only"
-        return problem(message, "Run `cairn model install`.")
+        return f"the code model that comes with Cairn is in use; {LARGER_MODEL}"
     from cairn.config import EmbeddingSettings
     from cairn.embedding.embedder import load_embedder
     from cairn.embedding.install import fingerprint
-    from cairn.embedding.static import find_static
 
     if fingerprint(model) != model.sha256:
         return problem(f"{model.folder} is not as it was installed", remedy(model.name))
@@ -146,13 +164,10 @@ def _model() -> Finding | str | None:
     loaded = time.perf_counter()
     vector = embedder.embed_query(_SENTENCE)
     ended = time.perf_counter()
-    found = (
+    return (
         f"{model.id}, {len(vector)} dimensions, intact, loaded in {_milliseconds(began, loaded)} ms,"
         f" a sentence in {_milliseconds(loaded, ended)} ms"
     )
-    if find_static(model) is None:
-        return note(f"{found}; without its static table, so first answers wait longer", remedy(model.name))
-    return found
 
 
 def _tokenizer() -> Finding | str | None:

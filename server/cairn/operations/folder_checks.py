@@ -257,24 +257,27 @@ def _vectors(data: Path) -> Finding | str | None:
     with _reading(data) as db:
         facts = read_facts(db)
         used = db.execute("SELECT model FROM models WHERE id = ?", (facts.model_id,)).get
+        static = str(db.execute("SELECT value FROM meta WHERE key = 'static_table'").get or "")
     if used is None:
-        if installed is None:
+        if installed is not None:
+            return note(f"none yet of {installed.id}", "Run `cairn index`.")
+        if not facts.has_static:
             return note("none; answers use keywords only")
-        return note(f"none yet of {installed.id}", "Run `cairn index`.")
+        return _vectors_left(facts, facts.static_queued, static.partition(" ")[0])
     if installed is not None and not str(used).startswith(
         f"{installed.id}:"
     ):  # after it, how much is embedded
         return note(
             f"of {used}, but {installed.id} is installed", "Run `cairn index`: vectors are made anew."
         )
-    return _vectors_left(facts, str(used))
+    return _vectors_left(facts, facts.queued, str(used))
 
 
-def _vectors_left(facts: Facts, model: str) -> Finding | str:
-    made = f"{facts.chunks - facts.queued} of {facts.chunks} chunks, {model}"
-    if facts.paused and facts.queued:
+def _vectors_left(facts: Facts, queued: int, model: str) -> Finding | str:
+    made = f"{facts.chunks - queued} of {facts.chunks} chunks, {model}"
+    if facts.paused and queued:
         return note(f"{made}; paused", "Run `cairn resume`.")
-    return note(made, f"They are made while somebody indexes: {_WRITES_IT}.") if facts.queued else made
+    return note(made, f"They are made while somebody indexes: {_WRITES_IT}.") if queued else made
 
 
 def _version(path: Path) -> int | Finding:

@@ -1,4 +1,5 @@
-"""How questions and chunks are compared by meaning: with the model's vectors, or with static ones while those are made.
+"""How questions and chunks are compared by meaning: with the static vectors that every index has, or, where a larger model
+is installed, with its vectors once they are made.
 
 Vectors of the two are never compared with each other, so each question uses one kind for all chunks.
 """
@@ -15,12 +16,12 @@ from numpy.typing import NDArray
 
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.static import StaticTable
-from cairn.index.meta import Facts
+from cairn.index.meta import Facts, static_key
 from cairn.index.reader import ChunkFilter, Hit, IndexReader
 
 _FEW = 0.05
 """Share of chunks that may lack the model's vector before static ones, which all have, rank better: the model is
-worth 0.848 NDCG@10 and the static table 0.843 where keywords alone have 0.828 (docs/ranking.md)."""
+worth 0.848 NDCG@10, and a static table distilled from it 0.843, where keywords alone have 0.828 (docs/ranking.md)."""
 
 
 class QueryVector(Protocol):
@@ -71,10 +72,7 @@ class StaticMeaning:
     def vectors(self, queries: Sequence[str]) -> list[StaticVector]:
         """A vector for each query."""
         _drill(self.drill_ms)
-        return [StaticVector(row) for row in self.table.embed_int8(queries, _QUERY_TOKENS)]
-
-
-_QUERY_TOKENS = 256
+        return [StaticVector(row) for row in self.table.embed_queries_int8(queries)]
 
 
 def _drill(ms: float) -> None:
@@ -153,6 +151,9 @@ def choose_meaning(
     waiting = sum(f.queued if f.model_id else f.chunks for f in facts)
     waiting_static = sum(f.static_queued if f.has_static else f.chunks for f in facts)
     table = static() if waiting_static < chunks else None
+    # Another version of Cairn may write one of them, with another table.
+    if table is not None and any(f.has_static and f.static_key != static_key(table.id) for f in facts):
+        table, waiting_static = None, chunks
     # While static vectors are being made, too, those that most chunks have find the most.
     if waiting < chunks and (waiting <= _FEW * chunks or table is None or waiting < waiting_static):
         model = embedder()

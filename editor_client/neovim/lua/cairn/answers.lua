@@ -121,6 +121,14 @@ function M.discovery(answer, question)
   return lines
 end
 
+local function model(given)
+  if not is_given(given) then
+    return "no model, keywords only"
+  end
+  local larger = ", comes with Cairn (`cairn model install` adds a larger one, slower to index)"
+  return "model " .. given.name .. (given.packaged and larger or "")
+end
+
 function M.status(answer, root)
   local doing = answer.paused and "paused" or answer.activity
   local lines = {
@@ -131,7 +139,7 @@ function M.status(answer, root)
       answer.chunks,
       answer.embedded
     ),
-    is_given(answer.model) and "model " .. answer.model.name or "no model: run `cairn model install`",
+    model(answer.model),
   }
   if is_given(answer.lastError) then
     table.insert(lines, answer.lastError)

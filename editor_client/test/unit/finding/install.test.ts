@@ -87,16 +87,16 @@ void test("two windows install at once: one works, both have the server", { time
   for (const { command, version, withoutModel } of installed) {
     assert.equal(command, await completeServer(folder, process.platform));
     assert.equal(version, "0.1.0");
-    assert.equal(withoutModel, "the package index is out of reach."); // it answers from keywords all the same
+    assert.equal(withoutModel, "the package index is out of reach."); // it answers with its own model all the same
   }
   const made = ["Looking for Python", "Making an environment", "Installing packages"];
   const [working, waiting] = windows[0]?.stages.includes("Making an environment")
     ? windows
     : windows.toReversed();
-  assert.deepEqual(working?.stages, [...made, "Getting the embedding model (83 MB)"]);
+  assert.deepEqual(working?.stages, [...made, "Getting the larger embedding model (83 MB)"]);
   assert.deepEqual(waiting?.stages, [
     "Waiting for another window that is installing",
-    "Getting the embedding model (83 MB)",
+    "Getting the larger embedding model (83 MB)",
   ]);
   assert.deepEqual(await readdir(environments), [bundle.name]);
 });

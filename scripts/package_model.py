@@ -1,0 +1,31 @@
+"""Puts a trained static table into the package, as the code model that comes with Cairn.
+
+    .venv/bin/python scripts/package_model.py TABLE
+
+TABLE is a folder with `vectors.npy` and `vocabulary.txt` (`cairn.embedding.packaged` says what they hold); with them
+goes a description that has their digest.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from cairn.embedding.packaged import FOLDER, VECTORS_FILE, VOCABULARY_FILE, describe_packaged
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    FOLDER.mkdir(exist_ok=True)
+    for name in (VECTORS_FILE, VOCABULARY_FILE):
+        shutil.copyfile(Path(sys.argv[1]) / name, FOLDER / name)
+    model = describe_packaged()
+    print(f"{model.id}, {model.dimension} dimensions, is in {FOLDER}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""Text to the token ids of the static table: whole words, and pieces of the words that the vocabulary lacks.
+
+Ours, for two reasons. The words are those of the keyword index (`cairn.chunking.identifiers`), so `HTTPServer` is
+"http" and "server" here as there, which a general tokenizer does not do. And it takes a fraction of a library's time,
+to load and to run: code repeats its words, so nearly all of them are one look into a dictionary.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+from cairn.chunking.identifiers import identifier_words
+
+CONTINUES = "##"
+"""A piece that begins with this continues a word."""
+
+# Text beyond this many characters per token is cut before it is split: of a long document, only the beginning counts.
+# English and code have 5 to 8 characters a word, blanks and signs included.
+_CHARACTERS_PER_TOKEN = 16
+# Longer runs of letters are data: digests, encoded images. Of 7 million words in 22 public repositories, 72 were longer.
+_MOST_CHARACTERS = 40
+# Words that are no piece as a whole, in 4 MB.
+_MOST_REMEMBERED = 16_384
+
+
+class WordPieces:
+    """A loaded vocabulary. All methods may be called from several threads at once."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        """The id of a piece is its place in `pieces`."""
+        self._starting: dict[str, int] = {}
+        self._continuing: dict[str, int] = {}
+        for number, piece in enumerate(pieces):
+            if piece.startswith(CONTINUES):
+                self._continuing[piece[len(CONTINUES) :]] = number
+            else:
+                self._starting[piece] = number
+        self._longest = max(map(len, (*self._starting, *self._continuing)), default=0)
+        # Threads may write to it at once: then the same answer is found twice.
+        self._remembered: dict[str, tuple[int, ...]] = {}
+
+    def ids(self, text: str, limit: int) -> list[int]:
+        """The first `limit` ids of the words of `text`; what is in no piece has none."""
+        starting, remembered = self._starting, self._remembered
+        ids: list[int] = []
+        for word in words_of(text[: limit * _CHARACTERS_PER_TOKEN]):
+            number = starting.get(word)
+            if number is not None:
+                ids.append(number)
+            else:
+                pieces = remembered.get(word)
+                ids += self._learn(word) if pieces is None else pieces
+            if len(ids) >= limit:
+                break
+        return ids[:limit]
+
+    def _learn(self, word: str) -> tuple[int, ...]:
+        pieces = tuple(self._pieces(word[:_MOST_CHARACTERS]))
+        if len(word) <= _MOST_CHARACTERS:
+            if len(self._remembered) >= _MOST_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[word] = pieces
+        return pieces
+
+    def _pieces(self, word: str) -> Iterable[int]:
+        """The longest piece that fits, again and again from the left; a character that none begins with is passed over."""
+        start = 0
+        while start < len(word):
+            known = self._continuing if start else self._starting
+            for end in range(min(len(word), start + self._longest), start, -1):
+                number = known.get(word[start:end])
+                if number is not None:
+                    yield number
+                    start = end
+                    break
+            else:
+                start += 1
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in lower case, in their order: those of its identifiers, and of its prose."""
+    if text.isascii():
+        return identifier_words(text)
+    # Apart, so that a dash somewhere in the text does not change how the rest of it is split.
+    words: list[str] = []
+    for _, runs in itertools.groupby(text.split(), str.isascii):
+        words += identifier_words(" ".join(runs))
+    return words

@@ -1,0 +1,170 @@
+"""The code model that comes with Cairn: found without numpy, used only if it is whole, another one under another id."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cairn.config import EmbeddingSettings
+from cairn.embedding import packaged, shared
+from cairn.embedding.packaged import PackagedModel, describe_packaged, load_packaged, packaged_model
+from cairn.embedding.shared import SharedModel
+from cairn.embedding.static import entry_type
+from cairn.errors import ModelError
+
+PIECES = ["berth", "ship", "##yard"]
+
+
+def make(folder: Path, pieces: list[str] = PIECES, dimension: int = 4) -> PackagedModel:
+    folder.mkdir(exist_ok=True)
+    entries = np.zeros(len(pieces), entry_type(dimension))
+    entries["scale"] = entries["query_scale"] = 0.01
+    entries["vector"] = np.arange(entries["vector"].size).reshape(-1, dimension) + 1
+    np.save(folder / "vectors.npy", entries)
+    (folder / "vocabulary.txt").write_bytes("\n".join([*pieces, ""]).encode())
+    return describe_packaged(folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_cairn_brings_a_whole_model_whose_description_is_of_its_files() -> None:
+    model, table = packaged_model(), load_packaged()
+    assert (table.id, table.dimension) == (model.id, model.dimension)
+    assert model.id.startswith("cairn-code@")
+
+
+def test_dimension_and_vocabulary_are_the_files_own(folder: Path) -> None:
+    table = load_packaged(folder)
+    assert table.dimension == 4
+    shipyard = np.array([5 + 9, 6 + 10, 7 + 11, 8 + 12], np.float32)
+    np.testing.assert_allclose(
+        table.embed(["the shipyard"], 8)[0], shipyard / np.linalg.norm(shipyard), rtol=1e-6
+    )
+
+
+def test_its_id_changes_with_vectors_vocabulary_and_recipe(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = {packaged_model(folder).id, make(tmp_path / "other", ["berth", "ship", "yard"]).id}
+    ids |= {make(tmp_path / "wider", dimension=5).id}
+    monkeypatch.setattr(packaged, "_RECIPE", 99)
+    ids |= {packaged_model(folder).id}
+    assert len(ids) == 4
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def flip_last_bit(content: bytes) -> bytes:
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+def nothing(content: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damage", [cut, flip_last_bit, nothing])
+@pytest.mark.parametrize("name", ["vectors.npy", "vocabulary.txt", "cairn-model.toml"])
+def test_a_damaged_file_is_an_error_with_a_remedy(
+    folder: Path, name: str, damage: Callable[[bytes], bytes]
+) -> None:
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(damage(content))
+    with pytest.raises(ModelError, match=r"comes with Cairn cannot be used: .*\. Install Cairn again\."):
+        load_packaged(folder)
+    (folder / name).unlink()
+    with pytest.raises(ModelError, match=f"{name}.*Install Cairn again"):
+        packaged_model(folder)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [np.zeros(3), np.zeros(2, entry_type(4)), np.zeros(3, [("scale", "<f4"), ("vector", "i1", (4,))])],
+    ids=["no vectors", "fewer than pieces", "without a scale for questions"],
+)
+def test_what_is_no_table_of_the_vocabulary_cannot_be_described(folder: Path, entries: object) -> None:
+    np.save(folder / "vectors.npy", np.asarray(entries))
+    with pytest.raises(ValueError, match=r"vectors\.npy"):
+        describe_packaged(folder)
+
+
+def test_it_is_known_without_numpy() -> None:
+    code = (
+        "import sys\n"
+        "from cairn.config import EmbeddingSettings\n"
+        "from cairn.embedding.shared import SharedModel\n"
+        "assert SharedModel(EmbeddingSettings()).packaged().dimension\n"
+        "print(sorted({'numpy', 'tokenizers', 'onnxruntime'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- shared ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Let `SharedModel` find the model in another folder."""
+
+    def used(folder: Path) -> None:
+        monkeypatch.setattr(shared, "packaged_model", lambda: packaged_model(folder))
+        monkeypatch.setattr(shared, "load_packaged", lambda: load_packaged(folder))
+
+    return used
+
+
+@pytest.mark.usefixtures("data_dir")
+def test_it_is_there_without_any_installed_model_and_loaded_once() -> None:
+    models = SharedModel(EmbeddingSettings())
+    assert models.installed() is None
+    table = models.static_table()
+    assert table is not None
+    assert models.static_table() is table
+    described = models.packaged()
+    assert described is not None
+    assert table.id == described.id
+
+
+def test_switched_off_there_is_none() -> None:
+    models = SharedModel(EmbeddingSettings(enabled=False))
+    assert (models.packaged(), models.static_table()) == (None, None)
+
+
+def test_a_damaged_one_is_logged_once_and_told_to_whoever_asks(
+    folder: Path, use: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    use(folder)
+    models = SharedModel(EmbeddingSettings())
+    assert models.packaged() is not None
+    (folder / "vectors.npy").write_bytes(flip_last_bit((folder / "vectors.npy").read_bytes()))
+    with caplog.at_level(logging.WARNING):
+        assert [models.static_table() for _ in range(3)] == [None, None, None]
+    assert [
+        record.getMessage() for record in caplog.records if "Install Cairn again" in record.getMessage()
+    ] == [
+        "The code model that comes with Cairn cannot be used: its content has changed. Install Cairn again."
+    ]
+    with pytest.raises(ModelError, match="Install Cairn again"):
+        models.packaged()
+
+
+def test_a_missing_one_is_told_as_well(folder: Path, use: Callable[[Path], None]) -> None:
+    use(folder)
+    shutil.rmtree(folder)
+    models = SharedModel(EmbeddingSettings())
+    assert models.static_table() is None
+    with pytest.raises(ModelError, match="Install Cairn again"):
+        models.packaged()

@@ -1,0 +1,98 @@
+"""Words and pieces of words: the same words as keywords have, each whole where the vocabulary has it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cairn.chunking.identifiers import identifier_words
+from cairn.embedding import word_pieces
+from cairn.embedding.word_pieces import WordPieces, words_of
+
+PIECES = ["server", "http", "un", "##load", "##er", "##loader", "load", "é", "##é", "2", "straße"]
+
+
+def pieces_of(text: str, limit: int = 100) -> list[str]:
+    return [PIECES[number] for number in WordPieces(PIECES).ids(text, limit)]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("", []),
+        ("server", ["server"]),
+        ("parse HTTPServer2", ["http", "server", "2"]),
+        ("http_server.load(x)", ["http", "server", "load"]),
+        ("unload", ["un", "##load"]),
+        ("unloader", ["un", "##loader"]),
+        ("unloading", ["un", "##load"]),
+        ("zzload", ["##load"]),
+        ("loadé", ["load", "##é"]),
+        ("Straße — É", ["straße", "é"]),
+        ("qqq", []),
+    ],
+)
+def test_a_word_is_itself_or_its_longest_pieces_from_the_left(text: str, pieces: list[str]) -> None:
+    assert pieces_of(text) == pieces
+
+
+def test_a_remembered_word_has_the_same_pieces() -> None:
+    vocabulary = WordPieces(PIECES)
+    assert vocabulary.ids("unloader unloader", 10) == [2, 5, 2, 5]
+    assert vocabulary.ids("unloader", 10) == [2, 5]
+
+
+def test_ids_end_at_the_limit_and_unknown_words_do_not_count() -> None:
+    assert pieces_of("server http server", 2) == ["server", "http"]
+    assert pieces_of("unload", 1) == ["un"]
+    assert pieces_of("qqq www server http", 2) == ["server", "http"]
+
+
+def test_long_words_and_long_texts_are_cut() -> None:
+    assert len(pieces_of("un" + "load" * 1000)) == 1 + (40 - 2) // 4
+    vocabulary = WordPieces(PIECES)
+    assert vocabulary.ids("q " * 10_000 + "server", 5) == []
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_pieces, "_MOST_REMEMBERED", 3)
+    vocabulary = WordPieces(PIECES)
+    texts = [f"unload{letter}" for letter in "abcdefghij"]
+    assert [vocabulary.ids(text, 10) for text in texts * 2] == [[2, 3]] * 20
+    vocabulary.ids("un" + "load" * 1000, 10)
+    assert len(vocabulary._remembered) <= 3
+    assert max(map(len, vocabulary._remembered)) <= 40
+
+
+def test_threads_get_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_pieces, "_MOST_REMEMBERED", 5)
+    texts = [f"un{'load' * (number % 7)}er HTTPServer{number}" for number in range(300)]
+    expected = [WordPieces(PIECES).ids(text, 20) for text in texts]
+    vocabulary, right = WordPieces(PIECES), []
+
+    def look() -> None:
+        right.append(all([vocabulary.ids(text, 20) for text in texts] == expected for _ in range(3)))
+
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [True] * 3
+
+
+def test_words_beside_other_letters_are_split_as_they_are_alone() -> None:
+    ascii_words = identifier_words("the URLs of parseHTTPServer2")
+    assert words_of("the URLs of parseHTTPServer2 — naïve") == [*ascii_words, "naïve"]
+    assert words_of("日本語 URLs") == ["日本語", *identifier_words("URLs")]
+
+
+@settings(deadline=None)
+@given(st.text(st.characters() | st.sampled_from("unload_ serHTTP")), st.integers(1, 20))
+def test_any_text_has_ids_of_the_vocabulary_and_no_more_than_asked_for(text: str, limit: int) -> None:
+    ids = WordPieces(PIECES).ids(text, limit)
+    assert len(ids) <= limit
+    assert all(0 <= number < len(PIECES) for number in ids)
