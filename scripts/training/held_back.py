@@ -19,9 +19,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
@@ -37,11 +37,11 @@ from cairn.workspace.scan import ScanReport, read_text, scan
 
 PINNED = Path(__file__).with_name("held_back.tsv")
 COMMIT, COMMENT = "commit", "comment"
-_WANTED = 75
-"""Questions of each kind and repository: 4,000 in all, so that the mean of a paired difference has a standard error
-of about 0.003."""
-_SPARE = 2.0
+_WANTED = {COMMIT: 90, COMMENT: 75}
+"""Questions of each kind and repository, where there are so many."""
+_SPARE = 1.25
 """Questions from commits to look for, since some files are not indexed or lie outside the folder."""
+_Q = TypeVar("_Q", CommitQuestion, CommentQuestion)
 _SUBJECT = "State of the question set"
 _WHO = {
     f"GIT_{role}_{what}": value
@@ -76,7 +76,7 @@ def read_repositories(file: Path) -> list[Repository]:
 def make(repository: Repository, sources: Path, checkouts: Path) -> tuple[Repository, list[dict[str, Any]]]:
     """The repository pinned to the commit that was made in `checkouts/NAME`, and the questions."""
     source = checkout(repository, sources)
-    base, commits = commit_questions(source, {}, int(_WANTED * _SPARE))
+    base, commits = commit_questions(source, repository.folder, int(_WANTED[COMMIT] * _SPARE))
     place = checkouts.resolve() / repository.name
     if place.exists():
         shutil.rmtree(place)
@@ -88,7 +88,7 @@ def make(repository: Repository, sources: Path, checkouts: Path) -> tuple[Reposi
         git(place, "sparse-checkout", "set", "--no-cone", *patterns)
     git(place, "checkout", "--quiet", "--detach", base)
     indexed = _indexed(place / repository.folder)
-    asked = _sampled(_usable(commits, repository.folder, indexed), lambda question: question.query)
+    asked = _sampled(_usable(commits, repository.folder, indexed), COMMIT)
     comments = _take_comments_out(place, repository.folder, indexed)
     revision = _commit(place, base)
     items = [_item(question.query, list(question.paths), COMMIT) for question in asked]
@@ -142,12 +142,12 @@ def _take_comments_out(place: Path, folder: str, indexed: dict[str, str]) -> lis
     words = Words(indexed.values())
     candidates: dict[str, list[CommentQuestion]] = {}
     for path, text in sorted(indexed.items()):
-        # Other line ends are kept by none of the ways a file is written here.
-        if is_source(path) and "\r" not in text and _is_plain(path, indexed):
+        is_utf8 = (place / folder / path).read_bytes().endswith(text.encode())
+        if is_source(path) and is_utf8 and _is_plain(path, indexed):
             candidates[path] = comment_questions(path, text, words)[0]
     chosen = _sampled(
         [question for questions in candidates.values() for question in questions],
-        lambda question: f"{question.path} {question.query}",
+        COMMENT,
     )
     kept = []
     for path in sorted({question.path for question in chosen}):
@@ -158,10 +158,10 @@ def _take_comments_out(place: Path, folder: str, indexed: dict[str, str]) -> lis
     return kept
 
 
-def _sampled(questions: list[Any], key: Any) -> list[Any]:
+def _sampled(questions: list[_Q], kind: str) -> list[_Q]:
     """At most as many as are wanted, by a hash."""
-    ranked = sorted(questions, key=lambda question: hashlib.sha256(key(question).encode()).digest())
-    return ranked[:_WANTED]
+    ranked = sorted(questions, key=lambda question: hashlib.sha256(question.query.encode()).digest())
+    return ranked[: _WANTED[kind]]
 
 
 def _commit(place: Path, base: str) -> str:
@@ -187,7 +187,7 @@ def _item(query: str, targets: list[Any], kind: str) -> dict[str, Any]:
     return {"query": query, "relevant": targets, "secondary": [], "category": kind}
 
 
-def _write_rows(file: Path, rows: list[tuple[str, ...]]) -> None:
+def _write_rows(file: Path, rows: Sequence[tuple[str, ...]]) -> None:
     """Add the rows to the file, in place of those of the same name."""
     known = {row.name: row for row in read_repositories(file)} if file.exists() else {}
     kept = [

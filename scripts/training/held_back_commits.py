@@ -33,7 +33,7 @@ _CALLED_SHARE = 1 / 3
 _ROUTINE = re.compile(
     r"""^(?:\[?(?:docs?|documentation|chore|ci|tests?|testing|build|style|release|deps(?:-dev)?|meta|infra|bench(?:marks?)?|
         examples?|website|site|examples?|nix|benches)\b[^:]{0,20}[\]:!/] | v?\d+\.\d | merge\b | revert\b | backport\b | bump\b |
-        prepar(?:e|ing)\b | releas(?:e|ing)\b | version\b | upgrad(?:e|ing)\b | sync\b | wip\b | fixup! | squash! |
+        prepar(?:e|ing)\b | minor\b | polish\w*\b | merg\w+\b | releas(?:e|ing)\b | version\b | upgrad(?:e|ing)\b | sync\b | wip\b | fixup! | squash! |
         amend! | regenerate\b | initial\b | apply\b.*\b(?:suggestions?|review|fixes|fixers?)\b |
         updat(?:e|ed|ing)\s+(?:to\b|the\s+)?(?:.*\b(?:docs?|version|dependenc\w+|deps|copyright|licen[sc]e|submodules?|vendor\w*)\b |
         \S+$ | \S+\s+to\s+v?\d) ) |
@@ -89,7 +89,8 @@ class CommitQuestion:
 class _Commit:
     hash: str
     author: str
-    subject: str
+    query: str
+    """The subject as a question, "" where it is none."""
     paths: tuple[str, ...]
     """Of all files that it changed, made or removed, of those that it renamed both."""
 
@@ -99,72 +100,68 @@ def is_source(path: str) -> bool:
     return category(detect_language(path)) is Category.CODE and file_kind(path) is FileKind.SOURCE
 
 
-def commit_questions(
-    source: Path, sources_at: dict[str, frozenset[str]], wanted: int
-) -> tuple[str, list[CommitQuestion]]:
-    """A commit of the main line of `source`, and questions from the commits after it.
+def commit_questions(source: Path, folder: str, wanted: int) -> tuple[str, list[CommitQuestion]]:
+    """A commit of the main line of `source`, and questions about files in `folder` from the commits after it.
 
-    `sources_at` is empty and keeps what was listed. The commit is the newest after which there are `wanted`
-    questions, or the oldest that may be used.
+    The commit is the newest after which there are `wanted` questions, or the one with the most of them.
     """
     line = git(source, "rev-list", "--first-parent", "HEAD").split()
-    commits = list(_commits(source, line, min(len(line) - 1, _STEP * _MOST_STEPS)))
-    oldest = int(len(line) * _OLDEST_SHARE)
-    base, questions = line[0], list[CommitQuestion]()
-    for back in range(_STEP, _STEP * (_MOST_STEPS + 1), _STEP):
-        if back > oldest:
-            break
-        base = line[back]
-        questions = _questions(source, base, commits, sources_at)
+    commits = list(_commits(source))
+    best: tuple[str, list[CommitQuestion]] = line[0], []
+    for back in range(_STEP, min(_STEP * _MOST_STEPS, int(len(line) * _OLDEST_SHARE)) + 1, _STEP):
+        questions = _questions(source, line[back], folder, commits)
+        if len(questions) > len(best[1]):
+            best = line[back], questions
         if len(questions) >= wanted:
             break
-    return base, questions
+    return best
 
 
-def _commits(source: Path, line: list[str], back: int) -> Iterator[_Commit]:
-    """The commits, but merges, that the newest one reaches and the one `back` before it does not; newest first."""
+def _commits(source: Path) -> Iterator[_Commit]:
+    """All commits but merges, newest first."""
     said = git(
         source, "-c", "core.quotePath=false", "log", "--no-merges", "--name-only", "--no-renames",
-        f"--format={_RECORD}%H{_FIELD}%an{_FIELD}%s", f"{line[back]}..{line[0]}",
+        f"--format={_RECORD}%H{_FIELD}%an{_FIELD}%s",
     )  # fmt: skip
     for record in said.split(_RECORD)[1:]:
-        head, *changes = record.splitlines()
+        head, *changes = record.split("\n")
         commit, author, subject = head.split(_FIELD, 2)
-        yield _Commit(commit, author, subject, tuple(filter(None, changes)))
+        yield _Commit(commit, author, question_of(subject), tuple(filter(None, changes)))
 
 
-def _questions(
-    source: Path, base: str, commits: list[_Commit], sources_at: dict[str, frozenset[str]]
-) -> list[CommitQuestion]:
-    if base not in sources_at:
-        listed = git(source, "-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", base).splitlines()
-        sources_at[base] = frozenset(path for path in listed if is_source(path))
+def _questions(source: Path, base: str, folder: str, commits: list[_Commit]) -> list[CommitQuestion]:
+    """The questions from the commits that `base` does not reach."""
+    listed = git(source, "-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", base).split("\n")
+    there = frozenset(path for path in listed if is_source(path) and _is_within(path, folder))
     later = set(git(source, "rev-list", f"{base}..HEAD").split())
-    earlier = {
-        question_of(subject) for subject in git(source, "log", "--format=%s", base).splitlines()
-    }  # what was ported from one branch to another has been seen
+    # What was ported from one branch to another has been seen.
+    earlier = {commit.query for commit in commits if commit.hash not in later}
     questions: dict[str, CommitQuestion] = {}
     asked = Counter[str]()
     called = Counter[bool]()
     for commit in commits:
-        if commit.hash not in later or _BOT.search(commit.author):
+        query = commit.query
+        if commit.hash not in later or not query or query in earlier or query in questions:
             continue
         paths = [path for path in commit.paths if is_source(path)]
-        there = tuple(sorted(path for path in paths if path in sources_at[base]))
-        if not there or len(paths) > _TARGETS or len(commit.paths) > _CHANGED_FILES:
+        targets = tuple(sorted(path for path in paths if path in there))
+        if not targets or len(paths) > _TARGETS or len(commit.paths) > _CHANGED_FILES:
             continue
-        query = question_of(commit.subject)
-        if not query or query in earlier or query in questions:
+        if _BOT.search(commit.author) or any(asked[path] >= _QUESTIONS_A_FILE for path in targets):
             continue
-        if any(asked[path] >= _QUESTIONS_A_FILE for path in there):
+        if not all(_is_within(path, folder) for path in paths):
             continue
-        is_called = says_name(query, there)
+        is_called = says_name(query, targets)
         if is_called and called[True] + 1 > _CALLED_SHARE * (called.total() + 1):
             continue
         called[is_called] += 1
-        asked.update(there)
-        questions[query] = CommitQuestion(query, there)
+        asked.update(targets)
+        questions[query] = CommitQuestion(query, targets)
     return list(questions.values())
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return folder == "." or path.startswith(f"{folder}/")
 
 
 def question_of(subject: str) -> str:
