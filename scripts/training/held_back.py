@@ -39,6 +39,8 @@ PINNED = Path(__file__).with_name("held_back.tsv")
 COMMIT, COMMENT = "commit", "comment"
 _WANTED = {COMMIT: 90, COMMENT: 75}
 """Questions of each kind and repository, where there are so many."""
+_LEAST_LINES = 15
+"""A file of less only hands on what is elsewhere."""
 _SPARE = 1.25
 """Questions from commits to look for, since some files are not indexed or lie outside the folder."""
 _Q = TypeVar("_Q", CommitQuestion, CommentQuestion)
@@ -124,7 +126,7 @@ def _usable(
     for question in questions:
         paths = tuple(path.removeprefix(prefix) for path in question.paths if path.startswith(prefix))
         if len(paths) == len(question.paths) and all(
-            path in indexed and _is_plain(path, indexed) for path in paths
+            indexed.get(path, "").count("\n") >= _LEAST_LINES and _is_plain(path, indexed) for path in paths
         ):
             usable.append(CommitQuestion(question.query, paths))
     return usable

@@ -32,7 +32,7 @@ _CALLED_SHARE = 1 / 3
 
 _ROUTINE = re.compile(
     r"""^(?:\[?(?:docs?|documentation|chore|ci|tests?|testing|build|style|release|deps(?:-dev)?|meta|infra|bench(?:marks?)?|
-        examples?|website|site|examples?|nix|benches)\b[^:]{0,20}[\]:!/] | v?\d+\.\d | merge\b | revert\b | backport\b | bump\b |
+        examples?|website|site|examples?|nix|benches)\b[^:]{0,20}[\]:!/] | v?\d+\.\d | merge\b | revert\b | backport\b | bump(?:s|ed|ing)?\b |
         prepar(?:e|ing)\b | minor\b | polish\w*\b | merg\w+\b | releas(?:e|ing)\b | version\b | upgrad(?:e|ing)\b | sync\b | wip\b | fixup! | squash! |
         amend! | regenerate\b | initial\b | apply\b.*\b(?:suggestions?|review|fixes|fixers?)\b |
         updat(?:e|ed|ing)\s+(?:to\b|the\s+)?(?:.*\b(?:docs?|version|dependenc\w+|deps|copyright|licen[sc]e|submodules?|vendor\w*)\b |
@@ -46,7 +46,7 @@ _ROUTINE = re.compile(
         release|snapshot|nightly|gemfile|gemspec|podspec|dockerfile|package\.json|cargo\.toml|go\.mod|
         version\s+(?:bump|number)|deprecations?|warnings?|code\s+style|cosmetic|tidy|tidying|clean-?ups?|cleaned|
         cherry|merge[sd]?|from\s+upstream|openbsd|revert(?:s|ed|ing)?|review|feedback|todos?|feature\s+branch|
-        java\s*\d+|jdk\s*\d+|python\s*\d|php\s*\d|node\s*\d+|ghc[\s-]*\d|swift\s*\d|xcode\s*\d*)\b""",
+        \d*[a-f]+\d[0-9a-f]{5,} | java\s*\d+|jdk\s*\d+|python\s*\d|php\s*\d|node\s*\d+|ghc[\s-]*\d|swift\s*\d|xcode\s*\d*)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
 """What keeps a project in order rather than changing what it does: no question anyone would ask of the code."""
