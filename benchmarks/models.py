@@ -86,7 +86,7 @@ def main() -> None:
         questions = [question for question in read_sets([each.questions]) if question.answerable]
         for repository, asked in by_repository(questions):
             print(f"{each.name}, {repository.name}: {len(asked)} questions", file=sys.stderr, flush=True)
-            data = _index(each, repository, options.data, with_model=embedder is not None)
+            data = index_of(each, repository, options.data, with_model=embedder is not None)
             _measure(data, each.name, asked, rows, sources, embedder)
         _write(options.output, rows, options.sets)
     print(_markdown(list(rows.values()), [each.name for each in options.sets]))
@@ -124,7 +124,7 @@ def _measure(
                 _time(row, folder, _TIMED_BY_MODEL, partial(_by_model, embedder))
 
 
-def _index(each: Set, repository: Repository, data: Path, *, with_model: bool) -> Path:
+def index_of(each: Set, repository: Repository, data: Path, *, with_model: bool) -> Path:
     """The data folder with the index of a repository: all files, and with the model all of its vectors."""
     workspace, kept = workspace_of(repository, checkout(repository, each.checkouts), each.mode, data)
     if with_model:
@@ -263,7 +263,7 @@ def _size(folder: Path) -> int:
     )
 
 
-def _set(value: str) -> Set:
+def question_set(value: str) -> Set:
     name, _, rest = value.partition("=")
     questions, checkouts, mode = rest.split(",")
     if mode not in MODES:
@@ -281,7 +281,12 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--set", dest="sets", type=_set, action="append", required=True, metavar="NAME=SETS,CHECKOUTS,MODE"
+        "--set",
+        dest="sets",
+        type=question_set,
+        action="append",
+        required=True,
+        metavar="NAME=SETS,CHECKOUTS,MODE",
     )
     parser.add_argument("--data", type=Path, required=True, help="keep the indexes here")
     parser.add_argument(
