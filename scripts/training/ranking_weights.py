@@ -49,7 +49,7 @@ PRESENT: Floats = np.array([signal.weight for signal in SIGNALS if signal.weight
 _HOLD = (0.003, 0.03, 0.3)
 """How strongly present weights are held on to, tried by splitting the half that is fitted once more."""
 _STEPS = 150
-"""Of descent; with twice as many no weight moved by more than a hundredth."""
+"""Of descent."""
 
 
 @frozen(eq=False)
