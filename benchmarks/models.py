@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""What the vectors of each model are worth to Cairn's own ranking, and alone, on several question sets.
+
+    python benchmarks/models.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--table NAME=FOLDER ...] [--model]
+
+A set is a folder of questions, the folder of its checkouts, and what is indexed, `folder` or `checkout`, as in
+`benchmarks/retrieval`. Indexes are made by the daemon in `--data` and copied for each table: files are read and cut once.
+Rows: no vectors; the table that comes with Cairn; each `--table`, a folder of the same files; with `--model`, the
+installed model with all of its vectors, and the first table to find what they are compared with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from attrs import field, frozen
+from cairn.embedding.packaged import load_packaged, packaged_model
+from engine.daemon import Daemon, all_files_indexed
+from engine.figures import Figures, percentile, surroundings
+from engine.place import make_data_folder
+from engine.ready import indexed
+from retrieval.asking import Answer
+from retrieval.checkouts import checkout
+from retrieval.in_process import OpenIndex, chunk_ids, copied_index, embedded, use_table
+from retrieval.measurement import MODES, by_repository, workspace_of
+from retrieval.results import commit
+from retrieval.sets import Question, Repository, read_sets
+
+from cairn.config import EmbeddingSettings
+from cairn.embedding.embedder import Embedder
+from cairn.embedding.shared import SharedModel
+from cairn.index.vector_store import ChunkText, VectorStore
+from cairn.index.writer import IndexWriter
+from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
+
+WITHOUT = "no vectors"
+_PATIENCE = 3600.0
+_TIMED_BY_TABLE, _TIMED_BY_MODEL = 2_000, 256
+"""Texts that are embedded to see how fast it goes."""
+
+
+@frozen
+class Set:
+    """Questions, and where what they are about is."""
+
+    name: str
+    questions: Path
+    checkouts: Path
+    mode: str
+
+
+@frozen
+class Row:
+    """One source of vectors, over all sets."""
+
+    name: str
+    size: int
+    """Bytes of its files."""
+    ranked: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
+    """By set: Cairn's answers."""
+    alone: dict[str, list[Answer]] = field(factory=lambda: defaultdict(list))
+    """By set: files by their best chunk's cosine."""
+    rates: list[float] = field(factory=list)
+    """Chunks embedded a second."""
+
+
+def main() -> None:
+    options = _arguments()
+    sources = [_Table(name, folder) for name, folder in options.tables]
+    rows = {WITHOUT: Row(WITHOUT, 0)} | {each.name: Row(each.name, _size(each.folder)) for each in sources}
+    shared = SharedModel(EmbeddingSettings())
+    embedder = shared.embedder() if options.model else None
+    if embedder is not None:
+        rows[embedder.model.name] = Row(embedder.model.name, _size(embedder.model.folder))
+    for each in options.sets:
+        questions = [question for question in read_sets([each.questions]) if question.answerable]
+        for repository, asked in by_repository(questions):
+            print(f"{each.name}, {repository.name}: {len(asked)} questions", file=sys.stderr, flush=True)
+            data = index_of(each, repository, options.data, with_model=embedder is not None)
+            _measure(data, each.name, asked, rows, sources, embedder)
+        _write(options.output, rows, options.sets)
+    print(_markdown(list(rows.values()), [each.name for each in options.sets]))
+
+
+class _Table:
+    """A static table in a folder of the files that come with Cairn."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.folder = name, folder
+        self.table = load_packaged(folder)
+
+
+def _measure(
+    data: Path,
+    name: str,
+    asked: Sequence[Question],
+    rows: dict[str, Row],
+    sources: Sequence[_Table],
+    embedder: Embedder | None,
+) -> None:
+    """Ask every row about the repository whose index is in `data`, for the set `name`."""
+    with tempfile.TemporaryDirectory(prefix="cairn-models-") as temporary:
+        folder = copied_index(data, Path(temporary))
+        for number, source in enumerate(sources):
+            use_table(folder, source.table)
+            index = OpenIndex.at(folder)
+            if number == 0:
+                rows[WITHOUT].ranked[name] += _warm(index, asked, None)
+            _ask(rows[source.name], name, index, asked, StaticMeaning(source.table))
+            _time(rows[source.name], folder, _TIMED_BY_TABLE, partial(embedded, source.table))
+            if number == 0 and embedder is not None:
+                row = rows[embedder.model.name]
+                _ask(row, name, index, asked, ModelMeaning(embedder, source.table))
+                _time(row, folder, _TIMED_BY_MODEL, partial(_by_model, embedder))
+
+
+def index_of(each: Set, repository: Repository, data: Path, *, with_model: bool) -> Path:
+    """The data folder with the index of a repository: all files, and with the model all of its vectors."""
+    workspace, kept = workspace_of(repository, checkout(repository, each.checkouts), each.mode, data)
+    if with_model:
+        with indexed(workspace, kept):
+            return kept
+    if not kept.exists():
+        make_data_folder(kept)
+    with Daemon(workspace, kept, {"embedding": {"enabled": False}}) as daemon:
+        daemon.until(all_files_indexed, _PATIENCE)
+    return kept
+
+
+def _ask(row: Row, name: str, index: OpenIndex, asked: Sequence[Question], meaning: Meaning) -> None:
+    row.ranked[name] += _warm(index, asked, meaning)
+    row.alone[name] += index.alone(asked, meaning)
+
+
+def _warm(index: OpenIndex, asked: Sequence[Question], meaning: Meaning | None) -> list[Answer]:
+    """The answers, once what is read only once has been read."""
+    index.ranked(asked[:2], meaning)
+    return index.ranked(asked, meaning)
+
+
+def _time(row: Row, folder: Path, count: int, embed: Callable[[Sequence[ChunkText]], object]) -> None:
+    """Note how many chunks one thread embeds in a second, where that is not known yet."""
+    if row.rates:
+        return
+    writer = IndexWriter(folder)
+    texts = VectorStore(writer.db).texts(chunk_ids(writer.db)[:count])
+    writer.close()
+    embed(texts[:64])
+    began = time.perf_counter()
+    embed(texts)
+    row.rates.append(len(texts) / (time.perf_counter() - began))
+
+
+def _by_model(embedder: Embedder, texts: Sequence[ChunkText]) -> None:
+    settings = EmbeddingSettings()
+    for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
+        embedder.embed([text.text for text in texts if text.is_code == is_code], tokens)
+
+
+# --- figures ----------------------------------------------------------------------------------------
+
+
+def difference(ones: Sequence[Answer], others: Sequence[Answer]) -> tuple[float, float]:
+    """The mean of NDCG@10 of `ones` less that of `others` to the same questions, and its standard error."""
+    pairs = zip(ones, others, strict=True)
+    differences = [one.scores.ndcg_at_10 - other.scores.ndcg_at_10 for one, other in pairs]
+    if len(differences) < 2:
+        return statistics.fmean(differences), math.nan
+    return statistics.fmean(differences), statistics.stdev(differences) / math.sqrt(len(differences))
+
+
+def _figures(answers: Sequence[Answer], base: Sequence[Answer] | None) -> Figures:
+    figures: Figures = {
+        "questions": len(answers),
+        "ndcg_at_10": _mean(answers, "ndcg_at_10"),
+        "recall_at_10": _mean(answers, "recall_at_10"),
+        "by_category": {
+            kind: _mean([each for each in answers if each.question.category == kind], "ndcg_at_10")
+            for kind in sorted({each.question.category for each in answers})
+        },
+        "ms": {"p50": round(percentile([each.ms for each in answers], 50), 1)},
+    }
+    if base is not None:
+        mean, error = difference(answers, base)
+        figures["difference"] = {"ndcg_at_10": round(mean, 4), "standard_error": round(error, 4)}
+    return figures
+
+
+def _mean(answers: Sequence[Answer], metric: str) -> float:
+    return round(statistics.fmean(getattr(each.scores, metric) for each in answers), 4)
+
+
+def _markdown(rows: Sequence[Row], sets: Sequence[str]) -> str:
+    lines = []
+    for name in sets:
+        base = rows[0].ranked[name]
+        if not base:
+            continue
+        lines += [f"\n{name}, {len(base)} questions\n"]
+        lines += ["| | NDCG@10 | more than without | R@10 | alone | alone R@10 | MB | chunks/s | query ms |"]
+        lines += ["|---|---|---|---|---|---|---|---|---|"]
+        for row in rows:
+            mean, error = difference(row.ranked[name], base)
+            alone = row.alone[name]
+            cells = (
+                row.name,
+                f"{_mean(row.ranked[name], 'ndcg_at_10'):.3f}",
+                f"{mean:+.4f} ± {error:.4f}" if row is not rows[0] else "",
+                f"{_mean(row.ranked[name], 'recall_at_10'):.3f}",
+                f"{_mean(alone, 'ndcg_at_10'):.3f}" if alone else "",
+                f"{_mean(alone, 'recall_at_10'):.3f}" if alone else "",
+                f"{row.size / 1e6:.1f}",
+                f"{row.rates[0]:,.0f}" if row.rates else "",
+                f"{percentile([each.ms for each in row.ranked[name]], 50):.0f}",
+            )
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _write(output: Path | None, rows: dict[str, Row], sets: Sequence[Set]) -> None:
+    """The figures of the sets that are done, and the tables beside them."""
+    if output is None:
+        return
+    base = rows[WITHOUT]
+    kept: Figures = {
+        "conditions": {**surroundings(), "commit": commit()},
+        "rows": {
+            row.name: {
+                "bytes": row.size,
+                "chunks_per_second": round(row.rates[0]) if row.rates else None,
+                "sets": {
+                    name: {
+                        "ranked": _figures(answers, None if row is base else base.ranked[name]),
+                        "alone": _figures(row.alone[name], None) if row.alone[name] else None,
+                    }
+                    for name, answers in row.ranked.items()
+                },
+            }
+            for row in rows.values()
+        },
+    }
+    output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    tables = _markdown(list(rows.values()), [each.name for each in sets])
+    output.with_suffix(".md").write_text(f"{tables}\n", encoding="utf-8")
+
+
+def _size(folder: Path) -> int:
+    """Bytes of the files of a model; a table of its own beside a model is none of it."""
+    return sum(
+        path.stat().st_size
+        for path in folder.iterdir()
+        if path.is_file() and not path.name.startswith("static-")
+    )
+
+
+def question_set(value: str) -> Set:
+    name, _, rest = value.partition("=")
+    questions, checkouts, mode = rest.split(",")
+    if mode not in MODES:
+        raise ValueError(f"{mode} is none of {', '.join(MODES)}")
+    return Set(name, Path(questions), Path(checkouts), mode)
+
+
+def _table(value: str) -> tuple[str, Path]:
+    name, _, folder = value.partition("=")
+    return name, Path(folder)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--set",
+        dest="sets",
+        type=question_set,
+        action="append",
+        required=True,
+        metavar="NAME=SETS,CHECKOUTS,MODE",
+    )
+    parser.add_argument("--data", type=Path, required=True, help="keep the indexes here")
+    parser.add_argument(
+        "--table", dest="tables", type=_table, action="append", default=[], metavar="NAME=FOLDER"
+    )
+    parser.add_argument("--model", action="store_true", help="the installed model, too")
+    parser.add_argument("--output", type=Path, help="write JSON here, and the tables beside it")
+    options = parser.parse_args()
+    packaged = packaged_model()
+    options.tables.insert(0, (packaged.name, packaged.folder))
+    return options
+
+
+if __name__ == "__main__":
+    main()

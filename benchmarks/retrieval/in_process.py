@@ -1,0 +1,151 @@
+"""Cairn's own ranking over an index that is complete, without a daemon, so that the source of the vectors can be chosen.
+
+The daemon's searches differ in nothing else: the same query, legs and signals. Its chunks are cut once, whatever is compared.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import apsw
+import numpy as np
+from attrs import frozen
+from engine.index_file import index_path
+from numpy.typing import NDArray
+
+from cairn.config import EmbeddingSettings, SearchSettings
+from cairn.index.database import DATABASE_NAME
+from cairn.index.known_words import IndexVocabulary
+from cairn.index.reader import IndexReader
+from cairn.index.vector_store import ChunkText, VectorStore
+from cairn.index.writer import IndexWriter
+from cairn.retrieval.meaning import Meaning, similarities
+from cairn.retrieval.query import understand
+from cairn.retrieval.search import retrieve
+from retrieval.asking import Answer, answer
+from retrieval.metrics import DEPTH, Span
+from retrieval.sets import Question
+
+_PAGE = 4_096
+
+
+class TextVectors(Protocol):
+    """What makes a vector for each text, as `StaticTable` does."""
+
+    id: str
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per vector."""
+
+    def embed_int8(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.int8]:
+        """int8[n, dimension] of texts."""
+
+
+def copied_index(data: Path, folder: Path) -> Path:
+    """`folder` with a copy of the index in the data folder `data`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = apsw.Connection(str(index_path(data)), flags=apsw.SQLITE_OPEN_READONLY)
+    target = apsw.Connection(str(folder / DATABASE_NAME))
+    try:
+        with target.backup("main", source, "main") as backup:
+            backup.step(-1)
+    finally:
+        target.close()
+        source.close()
+    return folder
+
+
+def use_table(folder: Path, table: TextVectors) -> None:
+    """Give every chunk of the index in `folder` a vector of the table, in place of static vectors that it has."""
+    writer = IndexWriter(folder)
+    try:
+        store = VectorStore(writer.db)
+        store.use_no_static()
+        store.use_static(table.id, table.dimension)
+        ids = chunk_ids(writer.db)
+        for start in range(0, len(ids), _PAGE):
+            texts = store.texts(ids[start : start + _PAGE])
+            store.store_static([text.chunk_id for text in texts], embedded(table, texts), 0)
+        writer.note(static=1, static_queued=0)
+    finally:
+        writer.close()
+
+
+def embedded(table: TextVectors, texts: Sequence[ChunkText]) -> NDArray[np.int8]:
+    """int8[n, dimension]: the texts with as many tokens as Cairn gives to their kind."""
+    settings = EmbeddingSettings()
+    vectors = np.empty((len(texts), table.dimension), np.int8)
+    for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
+        rows = [row for row, text in enumerate(texts) if text.is_code == is_code]
+        if rows:
+            vectors[rows] = table.embed_int8([texts[row].text for row in rows], tokens)
+    return vectors
+
+
+def chunk_ids(db: apsw.Connection) -> list[int]:
+    """The ids of all chunks, in the order of paths and lines."""
+    rows = db.execute(
+        "SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id ORDER BY f.path, c.position"
+    )
+    return [int(row[0]) for row in rows]
+
+
+@frozen
+class OpenIndex:
+    """The index in `folder`, to ask."""
+
+    folder: Path
+    reader: IndexReader
+
+    @classmethod
+    def at(cls, folder: Path) -> OpenIndex:
+        """Raises what IndexReader does where there is none."""
+        return cls(folder, IndexReader(folder))
+
+    def ranked(
+        self,
+        questions: Iterable[Question],
+        meaning: Meaning | None,
+        weights: Mapping[str, float] | None = None,
+    ) -> list[Answer]:
+        """Cairn's answers; without `meaning`, keyword legs alone, as with `alpha` 0."""
+        settings = SearchSettings(weights=dict(weights or {}), leg_deadline_ms=60_000.0)
+        answers = []
+        for question in questions:
+            began = time.perf_counter()
+            query = understand(
+                question.query, None if meaning else 0.0, IndexVocabulary([self.reader]), settings
+            )
+            found = retrieve([self.reader], query, meaning, settings, limit=DEPTH)
+            ms = (time.perf_counter() - began) * 1000
+            spans = [
+                Span(each.stored.path, each.stored.chunk.start_line + 1, each.stored.chunk.end_line)
+                for each in found.ranked
+            ]
+            answers.append(answer(question, spans, ms))
+        return answers
+
+    def alone(self, questions: Sequence[Question], meaning: Meaning) -> list[Answer]:
+        """Files by the cosine of their best chunk to the question, every chunk compared, and nothing else."""
+        db = apsw.Connection(str(self.folder / DATABASE_NAME), flags=apsw.SQLITE_OPEN_READONLY)
+        ids = chunk_ids(db)
+        db.close()
+        stored = self.reader.chunks(ids)
+        began = time.perf_counter()
+        cosines = similarities(meaning.vectors([each.query for each in questions]), self.reader, ids)
+        ms = (time.perf_counter() - began) * 1000 / max(1, len(questions))
+        answers = []
+        for question, row in zip(questions, cosines, strict=True):
+            best: dict[str, Span] = {}
+            for place in np.argsort(-np.nan_to_num(row, nan=-1.0), kind="stable").tolist():
+                chunk = stored[ids[place]].chunk
+                best.setdefault(stored[ids[place]].path, Span("", chunk.start_line + 1, chunk.end_line))
+                if len(best) == DEPTH:
+                    break
+            spans = [Span(path, span.start_line, span.end_line) for path, span in best.items()]
+            answers.append(answer(question, spans, ms))
+        return answers
