@@ -24,7 +24,6 @@ from functools import partial
 from pathlib import Path
 
 from attrs import field, frozen
-from cairn.embedding.packaged import load_packaged, packaged_model
 from engine.daemon import Daemon, all_files_indexed
 from engine.figures import Figures, percentile, surroundings
 from engine.place import make_data_folder
@@ -38,6 +37,7 @@ from retrieval.sets import Question, Repository, read_sets
 
 from cairn.config import EmbeddingSettings
 from cairn.embedding.embedder import Embedder
+from cairn.embedding.packaged import load_packaged, packaged_model
 from cairn.embedding.shared import SharedModel
 from cairn.index.vector_store import ChunkText, VectorStore
 from cairn.index.writer import IndexWriter

@@ -41,8 +41,10 @@ class TextVectors(Protocol):
     def dimension(self) -> int:
         """Numbers per vector."""
 
-    def embed_int8(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.int8]:
-        """int8[n, dimension] of texts."""
+    def embed_int8(
+        self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
+    ) -> NDArray[np.int8]:
+        """int8[n, dimension] of texts, and of the code below them."""
 
 
 def copied_index(data: Path, folder: Path) -> Path:
@@ -82,7 +84,9 @@ def embedded(table: TextVectors, texts: Sequence[ChunkText]) -> NDArray[np.int8]
     for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
         rows = [row for row, text in enumerate(texts) if text.is_code == is_code]
         if rows:
-            vectors[rows] = table.embed_int8([texts[row].text for row in rows], tokens)
+            chosen = [texts[row] for row in rows]
+            bodies = [text.body for text in chosen] if is_code else None
+            vectors[rows] = table.embed_int8([text.text for text in chosen], tokens, bodies)
     return vectors
 
 

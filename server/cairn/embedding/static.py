@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 
 from cairn.embedding.word_pieces import WordPieces
 
+BODY_TOKENS = 128
+BODY_WEIGHT = 0.2
+"""What a token of the code below a skeleton counts, beside 1 for one of the skeleton; the table is trained with it."""
+
 _QUERY_TOKENS = 256
 # Texts summed at once: at 64 tokens of 256 numbers the rows in flight take 8 MB; with 16 to 256 texts it was as fast.
 _BATCH_TEXTS = 64
@@ -37,44 +41,65 @@ class StaticTable:
         """Numbers per vector."""
         return int(self._entries.dtype["vector"].shape[0])
 
-    def embed(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
+    def embed(
+        self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
+    ) -> NDArray[np.float32]:
         """C-contiguous float32[n, dimension] of unit-length rows, in the order of `texts`.
 
-        Of each text, the first `max_tokens` tokens count. Texts without any known token share one vector.
+        Of each text, the first `max_tokens` tokens count, and of the n `bodies`, the code that texts are the skeletons
+        of, the first `BODY_TOKENS`, at `BODY_WEIGHT` each. Texts without any known token share one vector.
         """
-        return self._embed(texts, max_tokens, "scale")
+        return self._embed(texts, max_tokens, "scale", bodies)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The same for questions, in which each token has another weight than in a text."""
         return self._embed(texts, _QUERY_TOKENS, "query_scale")
 
-    def embed_int8(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.int8]:
+    def embed_int8(
+        self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
+    ) -> NDArray[np.int8]:
         """int8[n, dimension]: `embed` × 127, rounded; the product of two rows is about 16,129 × cosine."""
-        return _rounded(self.embed(texts, max_tokens))
+        return _rounded(self.embed(texts, max_tokens, bodies))
 
     def embed_queries_int8(self, texts: Sequence[str]) -> NDArray[np.int8]:
         """int8[n, dimension]: `embed_queries` × 127, rounded."""
         return _rounded(self.embed_queries(texts))
 
-    def _embed(self, texts: Sequence[str], max_tokens: int, scale: str) -> NDArray[np.float32]:
+    def _embed(
+        self, texts: Sequence[str], max_tokens: int, scale: str, bodies: Sequence[str] | None = None
+    ) -> NDArray[np.float32]:
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), _BATCH_TEXTS):
             rows = [self._pieces.ids(text, max_tokens) for text in texts[start : start + _BATCH_TEXTS]]
-            self._add_up(rows, scale, vectors[start : start + _BATCH_TEXTS])
+            below = [
+                self._pieces.ids(text, BODY_TOKENS) for text in (bodies or ())[start : start + len(rows)]
+            ]
+            self._add_up(rows, below, scale, vectors[start : start + len(rows)])
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors[lengths[:, 0] == 0] = 1  # a row of zeros has a cosine to nothing
         lengths[lengths == 0] = np.sqrt(self.dimension)
         vectors /= lengths
         return vectors
 
-    def _add_up(self, rows: Sequence[Sequence[int]], scale: str, sums: NDArray[np.float32]) -> None:
-        """Write each row's sum of token vectors into `sums`, float32[n, dimension] of zeros."""
-        lengths = np.array([len(row) for row in rows])
+    def _add_up(
+        self, rows: Sequence[list[int]], below: Sequence[list[int]], scale: str, sums: NDArray[np.float32]
+    ) -> None:
+        """Write each row's sum of token vectors, and of those `below` it, into `sums`, float32[n, dimension] of zeros."""
+        of_rows, of_below = np.array([*map(len, rows)]), np.array([*map(len, below)] or [0] * len(rows))
+        lengths = of_rows + of_below
         filled = np.flatnonzero(lengths)
         if not filled.size:
             return
-        tokens = self._entries[np.fromiter(itertools.chain.from_iterable(rows), np.intp, lengths.sum())]
-        vectors = np.multiply(tokens["vector"], tokens[scale][:, None], dtype=np.float32)
+        # Each row before what is below it.
+        parts = [part for pair in zip(rows, below, strict=True) for part in pair] if below else rows
+        tokens = self._entries[np.fromiter(itertools.chain.from_iterable(parts), np.intp, lengths.sum())]
+        weights = tokens[scale]
+        if below:
+            counts = np.stack([of_rows, of_below], axis=1)
+            weights = weights * np.repeat(
+                np.tile(np.array([1, BODY_WEIGHT], np.float32), len(rows)), counts.ravel()
+            )
+        vectors = np.multiply(tokens["vector"], weights[:, None], dtype=np.float32)
         starts = np.cumsum(lengths) - lengths
         # An empty row's start is the next one's, and reduceat would give it that row's first token.
         sums[filled] = np.add.reduceat(vectors, starts[filled], axis=0)

@@ -33,6 +33,8 @@ class ChunkText:
     chunk_id: int
     key: bytes
     text: str
+    body: str
+    """The code that `text` is the skeleton of, "" for prose, which `text` holds. Static vectors are of both."""
     is_code: bool
 
 
@@ -103,7 +105,8 @@ class VectorStore:
         for *columns, chunk_id, key, path, collection in rows:
             chunk = chunk_from_row(columns)
             text = composite_text(str(path), str(collection), chunk)
-            texts.append(ChunkText(chunk_id, key, text, chunk.type is ChunkType.CODE))
+            is_code = chunk.type is ChunkType.CODE
+            texts.append(ChunkText(chunk_id, key, text, chunk.text if is_code else "", is_code))
         return texts
 
     def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:

@@ -289,7 +289,9 @@ class StaticIntake:
         for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
             rows = [row for row, text in enumerate(texts) if text.is_code == is_code]
             if rows:
-                vectors[rows] = table.embed_int8([texts[row].text for row in rows], tokens)
+                chosen = [texts[row] for row in rows]
+                bodies = [text.body for text in chosen] if is_code else None
+                vectors[rows] = table.embed_int8([text.text for text in chosen], tokens, bodies)
         queue = self._queue
         queued = len(queue) if queue.is_made else max(0, self._writer.facts().static_queued - len(texts))
         self._store.store_static([text.chunk_id for text in texts], vectors, queued)
