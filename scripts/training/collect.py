@@ -63,7 +63,7 @@ def _collect(task: tuple[str, str, Path, Path]) -> str:
         with (dest / f"{key}.part").open("w", encoding="utf-8", errors="replace") as file:
             for pair in pairs_of(repository):
                 counts[pair.source] += 1
-                file.write(json.dumps([pair.source.name, pair.query, pair.text, pair.path], ensure_ascii=False) + "\n")
+                file.write(json.dumps([pair.source.name, pair.query, pair.text, pair.body, pair.path], ensure_ascii=False) + "\n")
         (dest / f"{key}.part").replace(dest / f"{key}.jsonl")
     facts["pairs"] = dict(sorted(counts.items()))
     (dest / f"{key}.json").write_text(json.dumps(facts, indent=1) + "\n")

@@ -1,6 +1,6 @@
 """Packs pairs into arrays of token ids, without near-duplicates, and makes the vocabulary.
 
-    pack.py PAIRS DEST [--pieces 32000] [--per-repository 20000]
+    pack.py PAIRS DEST [--pieces 40000] [--per-repository 12000]
 
 PAIRS is what `collect.py` wrote. DEST gets `vocabulary.txt`, `pairs.npz` and `counts.json`.
 """
@@ -8,6 +8,7 @@ PAIRS is what `collect.py` wrote. DEST gets `vocabulary.txt`, `pairs.npz` and `c
 from __future__ import annotations
 
 import argparse
+import array
 import collections
 import itertools
 import json
@@ -20,31 +21,34 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from cairn.chunking.identifiers import identifier_words
-from fields import Field, fields_of
+from cairn.embedding.static import BODY_TOKENS
+from cairn.embedding.word_pieces import WordPieces
 from sources import Source
-from vocabulary import WordPieces, train_pieces
+from vocabulary import read_pieces, train_pieces
 
 _QUERY_TOKENS = 32
 _TEXT_TOKENS = 96
-_VOCABULARY_TEXTS = 400_000
+_VOCABULARY_OF_A_REPOSITORY = 4_000
 
 
 @define
 class _Rows:
     """Token ids of many texts, one after the other."""
 
-    ids: list[int] = field(factory=list)
-    fields: list[int] = field(factory=list)
+    ids: array.array[int] = field(factory=lambda: array.array("H"))
     lengths: list[int] = field(factory=list)
+
+    def add(self, ids: list[int]) -> None:
+        self.ids.extend(ids)
+        self.lengths.append(len(ids))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", type=Path)
     parser.add_argument("dest", type=Path)
-    parser.add_argument("--pieces", type=int, default=32_000)
-    parser.add_argument("--per-repository", type=int, default=20_000)
+    parser.add_argument("--pieces", type=int, default=40_000)
+    parser.add_argument("--per-repository", type=int, default=12_000)
     parser.add_argument("--leave-out", type=Path, help="a list as of held_back.py: repositories that are not packed")
     parser.add_argument("--vocabulary", type=Path, help="one that is there already")
     options = parser.parse_args()
@@ -52,33 +56,27 @@ def main() -> int:
     left_out = _held_back(options.leave_out) if options.leave_out else set()
     repositories = [p for p in sorted(options.pairs.glob("*.jsonl")) if p.stem.lower() not in left_out]
     if options.vocabulary:
-        pieces = WordPieces(options.vocabulary.read_text(encoding="utf-8").splitlines())
+        vocabulary = read_pieces(options.vocabulary)
     else:
-        texts = itertools.chain.from_iterable(_texts(_rows(p, 4_000)) for p in repositories)
-        pieces = train_pieces(itertools.islice(texts, _VOCABULARY_TEXTS * 4), options.pieces)
-    (options.dest / "vocabulary.txt").write_text("\n".join(pieces.pieces) + "\n", encoding="utf-8")
-    queries, answers = _Rows(), _Rows()
+        texts = itertools.chain.from_iterable(_texts(_rows(p, _VOCABULARY_OF_A_REPOSITORY)) for p in repositories)
+        vocabulary = train_pieces(texts, options.pieces)
+    (options.dest / "vocabulary.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    pieces = WordPieces(vocabulary)
+    queries, texts, bodies = _Rows(), _Rows(), _Rows()
     places: list[tuple[int, int, int]] = []
     for number, path in enumerate(repositories):
         files: dict[str, int] = {}
-        for source, query, text, file in _rows(path, options.per_repository):
+        for source, query, text, body, file in _rows(path, options.per_repository):
             asked = pieces.ids(query, _QUERY_TOKENS)
-            ids: list[int] = []
-            kinds: list[int] = []
-            for kind, part in fields_of(text):
-                found = pieces.ids(part, _TEXT_TOKENS - len(ids))
-                ids += found
-                kinds += [kind] * len(found)
+            ids = pieces.ids(text, _TEXT_TOKENS)
             if len(asked) < 2 or len(ids) < 4:
                 continue
-            queries.ids += asked
-            queries.lengths.append(len(asked))
-            answers.ids += ids
-            answers.fields += kinds
-            answers.lengths.append(len(ids))
+            queries.add(asked)
+            texts.add(ids)
+            bodies.add(pieces.ids(body, BODY_TOKENS))
             places.append((number, list(Source).index(Source[source]), files.setdefault(file, len(files))))
         print(path.stem, len(places), flush=True)
-    packed = _packed(queries, answers, places)
+    packed = _packed(queries, texts, bodies, places)
     np.savez(options.dest / "pairs.npz", **packed)
     names = [p.stem.replace("+", "/", 1) for p in repositories]
     sources = collections.Counter(packed["source"].tolist())
@@ -106,17 +104,20 @@ def _rows(path: Path, most: int) -> list[list[str]]:
 
 
 def _texts(rows: Iterable[list[str]]) -> Iterator[str]:
-    for _, query, text, _ in rows:
+    for _, query, text, body, _ in rows:
         yield query
         yield text
+        yield body
 
 
-def _packed(queries: _Rows, answers: _Rows, places: list[tuple[int, int, int]]) -> dict[str, NDArray[np.generic]]:
+def _packed(
+    queries: _Rows, texts: _Rows, bodies: _Rows, places: list[tuple[int, int, int]]
+) -> dict[str, NDArray[np.generic]]:
     """The arrays of all pairs whose question and answer are no near-copies of an earlier pair's."""
-    asked, answered = np.array(queries.lengths), np.array(answers.lengths)
-    query_ids, ids = np.array(queries.ids, np.uint16), np.array(answers.ids, np.uint16)
+    asked, told, below = (np.array(rows.lengths) for rows in (queries, texts, bodies))
+    query_ids, ids, body_ids = (np.frombuffer(rows.ids, np.uint16) for rows in (queries, texts, bodies))
     where = np.array(places, np.int32)
-    query_sketch, sketch = _sketches(query_ids, asked), _sketches(ids, answered)
+    query_sketch, sketch = _sketches(query_ids, asked), _sketches(ids, told)
     first_of_text: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
     kept = np.zeros(len(where), bool)
@@ -128,9 +129,10 @@ def _packed(queries: _Rows, answers: _Rows, places: list[tuple[int, int, int]]) 
     return {
         "query_ids": _only(query_ids, asked, kept),
         "query_lengths": asked[kept].astype(np.uint8),
-        "ids": _only(ids, answered, kept),
-        "fields": _only(np.array(answers.fields, np.uint8), answered, kept),
-        "lengths": answered[kept].astype(np.uint8),
+        "ids": _only(ids, told, kept),
+        "lengths": told[kept].astype(np.uint8),
+        "body_ids": _only(body_ids, below, kept),
+        "body_lengths": below[kept].astype(np.uint8),
         "sketch": sketch[kept],
         "repository": where[kept, 0].astype(np.int16),
         "source": where[kept, 1].astype(np.uint8),

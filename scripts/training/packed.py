@@ -6,8 +6,12 @@ import json
 from pathlib import Path
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
+
+from cairn.embedding.word_pieces import WordPieces
+from sources import Source
+from vocabulary import read_pieces
 
 _QUESTIONS = (
     "how does", "how do", "how is", "how are", "where is", "where are", "where does", "which", "what", "what does", "find",
@@ -17,37 +21,43 @@ _QUESTIONS = (
 
 @frozen(eq=False)
 class Rows:
-    """Token ids of some texts, one after the other."""
+    """Token ids of some texts, one after the other. A text may have none."""
 
     ids: NDArray[np.uint16]
     lengths: NDArray[np.int64]
-    fields: NDArray[np.uint8] | None = None
 
-    def take(self, rows: NDArray[np.int64], starts: NDArray[np.int64]) -> Rows:
-        lengths = self.lengths[rows]
-        ends = np.cumsum(lengths)
-        at = np.repeat(starts[rows] - (ends - lengths), lengths) + np.arange(ends[-1])
-        return Rows(self.ids[at], lengths, None if self.fields is None else self.fields[at])
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        return np.cumsum(self.lengths) - self.lengths
 
     def dropped(self, random: np.random.Generator, share: float) -> Rows:
-        """Without a random share of the tokens; each text keeps one."""
+        """Without a random share of the tokens; each text that has any keeps one."""
         kept = random.random(len(self.ids)) >= share
-        kept[np.cumsum(self.lengths) - self.lengths + random.integers(0, self.lengths)] = True
-        lengths = np.add.reduceat(kept.astype(np.int64), np.cumsum(self.lengths) - self.lengths)
-        return Rows(self.ids[kept], lengths, None if self.fields is None else self.fields[kept])
+        filled = self.lengths > 0
+        kept[(self.starts + random.integers(0, np.maximum(self.lengths, 1)))[filled]] = True
+        counts = np.concatenate([[0], np.cumsum(kept)])
+        return Rows(self.ids[kept], counts[self.starts + self.lengths] - counts[self.starts])
 
 
 @frozen(eq=False)
 class Side:
+    """All texts of one kind, to draw from."""
+
     rows: Rows
     starts: NDArray[np.int64]
 
-    @property
-    def ids(self) -> NDArray[np.uint16]:
-        return self.rows.ids
+    @classmethod
+    def of(cls, ids: NDArray[np.uint16], lengths: NDArray[np.integer], most: int = 255) -> Side:
+        """Of each text, the first `most` tokens."""
+        whole = Rows(ids, lengths.astype(np.int64))
+        return cls(Rows(ids, np.minimum(whole.lengths, most)), whole.starts)
 
     def take(self, rows: NDArray[np.int64]) -> Rows:
-        return self.rows.take(rows, self.starts)
+        """The texts with these numbers."""
+        lengths = self.rows.lengths[rows]
+        ends = np.cumsum(lengths)
+        at = np.repeat(self.starts[rows] - (ends - lengths), lengths) + np.arange(ends[-1])
+        return Rows(self.rows.ids[at], lengths)
 
 
 @frozen(eq=False)
@@ -56,6 +66,7 @@ class Packed:
 
     queries: Side
     texts: Side
+    bodies: Side
     sketch: NDArray[np.int64]
     order: NDArray[np.int64]
     """Pairs by repository…"""
@@ -65,33 +76,28 @@ class Packed:
     """How often each repository is drawn."""
     questions: tuple[tuple[int, ...], ...]
     pieces: int
-    fields: int
 
     @classmethod
     def read(cls, folder: Path, text_tokens: int, without: str = "") -> Packed:
-        from fields import Field
-        from sources import Source
-        from vocabulary import WordPieces
-
         with np.load(folder / "pairs.npz") as file:
             data = {name: file[name] for name in file.files}
-        words = WordPieces((folder / "vocabulary.txt").read_text(encoding="utf-8").splitlines())
+        pieces = read_pieces(folder / "vocabulary.txt")
+        words = WordPieces(pieces)
         out = [list(Source).index(Source[name]) for name in without.split(",") if name]
         kept = np.flatnonzero(~np.isin(data["source"], out))
         order = kept[np.argsort(data["repository"][kept], kind="stable")]
         counts = np.bincount(data["repository"][kept])
         shares = counts**0.75 * (counts > 64)
-        queries, texts = data["query_lengths"].astype(np.int64), data["lengths"].astype(np.int64)
         return cls(
-            Side(Rows(data["query_ids"], queries), np.cumsum(queries) - queries),
-            Side(Rows(data["ids"], np.minimum(texts, text_tokens), data["fields"]), np.cumsum(texts) - texts),
+            Side.of(data["query_ids"], data["query_lengths"]),
+            Side.of(data["ids"], data["lengths"], text_tokens),
+            Side.of(data["body_ids"], data["body_lengths"]),
             data["sketch"].astype(np.int64),
             order,
             np.concatenate([[0], np.cumsum(counts)]),
             shares / shares.sum(),
             tuple(tuple(words.ids(question, 8)) for question in _QUESTIONS),
-            len(words.pieces),
-            len(Field),
+            len(pieces),
         )
 
     def batch(self, random: np.random.Generator, blocks: int, size: int) -> NDArray[np.int64]:
@@ -105,11 +111,10 @@ class Packed:
     def asked(self, queries: Rows, random: np.random.Generator, share: float) -> Rows:
         """The queries, a share of them with words of a question before them."""
         parts, lengths = [], queries.lengths.copy()
-        starts = np.cumsum(queries.lengths) - queries.lengths
         at, what = [], []
         for row in np.flatnonzero(random.random(len(lengths)) < share):
             words = self.questions[random.integers(len(self.questions))]
-            at += [starts[row]] * len(words)
+            at += [queries.starts[row]] * len(words)
             what += words
             lengths[row] += len(words)
         return Rows(np.insert(queries.ids, at, what), lengths)
@@ -126,15 +131,13 @@ class Sentences:
 
     @classmethod
     def read(cls, path: Path, vocabulary: Path) -> Sentences:
-        from vocabulary import WordPieces
-
-        words = WordPieces(vocabulary.read_text(encoding="utf-8").splitlines())
+        words = WordPieces(read_pieces(vocabulary))
         with np.load(path) as file:
             vectors, repository = file["vectors"], file["repo"]
         texts = json.loads(Path(f"{path}.json").read_text())
         rows = [words.ids(text, 32) for text in texts]
         lengths = np.array([len(row) for row in rows])
-        side = Side(Rows(np.concatenate([np.array(row, np.uint16) for row in rows]), lengths), np.cumsum(lengths) - lengths)
+        side = Side.of(np.concatenate([np.array(row, np.uint16) for row in rows]), lengths)
         usable = np.flatnonzero(lengths > 1)
         groups = [usable[repository[usable] == number] for number in np.unique(repository)]
         return cls(side, vectors, tuple(group for group in groups if len(group) >= 128))

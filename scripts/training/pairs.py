@@ -26,6 +26,7 @@ from sources import Source
 _CHUNKS = 20_000
 """Most chunks of one repository: large ones shall not drown the others."""
 _TEXT = 700
+_BODY = 1_000
 _QUERY = 200
 _HUNK = 400
 
@@ -39,6 +40,8 @@ class Pair:
     text: str
     path: str
     """Of the file that the text is from."""
+    body: str = ""
+    """The code that `text` is the skeleton of."""
 
 
 @frozen
@@ -97,20 +100,19 @@ def _code_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
     for chunk in file.chunks:
         query = first_sentence(chunk.comment)
         if query and chunk.symbol:
-            yield Pair(Source.COMMENT, query, sources.skeleton(file.path, chunk, comment=""), file.path)
-            body = _without(chunk.text, chunk.comment)
-            yield Pair(Source.BODY, query, body[:_TEXT], file.path)
+            body = _without(chunk.text, chunk.comment)[:_BODY]
+            yield Pair(Source.COMMENT, query, sources.skeleton(file.path, chunk, comment=""), file.path, body)
         words = [*identifier_words(chunk.parent), *identifier_words(chunk.symbol)] if chunk.symbol else []
         if len(set(words)) > 1:
             text = sources.skeleton(file.path, chunk, symbol="", parent="", defines=(), signature="")
-            yield Pair(Source.NAME, " ".join(dict.fromkeys(words)), f"{text}\n{chunk.text}"[:_TEXT], file.path)
+            yield Pair(Source.NAME, " ".join(dict.fromkeys(words)), text, file.path, chunk.text[:_BODY])
         yield from _inline(file, chunk)
     named = [chunk for chunk in file.chunks if chunk.symbol]
     place = _path_words(file.path)
     for chunk in random.Random(file.path).sample(named, min(3, len(named))):
         if len(place.split()) > 1:
             text = sources.skeleton("", chunk)
-            yield Pair(Source.PATH, place, text, file.path)
+            yield Pair(Source.PATH, place, text, file.path, chunk.text[:_BODY])
 
 
 _COMMENT_LINE = re.compile(r"^\s*(?://+|#+|--+|;+|%+)\s+(\S.*)$")
@@ -162,7 +164,7 @@ def _test_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
             yield Pair(Source.TEST, query, chunk.text[at + len(title) if at else 0 :][:_HUNK], file.path)
             best = _most_alike(query + " " + chunk.text[at : at + _HUNK], tested)
             if best is not None:
-                yield Pair(Source.TESTED, query, sources.skeleton(*best), best[0])
+                yield Pair(Source.TESTED, query, sources.skeleton(*best), best[0], best[1].text[:_BODY])
 
 
 _stems: dict[int, dict[str, list[tuple[str, Chunk]]]] = {}
@@ -241,7 +243,9 @@ def _mentions(sources: _Sources) -> Iterator[Pair]:
                     if len(name) > 3 and 0 < len(known) <= 2 and query:
                         path, found = known[0]
                         heading = chunk.header_path.split(" > ")[-1]
-                        yield Pair(Source.MENTION, f"{heading} {query}"[:_QUERY], sources.skeleton(path, found), path)
+                        asked = f"{heading} {query}"[:_QUERY]
+                        skeleton = sources.skeleton(path, found)
+                        yield Pair(Source.MENTION, asked, skeleton, path, found.text[:_BODY])
 
 
 # --- history -------------------------------------------------------------------------------------
@@ -289,7 +293,7 @@ def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
                 chunk = _definition(file, context, added) if file else None
                 if chunk is not None and chunk.position not in given and len(given) < _MOST_OF_A_FILE:
                     given.add(chunk.position)
-                    yield Pair(Source.COMMIT, query, sources.skeleton(path, chunk), path)
+                    yield Pair(Source.COMMIT, query, sources.skeleton(path, chunk), path, chunk.text[:_BODY])
             if not given and hunks:
                 context, added = max(hunks, key=lambda hunk: len(hunk[1]))
                 if len(added) > 60:

@@ -19,36 +19,35 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from cairn.embedding.static import BODY_WEIGHT
 from packed import Packed, Rows, Sentences
 
 _TEMPERATURE = 0.05
 
 
 class StaticModel(torch.nn.Module):
-    """The vectors, and the logarithms of what a piece counts in a text, in a question, and in each field of a text."""
+    """The vectors, and the logarithms of what a piece counts in a text and in a question."""
 
-    def __init__(self, pieces: int, dimension: int, frequencies: torch.Tensor, fields: int) -> None:
+    def __init__(self, pieces: int, dimension: int, frequencies: torch.Tensor) -> None:
         super().__init__()
         self.vectors = torch.nn.Parameter(torch.randn(pieces, dimension) / dimension**0.5)
         rarity = torch.log(1e-3 / (1e-3 + frequencies))
         self.text_weights = torch.nn.Parameter(rarity.clone())
         self.query_weights = torch.nn.Parameter(rarity.clone())
-        self.field_weights = torch.nn.Parameter(torch.zeros(fields))
 
-    def texts(self, rows: Rows) -> torch.Tensor:
-        gains = self.field_weights.exp()[torch.from_numpy(rows.fields.astype(np.int64))]
-        return _sums(self.vectors * self.text_weights.exp()[:, None], rows, gains)
+    def texts(self, skeletons: Rows, bodies: Rows, body_weight: float) -> torch.Tensor:
+        table = self.vectors * self.text_weights.exp()[:, None]
+        return torch.nn.functional.normalize(_sums(table, skeletons) + body_weight * _sums(table, bodies), dim=1)
 
     def queries(self, rows: Rows) -> torch.Tensor:
-        return _sums(self.vectors * self.query_weights.exp()[:, None], rows, None)
+        table = self.vectors * self.query_weights.exp()[:, None]
+        return torch.nn.functional.normalize(_sums(table, rows), dim=1)
 
 
-def _sums(table: torch.Tensor, rows: Rows, gains: torch.Tensor | None) -> torch.Tensor:
-    """float32[rows, dimension] of unit length: the sum of the vectors of each row's pieces, weighted if `gains` are given."""
+def _sums(table: torch.Tensor, rows: Rows) -> torch.Tensor:
+    """float32[rows, dimension]: the sum of the vectors of each row's pieces."""
     ids = torch.from_numpy(rows.ids.astype(np.int64))
-    starts = torch.from_numpy(np.cumsum(rows.lengths) - rows.lengths)
-    sums = torch.nn.functional.embedding_bag(ids, table, starts, mode="sum", per_sample_weights=gains)
-    return torch.nn.functional.normalize(sums, dim=1)
+    return torch.nn.functional.embedding_bag(ids, table, torch.from_numpy(rows.starts), mode="sum")
 
 
 def block_loss(
@@ -79,15 +78,16 @@ def relation_loss(vectors: torch.Tensor, teacher: torch.Tensor, temperature: flo
 def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
     torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
-    frequencies = np.bincount(packed.texts.ids, minlength=packed.pieces) + np.bincount(packed.queries.ids, minlength=packed.pieces)
-    model = StaticModel(packed.pieces, options.dimension, torch.from_numpy(frequencies / frequencies.sum()).float(), packed.fields)
+    sides = (packed.texts, packed.queries)
+    frequencies = sum(np.bincount(side.rows.ids, minlength=packed.pieces) for side in sides)
+    model = StaticModel(packed.pieces, options.dimension, torch.from_numpy(frequencies / frequencies.sum()).float())
     if options.start:
         with torch.no_grad():
             model.vectors.copy_(torch.from_numpy(_start(np.load(options.start).astype(np.float32), options.dimension)))
     optimizer = torch.optim.Adagrad(
         [
             {"params": [model.vectors], "lr": options.rate},
-            {"params": [model.text_weights, model.query_weights, model.field_weights], "lr": options.rate},
+            {"params": [model.text_weights, model.query_weights], "lr": options.rate},
         ]
     )
     teacher = Sentences.read(options.teacher, options.packed / "vocabulary.txt") if options.teacher else None
@@ -99,9 +99,12 @@ def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
         queries = packed.queries.take(rows).dropped(random, options.dropout)
         queries = packed.asked(queries, random, options.asked)
         texts = packed.texts.take(rows).dropped(random, options.dropout)
-        loss = block_loss(
-            model.queries(queries), model.texts(texts), torch.from_numpy(packed.sketch[rows]), options.block, options.temperature
-        )
+        bodies = packed.bodies.take(rows).dropped(random, options.body_dropout)
+        # Fewer tokens of a body are drawn, to save time, and each counts for those that are not.
+        body_weight = options.body_weight * (1 - options.dropout) / (1 - options.body_dropout)
+        found = model.texts(texts, bodies, body_weight)
+        same = torch.from_numpy(packed.sketch[rows])
+        loss = block_loss(model.queries(queries), found, same, options.block, options.temperature)
         if teacher is not None:
             rows, wanted = teacher.batch(random, options.blocks, options.teacher_block)
             rows = rows.dropped(random, options.teacher_dropout)
@@ -115,8 +118,8 @@ def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
         optimizer.step()
         losses.append(loss.item())
         if step % 50 == 49:
-            print(f"{step + 1} {time.monotonic() - began:.0f} s, loss {np.mean(losses[-50:]):.4f}, "
-                  f"fields {model.field_weights.exp().detach().numpy().round(2)}", flush=True)
+            print(f"{step + 1} {time.monotonic() - began:.0f} s, loss {np.mean(losses[-50:]):.4f}",
+                  flush=True)
         if left <= 0:
             break
     return model
@@ -141,6 +144,8 @@ def main() -> int:
     parser.add_argument("--block", type=int, default=256)
     parser.add_argument("--rate", type=float, default=0.03)
     parser.add_argument("--dropout", type=float, default=0.3)
+    parser.add_argument("--body-dropout", type=float, default=0.7)
+    parser.add_argument("--body-weight", type=float, default=BODY_WEIGHT)
     parser.add_argument("--asked", type=float, default=0.4)
     parser.add_argument("--temperature", type=float, default=_TEMPERATURE)
     parser.add_argument("--text-tokens", type=int, default=96)
