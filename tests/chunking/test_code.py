@@ -520,3 +520,41 @@ def test_a_groovy_doc_comment_takes_nothing_else() -> None:
     (chunk,) = chunk_text("Ship.groovy", text)
     assert chunk.defines == ("Ship", "sail", "Boat", "row")
     assert chunk.comment == "Moors."
+
+
+# A comment mark and a definition: of some grammars a comment holds its line's end, of others not.
+_COMMENTED = [
+    ("ships.rs", "///", "pub fn moor() {}"),
+    ("ships.rs", "//", "pub fn moor() {}"),
+    ("ships.clj", ";;", "(defn moor [ship] ship)"),
+    ("ships.zig", "///", "pub fn moor() void {}"),
+    ("ships.go", "//", "func Moor() {}"),
+    ("ships.cs", "///", "class Moor { }"),
+    ("ships.swift", "///", "func moor() { }"),
+    ("ships.dart", "///", "void moor() {}"),
+    ("ships.c", "//", "int moor(void) { return 1; }"),
+    ("ships.rb", "#", "def moor\nend"),
+    ("ships.sh", "#", "moor() {\n  true\n}"),
+    ("ships.lua", "---", "function moor() end"),
+    ("ships.hs", "--", "moor :: Int\nmoor = 1"),
+    ("ships.erl", "%%", "moor() -> ok."),
+    ("ships.sql", "--", "CREATE TABLE moor (id int);"),
+]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize(("path", "mark", "definition"), _COMMENTED)
+def test_comment_lines_are_one_paragraph_up_to_an_empty_one(
+    path: str, mark: str, definition: str, line_end: str
+) -> None:
+    comment = [f"{mark} Moors a ship", f"{mark} at a berth.", mark, f"{mark} Slowly."]
+    text = "\n".join([*comment, definition, ""]).replace("\n", line_end)
+    (chunk,) = chunk_text(path, text)
+    assert chunk.comment == "Moors a ship\nat a berth.\n\nSlowly."
+
+
+@pytest.mark.parametrize(("path", "mark"), [("ships.rs", "//!"), ("ships.clj", ";;"), ("ships.go", "//")])
+def test_a_header_keeps_what_a_blank_line_parts_from_its_licence(path: str, mark: str) -> None:
+    licence = f"{mark} Copyright 2010 The Authors.\n{mark} All rights reserved.\n"
+    (chunk,) = chunk_text(path, f"{licence}\n{mark} Ships\n{mark} of the port.\n")
+    assert chunk.comment == "Ships\nof the port."

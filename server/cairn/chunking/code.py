@@ -127,12 +127,17 @@ class _Description:
         inside = self._syntax.docstring(self._root)
         if inside is not None and inside.start_point[0] <= _HEADER_ROWS:
             return comment_text(text_of(inside), is_header=True)
-        texts = []
+        texts: list[str] = []
+        next_row = 0
         for node in self._root.named_children[:_HEADER_NODES]:
             if node.type in COMMENTS:
-                texts.append(text_of(node))
+                if node.start_point[0] > next_row:
+                    # A licence is often a comment of its own, a blank line above what the file is about.
+                    texts.append("")
+                texts.append(_comment_lines(node))
             elif node.type not in _BEFORE_HEADERS:
                 break
+            next_row = _next_row(node)
         return comment_text("\n".join(texts), is_header=True)
 
 
@@ -167,8 +172,8 @@ def _leading_comment(definition: Definition) -> str:
     texts: list[str] = []
     row = definition.start_row
     for node in reversed(definition.leading):
-        blank_rows = row - node.end_point[0] - (node.end_point[1] > 0)
-        text = text_of(node)
+        blank_rows = row - _next_row(node)
+        text = _comment_lines(node)
         # A block comment may keep its distance, a line comment further up is about something else.
         if blank_rows > (1 if text.startswith("/*") and not texts else 0):
             break
@@ -176,3 +181,15 @@ def _leading_comment(definition: Definition) -> str:
             texts.append(text)
         row = node.start_point[0]
     return "\n".join(reversed(texts))
+
+
+def _comment_lines(node: Node) -> str:
+    """A comment without the line end that some grammars count in: Rust's of `///`, Clojure's. Joined to the next
+    line with it, each line would be a paragraph."""
+    return text_of(node).rstrip("\r\n")
+
+
+def _next_row(node: Node) -> int:
+    """The first row without text of the node."""
+    row, column = node.end_point
+    return row + (column > 0)
