@@ -51,7 +51,9 @@ def discover_evidence(
         nonlocal verdict
         ranked = answers.in_order(chunks, searcher.found)
         settings = workspace.settings.search.verdict
-        verdict = judge_evidence(query, ranked, settings, terms.shares, searcher.similarity)
+        verdict = judge_evidence(
+            query, ranked, settings, terms.shares, searcher.similarity, static=searcher.static
+        )
         if verdict.action is Action.ANSWER:
             return None
         is_unsure = len(verdict.candidates) <= 1  # of two, each is called what was asked for

@@ -76,6 +76,17 @@ async def test_a_fresh_install_answers_by_meaning(daemon: Start, workspace: Path
         ]
 
 
+@pytest.mark.parametrize(("least", "action"), [(0.0, "answer"), (1.0, "noMatch")])
+async def test_evidence_may_have_no_word_of_the_question(
+    daemon: Start, workspace: Path, least: float, action: str
+) -> None:
+    verdict = {"minStaticSimilarity": least, "sureStaticSimilarity": least}
+    async with daemon(workspace, options={"search": {"verdict": verdict}}) as cairn:
+        await cairn.ready()
+        answer = await cairn.request("cairn/discover", {"query": IN_OTHER_WORDS})
+        assert answer["verdict"]["action"] == action
+
+
 async def test_a_save_is_found_by_its_meaning(daemon: Start, workspace: Path) -> None:
     async with daemon(workspace) as cairn:
         before = await cairn.ready()

@@ -26,8 +26,10 @@ def ranked(found: Sequence[StoredChunk], scores: Sequence[float] = ()) -> list[R
     return [Ranked(0, stored, score, "keyword", ()) for stored, score in zip(found, scores, strict=True)]
 
 
-def judged(query: str, *found: StoredChunk, similarity: float | None = None) -> Verdict:
-    return judge_evidence(understand(query), ranked(found), VerdictSettings(), similarity=similarity)
+def judged(query: str, *found: StoredChunk, similarity: float | None = None, static: bool = False) -> Verdict:
+    return judge_evidence(
+        understand(query), ranked(found), VerdictSettings(), similarity=similarity, static=static
+    )
 
 
 WORKSPACE = passage("Workspace", "The workspace holds all your panels.", "docs/workspace.md")
@@ -37,6 +39,7 @@ HOME_WIDGET = passage("Home", "The home widget shows quick links.", "docs/home-w
 DASHBOARD_HOME = passage("Dashboard home", "The home of all dashboards.", "docs/dashboard.md")
 
 ONE_OF_FOUR, ONE_OF_FIVE = "workspace kubernetes docker helm", "workspace kubernetes docker helm terraform"
+ONE_OF_THREE = "workspace kubernetes docker"
 THREE_OF_FOUR, TWO_OF_FOUR = "workspace holds panels kubernetes", "workspace panels kubernetes docker"
 
 
@@ -69,6 +72,26 @@ def test_words_and_similarity_decide_whether_there_is_evidence(
     assert verdict.action.value == action
     assert (verdict.message == WHICH_PART) is (action == "noMatch")
     assert bool(verdict.candidates) is (action != "noMatch")
+
+
+NEAR, SURE = VerdictSettings().min_static_similarity, VerdictSettings().sure_static_similarity
+
+
+@pytest.mark.parametrize(
+    ("query", "similarity", "action"),
+    [
+        # Beside static vectors that say otherwise, 30 % of the question is enough.
+        (ONE_OF_FOUR, NEAR - 0.01, "noMatch"),
+        (ONE_OF_THREE, NEAR - 0.01, "clarify"),
+        (TWO_OF_FOUR, 0.0, "answer"),
+        (ONE_OF_FIVE, NEAR, "clarify"),
+        (ONE_OF_FIVE, SURE - 0.01, "clarify"),
+        (ONE_OF_FIVE, SURE, "answer"),
+    ],
+)
+def test_static_vectors_have_similarities_of_their_own(query: str, similarity: float, action: str) -> None:
+    verdict = judged(query, WORKSPACE, WIDGETS, similarity=similarity, static=True)
+    assert verdict.action.value == action
 
 
 @pytest.mark.parametrize("similarity", [None, 0.1, 0.9])
@@ -164,5 +187,24 @@ def test_coverage_counts_rare_terms_more_and_needs_no_name() -> None:
 def test_thresholds_can_be_moved(settings: dict[str, float], similarity: float | None, action: str) -> None:
     verdict = judge_evidence(
         understand(ONE_OF_FOUR), ranked([WORKSPACE]), VerdictSettings(**settings), similarity=similarity
+    )
+    assert verdict.action.value == action
+
+
+@pytest.mark.parametrize(
+    ("settings", "action"),
+    [
+        ({"min_similarity": 0.0, "sure_similarity": 0.0}, "noMatch"),
+        ({"min_static_similarity": 0.1}, "clarify"),
+        ({"sure_static_similarity": 0.15}, "answer"),
+    ],
+)
+def test_those_of_static_vectors_can_be_moved_apart(settings: dict[str, float], action: str) -> None:
+    verdict = judge_evidence(
+        understand(ONE_OF_FOUR),
+        ranked([WORKSPACE]),
+        VerdictSettings(**settings),
+        similarity=0.15,
+        static=True,
     )
     assert verdict.action.value == action

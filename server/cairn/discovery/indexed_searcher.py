@@ -13,7 +13,7 @@ from cairn.discovery.model import ChunkMetadata, ScoredChunk
 from cairn.index.known_words import IndexVocabulary
 from cairn.index.reader import ChunkFilter, IndexReader
 from cairn.retrieval.learned import Learned
-from cairn.retrieval.meaning import Meaning, ModelMeaning
+from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.search import EVERYTHING, Ranked
 from cairn.retrieval.together import Ranking, rank_together
@@ -41,7 +41,9 @@ class IndexedSearcher:
         With `everywhere` all collections are ranked, whichever are searched first.
         """
         self.similarity: float | None = None
-        """The highest cosine similarity of a passage to the question by the model; None where none was compared."""
+        """The highest cosine similarity of a passage to the question; None where none was compared."""
+        self.static = isinstance(meaning, StaticMeaning)
+        """Whether it is by static vectors."""
         self.without_vectors = False
         """Whether meaning was to be compared and could not be."""
         self._learned = learned
@@ -103,7 +105,7 @@ class IndexedSearcher:
             if not self._full_score:
                 self._full_score = float(self._rankings[key].values.max(initial=0.0))
                 highest = float(self._rankings[key].candidates.chunks.similarity.max(initial=0.0))
-                self.similarity = highest if highest and isinstance(self._meaning, ModelMeaning) else None
+                self.similarity = highest or None
         return self._rankings[key]
 
     def _understood(self, queries: Sequence[str]) -> list[Query]:
