@@ -4,7 +4,8 @@
     python benchmarks/static_model.py FOLDER [--runs 5] [--output FILE]
 
 FOLDER's files are cut into chunks as the indexer does it, and what is embedded is what the indexer embeds, words and pieces
-included, in pages like its own. Skeletons are the texts of code. Each run is a fresh process, so that no word is remembered.
+included, in pages like its own. Skeletons are the texts of code, with the code below them and without (`alone`). Each run is
+a fresh process, so that no word is remembered.
 """
 
 from __future__ import annotations
@@ -70,16 +71,18 @@ def _run(folder: Path) -> Figures:
     began = time.perf_counter()
     table = load_packaged()
     loading = time.perf_counter() - began
-    skeletons, prose = _texts(folder)
+    skeletons, bodies, prose = _texts(folder)
     settings = EmbeddingSettings()
     figures: Figures = {"loading_ms": round(1000 * loading, 1)}
-    for name, texts, tokens in (
-        ("skeletons", skeletons, settings.code_tokens),
-        ("prose", prose, settings.text_tokens),
+    for name, texts, below, tokens in (
+        ("skeletons", skeletons, bodies, settings.code_tokens),
+        ("skeletons_alone", skeletons, None, settings.code_tokens),
+        ("prose", prose, None, settings.text_tokens),
     ):
         began = time.perf_counter()
         for start in range(0, len(texts), _PAGE):
-            table.embed_int8(texts[start : start + _PAGE], tokens)
+            end = start + _PAGE
+            table.embed_int8(texts[start:end], tokens, below[start:end] if below is not None else None)
         seconds = time.perf_counter() - began
         figures[name] = len(texts)
         figures[f"{name}_per_second"] = round(len(texts) / seconds) if texts else 0
@@ -94,9 +97,11 @@ def _run(folder: Path) -> Figures:
     return figures
 
 
-def _texts(folder: Path) -> tuple[list[str], list[str]]:
-    """What is embedded of the folder's code, and of its documents."""
-    skeletons, prose = [], []
+def _texts(folder: Path) -> tuple[list[str], list[str], list[str]]:
+    """What is embedded of the folder's code, skeletons and the code below them, and of its documents."""
+    skeletons: list[str] = []
+    bodies: list[str] = []
+    prose: list[str] = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if not path.is_file() or category(detect_language(name)) not in _EMBEDDED:
@@ -106,9 +111,13 @@ def _texts(folder: Path) -> tuple[list[str], list[str]]:
         except (UnicodeDecodeError, OSError):
             continue
         for chunk in chunk_text(name, text):
-            of_its_kind = skeletons if chunk.type is ChunkType.CODE else prose
-            of_its_kind.append(composite_text(name, f"{folder.name}-source", chunk))
-    return skeletons, prose
+            text = composite_text(name, f"{folder.name}-source", chunk)
+            if chunk.type is ChunkType.CODE:
+                skeletons.append(text)
+                bodies.append(chunk.text)
+            else:
+                prose.append(text)
+    return skeletons, bodies, prose
 
 
 def _size(folder: Path) -> int:

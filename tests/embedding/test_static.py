@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.embedding.static import StaticTable, entry_type
+from cairn.embedding.static import BODY_TOKENS, StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
 
 WORDS = ["red", "green", "blue"]
@@ -37,6 +37,22 @@ def test_a_questions_tokens_have_weights_of_their_own(colours: StaticTable) -> N
     (vector,) = colours.embed_queries(["red green"])
     np.testing.assert_allclose(vector, np.array([3, 1, 0]) / np.sqrt(10), atol=1e-6)
     np.testing.assert_array_equal(colours.embed_queries_int8(["red green"])[0], np.rint(vector * 127))
+
+
+def test_the_code_below_a_skeleton_counts_a_fifth(colours: StaticTable) -> None:
+    texts, bodies = ["red", "", "blue", ""], ["green green", "green", "", ""]
+    vectors = colours.embed(texts, 64, bodies)
+    expected = np.array([[1, 0.4, 0], [0, 1, 0], [0, 0, 1]]) / np.sqrt([[1.16], [1], [1]])
+    np.testing.assert_allclose(vectors[:3], expected, atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(vectors[3]), 1, atol=1e-6)
+
+
+def test_of_the_code_below_only_the_first_tokens_count(colours: StaticTable) -> None:
+    most, more = colours.embed(
+        ["red"] * 2, 1, ["blue " * BODY_TOKENS, "blue " * BODY_TOKENS + "green " * 500]
+    )
+    np.testing.assert_array_equal(most, more)
+    assert colours.embed(["red"], 1, ["blue " * (BODY_TOKENS - 1) + "green"])[0, 1] > 0
 
 
 def test_what_means_the_like_is_closer(static_table: StaticTable) -> None:
