@@ -244,13 +244,14 @@ def _write(output: Path | None, rows: dict[str, Row], sets: Sequence[Set]) -> No
                         "alone": _figures(row.alone[name], None) if row.alone[name] else None,
                     }
                     for name, answers in row.ranked.items()
+                    if answers
                 },
             }
             for row in rows.values()
         },
     }
     output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
-    tables = _markdown(list(rows.values()), [each.name for each in sets])
+    tables = _markdown(list(rows.values()), [each.name for each in sets if base.ranked.get(each.name)])
     output.with_suffix(".md").write_text(f"{tables}\n", encoding="utf-8")
 
 
