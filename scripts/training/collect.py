@@ -2,9 +2,9 @@
 
     collect.py LIST CLONES DEST [--processes 2]
 
-LIST has a line for each repository: language, owner/name, separated by a tab. Clones are bare, with history, in
-CLONES/owner+name/repo or CLONES/owner+name. A repository whose licence is not permissive is left out, and one that DEST has
-already is not read again.
+LIST has a line for each repository: language, owner/name, separated by a tab. Clones are bare, with history,
+in CLONES/owner+name/repo or CLONES/owner+name. A repository whose licence is not permissive is left out, and
+one that DEST has already is not read again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from repositories import open_repository
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("list", type=Path)
     parser.add_argument("clones", type=Path)
     parser.add_argument("dest", type=Path)
@@ -32,10 +34,11 @@ def main() -> int:
     options = parser.parse_args()
     options.dest.mkdir(parents=True, exist_ok=True)
     wanted = []
-    for line in options.list.read_text().splitlines():
+    for line in options.list.read_text(encoding="utf-8").splitlines():
         language, name = line.split("\t")[:2]
         key = name.replace("/", "+")
-        folder = next((f for f in (options.clones / key / "repo", options.clones / key) if (f / "HEAD").exists()), None)
+        places = (options.clones / key / "repo", options.clones / key)
+        folder = next((place for place in places if (place / "HEAD").exists()), None)
         if folder is None:
             print(f"{name}: no clone", file=sys.stderr)
         elif not (options.dest / f"{key}.json").exists():
@@ -55,7 +58,10 @@ def _collect(task: tuple[str, str, Path, Path]) -> str:
     except (subprocess.CalledProcessError, OSError) as problem:
         return f"{name}: cannot be read: {problem}"
     facts: dict[str, object] = {
-        "repository": name, "language": language, "revision": repository.revision, "licence": licence,
+        "repository": name,
+        "language": language,
+        "revision": repository.revision,
+        "licence": licence,
     }
     key = name.replace("/", "+")
     counts: collections.Counter[str] = collections.Counter()
@@ -63,7 +69,8 @@ def _collect(task: tuple[str, str, Path, Path]) -> str:
         with (dest / f"{key}.part").open("w", encoding="utf-8", errors="replace") as file:
             for pair in pairs_of(repository):
                 counts[pair.source] += 1
-                file.write(json.dumps([pair.source.name, pair.query, pair.text, pair.body, pair.path], ensure_ascii=False) + "\n")
+                row = [pair.source.name, pair.query, pair.text, pair.body, pair.path]
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
         (dest / f"{key}.part").replace(dest / f"{key}.jsonl")
     facts["pairs"] = dict(sorted(counts.items()))
     (dest / f"{key}.json").write_text(json.dumps(facts, indent=1) + "\n")

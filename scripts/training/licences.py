@@ -1,11 +1,13 @@
-"""Which licence a repository is under, read from its own licence files: the text decides, not what a host says of it."""
+"""Which licence a repository is under: the texts of its licence files decide, not what a host says of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-LICENCE_FILE = re.compile(r"(?:[\w-]+[-_.])?(?:licen[cs]e|copying|copyright|unlicense)(?:[-_.].*)?", re.IGNORECASE)
+LICENCE_FILE = re.compile(
+    r"(?:[\w-]+[-_.])?(?:licen[cs]e|copying|copyright|unlicense)(?:[-_.].*)?", re.IGNORECASE
+)
 """Names, at the root of a repository, of files that hold a licence."""
 
 _PERMISSIVE = {
@@ -15,7 +17,9 @@ _PERMISSIVE = {
     "ISC": "permission to use, copy, modify, and/or distribute this software for any purpose",
     "Zlib": "this software is provided 'as-is', without any express or implied warranty",
     "BSL-1.0": "boost software license - version 1.0",
-    "PostgreSQL": "permission to use, copy, modify, and distribute this software and its documentation for any purpose",
+    "PostgreSQL": (
+        "permission to use, copy, modify, and distribute this software and its documentation for any purpose"
+    ),
     "Unlicense": "this is free and unencumbered software released into the public domain",
 }
 """A phrase of each licence that allows use and change without conditions on what is made of it."""
@@ -38,6 +42,11 @@ _OTHER = (
 """What a text must not name to count as permissive, be it for a part of the repository alone."""
 
 
+_LINE_END = re.compile(r"[\W_]*\n[\W_]*")
+"""With the signs of a comment or a frame that the text may stand in."""
+_QUOTE = re.compile(r"[“”‘’`\"]")
+
+
 def licence_of(texts: Iterable[str]) -> str | None:
     """The permissive licences that `texts`, all licence files of a repository, hold, joined by " AND ".
 
@@ -45,7 +54,7 @@ def licence_of(texts: Iterable[str]) -> str | None:
     """
     found: dict[str, None] = {}
     for text in texts:
-        words = " ".join(re.sub(r"[\W_]*\n[\W_]*|[“”‘’`\"]", lambda m: "\n" if "\n" in m[0] else "'", text).lower().split())
+        words = " ".join(_QUOTE.sub("'", _LINE_END.sub("\n", text)).lower().split())
         if any(name in words for name in _OTHER):
             return None
         found.update(dict.fromkeys(name for name, phrase in _PERMISSIVE.items() if phrase in words))

@@ -16,16 +16,18 @@ import random
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
-
-from cairn.embedding.static import BODY_TOKENS
-from cairn.embedding.word_pieces import WordPieces
 from sources import Source
 from vocabulary import read_pieces, train_pieces
 
+from cairn.embedding.static import BODY_TOKENS
+from cairn.embedding.word_pieces import WordPieces
+
+_SOURCES = list(Source)
 _QUERY_TOKENS = 32
 _TEXT_TOKENS = 96
 _VOCABULARY_OF_A_REPOSITORY = 4_000
@@ -44,12 +46,14 @@ class _Rows:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("pairs", type=Path)
     parser.add_argument("dest", type=Path)
     parser.add_argument("--pieces", type=int, default=40_000)
     parser.add_argument("--per-repository", type=int, default=12_000)
-    parser.add_argument("--leave-out", type=Path, help="a list as of held_back.py: repositories that are not packed")
+    parser.add_argument("--leave-out", type=Path, help="a list as of held_back.py: what is not packed")
     parser.add_argument("--vocabulary", type=Path, help="one that is there already")
     options = parser.parse_args()
     options.dest.mkdir(parents=True, exist_ok=True)
@@ -58,15 +62,14 @@ def main() -> int:
     if options.vocabulary:
         vocabulary = read_pieces(options.vocabulary)
     else:
-        texts = itertools.chain.from_iterable(_texts(_rows(p, _VOCABULARY_OF_A_REPOSITORY)) for p in repositories)
-        vocabulary = train_pieces(texts, options.pieces)
+        learnt = (_texts(_rows(path, _VOCABULARY_OF_A_REPOSITORY)) for path in repositories)
+        vocabulary = train_pieces(itertools.chain.from_iterable(learnt), options.pieces)
     (options.dest / "vocabulary.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
     pieces = WordPieces(vocabulary)
     queries, texts, bodies = _Rows(), _Rows(), _Rows()
-    places: list[tuple[int, int, int]] = []
+    origins: list[tuple[int, int]] = []
     for number, path in enumerate(repositories):
-        files: dict[str, int] = {}
-        for source, query, text, body, file in _rows(path, options.per_repository):
+        for source, query, text, body, _ in _rows(path, options.per_repository):
             asked = pieces.ids(query, _QUERY_TOKENS)
             ids = pieces.ids(text, _TEXT_TOKENS)
             if len(asked) < 2 or len(ids) < 4:
@@ -74,25 +77,27 @@ def main() -> int:
             queries.add(asked)
             texts.add(ids)
             bodies.add(pieces.ids(body, BODY_TOKENS))
-            places.append((number, list(Source).index(Source[source]), files.setdefault(file, len(files))))
-        print(path.stem, len(places), flush=True)
-    packed = _packed(queries, texts, bodies, places)
+            origins.append((number, _SOURCES.index(Source[source])))
+        print(path.stem, len(origins), flush=True)
+    packed = _packed(queries, texts, bodies, origins)
     np.savez(options.dest / "pairs.npz", **packed)
     names = [p.stem.replace("+", "/", 1) for p in repositories]
-    sources = collections.Counter(packed["source"].tolist())
+    sources, origin = (collections.Counter(packed[of].tolist()) for of in ("source", "repository"))
     counts = {
         "pairs": len(packed["source"]),
-        "before near-duplicates were removed": len(places),
-        "by source": {str(list(Source)[n]): sources[n] for n in sorted(sources)},
-        "by repository": {names[n]: c for n, c in sorted(collections.Counter(packed["repository"].tolist()).items())},
+        "before near-duplicates were removed": len(origins),
+        "by source": {_SOURCES[number]: sources[number] for number in sorted(sources)},
+        "by repository": {names[number]: origin[number] for number in sorted(origin)},
     }
     (options.dest / "counts.json").write_text(json.dumps(counts, indent=1) + "\n")
     return 0
 
 
 def _held_back(path: Path) -> set[str]:
-    lines = path.read_text().splitlines()
-    return {"+".join(line.split("\t")[2].removesuffix(".git").split("/")[-2:]).lower() for line in lines if line.strip()}
+    """The repositories whose addresses are a list's third column, named as files of pairs, in lower case."""
+    lines = filter(str.strip, path.read_text(encoding="utf-8").splitlines())
+    addresses = (line.split("\t")[2].removesuffix(".git") for line in lines)
+    return {"+".join(address.split("/")[-2:]).lower() for address in addresses}
 
 
 def _rows(path: Path, most: int) -> list[list[str]]:
@@ -110,18 +115,20 @@ def _texts(rows: Iterable[list[str]]) -> Iterator[str]:
         yield body
 
 
-def _packed(
-    queries: _Rows, texts: _Rows, bodies: _Rows, places: list[tuple[int, int, int]]
-) -> dict[str, NDArray[np.generic]]:
-    """The arrays of all pairs whose question and answer are no near-copies of an earlier pair's."""
+def _packed(queries: _Rows, texts: _Rows, bodies: _Rows, origins: list[tuple[int, int]]) -> dict[str, Any]:
+    """The arrays of all pairs whose question and answer are no near-copies of an earlier pair's.
+
+    `origins` are the numbers of each pair's repository and source.
+    """
     asked, told, below = (np.array(rows.lengths) for rows in (queries, texts, bodies))
     query_ids, ids, body_ids = (np.frombuffer(rows.ids, np.uint16) for rows in (queries, texts, bodies))
-    where = np.array(places, np.int32)
+    where = np.array(origins, np.int32)
     query_sketch, sketch = _sketches(query_ids, asked), _sketches(ids, told)
     first_of_text: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
     kept = np.zeros(len(where), bool)
-    for row, (one, two, repository) in enumerate(zip(query_sketch.tolist(), sketch.tolist(), where[:, 0].tolist(), strict=True)):
+    rows = zip(query_sketch.tolist(), sketch.tolist(), where[:, 0].tolist(), strict=True)
+    for row, (one, two, repository) in enumerate(rows):
         # The same text in another repository is a copy of somebody's code.
         if first_of_text.setdefault(two, repository) == repository and (one, two) not in seen:
             seen.add((one, two))
@@ -136,16 +143,18 @@ def _packed(
         "sketch": sketch[kept],
         "repository": where[kept, 0].astype(np.int16),
         "source": where[kept, 1].astype(np.uint8),
-        "place": where[kept, 2],
     }
 
 
-def _only(values: NDArray[np.generic], lengths: NDArray[np.int_], kept: NDArray[np.bool_]) -> NDArray[np.generic]:
+def _only(
+    values: NDArray[np.uint16], lengths: NDArray[np.int_], kept: NDArray[np.bool_]
+) -> NDArray[np.uint16]:
+    """The ids of the kept rows."""
     return values[np.repeat(kept, lengths)]
 
 
 def _sketches(ids: NDArray[np.uint16], lengths: NDArray[np.int_]) -> NDArray[np.uint64]:
-    """uint64[texts]: texts of nearly the same three-token runs have the same (three minima of hashes, combined)."""
+    """uint64[texts], equal where nearly all runs of three tokens are: three minima of hashes, combined."""
     wide = ids.astype(np.uint64)
     runs = wide.copy()
     runs[:-1] |= wide[1:] << np.uint64(16)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
-
-from cairn.embedding.word_pieces import WordPieces
 from sources import Source
 from vocabulary import read_pieces
 
+from cairn.embedding.word_pieces import WordPieces
+
 _QUESTIONS = (
-    "how does", "how do", "how is", "how are", "where is", "where are", "where does", "which", "what", "what does", "find",
-    "how to", "how do we", "where do we", "code that", "function that", "logic for", "implementation of", "which file",
-)
+    "how does,how do,how is,how are,where is,where are,where does,which,what,what does,find,how to,how do we,"
+    "where do we,code that,function that,logic for,implementation of,which file"
+).split(",")
 
 
 @frozen(eq=False)
@@ -110,40 +109,12 @@ class Packed:
 
     def asked(self, queries: Rows, random: np.random.Generator, share: float) -> Rows:
         """The queries, a share of them with words of a question before them."""
-        parts, lengths = [], queries.lengths.copy()
-        at, what = [], []
+        lengths = queries.lengths.copy()
+        at: list[int] = []
+        what: list[int] = []
         for row in np.flatnonzero(random.random(len(lengths)) < share):
             words = self.questions[random.integers(len(self.questions))]
             at += [queries.starts[row]] * len(words)
             what += words
             lengths[row] += len(words)
         return Rows(np.insert(queries.ids, at, what), lengths)
-
-
-@frozen(eq=False)
-class Sentences:
-    """Sentences, and what another model makes of them."""
-
-    side: Side
-    vectors: NDArray[np.float16]
-    groups: tuple[NDArray[np.int64], ...]
-    """The sentences of each repository."""
-
-    @classmethod
-    def read(cls, path: Path, vocabulary: Path) -> Sentences:
-        words = WordPieces(read_pieces(vocabulary))
-        with np.load(path) as file:
-            vectors, repository = file["vectors"], file["repo"]
-        texts = json.loads(Path(f"{path}.json").read_text())
-        rows = [words.ids(text, 32) for text in texts]
-        lengths = np.array([len(row) for row in rows])
-        side = Side.of(np.concatenate([np.array(row, np.uint16) for row in rows]), lengths)
-        usable = np.flatnonzero(lengths > 1)
-        groups = [usable[repository[usable] == number] for number in np.unique(repository)]
-        return cls(side, vectors, tuple(group for group in groups if len(group) >= 128))
-
-    def batch(self, random: np.random.Generator, blocks: int, size: int) -> tuple[Rows, NDArray[np.float32]]:
-        """`blocks` × `size` sentences, each block of one repository, and float32[blocks, size, n] of the other model."""
-        chosen = [self.groups[n] for n in random.integers(0, len(self.groups), blocks)]
-        rows = np.concatenate([random.choice(own, size, replace=len(own) < size) for own in chosen])
-        return self.side.take(rows), self.vectors[rows].astype(np.float32).reshape(blocks, size, -1)

@@ -1,8 +1,8 @@
 """Weakly labelled pairs from a repository: a text as people ask, and the code or prose that it is about.
 
-Nobody labelled them: a commit's subject is about the definitions that the commit changed, a doc comment about the definition
-below it, a test's title about what it tests, a heading about its section. What is found is shaped as Cairn embeds it
-(`cairn.chunking.composite`), less the words that the question was taken from.
+Nobody labelled them: a commit's subject is about the definitions that the commit changed, a doc comment about
+the definition below it, a test's title about what it tests, a heading about its section. What is found is
+shaped as Cairn embeds it (`cairn.chunking.composite`), less the words that the question was taken from.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from attrs import evolve, field, frozen
+from repositories import Repository
+from sources import Source
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
@@ -20,8 +23,6 @@ from cairn.chunking.identifiers import identifier_words
 from cairn.chunking.model import Chunk
 from cairn.workspace.collections import FileKind, file_kind
 from cairn.workspace.languages import Category, category, detect_language
-from repositories import Repository
-from sources import Source
 
 _CHUNKS = 20_000
 """Most chunks of one repository: large ones shall not drown the others."""
@@ -61,7 +62,8 @@ class _Sources:
     name: str
     files: dict[str, _File] = field(factory=dict)
 
-    def skeleton(self, path: str, chunk: Chunk, **changes: object) -> str:
+    def skeleton(self, path: str, chunk: Chunk, **changes: Any) -> str:
+        """What is embedded for the chunk with some fields changed."""
         return composite_text(path, self.name, evolve(chunk, **changes))
 
 
@@ -130,16 +132,17 @@ def _inline(file: _File, chunk: Chunk) -> Iterator[Pair]:
         if comment:
             said = first_sentence(" ".join(comment))
             if said and said not in chunk.comment:
-                below = "\n".join(lines[number : number + 6])
-                heading = f"{_path_words(file.path)}\n{chunk.symbol}" if chunk.symbol else _path_words(file.path)
-                yield Pair(Source.INLINE, said, f"{heading}\n{below}"[:_HUNK], file.path)
+                heading = [_path_words(file.path), chunk.symbol] if chunk.symbol else [_path_words(file.path)]
+                text = "\n".join(heading + lines[number : number + 6])
+                yield Pair(Source.INLINE, said, text[:_HUNK], file.path)
         comment = []
 
 
 # --- tests ---------------------------------------------------------------------------------------
 
 _TITLE = re.compile(
-    r"""\b(?:it|test|describe|specify|context|scenario|should|testWidgets|bench|TEST_CASE|SECTION)\s*[.(]?\s*\(?\s*
+    r"""\b(?:it|test|describe|specify|context|scenario|should|testWidgets|bench|TEST_CASE|SECTION)
+        \s*[.(]?\s*\(?\s*
         (?:"([^"\n]{12,160})"|'([^'\n]{12,160})'|`([^`\n]{12,160})`)""",
     re.VERBOSE,
 )
@@ -148,7 +151,7 @@ _TEST_FILE = re.compile(r"(?i)^(?:test|spec)s?[-_.]?|[-_.]?(?:tests?|specs?|it)$
 
 
 def _test_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
-    """Titles of tests, with the test and with what it tests, where a source file has the name of the test's file."""
+    """Titles of tests with the test, and with what is tested where a source file is called like the test."""
     stem = _TEST_FILE.sub("", _stem(file.path)).lower()
     tested = _by_stem(sources).get(stem, [])
     for chunk in file.chunks:
@@ -199,6 +202,8 @@ def _most_alike(text: str, candidates: Sequence[tuple[str, Chunk]]) -> tuple[str
 
 _CODE_SPAN = re.compile(r"`+([A-Za-z_][\w.:#]*(?:\(\))?)`+")
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
+_MARKUP = re.compile(r"\s*(?:#|[=\-~^\"*+]{3,}|\.\. |:\w+:)")
+"""How lines begin that are headings, rules or directives."""
 
 
 def _prose_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
@@ -213,18 +218,18 @@ def _prose_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
         query = first_sentence(body)
         rest = body[body.find(query) + len(query) :] if query else ""
         if query and len(rest.split()) > 8:
-            yield Pair(Source.SENTENCE, query, sources.skeleton(file.path, chunk, text=rest)[:_TEXT], file.path)
+            text = sources.skeleton(file.path, chunk, text=rest)
+            yield Pair(Source.SENTENCE, query, text[:_TEXT], file.path)
 
 
 def _prose(text: str) -> str:
     """A section without its heading and code."""
-    text = _FENCE.sub("", text)
-    lines = [line for line in text.splitlines() if not re.match(r"\s*(?:#|[=\-~^\"*+]{3,}|\.\. |:\w+:)", line)]
-    return " ".join(" ".join(lines).split())
+    lines = _FENCE.sub("", text).splitlines()
+    return " ".join(" ".join(line for line in lines if not _MARKUP.match(line)).split())
 
 
 def _mentions(sources: _Sources) -> Iterator[Pair]:
-    """Sentences of the documentation that name a definition, and what they name, without the name in the question."""
+    """Sentences of documentation that name a definition, without the name, and what they name."""
     definitions: dict[str, list[tuple[str, Chunk]]] = defaultdict(list)
     for file in sources.files.values():
         if file.is_code and file_kind(file.path) not in (FileKind.TESTS, FileKind.EXAMPLES):
@@ -251,15 +256,19 @@ def _mentions(sources: _Sources) -> Iterator[Pair]:
 # --- history -------------------------------------------------------------------------------------
 
 _PREFIX = re.compile(
-    r"^(?:\[[^\]]{1,40}\]\s*|(?:fix|feat|feature|chore|docs?|refactor|perf|test|tests|build|ci|style|revert|bug|bugfix)"
+    r"^(?:\[[^\]]{1,40}\]\s*|"
+    r"(?:fix|feat|feature|chore|docs?|refactor|perf|test|tests|build|ci|style|revert|bug|bugfix)"
     r"(?:\([^)]*\))?!?:\s*|[\w./{},*-]{1,40}:\s+)+",
     re.IGNORECASE,
 )
-_REFERENCE = re.compile(r"\s*\(?(?:#|gh-|GH-|!)\d+\)?|\b(?:closes|fixes|resolves|refs?|see)\b\s*(?=$|[:,.])", re.IGNORECASE)
+_REFERENCE = re.compile(
+    r"\s*\(?(?:#|gh-|!)\d+\)?|\b(?:closes|fixes|resolves|refs?|see)\b\s*(?=$|[:,.])", re.IGNORECASE
+)
 _EMPTY_SUBJECT = re.compile(
-    r"^(?:merge|revert|bump|release|prepare|update (?:dependenc|changelog|version|readme|to)|upgrade|v?\d+\.\d+|version|"
-    r"wip|typos?|fix(?:ed)? typos?|format|lint|cleanup|clean up|changelog|initial|import |auto|apply|address|"
-    r"code review|review|minor|more|oops|fixup|squash|remove unused|whitespace|copyright|spelling|start )",
+    r"^(?:merge|revert|bump|release|prepare|update (?:dependenc|changelog|version|readme|to)|upgrade|"
+    r"v?\d+\.\d+|version|wip|typos?|fix(?:ed)? typos?|format|lint|cleanup|clean up|changelog|initial|import |"
+    r"auto|apply|address|code review|review|minor|more|oops|fixup|squash|remove unused|whitespace|copyright|"
+    r"spelling|start )",
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"^@@ -\S+ \+\S+ @@ ?(.*)$")
@@ -279,7 +288,7 @@ def clean_subject(subject: str) -> str:
 
 
 def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
-    """Of each commit that changed few files: its subject with the definitions, or else the lines, that it changed."""
+    """Each subject of a commit of few files, with the definitions, or else the lines, that it changed."""
     for subject, changes in _commits(log):
         query = clean_subject(subject)
         if not query or not 0 < len(changes) <= _MOST_FILES:
@@ -333,7 +342,7 @@ def _commits(log: Iterable[str]) -> Iterator[tuple[str, dict[str, list[_Hunk]]]]
 
 
 def _definition(file: _File, context: str, added: str) -> Chunk | None:
-    """The chunk that still holds a hunk's longest line, or else the one that defines the name in its context."""
+    """The chunk that still holds a hunk's longest line, or else one that defines a name in its context."""
     # git knows the innermost definition of few languages, so the line goes first.
     longest = max((line.strip() for line in added.splitlines()), key=len, default="")
     if len(longest) >= 25:
@@ -351,7 +360,7 @@ _LICENCE = re.compile(r"(?i)licen[cs]e|copyright|todo|fixme|noqa|eslint|all righ
 
 
 def first_sentence(text: str, least: int = 4) -> str:
-    """The first sentence, "" where it has fewer than `least` words, or is about something else than what it stands at."""
+    """The first sentence; "" where it has fewer than `least` words, or is not about what it stands at."""
     said = " ".join(_SENTENCE_END.split(text.strip(), maxsplit=1)[0].split())[:_QUERY]
     words = identifier_words(said)
     if len(words) < least or _LICENCE.search(said) or sum(map(len, words)) < 0.55 * len(said):

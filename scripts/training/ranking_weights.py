@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import models
-from cairn.embedding.packaged import load_packaged
 from retrieval.in_process import copied_index, use_table
 from retrieval.measurement import by_repository
 from retrieval.metrics import DEPTH, Span, covers, score
 from retrieval.sets import Question, read_sets
 
 from cairn.config import SearchSettings
+from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.index.known_words import IndexVocabulary
 from cairn.index.reader import IndexReader

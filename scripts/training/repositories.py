@@ -1,4 +1,4 @@
-"""A public repository as training reads it: files at one revision, and the history that led there, from a bare clone."""
+"""A public repository as training reads it, from a bare clone: files at a revision, and the history to it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import frozen
+from licences import LICENCE_FILE, licence_of
 
 from cairn.workspace.content_rules import decide_content
 from cairn.workspace.languages import Category, category, detect_language
-from licences import LICENCE_FILE, licence_of
 
 _FILE_BYTES = 150_000
 """Larger files are data, bundles or machine-written more often than not."""
@@ -21,25 +21,33 @@ _LOG_COMMITS = 4000
 
 _OTHERS_CODE = frozenset(
     """
-    vendor vendored _vendor third_party third-party thirdparty 3rdparty 3rd-party external extern deps dep node_modules
-    bower_components pods carthage submodules dist build out target generated gen testdata fixtures __snapshots__
-    snapshots locales locale i18n translations assets static public
+    vendor vendored _vendor third_party third-party thirdparty 3rdparty 3rd-party external extern deps dep
+    node_modules bower_components pods carthage submodules dist build out target generated gen testdata
+    fixtures __snapshots__ snapshots locales locale i18n translations assets static public
     """.split()
 )
 """Folders that usually hold what others or machines wrote."""
 
 _BENCHMARK = frozenset(
     """
-    aiohttp fastapi flask httpx model2vec pydantic requests starlette click axios express redux gin cobra chi gson
-    commons-lang lang3 jackson jackson-databind guzzle guzzlehttp monolog laravel illuminate sinatra rack rails tokio trpc
-    messagepack messagepack-csharp ktor cats alamofire serde zod nlohmann nlohmann-json phoenix axum vitest newtonsoft
-    newtonsoft.json dapper kotlinx.coroutines exposed circe http4s vapor plug ecto abseil abseil-cpp absl fmt fmtlib curl
-    redis libuv uv bats bats-core aeson telescope.nvim telescope lazy.nvim lazy zig-clap nvm bash-it pandoc xmonad
-    mini.nvim mini zls snapkit rxswift nvim-lspconfig lspconfig
-    catch2 luarocks oban os-lib oslib preact serilog slim tornado viper
+    aiohttp fastapi flask httpx model2vec pydantic requests starlette click axios express redux gin cobra
+    chi gson commons-lang lang3 jackson jackson-databind guzzle guzzlehttp monolog laravel illuminate
+    sinatra rack rails tokio trpc messagepack messagepack-csharp ktor cats alamofire serde zod nlohmann
+    nlohmann-json phoenix axum vitest newtonsoft newtonsoft.json dapper kotlinx.coroutines exposed circe
+    http4s vapor plug ecto abseil abseil-cpp absl fmt fmtlib curl redis libuv uv bats bats-core aeson
+    telescope.nvim telescope lazy.nvim lazy zig-clap nvm bash-it pandoc xmonad mini.nvim mini zls snapkit
+    rxswift nvim-lspconfig lspconfig catch2 luarocks oban os-lib oslib preact serilog slim tornado viper
     """.split()
 )
-"""Projects on whose questions ranking is measured. A folder or file called so may be a bundled copy of one."""
+"""Projects on whose questions ranking is measured; a folder or file called so may be a copy of one."""
+
+_NO_TOPIC = re.compile(
+    r"change|license|licence|copying|authors|contributors|news\b|history\b|releases?\b|release[-_]?notes"
+)
+"""Files about everything that was ever done, and by whom."""
+
+_NO_LANGUAGE = frozenset({"html", "css", "scss", "less", "svg", "sql", "jupyter", "latex"})
+"""Markup and data say little in words."""
 
 
 @frozen
@@ -54,8 +62,8 @@ class Repository:
     def licence(self) -> str | None:
         """The permissive licence that the repository's own files state; None for any other."""
         names = self._git("ls-tree", "--name-only", self.revision).splitlines()
-        texts = [self._git("show", f"{self.revision}:{name}") for name in names if LICENCE_FILE.fullmatch(name)]
-        return licence_of(texts)
+        held = filter(LICENCE_FILE.fullmatch, names)
+        return licence_of(self._git("show", f"{self.revision}:{name}") for name in held)
 
     def files(self) -> dict[str, int]:
         """Paths and sizes, in bytes, of the files that may be learnt from."""
@@ -71,12 +79,13 @@ class Repository:
     def texts(self, paths: list[str]) -> Iterator[tuple[str, str]]:
         """The text of each file that is neither binary nor written by a machine."""
         with subprocess.Popen(
-            ["git", "-C", str(self.folder), "cat-file", "--batch"],
+            self._command("cat-file", "--batch"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         ) as process:
-            assert process.stdin and process.stdout
+            assert process.stdin is not None
+            assert process.stdout is not None
             for path in paths:
                 if "\n" in path:
                     continue
@@ -92,13 +101,14 @@ class Repository:
             process.stdin.close()
 
     def log(self) -> Iterator[str]:
-        """Lines of the newest commits with their changes; ends after some seconds, for large ones take minutes."""
-        command = ["git", "-C", str(self.folder), "-c", "core.quotePath=false", "log", "--no-merges", "-p", "-U0"]
-        command += ["--no-renames", "--no-color", "--no-ext-diff", "--diff-filter=M", f"--max-count={_LOG_COMMITS}"]
-        command += ["--format=%x01%s%x02%b%x03", self.revision]
+        """Lines of the newest commits with their changes, what comes in some seconds: all take minutes."""
+        command = self._command(
+            *("log", "--no-merges", f"--max-count={_LOG_COMMITS}", "--format=%x01%s%x02%b%x03"),
+            *("-p", "-U0", "--no-renames", "--no-color", "--no-ext-diff", "--diff-filter=M", self.revision),
+        )
         end = time.monotonic() + _LOG_SECONDS
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-            assert process.stdout
+            assert process.stdout is not None
             for line in process.stdout:
                 yield line[:2000].decode("utf-8", "replace")
                 if time.monotonic() > end:
@@ -106,34 +116,26 @@ class Repository:
                     return
 
     def _git(self, *arguments: str) -> str:
-        done = subprocess.run(
-            ["git", "-C", str(self.folder), "-c", "core.quotePath=false", *arguments], capture_output=True, check=True
-        )
+        done = subprocess.run(self._command(*arguments), capture_output=True, check=True)
         return done.stdout.decode("utf-8", "replace")
+
+    def _command(self, *arguments: str) -> list[str]:
+        return ["git", "-C", str(self.folder), "-c", "core.quotePath=false", *arguments]
 
 
 def open_repository(name: str, folder: Path, revision: str = "HEAD") -> Repository:
-    """The bare clone in `folder`, at the commit that `revision` names. Raises CalledProcessError if it is none."""
-    done = subprocess.run(
-        ["git", "-C", str(folder), "rev-parse", "--verify", f"{revision}^{{commit}}"],
-        capture_output=True, check=True, text=True,
-    )
+    """The bare clone in `folder` at the commit `revision`. Raises CalledProcessError if there is none."""
+    command = ["git", "-C", str(folder), "rev-parse", "--verify", f"{revision}^{{commit}}"]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
     return Repository(name, folder, done.stdout.strip())
 
 
 def is_own_source(path: str) -> bool:
     """Whether the file at `path` is code or prose in a known language, and by its place the project's own."""
-    parts = [part.lower() for part in path.split("/")]
-    stem = re.split(r"[.]", parts[-1], maxsplit=1)[0]
-    if not _OTHERS_CODE.isdisjoint(parts[:-1]) or not _BENCHMARK.isdisjoint({*parts[:-1], stem}):
+    *folders, name = path.lower().split("/")
+    if not _OTHERS_CODE.isdisjoint(folders) or not _BENCHMARK.isdisjoint([*folders, name.partition(".")[0]]):
         return False
-    if ".min." in parts[-1] or _NO_TOPIC.match(parts[-1]) or parts[0] == ".github":
+    if ".min." in name or _NO_TOPIC.match(name) or folders[:1] == [".github"]:
         return False
     language = detect_language(path)
     return language != "" and category(language) is not Category.CONFIG and language not in _NO_LANGUAGE
-
-
-_NO_TOPIC = re.compile(r"change|license|licence|copying|authors|contributors|news\b|history\b|releases?\b|release[-_]?notes")
-"""Files about everything that was ever done, and by whom."""
-_NO_LANGUAGE = frozenset({"html", "css", "scss", "less", "svg", "sql", "jupyter", "latex"})
-"""Markup and data say little in words."""

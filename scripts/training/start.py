@@ -1,9 +1,9 @@
-"""The vectors that training starts with: what the installed model makes of each piece of the vocabulary alone.
+"""The vectors that training starts with: what the installed model makes of each piece alone.
 
     start.py PACKED
 
-PACKED/words.npy gets float16[pieces, dimension of the model]. From random vectors training learns less about rare words: over
-repositories that were never trained on, NDCG@10 by vectors alone was 0.405 instead of 0.422.
+PACKED/words.npy gets float16[pieces, dimension of the model]. From random vectors training learns less about
+rare words: over repositories that were never trained on, NDCG@10 by vectors alone was 0.405 instead of 0.422.
 """
 
 from __future__ import annotations
@@ -13,21 +13,24 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from vocabulary import read_pieces
 
 from cairn.config import EmbeddingSettings
 from cairn.embedding.embedder import load_embedder
 from cairn.embedding.model_files import find_model
 from cairn.embedding.word_pieces import CONTINUES
-from vocabulary import read_pieces
 
 _PAGE = 512
 _TOKENS = 8
 
 
 def main() -> int:
-    model = find_model() if len(sys.argv) == 2 else None
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    model = find_model()
     if model is None:
-        print(__doc__ if len(sys.argv) != 2 else "No model is installed: `cairn model install`.", file=sys.stderr)
+        print("No model is installed: `cairn model install`.", file=sys.stderr)
         return 2
     packed = Path(sys.argv[1])
     embedder = load_embedder(model, EmbeddingSettings(threads=os.cpu_count() or 1))

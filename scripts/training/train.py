@@ -1,16 +1,18 @@
 """Trains the static model: a vector and two weights for each word piece, from pairs by contrast.
 
-    train.py PACKED DEST [--dimension 256] [--steps 2000] [--minutes 12]
+    train.py PACKED DEST [--dimension 256] [--steps 2000] [--minutes 60]
 
-PACKED is what `pack.py` wrote. A question's vector is the weighted sum of its pieces' vectors, a text's that of its own; both of
-unit length. Training pulls a question towards its text and away from the other texts of its block, which are of the same
-repository: to tell repositories apart is no merit. DEST gets `model.npz`, which `export.py` turns into the table.
+PACKED is what `pack.py` wrote. A question's vector is the weighted sum of its pieces' vectors, a text's that
+of its own; both of unit length. Training pulls a question towards its text and away from the other texts of
+its block, which are of the same repository: to tell repositories apart is no merit. DEST gets `model.npz`,
+which `export.py` turns into the table.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -18,14 +20,14 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from packed import Packed, Rows
 
 from cairn.embedding.static import BODY_WEIGHT
-from packed import Packed, Rows, Sentences
 
 _TEMPERATURE = 0.05
 
 
-class StaticModel(torch.nn.Module):
+class StaticModel(torch.nn.Module):  # type: ignore[misc] # where torch is missing
     """The vectors, and the logarithms of what a piece counts in a text and in a question."""
 
     def __init__(self, pieces: int, dimension: int, frequencies: torch.Tensor) -> None:
@@ -37,7 +39,8 @@ class StaticModel(torch.nn.Module):
 
     def texts(self, skeletons: Rows, bodies: Rows, body_weight: float) -> torch.Tensor:
         table = self.vectors * self.text_weights.exp()[:, None]
-        return torch.nn.functional.normalize(_sums(table, skeletons) + body_weight * _sums(table, bodies), dim=1)
+        sums = _sums(table, skeletons) + body_weight * _sums(table, bodies)
+        return torch.nn.functional.normalize(sums, dim=1)
 
     def queries(self, rows: Rows) -> torch.Tensor:
         table = self.vectors * self.query_weights.exp()[:, None]
@@ -55,7 +58,8 @@ def block_loss(
 ) -> torch.Tensor:
     """The mean loss of both directions over blocks of `size` rows; `same` numbers texts that are alike."""
     blocks = len(queries) // size
-    products = torch.bmm(queries.view(blocks, size, -1), texts.view(blocks, size, -1).transpose(1, 2)) / temperature
+    asked, told = queries.view(blocks, size, -1), texts.view(blocks, size, -1)
+    products = torch.bmm(asked, told.transpose(1, 2)) / temperature
     numbers = same.view(blocks, size)
     alike = (numbers[:, :, None] == numbers[:, None, :]) & ~torch.eye(size, dtype=torch.bool)
     products = products.masked_fill(alike, -1e4)
@@ -65,32 +69,18 @@ def block_loss(
     return (forth + back) / 2
 
 
-def relation_loss(vectors: torch.Tensor, teacher: torch.Tensor, temperature: float) -> torch.Tensor:
-    """How differently two models, float[blocks, n, any], see which of n sentences are alike."""
-    diagonal = torch.eye(vectors.shape[1], dtype=torch.bool)
-    ours = (torch.bmm(vectors, vectors.transpose(1, 2)) / temperature).masked_fill(diagonal, -1e4)
-    theirs = (torch.bmm(teacher, teacher.transpose(1, 2)) / temperature).masked_fill(diagonal, -1e4)
-    return torch.nn.functional.kl_div(
-        torch.log_softmax(ours, dim=2), torch.log_softmax(theirs, dim=2), reduction="sum", log_target=True
-    ) / (vectors.shape[0] * vectors.shape[1])
-
-
 def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
     torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
-    sides = (packed.texts, packed.queries)
-    frequencies = sum(np.bincount(side.rows.ids, minlength=packed.pieces) for side in sides)
-    model = StaticModel(packed.pieces, options.dimension, torch.from_numpy(frequencies / frequencies.sum()).float())
+    counts = np.zeros(packed.pieces)
+    for side in (packed.texts, packed.queries):
+        counts += np.bincount(side.rows.ids, minlength=packed.pieces)
+    model = StaticModel(packed.pieces, options.dimension, torch.from_numpy(counts / counts.sum()).float())
     if options.start:
+        start = _start(np.load(options.start).astype(np.float32), options.dimension)
         with torch.no_grad():
-            model.vectors.copy_(torch.from_numpy(_start(np.load(options.start).astype(np.float32), options.dimension)))
-    optimizer = torch.optim.Adagrad(
-        [
-            {"params": [model.vectors], "lr": options.rate},
-            {"params": [model.text_weights, model.query_weights], "lr": options.rate},
-        ]
-    )
-    teacher = Sentences.read(options.teacher, options.packed / "vocabulary.txt") if options.teacher else None
+            model.vectors.copy_(torch.from_numpy(start))
+    optimizer = torch.optim.Adagrad(model.parameters(), lr=options.rate)
     random = np.random.default_rng(options.seed)
     began = time.monotonic()
     losses = []
@@ -105,11 +95,6 @@ def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
         found = model.texts(texts, bodies, body_weight)
         same = torch.from_numpy(packed.sketch[rows])
         loss = block_loss(model.queries(queries), found, same, options.block, options.temperature)
-        if teacher is not None:
-            rows, wanted = teacher.batch(random, options.blocks, options.teacher_block)
-            rows = rows.dropped(random, options.teacher_dropout)
-            said = model.queries(rows).view(options.blocks, options.teacher_block, -1)
-            loss = loss + options.teacher_weight * relation_loss(said, torch.from_numpy(wanted), options.teacher_temperature)
         optimizer.zero_grad()
         loss.backward()
         left = 1 - max(step / options.steps, (time.monotonic() - began) / 60 / options.minutes)
@@ -118,15 +103,15 @@ def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
         optimizer.step()
         losses.append(loss.item())
         if step % 50 == 49:
-            print(f"{step + 1} {time.monotonic() - began:.0f} s, loss {np.mean(losses[-50:]):.4f}",
-                  flush=True)
+            seconds = time.monotonic() - began
+            print(f"{step + 1} {seconds:.0f} s, loss {np.mean(losses[-50:]):.4f}", flush=True)
         if left <= 0:
             break
     return model
 
 
 def _start(words: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
-    """Another model's vectors of the pieces, in fewer dimensions, as long on average as those that training starts with."""
+    """Another model's vectors of the pieces in fewer dimensions, of mean length 1, as random ones are."""
     centred = words - words.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
     reduced = centred @ directions[:, ::-1][:, :dimension]
@@ -134,7 +119,9 @@ def _start(words: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("packed", type=Path)
     parser.add_argument("dest", type=Path)
     parser.add_argument("--dimension", type=int, default=256)
@@ -151,19 +138,15 @@ def main() -> int:
     parser.add_argument("--text-tokens", type=int, default=96)
     parser.add_argument("--without", default="", help="sources, separated by commas")
     parser.add_argument("--start", type=Path, help="another model's vectors of the pieces, float[pieces, n]")
-    parser.add_argument("--teacher", type=Path, help="sentences and another model's vectors of them")
-    parser.add_argument("--teacher-weight", type=float, default=1.0)
-    parser.add_argument("--teacher-block", type=int, default=256)
-    parser.add_argument("--teacher-dropout", type=float, default=0.1)
-    parser.add_argument("--teacher-temperature", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     packed = Packed.read(options.packed, options.text_tokens, options.without)
     model = train(packed, options)
     options.dest.mkdir(parents=True, exist_ok=True)
-    np.savez(options.dest / "model.npz", **{name: value.detach().numpy() for name, value in model.named_parameters()})
-    (options.dest / "vocabulary.txt").write_text((options.packed / "vocabulary.txt").read_text())
+    arrays = {name: value.detach().numpy() for name, value in model.named_parameters()}
+    np.savez(options.dest / "model.npz", **arrays)
+    shutil.copyfile(options.packed / "vocabulary.txt", options.dest / "vocabulary.txt")
     (options.dest / "options.json").write_text(json.dumps(vars(options), default=str, indent=1) + "\n")
     return 0
 
