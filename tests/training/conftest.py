@@ -1,0 +1,8 @@
+"""The scripts of the recipe are imported as they import each other."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts" / "training"))
