@@ -108,10 +108,10 @@ class VerdictSettings:
     of 238 that could not 60 %; of the former 9 were below 0.4."""
     sure_similarity: float = field(default=0.45, metadata=_SHARE)
     """…and from which it is no weak match, whatever words it has."""
-    min_static_similarity: float = field(default=0.45, metadata=_SHARE)
+    min_static_similarity: float = field(default=0.47, metadata=_SHARE)
     """The same by the code model that comes with Cairn, whose similarities are others: below it, some passage must hold 30 %
     of the question (benchmarks/discovery/evidence.py --fit)."""
-    sure_static_similarity: float = field(default=0.54, metadata=_SHARE)
+    sure_static_similarity: float = field(default=0.6, metadata=_SHARE)
     """…and from which it is no weak match."""
 
 

@@ -1,7 +1,8 @@
 """The ranking pipeline: which signals there are, and what each weighs.
 
 Weights were found on one half of the repositories of a development set and checked on the other, and on repositories in other
-languages; docs/ranking.md has the table with what each signal is worth. Those of weight 0 were tried and did nothing, or
+languages; those of meaning and of imports then on weak labels of repositories held back from training the code model
+(scripts/training/ranking_weights.py). docs/ranking.md has the table with what each signal is worth. Those of weight 0 were tried and did nothing, or
 harm; `search.weights` switches them on.
 """
 
@@ -221,12 +222,12 @@ SIGNALS: tuple[Signal, ...] = (
     ),
     Signal(
         "imported by others",
-        1.3,
+        0.9,
         Family.FILE,
         each(lambda _, file: math.log1p(file.facts.in_degree)),
         floor=math.log1p(_MANY_IMPORTS),
     ),
-    Signal("meaning of its best chunk", 2.0, Family.VECTOR, best(lambda chunks: chunks.similarity)),
+    Signal("meaning of its best chunk", 3.5, Family.VECTOR, best(lambda chunks: chunks.similarity)),
     Signal(
         "meaning of its best three chunks",
         0.5,
