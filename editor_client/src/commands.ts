@@ -123,11 +123,7 @@ async function findRelated(server: Server, palette: Palette): Promise<void> {
 async function install(context: ExtensionContext, server: Server, log: LogOutputChannel): Promise<void> {
   const shown = { location: ProgressLocation.Notification, title: "Cairn", cancellable: true };
   try {
-    const { withoutModel } = await window.withProgress(shown, (progress, token) =>
-      installServer(context, log, progress, token),
-    );
-    if (withoutModel)
-      void window.showWarningMessage(`Cairn answers without the larger model, with its own: ${withoutModel}`);
+    await window.withProgress(shown, (progress, token) => installServer(context, log, progress, token));
   } catch (problem) {
     if (isCancelled(problem)) return;
     log.error(String(problem));

@@ -1,4 +1,4 @@
-// Makes an environment that holds the server: Python's venv, packages checked by their digests, and the model.
+// Makes an environment that holds the server: Python's venv, and packages checked by their digests.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -34,8 +34,6 @@ export interface Installation {
 export interface Installed {
   readonly command: string;
   readonly version: string;
-  /** Why the larger model is not there, where it could not be had; the server answers with its own code model then. */
-  readonly withoutModel?: string;
 }
 
 /** The message says what failed and what to do. */
@@ -88,8 +86,7 @@ export async function install(installation: Installation): Promise<Installed> {
         log(`not removed: ${String(problem)}`); // Windows keeps what is running
       });
     }
-    const withoutModel = await getModel(command, installation);
-    return { command, version, ...(withoutModel !== undefined && { withoutModel }) };
+    return { command, version };
   } finally {
     await lock.release();
   }
@@ -117,20 +114,6 @@ async function makeEnvironment(folder: string, installation: Installation): Prom
   await runStep(python, [...pip, ...strict, ...pinned], installation, failed);
   await runStep(python, [...pip, ...strict, "--no-index", bundle.wheel], installation, failed);
   return interpreter.base;
-}
-
-/** Why the larger model is not there; undefined if it is. */
-async function getModel(command: string, installation: Installation): Promise<string | undefined> {
-  const { report, surroundings, signal } = installation;
-  report("Getting the larger embedding model (83 MB)");
-  try {
-    await runStep(command, ["model", "install"], installation, reasonIn);
-    return undefined;
-  } catch (problem) {
-    const why = signal.aborted ? "it was cancelled" : messageOf(problem);
-    surroundings.log(`no larger embedding model: ${why}`);
-    return why;
-  }
 }
 
 /** Run a program with its output in the log. Raises InstallError with what `explain` makes of its last lines. */
@@ -174,8 +157,8 @@ export function installEnvironment(surroundings: Pick<Surroundings, "env">): Nod
 /** The line that says why a program failed: the last that is marked as an error, else the last. */
 export function reasonIn(lines: readonly string[]): string {
   const written = lines.map((line) => line.trim()).filter((line) => line && !line.startsWith("[notice]"));
-  const last = written.findLast((line) => /^(error|cairn):/i.test(line)) ?? written.at(-1);
-  const reason = (last ?? "It ended without saying why.").replace(/^(error|cairn):\s*/i, "");
+  const last = written.findLast((line) => /^error:/i.test(line)) ?? written.at(-1);
+  const reason = (last ?? "It ended without saying why.").replace(/^error:\s*/i, "");
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }
 

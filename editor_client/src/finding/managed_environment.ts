@@ -14,11 +14,6 @@ import { environmentsFolder } from "./managed_folder.ts";
 import { pythonEnvironments } from "./python_extension.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-export interface InstalledServer extends FoundServer {
-  /** Why the larger model is not there, where it could not be had: to be told. */
-  readonly withoutModel?: string;
-}
-
 /**
  * Make the managed environment, or take the one that is there. The output goes to the log, the stages to `progress`.
  * Throws CancellationError, or an error whose message says what to do; nothing is left behind then.
@@ -28,7 +23,7 @@ export async function installServer(
   log: Log,
   progress: Progress<{ message?: string }>,
   token: CancellationToken,
-): Promise<InstalledServer> {
+): Promise<FoundServer> {
   const bundle = await bundleOf(context);
   if (!bundle) {
     throw new InstallError(
