@@ -1,4 +1,4 @@
-"""The exported table is what was trained, within the rounding to int8, and is a model that can be packaged."""
+"""The exported table is what was trained, within the rounding to int8, and can be packaged."""
 
 from __future__ import annotations
 
