@@ -152,7 +152,7 @@ def _model() -> Finding | str | None:
         return None
     model = find_model()
     if model is None:
-        return f"the code model that comes with Cairn is in use; {LARGER_MODEL}"
+        return f"none is installed beside the code model that comes with Cairn; {LARGER_MODEL}"
     from cairn.config import EmbeddingSettings
     from cairn.embedding.embedder import load_embedder
     from cairn.embedding.install import fingerprint
