@@ -21,7 +21,9 @@ def main() -> int:
         return 2
     FOLDER.mkdir(exist_ok=True)
     for name in (VECTORS_FILE, VOCABULARY_FILE):
-        shutil.copyfile(Path(sys.argv[1]) / name, FOLDER / name)
+        # Replaced, not written over: a daemon of this checkout may have the old one mapped.
+        fresh = shutil.copyfile(Path(sys.argv[1]) / name, FOLDER / f"{name}.new")
+        fresh.replace(FOLDER / name)
     model = describe_packaged()
     print(f"{model.id}, {model.dimension} dimensions, is in {FOLDER}")
     return 0

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from cairn import answers, protocol
 from cairn.chunking.chunker import chunk_text
+from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk, ChunkType, content_key
 from cairn.config import Settings
 from cairn.context import editor
@@ -270,8 +271,11 @@ def _vector(asked: _Asked) -> PassageVector:
     table = asked.model.static_table()
     if table is None:
         return PassageVector()
-    text = "".join(stored.chunk.text for stored in asked.passage.chunks)
-    return vector_of_text(table.id, table.embed_int8([text], _STATIC_TOKENS)[0])
+    chunks = [stored.chunk for stored in asked.passage.chunks]
+    # As the index has it of code: the skeleton, and the text below it.
+    texts = [composite_text(asked.passage.path, "", chunk) for chunk in chunks]
+    bodies = [chunk.text if chunk.type is ChunkType.CODE else "" for chunk in chunks]
+    return vector_of_text(table.id, table.embed_passage(texts, _STATIC_TOKENS, bodies))
 
 
 def _parts(asked: _Asked, passages: Sequence[Grouped], memory: ContextMemory) -> tuple[Part, ...]:
@@ -339,7 +343,7 @@ def _problem(given: protocol.Diagnostic) -> editor.Problem:
 
 
 def _counter(model: SharedModel, memory: ContextMemory) -> tuple[TokenCounter, bool]:
-    """How to count, and whether by line: by the model's tokenizer, or by an estimate where there is no model."""
+    """How to count, and whether by line: by the installed model's tokenizer, or by an estimate where none is installed."""
     try:
         installed = model.installed()
         if installed is None:

@@ -55,6 +55,11 @@ def test_of_the_code_below_only_the_first_tokens_count(colours: StaticTable) -> 
     assert colours.embed(["red"], 1, ["blue " * (BODY_TOKENS - 1) + "green"])[0, 1] > 0
 
 
+def test_a_passage_has_what_its_texts_have_in_common(colours: StaticTable) -> None:
+    vector = colours.embed_passage(["red", "green"], 64, ["", ""])
+    np.testing.assert_array_equal(vector, np.rint(127 * np.array([1, 1, 0]) / np.sqrt(2)))
+
+
 def test_what_means_the_like_is_closer(static_table: StaticTable) -> None:
     query = static_table.embed_queries(["how are cookies signed"])[0]
     texts = ["sessions stored in a signed cookie", "resize the window", "parse a date"]

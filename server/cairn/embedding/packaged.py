@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from attrs import frozen
 
@@ -107,8 +108,10 @@ def _read_entries(folder: Path, size: int) -> NDArray[np.void]:
 
     from cairn.embedding.static import entry_type
 
-    # Mapped: the system shares the pages between processes, and takes them back when memory is short.
-    entries = np.lib.format.open_memmap(folder / VECTORS_FILE, mode="r")
+    # Mapped: the system shares the pages between processes, and takes them back when memory is short. Not on Windows,
+    # where a file that somebody has mapped cannot be replaced by a newer version's.
+    mode: Literal["r"] | None = None if os.name == "nt" else "r"
+    entries: NDArray[np.void] = np.load(folder / VECTORS_FILE, mmap_mode=mode, allow_pickle=False)
     shape = entries.dtype["vector"].shape if "vector" in (entries.dtype.names or ()) else ()
     if len(shape) != 1 or entries.dtype != entry_type(shape[0]):
         raise ValueError(f"{VECTORS_FILE} does not hold vectors with two scales each")

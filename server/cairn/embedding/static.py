@@ -52,6 +52,11 @@ class StaticTable:
         """
         return self._embed(texts, max_tokens, "scale", bodies)
 
+    def embed_passage(self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str]) -> NDArray[np.int8]:
+        """int8[dimension] of unit length × 127: what the vectors of the texts, one at least, have in common."""
+        together = self.embed(texts, max_tokens, bodies).sum(axis=0)
+        return _rounded(together / max(float(np.linalg.norm(together)), np.finfo(np.float32).tiny))
+
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The same for questions, in which each token has another weight than in a text."""
         return self._embed(texts, _QUERY_TOKENS, "query_scale")

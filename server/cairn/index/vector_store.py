@@ -191,7 +191,11 @@ class VectorStore:
             raise_generation(self._db)
 
     def _drop_static(self) -> None:
-        self._db.execute(f"DROP TRIGGER IF EXISTS static_deleted; DROP TABLE IF EXISTS {STATIC_TABLE}")
+        try:
+            self._db.execute(f"DROP TRIGGER IF EXISTS static_deleted; DROP TABLE IF EXISTS {STATIC_TABLE}")
+        except apsw.SQLError as problem:
+            # What sqlite-vec says of damage in the tables below its own.
+            raise apsw.CorruptError(f"the static vectors cannot be removed: {problem}") from problem
         for fact in ("static", "static_queued", "static_key", "has_static"):
             set_fact(self._db, fact, 0)
 

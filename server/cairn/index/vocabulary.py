@@ -23,7 +23,8 @@ _TERMS_AT_ONCE = 2_000
 
 _SUFFIXES = (
     "ational", "tional", "ional", "ization", "isation", "ation", "ator", "alism", "iveness", "fulness", "ousness",
-    "aliti", "ality", "iviti", "ivity", "biliti", "bility", "iliti", "ility", "icate", "ative", "alize", "iciti",
+    "aliti", "ality", "iviti", "ivity", "abiliti", "ability", "ibiliti",
+    "ibility", "biliti", "bility", "iliti", "ility", "icate", "ative", "alize", "iciti",
     "icity", "ical", "ful", "ness", "ance", "ence", "anci", "ancy", "enci", "ency", "able", "ible", "ably", "ibly",
     "abli", "ement", "ment", "ent", "ant", "entli", "ently", "ousli", "ously", "izer", "ize", "ism", "ate", "iti",
     "ity", "ous", "ive", "ion", "al", "er", "ic", "ou", "li", "ly", "e", "es", "s", "eed", "ed", "d", "ing", "y", "i",
