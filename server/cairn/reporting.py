@@ -12,7 +12,7 @@ from cairn.answering import OFF, Answering
 from cairn.config import Settings
 from cairn.folders import Folder
 from cairn.index.indexer import Role
-from cairn.index.meta import Facts
+from cairn.index.meta import Facts, static_key
 from cairn.index.progress import Activity
 from cairn.operations.metrics import IndexFigures
 from cairn.workspace.collections import TAGS, FileKind
@@ -189,8 +189,13 @@ def _state(
         return "starting"
     if not all(folder.indexer.idle for folder in folders) or not all(f.complete for f in facts):
         return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
-    has_vectors = model is not None and all(f.has_static if model.packaged else f.model_id for f in facts)
+    has_vectors = model is not None and all(_compares(f, model) for f in facts)
     return "ready" if has_vectors and phase == wanted else "degraded"
+
+
+def _compares(facts: Facts, model: protocol.ModelInfo) -> bool:
+    """Whether an index has vectors of the model in use: another version of Cairn may have made its static ones."""
+    return facts.static_key == static_key(model.id) if model.packaged else bool(facts.model_id)
 
 
 def _embedded(facts: Facts) -> int:
