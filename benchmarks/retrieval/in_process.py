@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import apsw
 import numpy as np
@@ -17,10 +16,12 @@ from engine.index_file import index_path
 from numpy.typing import NDArray
 
 from cairn.config import EmbeddingSettings, SearchSettings
+from cairn.embedding.static import StaticTable
 from cairn.index.database import DATABASE_NAME
 from cairn.index.known_words import IndexVocabulary
 from cairn.index.reader import IndexReader
 from cairn.index.vector_store import ChunkText, VectorStore
+from cairn.index.vectors import static_vectors
 from cairn.index.writer import IndexWriter
 from cairn.retrieval.meaning import Meaning, similarities
 from cairn.retrieval.query import understand
@@ -30,21 +31,6 @@ from retrieval.metrics import DEPTH, Span
 from retrieval.sets import Question
 
 _PAGE = 4_096
-
-
-class TextVectors(Protocol):
-    """What makes a vector for each text, as `StaticTable` does."""
-
-    id: str
-
-    @property
-    def dimension(self) -> int:
-        """Numbers per vector."""
-
-    def embed_int8(
-        self, texts: Sequence[str], max_tokens: int, bodies: Sequence[str] | None = None
-    ) -> NDArray[np.int8]:
-        """int8[n, dimension] of texts, and of the code below them."""
 
 
 def copied_index(data: Path, folder: Path) -> Path:
@@ -61,7 +47,7 @@ def copied_index(data: Path, folder: Path) -> Path:
     return folder
 
 
-def use_table(folder: Path, table: TextVectors) -> None:
+def use_table(folder: Path, table: StaticTable) -> None:
     """Give every chunk of the index in `folder` a vector of the table, in place of static vectors that it has."""
     writer = IndexWriter(folder)
     try:
@@ -77,17 +63,9 @@ def use_table(folder: Path, table: TextVectors) -> None:
         writer.close()
 
 
-def embedded(table: TextVectors, texts: Sequence[ChunkText]) -> NDArray[np.int8]:
+def embedded(table: StaticTable, texts: Sequence[ChunkText]) -> NDArray[np.int8]:
     """int8[n, dimension]: the texts with as many tokens as Cairn gives to their kind."""
-    settings = EmbeddingSettings()
-    vectors = np.empty((len(texts), table.dimension), np.int8)
-    for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
-        rows = [row for row, text in enumerate(texts) if text.is_code == is_code]
-        if rows:
-            chosen = [texts[row] for row in rows]
-            bodies = [text.body for text in chosen] if is_code else None
-            vectors[rows] = table.embed_int8([text.text for text in chosen], tokens, bodies)
-    return vectors
+    return static_vectors(table, texts, EmbeddingSettings())
 
 
 def chunk_ids(db: apsw.Connection) -> list[int]:

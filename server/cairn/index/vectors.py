@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from attrs import define, field
@@ -20,6 +20,9 @@ from cairn.memory import give_back_memory
 
 # numpy and what needs it are imported where vectors are made: an index that lacks none opens without.
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cairn.embedding.embedder import Embedder
     from cairn.embedding.model_files import InstalledModel
     from cairn.embedding.packaged import PackagedModel
@@ -283,15 +286,23 @@ class StaticIntake:
         texts = self._store.texts(ids)
         if table is None or not texts:
             return
-        import numpy as np
-
-        vectors = np.empty((len(texts), table.dimension), np.int8)
-        for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
-            rows = [row for row, text in enumerate(texts) if text.is_code == is_code]
-            if rows:
-                chosen = [texts[row] for row in rows]
-                bodies = [text.body for text in chosen] if is_code else None
-                vectors[rows] = table.embed_int8([text.text for text in chosen], tokens, bodies)
+        vectors = static_vectors(table, texts, settings)
         queue = self._queue
         queued = len(queue) if queue.is_made else max(0, self._writer.facts().static_queued - len(texts))
         self._store.store_static([text.chunk_id for text in texts], vectors, queued)
+
+
+def static_vectors(
+    table: StaticTable, texts: Sequence[ChunkText], settings: EmbeddingSettings
+) -> NDArray[np.int8]:
+    """int8[n, dimension]: of code the skeletons with what is below them, of prose the texts."""
+    import numpy as np
+
+    vectors = np.empty((len(texts), table.dimension), np.int8)
+    for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
+        rows = [row for row, text in enumerate(texts) if text.is_code == is_code]
+        if rows:
+            chosen = [texts[row] for row in rows]
+            bodies = [text.body for text in chosen] if is_code else None
+            vectors[rows] = table.embed_int8([text.text for text in chosen], tokens, bodies)
+    return vectors
