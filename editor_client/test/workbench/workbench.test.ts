@@ -259,8 +259,7 @@ void suite("somebody works on a project", () => {
 
   void test("a folder of the explorer is searched, and is indexed anew", async () => {
     await workbench.openFile("docs/design.md"); // the explorer scrolls to what is open
-    await workbench.chooseInExplorer("docs", "Search in This Folder");
-    await workbench.quickInput.waitFor();
+    await workbench.askedInExplorer("docs", "Search in This Folder", "path:/docs/ ");
     await workbench.page.keyboard.type("index");
     await eventually("rows of the folder alone", async () => {
       assert.equal(await workbench.quickInput.inputValue(), "path:/docs/ index");

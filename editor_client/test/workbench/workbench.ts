@@ -136,6 +136,15 @@ export class Workbench {
     await this.page.locator(".action-label:visible", { hasText: new RegExp(`^${escaped(item)}$`) }).click();
   }
 
+  /** Choose an item of the explorer that opens the palette with a text in it, and wait until one can type behind that. */
+  async askedInExplorer(name: string, item: string, text: string): Promise<void> {
+    await eventually(`${item} opens the palette with “${text}”`, async () => {
+      await this.chooseInExplorer(name, item);
+      const stands = async () => (await this.quickInput.inputValue({ timeout: ROWS_MS })) === text;
+      return eventually(`“${text}” stands in the palette`, stands, ROWS_MS);
+    });
+  }
+
   /** Where somebody types into the palette or a quick pick. */
   get quickInput(): Locator {
     return this.page.locator(".quick-input-widget:visible input.input");
