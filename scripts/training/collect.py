@@ -69,7 +69,7 @@ def _collect(task: tuple[str, str, Path, Path]) -> str:
         with (dest / f"{key}.part").open("w", encoding="utf-8", errors="replace") as file:
             for pair in pairs_of(repository):
                 counts[pair.source] += 1
-                row = [pair.source.name, pair.query, pair.text, pair.body, pair.path]
+                row = [pair.source.name, pair.query, pair.text, pair.body, pair.path, pair.place]
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
         (dest / f"{key}.part").replace(dest / f"{key}.jsonl")
     facts["pairs"] = dict(sorted(counts.items()))

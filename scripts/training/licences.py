@@ -8,7 +8,7 @@ from collections.abc import Iterable
 LICENCE_FILE = re.compile(
     r"(?:[\w-]+[-_.])?(?:licen[cs]e|copying|copyright|unlicense)(?:[-_.].*)?", re.IGNORECASE
 )
-"""Names, at the root of a repository, of files that hold a licence."""
+"""Names of files that hold a licence."""
 
 _PERMISSIVE = {
     "MIT": "permission is hereby granted, free of charge, to any person obtaining",
@@ -54,8 +54,18 @@ def licence_of(texts: Iterable[str]) -> str | None:
     """
     found: dict[str, None] = {}
     for text in texts:
-        words = " ".join(_QUOTE.sub("'", _LINE_END.sub("\n", text)).lower().split())
-        if any(name in words for name in _OTHER):
+        if names_other(text):
             return None
+        words = _words(text)
         found.update(dict.fromkeys(name for name, phrase in _PERMISSIVE.items() if phrase in words))
     return " AND ".join(found) or None
+
+
+def names_other(text: str) -> bool:
+    """Whether a licence file names a licence that is not permissive."""
+    words = _words(text)
+    return any(name in words for name in _OTHER)
+
+
+def _words(text: str) -> str:
+    return " ".join(_QUOTE.sub("'", _LINE_END.sub("\n", text)).lower().split())

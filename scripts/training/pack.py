@@ -14,6 +14,7 @@ import itertools
 import json
 import random
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -68,8 +69,9 @@ def main() -> int:
     pieces = WordPieces(vocabulary)
     queries, texts, bodies = _Rows(), _Rows(), _Rows()
     origins: list[tuple[int, int]] = []
+    places: list[int] = []
     for number, path in enumerate(repositories):
-        for source, query, text, body, _ in _rows(path, options.per_repository):
+        for source, query, text, body, _, place in _rows(path, options.per_repository):
             asked = pieces.ids(query, _QUERY_TOKENS)
             ids = pieces.ids(text, _TEXT_TOKENS)
             if len(asked) < 2 or len(ids) < 4:
@@ -78,8 +80,10 @@ def main() -> int:
             texts.add(ids)
             bodies.add(pieces.ids(body, BODY_TOKENS))
             origins.append((number, _SOURCES.index(Source[source])))
+            # Of one repository, for no others meet. What has no place has one of its own.
+            places.append(zlib.crc32((place or str(len(places))).encode("utf-8", "replace")))
         print(path.stem, len(origins), flush=True)
-    packed = _packed(queries, texts, bodies, origins)
+    packed = _packed(queries, texts, bodies, origins, places)
     np.savez(options.dest / "pairs.npz", **packed)
     names = [p.stem.replace("+", "/", 1) for p in repositories]
     sources, origin = (collections.Counter(packed[of].tolist()) for of in ("source", "repository"))
@@ -109,16 +113,18 @@ def _rows(path: Path, most: int) -> list[list[str]]:
 
 
 def _texts(rows: Iterable[list[str]]) -> Iterator[str]:
-    for _, query, text, body, _ in rows:
+    for _, query, text, body, *_ in rows:
         yield query
         yield text
         yield body
 
 
-def _packed(queries: _Rows, texts: _Rows, bodies: _Rows, origins: list[tuple[int, int]]) -> dict[str, Any]:
+def _packed(
+    queries: _Rows, texts: _Rows, bodies: _Rows, origins: list[tuple[int, int]], places: list[int]
+) -> dict[str, Any]:
     """The arrays of all pairs whose question and answer are no near-copies of an earlier pair's.
 
-    `origins` are the numbers of each pair's repository and source.
+    `origins` are the numbers of each pair's repository and source, `places` those of what it was found at.
     """
     asked, told, below = (np.array(rows.lengths) for rows in (queries, texts, bodies))
     query_ids, ids, body_ids = (np.frombuffer(rows.ids, np.uint16) for rows in (queries, texts, bodies))
@@ -140,7 +146,9 @@ def _packed(queries: _Rows, texts: _Rows, bodies: _Rows, origins: list[tuple[int
         "lengths": told[kept].astype(np.uint8),
         "body_ids": _only(body_ids, below, kept),
         "body_lengths": below[kept].astype(np.uint8),
+        "query_sketch": query_sketch[kept],
         "sketch": sketch[kept],
+        "place": np.array(places, np.uint32)[kept],
         "repository": where[kept, 0].astype(np.int16),
         "source": where[kept, 1].astype(np.uint8),
     }

@@ -66,7 +66,8 @@ class Packed:
     queries: Side
     texts: Side
     bodies: Side
-    sketch: NDArray[np.int64]
+    right: NDArray[np.int64]
+    """int64[pairs, 3]: a pair's question, text and place. What shares one of them with another is no wrong answer there."""
     order: NDArray[np.int64]
     """Pairs by repository…"""
     bounds: NDArray[np.int64]
@@ -91,7 +92,7 @@ class Packed:
             Side.of(data["query_ids"], data["query_lengths"]),
             Side.of(data["ids"], data["lengths"], text_tokens),
             Side.of(data["body_ids"], data["body_lengths"]),
-            data["sketch"].astype(np.int64),
+            np.stack([data[name].astype(np.int64) for name in ("query_sketch", "sketch", "place")], axis=1),
             order,
             np.concatenate([[0], np.cumsum(counts)]),
             shares / shares.sum(),

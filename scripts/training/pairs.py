@@ -43,6 +43,8 @@ class Pair:
     """Of the file that the text is from."""
     body: str = ""
     """The code that `text` is the skeleton of."""
+    place: str = ""
+    """The same for all pairs that are found at one definition or section."""
 
 
 @frozen
@@ -61,6 +63,8 @@ class _Sources:
 
     name: str
     files: dict[str, _File] = field(factory=dict)
+    by_stem: dict[str, list[tuple[str, Chunk]]] = field(factory=lambda: defaultdict(list))
+    """The named chunks of code files that are no tests, by the file's name in lower case."""
 
     def skeleton(self, path: str, chunk: Chunk, **changes: Any) -> str:
         """What is embedded for the chunk with some fields changed."""
@@ -89,6 +93,8 @@ def _read(repository: Repository) -> _Sources:
     for path, text in repository.texts(paths):
         file = _File(path, tuple(chunk_text(path, text)))
         sources.files[path] = file
+        if file.is_code and file_kind(path) != FileKind.TESTS:
+            sources.by_stem[_stem(path).lower()] += [(path, chunk) for chunk in file.chunks if chunk.symbol]
         chunks += len(file.chunks)
         if chunks >= _CHUNKS:
             break
@@ -103,18 +109,22 @@ def _code_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
         query = first_sentence(chunk.comment)
         if query and chunk.symbol:
             body = _without(chunk.text, chunk.comment)[:_BODY]
-            yield Pair(Source.COMMENT, query, sources.skeleton(file.path, chunk, comment=""), file.path, body)
+            text = sources.skeleton(file.path, chunk, comment="")
+            yield Pair(Source.COMMENT, query, text, file.path, body, _place(file.path, chunk))
         words = [*identifier_words(chunk.parent), *identifier_words(chunk.symbol)] if chunk.symbol else []
         if len(set(words)) > 1:
-            text = sources.skeleton(file.path, chunk, symbol="", parent="", defines=(), signature="")
-            yield Pair(Source.NAME, " ".join(dict.fromkeys(words)), text, file.path, chunk.text[:_BODY])
+            nameless = dict.fromkeys(("symbol", "parent", "signature", "title", "header_path"), "")
+            text = sources.skeleton(file.path, chunk, defines=(), **nameless)
+            body = _without_name(chunk.text, chunk.symbol)[:_BODY]
+            query = " ".join(dict.fromkeys(words))
+            yield Pair(Source.NAME, query, text, file.path, body, _place(file.path, chunk))
         yield from _inline(file, chunk)
     named = [chunk for chunk in file.chunks if chunk.symbol]
     place = _path_words(file.path)
     for chunk in random.Random(file.path).sample(named, min(3, len(named))):
         if len(place.split()) > 1:
             text = sources.skeleton("", chunk)
-            yield Pair(Source.PATH, place, text, file.path, chunk.text[:_BODY])
+            yield Pair(Source.PATH, place, text, file.path, chunk.text[:_BODY], _place(file.path, chunk))
 
 
 _COMMENT_LINE = re.compile(r"^\s*(?://+|#+|--+|;+|%+)\s+(\S.*)$")
@@ -134,7 +144,7 @@ def _inline(file: _File, chunk: Chunk) -> Iterator[Pair]:
             if said and said not in chunk.comment:
                 heading = [_path_words(file.path), chunk.symbol] if chunk.symbol else [_path_words(file.path)]
                 text = "\n".join(heading + lines[number : number + 6])
-                yield Pair(Source.INLINE, said, text[:_HUNK], file.path)
+                yield Pair(Source.INLINE, said, text[:_HUNK], file.path, place=_place(file.path, chunk))
         comment = []
 
 
@@ -147,42 +157,29 @@ _TITLE = re.compile(
     re.VERBOSE,
 )
 _TEST_NAME = re.compile(r"^(?:test_?|Test|should_?|it_?)+|(?:_?test|Tests?|Spec)$")
-_TEST_FILE = re.compile(r"(?i)^(?:test|spec)s?[-_.]?|[-_.]?(?:tests?|specs?|it)$")
+_TEST_FILE = re.compile(
+    r"^(?i:tests?|specs?)[-_]|^(?:Test|Spec)s?(?=[A-Z])|"
+    r"[-_](?i:tests?|specs?|it)$|(?<=[a-z0-9])(?:Tests?|Specs?|IT)$"
+)
 
 
 def _test_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
     """Titles of tests with the test, and with what is tested where a source file is called like the test."""
-    stem = _TEST_FILE.sub("", _stem(file.path)).lower()
-    tested = _by_stem(sources).get(stem, [])
+    tested = sources.by_stem.get(_TEST_FILE.sub("", _stem(file.path)).lower(), ())
     for chunk in file.chunks:
         titles = [next(filter(None, found)) for found in _TITLE.findall(chunk.text)]
         words = identifier_words(_TEST_NAME.sub("", chunk.symbol))
-        if len(words) > 2:
-            titles.append(" ".join(words))
-        for title in titles[:4]:
+        for title in [*titles, " ".join(words)][:4]:
             query = first_sentence(title, least=3)
             if not query:
                 continue
-            at = max(0, chunk.text.find(title))
-            yield Pair(Source.TEST, query, chunk.text[at + len(title) if at else 0 :][:_HUNK], file.path)
-            best = _most_alike(query + " " + chunk.text[at : at + _HUNK], tested)
+            at = chunk.text.find(title)
+            test = _without_name(chunk.text, chunk.symbol) if at < 0 else chunk.text[at + len(title) :]
+            yield Pair(Source.TEST, query, test[:_HUNK], file.path, place=_place(file.path, chunk))
+            best = _most_alike(query + " " + test[:_HUNK], tested)
             if best is not None:
-                yield Pair(Source.TESTED, query, sources.skeleton(*best), best[0], best[1].text[:_BODY])
-
-
-_stems: dict[int, dict[str, list[tuple[str, Chunk]]]] = {}
-
-
-def _by_stem(sources: _Sources) -> dict[str, list[tuple[str, Chunk]]]:
-    """The named chunks of the files that are no tests, by the file's name."""
-    if id(sources.files) not in _stems:
-        _stems.clear()
-        found: dict[str, list[tuple[str, Chunk]]] = defaultdict(list)
-        for file in sources.files.values():
-            if file.is_code and file_kind(file.path) != FileKind.TESTS:
-                found[_stem(file.path).lower()] += [(file.path, c) for c in file.chunks if c.symbol]
-        _stems[id(sources.files)] = found
-    return _stems[id(sources.files)]
+                text, body = sources.skeleton(*best), best[1].text[:_BODY]
+                yield Pair(Source.TESTED, query, text, best[0], body, _place(*best))
 
 
 def _most_alike(text: str, candidates: Sequence[tuple[str, Chunk]]) -> tuple[str, Chunk] | None:
@@ -214,12 +211,14 @@ def _prose_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
         heading = " ".join(chunk.header_path.split(" > ")[-2:]) or chunk.title
         if len(identifier_words(heading)) > 1:
             text = sources.skeleton(file.path, chunk, title="", header_path="", text=body)
-            yield Pair(Source.HEADING, heading[:_QUERY], text[:_TEXT], file.path)
+            yield Pair(
+                Source.HEADING, heading[:_QUERY], text[:_TEXT], file.path, place=_place(file.path, chunk)
+            )
         query = first_sentence(body)
         rest = body[body.find(query) + len(query) :] if query else ""
         if query and len(rest.split()) > 8:
             text = sources.skeleton(file.path, chunk, text=rest)
-            yield Pair(Source.SENTENCE, query, text[:_TEXT], file.path)
+            yield Pair(Source.SENTENCE, query, text[:_TEXT], file.path, place=_place(file.path, chunk))
 
 
 def _prose(text: str) -> str:
@@ -230,27 +229,30 @@ def _prose(text: str) -> str:
 
 def _mentions(sources: _Sources) -> Iterator[Pair]:
     """Sentences of documentation that name a definition, without the name, and what they name."""
-    definitions: dict[str, list[tuple[str, Chunk]]] = defaultdict(list)
+    definitions: dict[str, dict[tuple[str, str], Chunk]] = defaultdict(dict)
     for file in sources.files.values():
         if file.is_code and file_kind(file.path) not in (FileKind.TESTS, FileKind.EXAMPLES):
             for chunk in file.chunks:
-                if chunk.symbol:
-                    definitions[chunk.symbol].append((file.path, chunk))
+                if chunk.symbol:  # a long definition has several chunks, the first of which begins it
+                    definitions[chunk.symbol].setdefault((file.path, chunk.parent), chunk)
     for file in sources.files.values():
         if file.is_code:
             continue
         for chunk in file.chunks:
+            heading = chunk.header_path.split(" > ")[-1]
             for paragraph in re.split(r"\n\s*\n|\n\s*[-*] ", _FENCE.sub("", chunk.text)):
-                names = [re.split(r"[.:#]+", name.rstrip("()"))[-1] for name in _CODE_SPAN.findall(paragraph)]
-                for name in dict.fromkeys(names):
-                    known = definitions.get(name, ())
-                    query = first_sentence(" ".join(_CODE_SPAN.sub(" ", paragraph).split()))
-                    if len(name) > 3 and 0 < len(known) <= 2 and query:
-                        path, found = known[0]
-                        heading = chunk.header_path.split(" > ")[-1]
-                        asked = f"{heading} {query}"[:_QUERY]
-                        skeleton = sources.skeleton(path, found)
-                        yield Pair(Source.MENTION, asked, skeleton, path, found.text[:_BODY])
+                asked: dict[str, str] = {}
+                for sentence in _SENTENCE_END.split(paragraph):
+                    query = first_sentence(" ".join(_CODE_SPAN.sub(" ", sentence).split()))
+                    for span in _CODE_SPAN.findall(sentence) if query else ():
+                        asked.setdefault(re.split(r"[.:#]+", span.rstrip("()"))[-1], query)
+                for name, said in asked.items():
+                    query = said if name in heading else f"{heading} {said}"
+                    known = definitions.get(name, {})
+                    if len(name) > 3 and 0 < len(known) <= 2:
+                        (path, _), found = next(iter(known.items()))
+                        text, body = sources.skeleton(path, found), found.text[:_BODY]
+                        yield Pair(Source.MENTION, query[:_QUERY], text, path, body, _place(path, found))
 
 
 # --- history -------------------------------------------------------------------------------------
@@ -265,10 +267,15 @@ _REFERENCE = re.compile(
     r"\s*\(?(?:#|gh-|!)\d+\)?|\b(?:closes|fixes|resolves|refs?|see)\b\s*(?=$|[:,.])", re.IGNORECASE
 )
 _EMPTY_SUBJECT = re.compile(
-    r"^(?:merge|revert|bump|release|prepare|update (?:dependenc|changelog|version|readme|to)|upgrade|"
-    r"v?\d+\.\d+|version|wip|typos?|fix(?:ed)? typos?|format|lint|cleanup|clean up|changelog|initial|import |"
-    r"auto|apply|address|code review|review|minor|more|oops|fixup|squash|remove unused|whitespace|copyright|"
-    r"spelling|start )",
+    r"^(?:merge (?:branch|pull|remote|tag|commit|upstream|master|main|from|into|pr|the|')|revert|bump|upgrade|"
+    r"release\W*(?:$|v?\d|note|version|candidate|for|prep)|releas(?:ed|ing) |prepare (?:for |the |next |v?\d|rel)|"
+    r"update (?:dependenc|changelog|version|readme|to)|v?\d+\.\d+|version (?:bump|v?\d|up)|wip\b|typos?|"
+    r"fix(?:ed)? typos?|format(?:ted|ting)?(?:$|\W+(?:code|file|source|with|all|the))|lint|clean ?up|changelog|"
+    r"initial (?:commit|import|version|revision|release|check)|import (?:from|sort|order|clean)|more (?:fix|clean|test|doc)|"
+    r"auto(?:$|\W*(?:format|generated|update|merge|commit|bump|fix))|"
+    r"apply (?:suggest|review|patch|change|fix|lint|format|clang|rustfmt|prettier|black|ruff|clippy)|"
+    r"address(?:e[ds]|ing)? (?:review|comment|feedback|pr |nit|clippy|lint|warning)|code review|review|minor|oops|fixup|"
+    r"squash|remove unused|whitespace|copyright|spelling|start (?:version|work|next|develop|v?\d))",
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"^@@ -\S+ \+\S+ @@ ?(.*)$")
@@ -293,16 +300,22 @@ def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
         query = clean_subject(subject)
         if not query or not 0 < len(changes) <= _MOST_FILES:
             continue
-        for path, hunks in changes.items():
+        for path, (new, hunks) in changes.items():
             if category(detect_language(path)) is not Category.CODE or file_kind(path) == FileKind.TESTS:
                 continue
             file = sources.files.get(path)
-            given: set[int] = set()
-            for context, added in hunks[:4]:
-                chunk = _definition(file, context, added) if file else None
-                if chunk is not None and chunk.position not in given and len(given) < _MOST_OF_A_FILE:
-                    given.add(chunk.position)
-                    yield Pair(Source.COMMIT, query, sources.skeleton(path, chunk), path, chunk.text[:_BODY])
+            given: dict[int, Chunk] = {}
+            if file and new:
+                best = _most_alike(query, [(path, chunk) for chunk in file.chunks if chunk.symbol])
+                if best is not None:
+                    given[best[1].position] = best[1]
+            for context, added in hunks[:4] if file and not new else ():
+                chunk = _definition(file, context, added)
+                if chunk is not None and len(given) < _MOST_OF_A_FILE:
+                    given.setdefault(chunk.position, chunk)
+            for chunk in given.values():
+                text, body = sources.skeleton(path, chunk), chunk.text[:_BODY]
+                yield Pair(Source.COMMIT, query, text, path, body, _place(path, chunk))
             if not given and hunks:
                 context, added = max(hunks, key=lambda hunk: len(hunk[1]))
                 if len(added) > 60:
@@ -311,32 +324,36 @@ def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
 
 _Hunk = tuple[str, str]
 """What git says the changed lines are in, and the lines as they were written."""
+_Change = tuple[bool, list[_Hunk]]
+"""Of a file: whether the commit added it, and what was changed."""
 
 
-def _commits(log: Iterable[str]) -> Iterator[tuple[str, dict[str, list[_Hunk]]]]:
-    subject, in_message, path = "", False, ""
-    changes: dict[str, list[_Hunk]] = {}
-    context, added = "", ""
+def _commits(log: Iterable[str]) -> Iterator[tuple[str, dict[str, _Change]]]:
+    subject, in_message, path, new = "", False, "", False
+    changes: dict[str, _Change] = {}
     for line in log:
         if line.startswith("\x01"):
             if subject:
                 yield subject, changes
             subject = line[1:].partition("\x02")[0]
-            changes, path, context, added = {}, "", "", ""
+            changes, path = {}, ""
             in_message = "\x03" not in line
         elif in_message:
             in_message = "\x03" not in line
         elif line.startswith("diff --git "):
-            path = ""
-        elif line.startswith("+++ b/"):
+            path, new = "", False
+        elif not path and line.startswith("new file "):
+            new = True
+        elif not path and line.startswith("+++ b/"):
             path = line[6:].rstrip("\n").rstrip("\t")
             if len(changes) <= _MOST_FILES:
-                changes[path] = []
-        elif (found := _HEADER.match(line)) and path in changes:
-            changes[path].append((found[1], ""))
-        elif line.startswith("+") and changes.get(path) and len(changes[path][-1][1]) < _HUNK:
-            context, added = changes[path][-1]
-            changes[path][-1] = (context, added + line[1:])
+                changes[path] = (new, [])
+        elif path in changes:
+            hunks = changes[path][1]
+            if found := _HEADER.match(line):
+                hunks.append((found[1], ""))
+            elif line.startswith("+") and hunks and len(hunks[-1][1]) < _HUNK:
+                hunks[-1] = (hunks[-1][0], hunks[-1][1] + line[1:])
     if subject:
         yield subject, changes
 
@@ -374,6 +391,15 @@ def _without(text: str, comment: str) -> str:
     return "\n".join(
         line for line in text.splitlines() if not any(part and part in line for part in said if len(part) > 8)
     )
+
+
+def _without_name(text: str, name: str) -> str:
+    """`text` without the name that its definition has, without what qualifies that name too."""
+    return re.sub(rf"(?<!\w){re.escape(re.split(r'[.:#]+', name)[-1])}(?!\w)", "", text) if name else text
+
+
+def _place(path: str, chunk: Chunk) -> str:
+    return f"{path}:{chunk.position}"
 
 
 def _stem(path: str) -> str:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import frozen
-from licences import LICENCE_FILE, licence_of
+from licences import LICENCE_FILE, licence_of, names_other
 
 from cairn.workspace.content_rules import decide_content
 from cairn.workspace.languages import Category, category, detect_language
 
 _FILE_BYTES = 150_000
 """Larger files are data, bundles or machine-written more often than not."""
-_LOG_SECONDS = 8.0
 _LOG_COMMITS = 4000
+_LOG_BYTES = 60_000_000
 
 _OTHERS_CODE = frozenset(
     """
@@ -69,12 +68,21 @@ class Repository:
         """Paths and sizes, in bytes, of the files that may be learnt from."""
         listed = self._git("ls-tree", "-r", "-l", "-z", self.revision)
         found = {}
+        others = []
         for entry in filter(None, listed.split("\0")):
             facts, path = entry.split("\t", 1)
             size = facts.split()[3]
-            if size.isdigit() and 0 < int(size) <= _FILE_BYTES and is_own_source(path):
+            folder, _, name = path.rpartition("/")
+            if (
+                folder
+                and LICENCE_FILE.fullmatch(name)
+                and category(detect_language(name)) is not Category.CODE
+            ):
+                if names_other(self._git("cat-file", "-p", facts.split()[2])):
+                    others.append(folder + "/")
+            elif size.isdigit() and 0 < int(size) <= _FILE_BYTES and is_own_source(path):
                 found[path] = int(size)
-        return found
+        return {path: size for path, size in found.items() if not path.startswith(tuple(others))}
 
     def texts(self, paths: list[str]) -> Iterator[tuple[str, str]]:
         """The text of each file that is neither binary nor written by a machine."""
@@ -101,17 +109,18 @@ class Repository:
             process.stdin.close()
 
     def log(self) -> Iterator[str]:
-        """Lines of the newest commits with their changes, what comes in some seconds: all take minutes."""
+        """Lines of the newest commits with what they added: as many bytes as take some seconds, not minutes."""
         command = self._command(
             *("log", "--no-merges", f"--max-count={_LOG_COMMITS}", "--format=%x01%s%x02%b%x03"),
-            *("-p", "-U0", "--no-renames", "--no-color", "--no-ext-diff", "--diff-filter=M", self.revision),
+            *("-p", "-U0", "--no-renames", "--no-color", "--no-ext-diff", "--diff-filter=AM", self.revision),
         )
-        end = time.monotonic() + _LOG_SECONDS
+        left = _LOG_BYTES
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             assert process.stdout is not None
             for line in process.stdout:
                 yield line[:2000].decode("utf-8", "replace")
-                if time.monotonic() > end:
+                left -= len(line)
+                if left <= 0:
                     process.kill()
                     return
 
@@ -135,7 +144,9 @@ def is_own_source(path: str) -> bool:
     *folders, name = path.lower().split("/")
     if not _OTHERS_CODE.isdisjoint(folders) or not _BENCHMARK.isdisjoint([*folders, name.partition(".")[0]]):
         return False
-    if ".min." in name or _NO_TOPIC.match(name) or folders[:1] == [".github"]:
-        return False
     language = detect_language(path)
+    if ".min." in name or folders[:1] == [".github"]:
+        return False
+    if category(language) is not Category.CODE and _NO_TOPIC.match(name):
+        return False
     return language != "" and category(language) is not Category.CONFIG and language not in _NO_LANGUAGE

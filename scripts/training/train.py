@@ -54,14 +54,15 @@ def _sums(table: torch.Tensor, rows: Rows) -> torch.Tensor:
 
 
 def block_loss(
-    queries: torch.Tensor, texts: torch.Tensor, same: torch.Tensor, size: int, temperature: float
+    queries: torch.Tensor, texts: torch.Tensor, right: torch.Tensor, size: int, temperature: float
 ) -> torch.Tensor:
-    """The mean loss of both directions over blocks of `size` rows; `same` numbers texts that are alike."""
+    """The mean loss of both directions over blocks of `size` rows; of two that share a number in `right`, int64[rows, n],
+    neither is a wrong answer to the other."""
     blocks = len(queries) // size
     asked, told = queries.view(blocks, size, -1), texts.view(blocks, size, -1)
     products = torch.bmm(asked, told.transpose(1, 2)) / temperature
-    numbers = same.view(blocks, size)
-    alike = (numbers[:, :, None] == numbers[:, None, :]) & ~torch.eye(size, dtype=torch.bool)
+    numbers = right.view(blocks, size, -1)
+    alike = (numbers[:, :, None] == numbers[:, None, :]).any(-1) & ~torch.eye(size, dtype=torch.bool)
     products = products.masked_fill(alike, -1e4)
     target = torch.arange(size).expand(blocks, size).reshape(-1)
     forth = torch.nn.functional.cross_entropy(products.reshape(-1, size), target)
@@ -93,8 +94,8 @@ def train(packed: Packed, options: argparse.Namespace) -> StaticModel:
         # Fewer tokens of a body are drawn, to save time, and each counts for those that are not.
         body_weight = options.body_weight * (1 - options.dropout) / (1 - options.body_dropout)
         found = model.texts(texts, bodies, body_weight)
-        same = torch.from_numpy(packed.sketch[rows])
-        loss = block_loss(model.queries(queries), found, same, options.block, options.temperature)
+        right = torch.from_numpy(packed.right[rows])
+        loss = block_loss(model.queries(queries), found, right, options.block, options.temperature)
         optimizer.zero_grad()
         loss.backward()
         left = 1 - max(step / options.steps, (time.monotonic() - began) / 60 / options.minutes)

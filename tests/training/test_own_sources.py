@@ -11,7 +11,8 @@ from tests.training.git_repository import commit
 
 
 @pytest.mark.parametrize(
-    "path", ["src/berth.py", "lib/Tide.hs", "cmd/quay/main.go", "README.md", "docs/guide.rst"]
+    "path",
+    ["src/berth.py", "lib/Tide.hs", "cmd/quay/main.go", "src/history.ts", "README.md", "docs/guide.rst"],
 )
 def test_code_and_prose_are(path: str) -> None:
     assert is_own_source(path)
@@ -68,3 +69,18 @@ def test_a_repository_gives_own_files_of_a_bearable_size_and_their_texts(tmp_pat
 
     assert repository.files() == {path: len(text.encode()) for path, text in (texts | made).items()}
     assert dict(repository.texts([*repository.files(), "src/missing.py"])) == texts
+
+
+def test_a_folder_under_another_licence_is_not(tmp_path: Path) -> None:
+    texts = {
+        "LICENSE": "MIT",
+        "src/berth.py": "def berth():\n    return 1\n",
+        "src/tide/COPYING": "GNU GENERAL PUBLIC LICENSE\nVersion 3, 29 June 2007\n",
+        "src/tide/flood/ebb.py": "def ebb():\n    return 1\n",
+        "src/quay/LICENSE.txt": "Permission is hereby granted, free of charge, to any person obtaining a copy",
+        "src/quay/wall.py": "def wall():\n    return 1\n",
+        "src/tides/copying.py": "MESSAGE = 'GNU General Public License'\n",
+    }
+    commit(tmp_path, "Found the harbour", texts)
+    found = open_repository("harbour/volume", tmp_path).files()
+    assert sorted(found) == ["src/berth.py", "src/quay/wall.py", "src/tides/copying.py"]

@@ -22,7 +22,15 @@ def row(number: int, source: Source = Source.COMMENT, text: str = "") -> list[st
     """A pair of its own: no other number has its words in this order."""
     order = np.random.default_rng(number).permutation(len(_WORDS))
     words = [_WORDS[place] for place in order]
-    return [source.name, " ".join(words[:5]), text or " ".join(words[5:25]), " ".join(words[25:40]), "a.py"]
+    place = f"a.py:{number}"
+    return [
+        source.name,
+        " ".join(words[:5]),
+        text or " ".join(words[5:25]),
+        " ".join(words[25:40]),
+        "a.py",
+        place,
+    ]
 
 
 def run_pack(
@@ -79,9 +87,22 @@ def test_one_repository_may_ask_in_several_ways_but_not_twice_in_one(
     assert found["by source"] == {Source.COMMIT.value: 1, Source.COMMENT.value: 1}
 
 
+def test_what_shares_question_text_or_place_is_known_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [row(number) for number in range(66)]
+    rows[1][1] = rows[0][1]
+    rows[2][2] = rows[0][2]
+    rows[3][5] = rows[0][5]
+    rows[4][5] = rows[5][5] = ""  # of no place, which is none that they share
+    right = Packed.read(run_pack(monkeypatch, tmp_path, {"a+first": rows}), 96).right
+    shared = (right[:, None] == right[None]).any(axis=2)
+    assert [np.flatnonzero(shared[number]).tolist() for number in (0, 4, 6)] == [[0, 1, 2, 3], [4], [6]]
+
+
 def test_what_has_too_few_known_words_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    silent = ["COMMENT", "xyz", row(5)[2], "", "a.py"]
-    empty = ["COMMENT", row(6)[1], "bao", "", "a.py"]
+    silent = ["COMMENT", "xyz", row(5)[2], "", "a.py", ""]
+    empty = ["COMMENT", row(6)[1], "bao", "", "a.py", ""]
     assert counts(run_pack(monkeypatch, tmp_path, {"a+first": [silent, row(0), empty]}))["pairs"] == 1
 
 

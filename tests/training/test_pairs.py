@@ -34,6 +34,11 @@ it("keeps the sectors of a volume that was cut", () => {
   expect(free_sectors(stream)).toBe(12);
 });
 """
+_KEEP_SECTORS = {
+    ".py": "def keep_sectors(volume):\n    return volume.sectors\n",
+    ".java": "class Volume {\n  int keepSectors() {\n    return 1;\n  }\n}\n",
+    ".rb": "def keep_sectors\n  sectors\nend\n",
+}
 _GUIDE = """\
 # Repairing damaged volumes
 
@@ -48,7 +53,7 @@ The number of usable blocks can be asked for with `free_sectors` at any time.
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
     root = tmp_path_factory.mktemp("clone")
     files = {"src/volume.py": _VOLUME, "tests/volume.test.ts": _TEST, "docs/guide.md": _GUIDE}
-    commit(root, "Found the harbour of volumes", files)
+    commit(root, "Initial commit", files)
     commit(root, "fix(volume): begin with sectors in front of a gap (#12)", {"src/volume.py": _CHANGED})
     return list(pairs_of(open_repository("harbour/volume", root)))
 
@@ -133,17 +138,89 @@ def test_documentation_asks_without_the_name_for_the_definition_that_it_names(pa
 
 
 def test_a_repository_read_again_gives_the_same_pairs(tmp_path: Path) -> None:
-    commit(tmp_path, "Found the harbour of volumes", {"src/volume.py": _VOLUME, "docs/guide.md": _GUIDE})
+    commit(tmp_path, "Initial commit", {"src/volume.py": _VOLUME, "docs/guide.md": _GUIDE})
     repository = open_repository("harbour/volume", tmp_path)
     first = list(pairs_of(repository))
     assert first
     assert list(pairs_of(repository)) == first
 
 
+def test_a_name_does_not_stand_in_what_it_asks_for(pairs: list[Pair]) -> None:
+    pair = only(pairs, Source.NAME, "free sectors")
+    assert "free_sectors" not in pair.text + pair.body
+    assert "last_sector_written" in pair.body
+
+
+def test_pairs_of_one_definition_or_section_say_so(pairs: list[Pair]) -> None:
+    asked = {pair.query: pair.place for pair in pairs}
+    assert asked["Guess how many sectors a damaged volume still holds."] == asked["free sectors"]
+    assert asked["Read what is left of the header."] != asked["free sectors"]
+    assert asked["Repairing damaged volumes"] == asked["Unplug the drive before anything else is tried."]
+
+
+def test_the_subject_of_a_commit_asks_for_the_definition_in_a_new_file_that_is_most_like_it(
+    tmp_path: Path,
+) -> None:
+    commit(tmp_path, "Initial commit", {"README.md": "# Volumes\n"})
+    commit(tmp_path, "Tell how many sectors are free", {"src/volume.py": _VOLUME})
+    found = [pair for pair in pairs_of(open_repository("o/n", tmp_path)) if pair.source is Source.COMMIT]
+    assert [(pair.query, "def free_sectors" in pair.text) for pair in found] == [
+        ("Tell how many sectors are free", True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("test", "tested"),
+    [
+        ("tests/test_volume.py", "src/volume.py"),
+        ("tests/VolumeTest.java", "src/Volume.java"),
+        ("tests/volume_spec.rb", "lib/volume.rb"),
+        ("tests/commit.py", "src/commit.py"),
+        ("tests/latest.py", "src/latest.py"),
+    ],
+)
+def test_a_test_is_about_the_file_of_its_name(tmp_path: Path, test: str, tested: str) -> None:
+    title = "keeps the sectors of a cut volume"
+    texts = {test: f'it("{title}", () => 1);\n', tested: _KEEP_SECTORS[Path(tested).suffix]}
+    commit(tmp_path, "Initial commit", texts)
+    found = [pair for pair in pairs_of(open_repository("o/n", tmp_path)) if pair.source is Source.TESTED]
+    assert [(pair.query, pair.path) for pair in found] == [(title, tested)]
+
+
+def test_the_name_of_a_test_asks_for_what_is_below_it(tmp_path: Path) -> None:
+    text = "def test_sectors_of_a_cut_volume_stay():\n    assert open_volume('cut').sectors == 12\n"
+    commit(tmp_path, "Initial commit", {"tests/test_volume.py": text})
+    pair = only(list(pairs_of(open_repository("o/n", tmp_path))), Source.TEST)
+    assert pair.query == "sectors of a cut volume stay"
+    assert "open_volume('cut')" in pair.text
+    assert "volume_stay" not in pair.text
+
+
+def test_documentation_asks_by_the_sentence_that_names_a_definition_however_long_that_is(
+    tmp_path: Path,
+) -> None:
+    lines = "".join(
+        f"    stream.step_{number}(stream.position + {number}, whole=True)\n" for number in range(400)
+    )
+    guide = (
+        "# Volumes\n\nA volume is copied block by block to another drive. What is left of a damaged one can be asked for "
+        "with `free_sectors` at any time.\n"
+    )
+    commit(
+        tmp_path,
+        "Initial commit",
+        {"src/volume.py": f"def free_sectors(stream):\n{lines}", "docs/guide.md": guide},
+    )
+    pair = only(list(pairs_of(open_repository("o/n", tmp_path))), Source.MENTION)
+    assert "What is left of a damaged one" in pair.query
+    assert "block by block" not in pair.query
+    assert "def free_sectors(stream)" in pair.text
+
+
 @pytest.mark.parametrize("changed", [1, 6, 7])
 def test_a_commit_of_many_files_is_about_none_of_them(tmp_path: Path, changed: int) -> None:
     names = [f"src/volume_{number}.py" for number in range(changed)]
-    commit(tmp_path, "Found the harbour of volumes", dict.fromkeys(names, _VOLUME))
+    commit(tmp_path, "Initial commit", dict.fromkeys(names, _VOLUME))
     commit(tmp_path, "Begin with sectors in front of a gap", dict.fromkeys(names, _CHANGED))
     found = [pair for pair in pairs_of(open_repository("o/n", tmp_path)) if pair.source is Source.COMMIT]
     assert sorted(pair.path for pair in found) == (names if changed <= 6 else [])
@@ -160,6 +237,13 @@ def test_a_commit_of_many_files_is_about_none_of_them(tmp_path: Path, changed: i
         ("Fix typos in the reader's messages", ""),
         ("v1.2.3", ""),
         ("Fix bug", ""),
+        ("Release 2.1", ""),
+        ("Release the lock when a reader dies", "Release the lock when a reader dies"),
+        ("Initial commit of the reader", ""),
+        ("Initialize the reader before its header", "Initialize the reader before its header"),
+        ("Merge sorted runs of sectors", "Merge sorted runs of sectors"),
+        ("Format code with the new rules", ""),
+        ("Format durations as minutes and seconds", "Format durations as minutes and seconds"),
     ],
 )
 def test_a_subject_is_cleaned_or_says_nothing(subject: str, query: str) -> None:
