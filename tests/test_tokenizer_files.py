@@ -12,6 +12,8 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from cairn import open_workspace
+from cairn.embedding.model_files import find_model
+from cairn.embedding.tokenization import load_tokenizer
 from cairn.engine import Engine
 from cairn.errors import InvalidRequestError
 from cairn.schema import structure
@@ -50,10 +52,10 @@ def engines() -> Iterator[list[Engine]]:
         engine.stop()
 
 
-def opened(engines: list[Engine], root: Path, tokenizer: str = "") -> Engine:
+def opened(engines: list[Engine], root: Path, tokenizer: str = "", *, embedding: bool = False) -> Engine:
     """An engine whose editor has set `tokenizer`, if anything."""
     editor = {"discovery": {"render": {"tokenizer": tokenizer}}} if tokenizer else {}
-    engine = Engine({**editor, "embedding": {"enabled": False}, "index": {"watch": False}})
+    engine = Engine({**editor, "embedding": {"enabled": embedding}, "index": {"watch": False}})
     engines.append(engine)
     engine.add_folder(root, keep_indexed=False)
     return engine
@@ -78,6 +80,15 @@ def test_a_request_may_name_a_file_in_the_workspace(engines: list[Engine], root:
 def test_a_request_may_count_characters(engines: list[Engine], root: Path, named: str) -> None:
     prompt, tokens = rendered(opened(engines, root, str(root.parent / "outside.json")), named)
     assert tokens == math.ceil(len(prompt) / 4)
+
+
+def test_an_installed_model_counts_whether_or_not_it_has_made_vectors(
+    engines: list[Engine], tmp_path: Path, model_data_dir: Path
+) -> None:
+    model = find_model()
+    assert model
+    prompt, tokens = rendered(opened(engines, tmp_path, embedding=True), None)
+    assert tokens == load_tokenizer(model).count(prompt) != math.ceil(len(prompt) / 4)
 
 
 def test_a_request_may_name_the_very_file_that_the_settings_name(engines: list[Engine], root: Path) -> None:

@@ -24,8 +24,7 @@ from cairn.context.model import Assembled, Item, Part, PartName
 from cairn.context.passages import Grouped, passage_items, related_passages, with_query
 from cairn.discovery.render import estimate_tokens
 from cairn.embedding.shared import SharedModel
-from cairn.embedding.tokenization import load_tokenizer
-from cairn.errors import InvalidRequestError, ModelError, QueryCancelledError
+from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.folders import Folder, index_state, on_screen, path_of_uri, uris
 from cairn.index.known_words import IndexVocabulary
 from cairn.index.overlaid_reader import OverlaidReader
@@ -344,14 +343,10 @@ def _problem(given: protocol.Diagnostic) -> editor.Problem:
 
 def _counter(model: SharedModel, memory: ContextMemory) -> tuple[TokenCounter, bool]:
     """How to count, and whether by line: by the installed model's tokenizer, or by an estimate where none is installed."""
-    try:
-        installed = model.installed()
-        if installed is None:
-            return estimate_tokens, False
-        tokenizer = load_tokenizer(installed)  # without the model itself
-        return memory.counts.by(installed.id, tokenizer.count), tokenizer.counts_by_line
-    except ModelError:  # the status says so
+    tokenizer = model.tokenizer()
+    if tokenizer is None:
         return estimate_tokens, False
+    return memory.counts.by(model.version(), tokenizer.count), tokenizer.counts_by_line
 
 
 def _answer(

@@ -25,7 +25,7 @@ from cairn.folders import Folder, on_screen
 from cairn.index.known_words import IndexVocabulary
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.learning import learned_from
-from cairn.retrieval.meaning import Meaning, ModelMeaning
+from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.rarity import term_shares
 from cairn.searching import meaning_of
@@ -85,7 +85,7 @@ class OpenWorkspace:
 
     def collections(self) -> list[CollectionRef]:
         """The collections of all folders; one that several folders have counts once."""
-        dimension = self.meaning.embedder.dimension if isinstance(self.meaning, ModelMeaning) else 0
+        dimension = self.meaning.dimension if self.meaning else 0
         refs: dict[str, CollectionRef] = {}
         for reader in self.readers:
             for stats in reader.stats().collections:
@@ -118,9 +118,8 @@ class OpenWorkspace:
                     f"{tokenizer!r} cannot be used: {problem}; give the path of a tokenizer.json, {CHARACTERS!r},"
                     " or nothing for the installed model's",
                 ) from problem
-        if tokenizer == CHARACTERS or not isinstance(self.meaning, ModelMeaning):
-            return estimate_tokens
-        return self.meaning.embedder.count_tokens
+        installed = None if tokenizer == CHARACTERS else self.model.tokenizer()
+        return installed.count if installed else estimate_tokens
 
     def _tokenizer_file(self, named: str) -> Path:
         """Raises ValueError where there is no such file, or it is none of the workspace's and not in the settings."""

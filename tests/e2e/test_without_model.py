@@ -74,6 +74,8 @@ async def test_a_fresh_install_answers_by_meaning(daemon: Start, workspace: Path
         assert (await cairn.request("cairn/discover", {"query": "how are ships assigned to berths"}))[
             "bullets"
         ]
+        found = await cairn.request("cairn/filterCollections", {"query": "ships"})
+        assert {each["dimension"] for each in found["collections"]} == {model.dimension}
 
 
 @pytest.mark.parametrize(("least", "action"), [(0.0, "answer"), (1.0, "noMatch")])

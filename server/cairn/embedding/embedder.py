@@ -71,10 +71,6 @@ class Embedder:
         prefix = self.model.query_prefix
         return self._embed_rows([self._token_ids(prefix + text, self.model.max_tokens) for text in texts])
 
-    def count_tokens(self, text: str) -> int:
-        """Tokens of the whole text in this model's vocabulary, without special tokens."""
-        return self._tokenizer.count(text)
-
     def embed_ids(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """float32[n, dimension] of unit length for n texts that are token ids already, in one model call.
 

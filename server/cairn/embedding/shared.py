@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cairn.config import EmbeddingSettings
 from cairn.embedding.model_files import InstalledModel, find_model
 from cairn.embedding.packaged import PackagedModel, load_packaged, packaged_model
+from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
 from cairn.errors import ModelError
 
 if TYPE_CHECKING:
@@ -61,6 +62,14 @@ class SharedModel:
                         self._failure = (_version(model), problem)
                         raise
         return self._embedder
+
+    def tokenizer(self) -> TextTokenizer | None:
+        """The installed model's, without the model itself; None where there is none to use, of which the status tells."""
+        try:
+            model = self.installed()
+            return None if model is None else load_tokenizer(model)
+        except ModelError:
+            return None
 
     def version(self) -> tuple[str, int] | None:
         """Changes when another model is in use, or the same one was installed again; None while there is none."""

@@ -39,6 +39,10 @@ class QueryVector(Protocol):
 class Meaning(Protocol):
     """Turns questions into vectors of one kind."""
 
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has."""
+
     def vectors(self, queries: Sequence[str]) -> Sequence[QueryVector]:
         """A vector for each query."""
 
@@ -52,6 +56,10 @@ class ModelMeaning:
     """Finds chunks, which are then compared by the model's vectors."""
     drill_ms: float = 0.0
     """How much longer it takes, where somebody tries the kill switch out."""
+
+    @property
+    def dimension(self) -> int:
+        return self.embedder.dimension
 
     def vectors(self, queries: Sequence[str]) -> list[ModelVector]:
         """A vector for each query."""
@@ -68,6 +76,10 @@ class StaticMeaning:
 
     table: StaticTable
     drill_ms: float = 0.0
+
+    @property
+    def dimension(self) -> int:
+        return self.table.dimension
 
     def vectors(self, queries: Sequence[str]) -> list[StaticVector]:
         """A vector for each query."""
