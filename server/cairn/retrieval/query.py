@@ -43,8 +43,10 @@ MAX_TERMS = 32
 _MAX_NAME_WORDS = 4
 """Plain words that may together be a name: "add url rule". More are a sentence."""
 
-DEFAULT_ALPHA = 0.5
-"""Keywords and vectors at the weights of `signals`, whatever the type of the question."""
+_ALPHA = 0.5
+"""Keywords and vectors at the weights of `signals`."""
+_SYMBOL_ALPHA = 0.15
+"""Vectors at 0.3 of theirs: who types one name means that name, and what is about the same is seldom asked for."""
 
 _WORD = re.compile(r"\w")
 
@@ -181,7 +183,7 @@ def understand(
         compounds=tuple(dict.fromkeys((*wording.compounds, *mentions.codes)))[:MAX_TERMS],
         phrases=tuple(quote for quote in mentions.quotes if _WORD.search(quote)),
         type=kind,
-        alpha=DEFAULT_ALPHA if alpha is None else alpha,
+        alpha=_default_alpha(kind) if alpha is None else alpha,
         corrections=(*_shortened(text), *(f"{typed} → {word}" for typed, word in repaired.items())),
         alternatives=alternatives(
             terms,
@@ -199,6 +201,10 @@ def understand(
         quotes=mentions.quotes,
         meant=_in_english(terms, translated, mentions.rest) or replaced(meant, synonyms | repaired),
     )
+
+
+def _default_alpha(kind: QueryType) -> float:
+    return _SYMBOL_ALPHA if kind is QueryType.SYMBOL else _ALPHA
 
 
 def _unfamiliar(
