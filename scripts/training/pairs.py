@@ -29,7 +29,7 @@ _CHUNKS = 20_000
 _TEXT = 700
 _BODY = 1_000
 _QUERY = 200
-_HUNK = 400
+_LINES = 400
 
 
 @frozen
@@ -144,7 +144,7 @@ def _inline(file: _File, chunk: Chunk) -> Iterator[Pair]:
             if said and said not in chunk.comment:
                 heading = [_path_words(file.path), chunk.symbol] if chunk.symbol else [_path_words(file.path)]
                 text = "\n".join(heading + lines[number : number + 6])
-                yield Pair(Source.INLINE, said, text[:_HUNK], file.path, place=_place(file.path, chunk))
+                yield Pair(Source.INLINE, said, text[:_LINES], file.path, place=_place(file.path, chunk))
         comment = []
 
 
@@ -175,8 +175,8 @@ def _test_pairs(sources: _Sources, file: _File) -> Iterator[Pair]:
                 continue
             at = chunk.text.find(title)
             test = _without_name(chunk.text, chunk.symbol) if at < 0 else chunk.text[at + len(title) :]
-            yield Pair(Source.TEST, query, test[:_HUNK], file.path, place=_place(file.path, chunk))
-            best = _most_alike(query + " " + test[:_HUNK], tested)
+            yield Pair(Source.TEST, query, test[:_LINES], file.path, place=_place(file.path, chunk))
+            best = _most_alike(query + " " + test[:_LINES], tested)
             if best is not None:
                 text, body = sources.skeleton(*best), best[1].text[:_BODY]
                 yield Pair(Source.TESTED, query, text, best[0], body, _place(*best))
@@ -295,31 +295,27 @@ def clean_subject(subject: str) -> str:
 
 
 def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
-    """Each subject of a commit of few files, with the definitions, or else the lines, that it changed."""
+    """Each subject of a commit of few files, with the definitions that it changed."""
     for subject, changes in _commits(log):
         query = clean_subject(subject)
         if not query or not 0 < len(changes) <= _MOST_FILES:
             continue
         for path, (new, hunks) in changes.items():
-            if category(detect_language(path)) is not Category.CODE or file_kind(path) == FileKind.TESTS:
+            file = sources.files.get(path)  # none where it may not be learnt from
+            if file is None or not file.is_code or file_kind(path) == FileKind.TESTS:
                 continue
-            file = sources.files.get(path)
             given: dict[int, Chunk] = {}
-            if file and new:
+            if new:
                 best = _most_alike(query, [(path, chunk) for chunk in file.chunks if chunk.symbol])
                 if best is not None:
                     given[best[1].position] = best[1]
-            for context, added in hunks[:4] if file and not new else ():
+            for context, added in () if new else hunks[:4]:
                 chunk = _definition(file, context, added)
                 if chunk is not None and len(given) < _MOST_OF_A_FILE:
                     given.setdefault(chunk.position, chunk)
             for chunk in given.values():
                 text, body = sources.skeleton(path, chunk), chunk.text[:_BODY]
                 yield Pair(Source.COMMIT, query, text, path, body, _place(path, chunk))
-            if not given and hunks:
-                context, added = max(hunks, key=lambda hunk: len(hunk[1]))
-                if len(added) > 60:
-                    yield Pair(Source.HUNK, query, f"{_path_words(path)}\n{context}\n{added}"[:_HUNK], path)
 
 
 _Hunk = tuple[str, str]
@@ -352,7 +348,7 @@ def _commits(log: Iterable[str]) -> Iterator[tuple[str, dict[str, _Change]]]:
             hunks = changes[path][1]
             if found := _HEADER.match(line):
                 hunks.append((found[1], ""))
-            elif line.startswith("+") and hunks and len(hunks[-1][1]) < _HUNK:
+            elif line.startswith("+") and hunks and len(hunks[-1][1]) < _LINES:
                 hunks[-1] = (hunks[-1][0], hunks[-1][1] + line[1:])
     if subject:
         yield subject, changes

@@ -78,7 +78,7 @@ class Repository:
                 and LICENCE_FILE.fullmatch(name)
                 and category(detect_language(name)) is not Category.CODE
             ):
-                if names_other(self._git("cat-file", "-p", facts.split()[2])):
+                if names_other(self._blob(facts.split()[2])):
                     others.append(folder + "/")
             elif size.isdigit() and 0 < int(size) <= _FILE_BYTES and is_own_source(path):
                 found[path] = int(size)
@@ -123,6 +123,11 @@ class Repository:
                 if left <= 0:
                     process.kill()
                     return
+
+    def _blob(self, name: str) -> str:
+        """Its text, "" where the clone lacks it."""
+        done = subprocess.run(self._command("cat-file", "-p", name), capture_output=True)
+        return done.stdout.decode("utf-8", "replace")
 
     def _git(self, *arguments: str) -> str:
         done = subprocess.run(self._command(*arguments), capture_output=True, check=True)

@@ -9,7 +9,6 @@ class Source(enum.StrEnum):
     """Where a pair was found; packed files number them in this order."""
 
     COMMIT = "commit subject, changed definition"
-    HUNK = "commit subject, changed lines"
     COMMENT = "doc comment, definition"
     NAME = "name, definition without it"
     PATH = "path, definition"

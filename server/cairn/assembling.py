@@ -11,7 +11,6 @@ from attrs import frozen
 
 from cairn import answers, protocol
 from cairn.chunking.chunker import chunk_text
-from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk, ChunkType, content_key
 from cairn.config import Settings
 from cairn.context import editor
@@ -30,7 +29,9 @@ from cairn.index.known_words import IndexVocabulary
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.reader import ChunkFilter, StoredChunk
 from cairn.index.readmes import readme_paths
-from cairn.index.relations import PassageVector, vector_of_text
+from cairn.index.relations import PassageVector, vector_of_texts
+from cairn.index.vector_store import ChunkText
+from cairn.index.vectors import static_vectors
 from cairn.learning import learned_from
 from cairn.relating import covered, indexed_page, shared_names
 from cairn.retrieval.learned import Learned
@@ -45,7 +46,6 @@ from cairn.workspace.collections import file_kind
 from cairn.workspace.content_rules import is_private_key
 
 _DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
-_STATIC_TOKENS = 256
 _OTHER_FIELDS = 500
 """Characters of a passage beside its text, about: path, titles, reasons."""
 
@@ -270,11 +270,8 @@ def _vector(asked: _Asked) -> PassageVector:
     table = asked.model.static_table()
     if table is None:
         return PassageVector()
-    chunks = [stored.chunk for stored in asked.passage.chunks]
-    # As the index has it of code: the skeleton, and the text below it.
-    texts = [composite_text(asked.passage.path, "", chunk) for chunk in chunks]
-    bodies = [chunk.text if chunk.type is ChunkType.CODE else "" for chunk in chunks]
-    return vector_of_text(table.id, table.embed_passage(texts, _STATIC_TOKENS, bodies))
+    texts = [ChunkText.of(stored.chunk, asked.passage.path, "") for stored in asked.passage.chunks]
+    return vector_of_texts(table.id, static_vectors(table, texts, asked.settings.embedding))
 
 
 def _parts(asked: _Asked, passages: Sequence[Grouped], memory: ContextMemory) -> tuple[Part, ...]:

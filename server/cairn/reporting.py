@@ -18,6 +18,7 @@ from cairn.operations.metrics import IndexFigures
 from cairn.workspace.collections import TAGS, FileKind
 
 _NOBODY_INDEXES = "The index is incomplete and nobody is indexing. Run `cairn index`."
+_OTHER_VERSION = "Another version of Cairn indexes this folder: its vectors cannot be used. Restart its editors and servers."
 _NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
 
 
@@ -106,6 +107,7 @@ def status_of(
         *(folder.indexer.problem for folder in folders),
         _NOBODY_INDEXES if state == "degraded" and abandoned else None,
         model_problem,
+        _OTHER_VERSION if model and any(_is_of_another_version(f, model) for f in facts) else None,
         retrieval.reason if phase < wanted else None,
         answering.problem,
     ]
@@ -122,7 +124,7 @@ def status_of(
         phase=phase,
         files=protocol.FileCounts(present, sum(s.files_indexed for s in stats)),
         chunks=sum(f.chunks for f in facts),
-        embedded=sum(_embedded(f) for f in facts),
+        embedded=sum(_embedded(f) for f in facts if not (model and _is_of_another_version(f, model))),
         queued=sum(_queued(f) for f in facts),
         model=model,
         collections=collections_of(folders),
@@ -194,8 +196,13 @@ def _state(
 
 
 def _compares(facts: Facts, model: protocol.ModelInfo) -> bool:
-    """Whether an index has vectors of the model in use: another version of Cairn may have made its static ones."""
+    """Whether an index has vectors of the model in use."""
     return facts.static_key == static_key(model.id) if model.packaged else bool(facts.model_id)
+
+
+def _is_of_another_version(facts: Facts, model: protocol.ModelInfo) -> bool:
+    """Whether an index has static vectors of a table that this version of Cairn does not have."""
+    return bool(model.packaged and facts.has_static and not _compares(facts, model))
 
 
 def _embedded(facts: Facts) -> int:

@@ -143,6 +143,24 @@ async def test_another_code_model_has_every_chunk_embedded_anew(
         assert sources(await cairn.search(IN_OTHER_WORDS, alpha=1.0)) == {"embedding"}
 
 
+async def test_vectors_of_another_version_that_still_runs_are_not_compared(
+    daemon: Start, workspace: Path, own_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = np.load(own_model / "vectors.npy")
+    entries["vector"] = -entries["vector"]
+    np.save(own_model / "vectors.npy", entries)
+    describe_packaged(own_model)
+    async with daemon(workspace) as other:
+        await other.ready()
+        monkeypatch.delenv("PYTHONPATH")
+        async with daemon(workspace) as cairn:
+            status = await cairn.until(lambda answer: answer["state"] == "degraded" and answer["lastError"])
+            assert "Another version of Cairn" in status["lastError"]
+            assert (status["embedded"], status["model"]["id"]) == (0, packaged_model().id)
+            answer = await cairn.search("where are ships assigned to berths")
+            assert (answer["results"][0]["path"], sources(answer)) == ("src/harbour/schedule.py", {"keyword"})
+
+
 @pytest.mark.parametrize("name", ["vectors.npy", "vocabulary.txt", "cairn-model.toml"])
 async def test_a_damaged_code_model_leaves_keywords_and_names_the_remedy(
     daemon: Start, workspace: Path, own_model: Path, name: str

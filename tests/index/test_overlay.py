@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cairn.chunking.model import content_key
-from cairn.config import IndexSettings, SearchSettings, Settings
+from cairn.config import EmbeddingSettings, IndexSettings, SearchSettings, Settings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.packaged import PackagedModel
@@ -48,14 +48,14 @@ def never() -> bool:
     return False
 
 
-def small_table() -> StaticTable:
+def small_table(table_id: str = "small") -> StaticTable:
     words = sorted(word for group in MEANINGS for word in group)
     entries = np.zeros(len(words), entry_type(8))
     for axis, group in enumerate(MEANINGS):
         for word in group:
             entries["scale"][words.index(word)] = entries["query_scale"][words.index(word)] = 1 / 127
             entries["vector"][words.index(word), axis] = 127
-    return StaticTable("small", entries, WordPieces(words))
+    return StaticTable(table_id, entries, WordPieces(words))
 
 
 class Models:
@@ -88,7 +88,7 @@ class Desk:
         self.models = Models()
         self.writer = IndexWriter(base / "data")
         self.static = StaticIntake(self.writer, self.models, Progress(), lambda: ())
-        self.static.select_table(enabled=True)
+        self.static.select_table(EmbeddingSettings())
         self.intake = Intake(
             self.root,
             self.writer,
@@ -505,13 +505,23 @@ def test_static_similarities_hold_for_both_sides(desk: Desk) -> None:
 
 
 def test_a_static_table_that_comes_later_serves_what_is_on_the_screen(desk: Desk) -> None:
-    desk.static.select_table(enabled=False)
+    desk.static.select_table(None)
     desk.type("ships.py", "'''moon water'''\n")
     assert desk.meaning("tide") == []
-    desk.static.select_table(enabled=True)
+    desk.static.select_table(EmbeddingSettings())
     desk.index()
     desk.reader.look_at_screen()
     assert desk.meaning("tide") == ["ships.py"]
+
+
+def test_what_is_on_the_screen_has_no_vector_beside_those_of_another_version(desk: Desk) -> None:
+    desk.save("guide.md", "# Tides\n\nmoon and water\n")
+    desk.index()
+    desk.models.table = small_table("small@2")
+    desk.type("ships.py", "# moon water\n")
+    ids = {s.path: s.id for path in ("ships.py", "guide.md") for s in desk.reader.page(path)}
+    vector = desk.models.table.embed_queries_int8(["tide"])[0]
+    assert set(desk.reader.static_similarities(list(ids.values()), vector)) == {ids["guide.md"]}
 
 
 # --- robustness -------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from index_builders import functions, indexed
 
@@ -12,7 +13,7 @@ from cairn.config import Settings
 from cairn.index.contents import indexed_file
 from cairn.index.overlaid_reader import OverlaidReader
 from cairn.index.overlay import Overlay
-from cairn.index.relations import definitions_of, file_stem, imports_around, same_stem
+from cairn.index.relations import definitions_of, file_stem, imports_around, same_stem, vector_of_texts
 from cairn.index.writer import FileRecord, IndexWriter
 from cairn.workspace.imports import ImportGraph, in_degrees
 
@@ -63,6 +64,12 @@ def reader(tmp_path: Path) -> OverlaidReader:
             return None
 
     return OverlaidReader(tmp_path / "data", overlay=Overlay(tmp_path / "port", Settings, NoModels()))
+
+
+def test_the_vector_of_several_texts_has_what_they_have_in_common() -> None:
+    found = vector_of_texts("table", np.array([[127, 0, 0], [0, 127, 0]], np.int8))
+    np.testing.assert_array_equal(found.static, np.rint(127 * np.array([1, 1, 0]) / np.sqrt(2)))
+    assert vector_of_texts("table", np.array([[127, 0], [-127, 0]], np.int8)).static is None
 
 
 def test_neighbours_of_many_chunks_are_those_of_each(reader: OverlaidReader) -> None:

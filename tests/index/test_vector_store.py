@@ -71,7 +71,7 @@ class Life(RuleBasedStateMachine):
         self.vectors = VectorIntake(self.writer, self.models, Progress(), lambda: (), lambda problem: None)
         self.vectors.select_model(EmbeddingSettings())
         self.static = StaticIntake(self.writer, self.models, Progress(), lambda: ())
-        self.static.select_table(enabled=True)
+        self.static.select_table(EmbeddingSettings())
 
     def _state(self) -> tuple[list[object], list[object]]:
         """The paths; everything about files and chunks."""
@@ -139,7 +139,7 @@ class Life(RuleBasedStateMachine):
     @rule(table=st.sampled_from([("small", 8), ("large", 16), None]))
     def choose_table(self, table: tuple[str, int] | None) -> None:
         self.models.table = small_table(*table) if table else None
-        self._do(lambda: self.static.select_table(enabled=True))
+        self._do(lambda: self.static.select_table(EmbeddingSettings()))
 
     @rule()
     def restart(self) -> None:
@@ -232,6 +232,17 @@ def test_another_static_table_drops_the_vectors_of_the_first(writer: IndexWriter
     store.use_no_static()
     assert (writer.facts().has_static, writer.facts().static_queued) == (0, 0)
     writer.write((), ["a.py"])  # no trigger is left that looks for the table
+
+
+def test_static_vectors_of_more_or_less_of_the_texts_are_made_anew(writer: IndexWriter) -> None:
+    ids = writer.write([functions("a.py", 3)], ())
+    store = VectorStore(writer.db)
+    for number, embedded in enumerate(("64/128", "16/128", "64/128")):
+        store.use_static("table", 8, embedded)
+        assert (writer.facts().static_queued, len(store.without_static())) == (3, 3), number
+        store.store_static(ids, np.ones((3, 8), np.int8), queued=0)
+        store.use_static("table", 8, embedded)
+        assert store.without_static() == []
 
 
 def test_a_batch_that_does_not_fit_is_not_kept_in_part(writer: IndexWriter) -> None:

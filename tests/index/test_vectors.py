@@ -43,7 +43,7 @@ class Desk:
         )
         self.vectors.select_model(EmbeddingSettings())
         self.static = StaticIntake(self.writer, self.models, self.progress, lambda: self.open_paths)
-        self.static.select_table(enabled=True)
+        self.static.select_table(EmbeddingSettings())
 
     def write(self, *files: IndexedFile) -> list[int]:
         ids = self.writer.write(files, ())
@@ -358,21 +358,37 @@ def test_an_index_whose_static_vectors_are_announced_is_complete_once_they_are_t
 
     models = Described(name=None, table=small_table(DESCRIBED.id, DESCRIBED.dimension))
     desk = Desk(tmp_path, models)
-    desk.static.select_table(enabled=False)
-    desk.static.announce(enabled=True)
+    desk.static.select_table(None)
+    desk.static.announce(EmbeddingSettings())
     desk.write(functions("src/a.py", 3))
     desk.writer.note(scanned=1)
     facts = desk.writer.facts()
     assert (facts.has_static, facts.static_queued, facts.complete) == (1, 3, False)
-    desk.static.select_table(enabled=True)
+    desk.static.select_table(EmbeddingSettings())
     assert desk.static.step(SETTINGS)
     assert not desk.static.step(SETTINGS)
     facts = desk.writer.facts()
     assert (facts.static_queued, facts.complete) == (0, True)
     assert facts.static_key == static_key(DESCRIBED.id)
-    desk.static.announce(enabled=False)
+    desk.static.announce(None)
     assert desk.writer.facts().complete
     assert not desk.writer.facts().has_static
+    desk.writer.close()
+
+
+def test_static_vectors_follow_how_much_of_a_text_is_embedded(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, MadeUpModels(table=small_table()))
+    desk.write(functions("src/a.py", 3))
+    for tokens in (64, 1):
+        settings = EmbeddingSettings(code_tokens=tokens)
+        desk.static.select_table(settings)
+        while desk.static.step(settings):
+            pass
+        assert (desk.without_static(), desk.writer.facts().static) == (0, 1)
+        desk.static.select_table(settings)
+        assert desk.writer.facts().static == 1
+    desk.static.select_table(EmbeddingSettings())
+    assert (desk.without_static(), desk.writer.facts().static) == (3, 0)
     desk.writer.close()
 
 
@@ -390,7 +406,7 @@ def test_the_installed_model_and_its_table_find_what_a_question_means(
     writer, models = IndexWriter(folder), SharedModel(SETTINGS)
     Intake(workspace, writer, Progress(), lambda: False, lambda: None).reconcile(IndexSettings())
     static = StaticIntake(writer, models, Progress(), lambda: ())
-    static.select_table(enabled=True)
+    static.select_table(EmbeddingSettings())
     while static.step(SETTINGS):
         pass
     vectors = VectorIntake(writer, models, Progress(), lambda: (), lambda problem: None)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cairn.config import Settings
+from cairn.config import EmbeddingSettings, Settings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.packaged import PackagedModel
@@ -66,7 +66,7 @@ class IndexedFolder:
         self.models = _StaticAlone()
         self.writer = IndexWriter(base / "data")
         self.static = StaticIntake(self.writer, self.models, Progress(), lambda: ())
-        self.static.select_table(enabled=True)
+        self.static.select_table(EmbeddingSettings())
         self.overlay = Overlay(self.root, lambda: self.settings, self.models)
         self.reader = OverlaidReader(base / "data", overlay=self.overlay)
         self.save(files)

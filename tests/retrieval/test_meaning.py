@@ -163,7 +163,7 @@ def writer(tmp_path: Path, models: SharedModel) -> Iterator[IndexWriter]:
     vectors = VectorIntake(writer, models, Progress(), lambda: (), lambda problem: None)
     static = StaticIntake(writer, models, Progress(), lambda: ())
     vectors.select_model(SETTINGS)
-    static.select_table(enabled=True)
+    static.select_table(EmbeddingSettings())
     for late in (False, True):
         files = [
             IndexedFile(

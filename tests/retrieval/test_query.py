@@ -83,6 +83,12 @@ def test_the_type_of_a_question(text: str, kind: QueryType) -> None:
     assert understand(text).type is kind
 
 
+def test_meaning_counts_less_for_one_name_unless_somebody_says_how_much() -> None:
+    name, sentence = understand("open_session"), understand("where are sessions opened")
+    assert 0 < name.alpha < sentence.alpha == 0.5
+    assert understand("open_session", alpha=0.7).alpha == 0.7
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [

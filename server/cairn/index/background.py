@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 
-from cairn.config import Settings
+from cairn.config import EmbeddingSettings, Settings
 from cairn.index.database import check_soundness
 from cairn.index.maintenance import Maintenance
 from cairn.index.meta import Facts
@@ -65,18 +65,17 @@ class Background:
         self._counted_at = float("-inf")
         self._look_for_model_at = 0.0
         self._selected: Settings | None = None
-        self._static_enabled: bool | None = None
-        """Set while the static table is still to be selected: loading it would hold up the first files."""
+        self._table_is_due = False
+        """While the static table is still to be selected: loading it would hold up the first files."""
 
     def select_models(self, settings: Settings) -> None:
         """Use what is installed, as the settings allow."""
         if settings == self._selected and self._vectors.has_model:
             return
         self._selected = settings
-        enabled = settings.embedding.enabled and settings.retrieval.phase >= PHASE_WITH_VECTORS
-        self._vectors.select_model(settings.embedding if enabled else None)
-        self._static.announce(enabled)
-        self._static_enabled = enabled
+        self._vectors.select_model(_embedding(settings))
+        self._static.announce(_embedding(settings))
+        self._table_is_due = True
         self._look_for_model_at = time.monotonic() + _MODEL_SECONDS
 
     def added(self, ids: list[int], settings: Settings) -> None:
@@ -94,9 +93,9 @@ class Background:
         now = time.monotonic()
         if settings != self._selected or (not self._vectors.has_model and now >= self._look_for_model_at):
             self.select_models(settings)
-        if self._static_enabled is not None:
-            self._static.select_table(self._static_enabled)
-            self._static_enabled = None
+        if self._table_is_due:
+            self._static.select_table(_embedding(settings))
+            self._table_is_due = False
         self._progress.activity = Activity.STATIC
         if self._static.step(settings.embedding):
             on_step()
@@ -165,3 +164,9 @@ def _is_tidy(facts: Facts) -> bool:
 
 def _today() -> int:
     return int(time.time() // _DAY)
+
+
+def _embedding(settings: Settings) -> EmbeddingSettings | None:
+    """How vectors are made, None where none are."""
+    enabled = settings.embedding.enabled and settings.retrieval.phase >= PHASE_WITH_VECTORS
+    return settings.embedding if enabled else None

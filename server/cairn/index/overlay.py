@@ -24,7 +24,7 @@ from cairn.chunking.model import content_key
 from cairn.config import IndexSettings, Settings
 from cairn.index.borrowed_bm25 import register
 from cairn.index.contents import indexed_file, left_out
-from cairn.index.meta import Facts
+from cairn.index.meta import Facts, static_key
 from cairn.index.progress import Progress
 from cairn.index.reader import IndexReader, StoredChunk
 from cairn.index.screen_reader import ScreenReader
@@ -233,13 +233,19 @@ class Overlay:
                 chunk.id: chunk for path in (*gone, *rewritten) for chunk in self._screen.page(path)
             }
             written = writer.write(fresh, gone) if fresh or gone else []
-            static.select_table(enabled=bool(facts.has_static))
+            static.select_table(settings.embedding if self._has_vectors_of_ours(facts) else None)
             static.added(written, settings.embedding)
             while static.step(settings.embedding):
                 pass
             self._shown = {path: (record.content_hash, record.collection) for path, record in wanted.items()}
             self.hidden = tuple(wanted)
             self.generation += 1
+
+    def _has_vectors_of_ours(self, facts: Facts) -> bool:
+        """Whether the index has vectors that those of the screen can be compared with: another version of Cairn, with
+        another table, may write it."""
+        table = self._models.static_table() if facts.has_static else None
+        return table is not None and facts.static_key == static_key(table.id)
 
     def _opened(self) -> tuple[IndexWriter, StaticIntake]:
         if self._writer is None or self._static is None:

@@ -63,23 +63,25 @@ def passage_vector(reader: OverlaidReader, ids: Sequence[int]) -> PassageVector:
     if table:
         rows += reader.read(lambda db: _static_vectors(db, stored)) or []
     mean = _mean([np.frombuffer(row, np.float32) for row in vectors])
-    static = _mean([np.frombuffer(row, np.int8) for row in rows])
-    return PassageVector(
-        model,
-        mean,
-        table,
-        None if static is None else np.rint(static * STATIC_LENGTH).astype(np.int8),
-    )
+    return PassageVector(model, mean, table, _static_mean([np.frombuffer(row, np.int8) for row in rows]))
 
 
-def vector_of_text(table: str, vector: NDArray[np.int8]) -> PassageVector:
-    """The vector, int8[dimension] of the static table `table`, of a text that is in no index."""
-    return PassageVector(static_table=static_table_name(table, len(vector)), static=vector)
+def vector_of_texts(table: str, rows: NDArray[np.int8]) -> PassageVector:
+    """That of texts which are in no index, from theirs, int8[n, dimension], of the static table `table`."""
+    return PassageVector(static_table=static_table_name(table, rows.shape[1]), static=_static_mean([*rows]))
 
 
 def static_table(reader: IndexReader) -> str:
     """Which static table the index has vectors of, "" for none: those of two tables cannot be compared."""
     return reader.read(_static_table_in_use) or ""
+
+
+def _static_mean(rows: Sequence[NDArray[np.int8]]) -> NDArray[np.int8] | None:
+    """`_mean` of static vectors, as long as they are."""
+    import numpy as np
+
+    mean = _mean(rows)
+    return None if mean is None else np.rint(mean * STATIC_LENGTH).astype(np.int8)
 
 
 def _mean(rows: Sequence[NDArray[np.generic]]) -> NDArray[np.float32] | None:

@@ -10,7 +10,7 @@ import apsw
 from attrs import frozen
 
 from cairn.chunking.composite import composite_text
-from cairn.chunking.model import ChunkType
+from cairn.chunking.model import Chunk, ChunkType
 from cairn.index.meta import raise_generation, set_fact, static_key
 from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.index.schema import (
@@ -36,6 +36,13 @@ class ChunkText:
     body: str
     """The code that `text` is the skeleton of, "" for prose, which `text` holds. Static vectors are of both."""
     is_code: bool
+
+    @classmethod
+    def of(cls, chunk: Chunk, path: str, collection: str, chunk_id: int = 0, key: bytes = b"") -> ChunkText:
+        """That of a chunk of the file at `path`; without id and key where it is in no index."""
+        is_code = chunk.type is ChunkType.CODE
+        body = chunk.text if is_code else ""
+        return cls(chunk_id, key, composite_text(path, collection, chunk), body, is_code)
 
 
 @frozen
@@ -104,9 +111,7 @@ class VectorStore:
         texts = []
         for *columns, chunk_id, key, path, collection in rows:
             chunk = chunk_from_row(columns)
-            text = composite_text(str(path), str(collection), chunk)
-            is_code = chunk.type is ChunkType.CODE
-            texts.append(ChunkText(chunk_id, key, text, chunk.text if is_code else "", is_code))
+            texts.append(ChunkText.of(chunk, str(path), str(collection), chunk_id, key))
         return texts
 
     def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:
@@ -138,10 +143,13 @@ class VectorStore:
 
     # --- the static table ---------------------------------------------------------------------------
 
-    def use_static(self, table: str, dimension: int) -> None:
-        """Static vectors are those of `table` from now on; those of another table, or compared otherwise, are dropped."""
-        name = static_table_name(table, dimension)
-        if self._db.execute("SELECT value FROM meta WHERE key = 'static_table'").get == name:
+    def use_static(self, table: str, dimension: int, embedded: str = "") -> None:
+        """Static vectors are those of `table` from now on, `embedded` saying of how much of a text. Those of another table
+        or of more or less text, or compared otherwise, are dropped.
+        """
+        names = {"static_table": static_table_name(table, dimension), "static_text": embedded}
+        rows = self._db.execute("SELECT key, value FROM meta WHERE key IN ('static_table', 'static_text')")
+        if dict(rows) == names:
             return
         with self._db:
             self._drop_static()
@@ -154,7 +162,7 @@ class VectorStore:
             self._db.executemany(
                 "INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)",
                 [
-                    ("static_table", name),
+                    *names.items(),
                     ("static_dimension", dimension),
                     ("static_key", static_key(table)),
                     ("has_static", 1),
@@ -168,7 +176,9 @@ class VectorStore:
         if self._db.execute("SELECT 1 FROM meta WHERE key = 'static_table'").get:
             with self._db:
                 self._drop_static()
-                self._db.execute("DELETE FROM meta WHERE key IN ('static_table', 'static_dimension')")
+                self._db.execute(
+                    "DELETE FROM meta WHERE key IN ('static_table', 'static_text', 'static_dimension')"
+                )
                 raise_generation(self._db)
 
     def without_static(self) -> list[Waiting]:

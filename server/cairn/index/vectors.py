@@ -241,27 +241,29 @@ class StaticIntake:
         self._table: StaticTable | None = None
         self._queue = _Queue(self._store.without_static, open_paths)
 
-    def announce(self, enabled: bool) -> None:
+    def announce(self, settings: EmbeddingSettings | None) -> None:
         """Let the index say that static vectors will come, before the table is loaded: it is not complete without."""
         try:
-            model = self._models.packaged() if enabled else None
+            model = self._models.packaged() if settings else None
         except ModelError:  # the status says so
             model = None
-        if model is None:
-            self._store.use_no_static()
-        else:
-            self._store.use_static(model.id, model.dimension)
+        self._use(model, settings)
 
-    def select_table(self, enabled: bool) -> None:
-        """Use the code model's table from now on, or none."""
-        self._table = self._models.static_table() if enabled else None
+    def select_table(self, settings: EmbeddingSettings | None) -> None:
+        """Use the code model's table from now on, with None no table."""
+        self._table = self._models.static_table() if settings else None
         self._queue.forget()
-        if self._table is None:
+        self._use(self._table, settings)
+        if self._table is not None and self._writer.facts().static:
+            self._queue.nothing_waits()
+
+    def _use(self, table: StaticTable | PackagedModel | None, settings: EmbeddingSettings | None) -> None:
+        if table is None or settings is None:
             self._store.use_no_static()
         else:
-            self._store.use_static(self._table.id, self._table.dimension)
-            if self._writer.facts().static:
-                self._queue.nothing_waits()
+            # The same text has another vector where more or less of it is embedded.
+            embedded = f"{settings.code_tokens}/{settings.text_tokens}"
+            self._store.use_static(table.id, table.dimension, embedded)
 
     def added(self, ids: list[int], settings: EmbeddingSettings) -> None:
         """These chunks are new: a few get their vectors at once, more come next."""
