@@ -119,8 +119,9 @@ def test_threads_do_not_disturb_each_other(static_table: StaticTable) -> None:
 def test_it_needs_neither_libraries_of_models_nor_threads() -> None:
     code = (
         "import sys, time, numpy\n"
-        "from cairn.embedding.packaged import load_packaged\n"
-        "texts = [f'text {number} about files' * 20 for number in range(3000)]\n"
+        "from cairn.embedding.packaged import FOLDER, load_packaged\n"
+        "words = (FOLDER / 'vocabulary.txt').read_text('utf-8').split()\n"
+        "texts = [' '.join(words[at : at + 60]) for at in range(0, 30_000, 10)]\n"
         "table = load_packaged()\n"
         "before = time.process_time() - time.thread_time()\n"
         "table.embed(texts, 64, texts)\n"
