@@ -256,12 +256,8 @@ def _write(output: Path | None, rows: dict[str, Row], sets: Sequence[Set]) -> No
 
 
 def _size(folder: Path) -> int:
-    """Bytes of the files of a model; a table of its own beside a model is none of it."""
-    return sum(
-        path.stat().st_size
-        for path in folder.iterdir()
-        if path.is_file() and not path.name.startswith("static-")
-    )
+    """Bytes of the files of a model."""
+    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
 
 
 def question_set(value: str) -> Set:

@@ -62,7 +62,8 @@ class IndexSettings:
     keep_vectors_days: int = field(default=30, metadata=within(0, _TEN_YEARS))
     """Vectors that no file uses any more stay this long: a branch that comes back needs no new ones."""
     keep_vectors_mb: int = 500
-    """…as long as they take no more than this; the oldest go first. 500 MB hold 325,000 of the default model."""
+    """…as long as they take no more than this; the oldest go first. 500 MB hold 325,000 of
+    all-MiniLM-L6-v2; static ones go with their chunks."""
 
 
 @frozen
@@ -71,9 +72,9 @@ class EmbeddingSettings:
 
     enabled: bool = True
     threads: int = field(default=1, metadata=within(0, 256))
-    """Threads of one model call. Two collapse under load on small machines (docs/design.md)."""
+    """Threads of one call of a larger model. Two collapse under load on small machines (docs/design.md)."""
     batch_size: int = field(default=16, metadata=within(1, 1_000))
-    """Texts per model call at most; calls of more than 256 tokens in all did not help."""
+    """Texts per call of a larger model at most; calls of more than 256 tokens in all did not help."""
     code_tokens: int = field(default=64, metadata=within(1, 8_192))
     """Tokens of a code chunk's skeleton that are embedded. 32 to 128 rank alike (docs/ranking.md)."""
     text_tokens: int = field(default=128, metadata=within(1, 8_192))
@@ -103,7 +104,7 @@ class VerdictSettings:
     questions are answered and 78 % of the answers begin with a right file; 0.35 answers 25 %, 86 % of them so; 0.15 72 %,
     63 % (benchmarks/retrieval/verdicts.py --fit)."""
     min_similarity: float = field(default=0.3, metadata=_SHARE)
-    """Of evidence: the cosine similarity of some passage to the question by the default model, below which it is about
+    """Of evidence: the cosine similarity of some passage to the question by all-MiniLM-L6-v2, below which it is about
     something else, unless it holds three quarters of the question. Of 149 questions that could be answered none was below,
     of 238 that could not 60 %; of the former 9 were below 0.4."""
     sure_similarity: float = field(default=0.45, metadata=_SHARE)

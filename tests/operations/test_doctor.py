@@ -137,17 +137,21 @@ def test_without_an_installed_model_all_is_well_with_the_one_that_comes_with_cai
 
 
 @pytest.mark.usefixtures("bare_data_dir")
-def test_extras_that_are_not_installed_are_a_note_that_says_how(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("lacking", "level", "says"),
+    [
+        ("mcp", Level.NOTE, '`cairn serve` and `cairn mcp` need it: `pip install "cairn-ls[serve]"`'),
+        ("onnx", Level.OK, '`cairn model install` needs it: `pip install "cairn-ls[model]"`'),
+    ],
+)
+def test_extras_that_are_not_installed_are_named_with_what_needs_them(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, lacking: str, level: Level, says: str
 ) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "mcp" else find(name))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == lacking else find(name))
     extras = checks(workspace)["extras"]
-    assert extras.level is Level.NOTE
-    assert (
-        'mcp not installed; `cairn serve` and `cairn mcp` need it: `pip install "cairn-ls[serve]"`'
-        in extras.message
-    )
+    assert extras.level is level
+    assert f"{lacking} not installed; {says}" in extras.message.replace(", safetensors", "")
 
 
 # --- the folder ------------------------------------------------------------------------------------

@@ -32,13 +32,13 @@ from cairn.operations.examination import (
 from cairn.operations.folder_checks import folder_checks
 from cairn.paths import data_dir
 
-_NO_ROOM, _LITTLE_ROOM = 100_000_000, 1_000_000_000
-"""Bytes. The default model takes 90 MB; an index of 40,000 chunks takes 49 MB, and 61 more with all vectors."""
+_NO_ROOM, _LITTLE_ROOM = 50_000_000, 1_000_000_000
+"""Bytes. An index of 40,000 chunks takes about 50 MB; all-MiniLM-L6-v2 takes 90, and its vectors of so many chunks 61."""
 _EXTRAS = {"serve": ("mcp", "starlette", "uvicorn", "prometheus_client"), "model": ("onnx", "safetensors")}
 """As in `pyproject.toml`: what an installation may lack, by the extra that brings it."""
 _FOR = {
     "serve": "`cairn serve` and `cairn mcp` need it",
-    "model": "making the default model anew needs it",
+    "model": "`cairn model install` needs it",
 }
 _SENTENCE = "where are ships assigned to berths"
 
@@ -217,7 +217,9 @@ def _extras() -> Finding | str:
         for extra, names in missing.items()
         if names
     ]
-    return note("; ".join(lines)) if lines else ", ".join(_EXTRAS)
+    if missing["serve"]:
+        return note("; ".join(lines))
+    return "; ".join(lines) or ", ".join(_EXTRAS)  # few want a larger model
 
 
 def _milliseconds(start: float, end: float) -> int:
