@@ -100,9 +100,9 @@ class VerdictSettings:
     """Share of the question, by the rarity of its terms, that some result must hold. Three quarters of 110 questions that
     could not be answered held less, and 2 % of 88 that could."""
     min_lead: float = field(default=0.25, metadata=_SHARE)
-    """By what share of its score the first result must lead the mean of the next three. At 0.25, 47 % of the answerable
-    questions are answered and 78 % of the answers begin with a right file; 0.35 answers 25 %, 86 % of them so; 0.15 72 %,
-    63 % (benchmarks/retrieval/verdicts.py --fit)."""
+    """By what share of its score the first result must lead the mean of the next three. At 0.25, 51 % of the answerable
+    questions are answered and 84 % of the answers begin with a right file; 0.35 answers 34 %, 93 % of them so; 0.15 65 %,
+    79 % (benchmarks/retrieval/verdicts.py --fit)."""
     min_similarity: float = field(default=0.3, metadata=_SHARE)
     """Of evidence: the cosine similarity of some passage to the question by all-MiniLM-L6-v2, below which it is about
     something else, unless it holds three quarters of the question. Of 149 questions that could be answered none was below,
