@@ -30,6 +30,7 @@ from cairn.config import (
 )
 from cairn.config_layers import Layered, Layers, leaves, overlay, user_file
 from cairn.folders import FolderSettings
+from cairn.retrieval.ranking import SIGNALS
 from cairn.schema import camel_case, snake_case
 from tests.conftest import STEADY
 
@@ -139,8 +140,8 @@ def test_lists_become_typed_tuples() -> None:
         ({"search": {"legDeadlineMs": math.inf}}, "cairn.search.legDeadlineMs: expected 0 to 600,000, got inf"),
         ({"search": {"legDeadlineMs": math.nan}}, "cairn.search.legDeadlineMs: expected a number, got NaN"),
         ({"search": {"synonyms": {"\x1b\n": 3}}}, r"cairn.search.synonyms: \x1b\n: expected a string, got 3"),
-        ({"search": {"weights": {"x": -1}}}, "cairn.search.weights: x: expected zero or more, got -1"),
-        ({"search": {"weights": {"x": math.inf}}}, "cairn.search.weights: x: expected 1,000,000,000 at most"),
+        ({"search": {"weights": {"x": -1e9}}}, "cairn.search.weights: x: expected -1,000 to 1,000, got -1"),
+        ({"search": {"weights": {"x": math.inf}}}, "cairn.search.weights: x: expected -1,000 to 1,000, got inf"),
         ({"search": {"candidates": 16**5000}}, "cairn.search.candidates: expected 0 to 100,000, got one of 20,001 bits"),
     ],
 )  # fmt: skip
@@ -157,6 +158,13 @@ def test_a_bad_value_does_not_hide_the_good_ones_beside_it() -> None:
     settings, warnings = overlay(Settings(), {"serve": {"port": 70_000, "lspPort": 1}, "x": 1}, "cairn")
     assert (settings.serve.port, settings.serve.lsp_port) == (7420, 1)
     assert len(warnings) == 2
+
+
+def test_every_ranking_signal_may_have_the_weight_that_it_has() -> None:
+    weights = {signal.name: signal.weight or signal.trial_weight for signal in SIGNALS}
+    assert min(weights.values()) < 0
+    settings, warnings = overlay(Settings(), {"search": {"weights": weights}}, "cairn")
+    assert (settings.search.weights, warnings) == (weights, [])
 
 
 def test_the_defaults_lie_within_their_limits() -> None:

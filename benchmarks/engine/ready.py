@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.daemon import Daemon, all_files_indexed, settled
 from engine.figures import Figures
-from engine.index_file import index_path
+from engine.index_file import index_path, opened
 from engine.place import make_data_folder
 
 _PATIENCE = 12 * 3600.0
@@ -37,6 +37,8 @@ def indexed(workspace: Path, data: Path) -> Iterator[tuple[Daemon, Figures]]:
         ready = time.perf_counter() - daemon.started
         if status["state"] != "ready":
             raise NotReadyError(f"{workspace}: the state is {status['state']!r}: {status['lastError']}")
+        while not _imports_are_counted(data):  # which is done once nothing was written for some seconds
+            time.sleep(_EVERY)
         # What a new process reads and makes only once must not count for the first question.
         for _ in range(2):
             daemon.search("a first question", limit=10)
@@ -51,3 +53,9 @@ def indexed(workspace: Path, data: Path) -> Iterator[tuple[Daemon, Figures]]:
                 "ready_s": round(ready, 1) if fresh else None,
             },
         )
+
+
+def _imports_are_counted(data: Path) -> bool:
+    with opened(data) as index:
+        facts = dict(index.rows("SELECT key, value FROM meta WHERE key IN ('counted', 'links')"))
+    return facts.get("counted") == facts.get("links")

@@ -197,7 +197,7 @@ class SearchSettings:
     keyword_rows: int = field(default=4_000, metadata=within(0, 1_000_000))
     """Chunks that a question's words are scored in, about: of more than that, the most frequent words count only where
     two of them meet."""
-    weights: Mapping[str, float] = field(factory=dict, hash=False)
+    weights: Mapping[str, float] = field(factory=dict, hash=False, metadata=within(-1_000, 1_000))
     """Other weights for ranking signals, by name (docs/ranking.md); 0 switches one off."""
     leg_deadline_ms: float = field(default=250.0, metadata=_USER_ONLY | within(0, 600_000))
     """A leg that takes longer is broken off and counts with what it found until then."""
