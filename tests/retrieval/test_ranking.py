@@ -135,6 +135,16 @@ def test_sigils_and_case_keep_a_definition_from_nothing(name: str) -> None:
     assert own == plain
 
 
+@pytest.mark.parametrize("kind", ["tests/test_b.py", "examples/b.py"])
+def test_a_name_that_only_tests_or_examples_define_is_found_there(kind: str) -> None:
+    holds_its_words = file("src/a.py", keyword=2, words=1, in_degree=9)
+    defines = file(kind, words=1, symbol=1, defines=("moor_at_dawn",))
+    assert order("moor_at_dawn", holds_its_words, defines)[0] == kind
+    elsewhere = file("src/c.py", symbol=1, defines=("moor_at_dawn",))
+    assert order("moor_at_dawn", holds_its_words, defines, elsewhere)[::2] == ["src/c.py", kind]
+    assert order("where do ships moor at dawn", holds_its_words, defines)[0] == "src/a.py"
+
+
 # --- signals with a floor, or with weights of the settings --------------------------------------------
 
 

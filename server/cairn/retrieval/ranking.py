@@ -124,7 +124,14 @@ def _chosen(asked: Asked) -> Floats:
 
 
 def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
-    return lambda asked: asked.of_kind(kind) * (not unless_asked_for & asked.query.stems)
+    """Whether a file is of the kind, and neither that is asked for nor a name that only files of the kind define."""
+
+    def value(asked: Asked) -> Floats:
+        of_kind = asked.of_kind(kind) * (not unless_asked_for & asked.query.stems)
+        defining = _definition(asked) > 0
+        return of_kind if (defining & (of_kind == 0)).any() else of_kind * ~defining
+
+    return value
 
 
 def policy(query: Query) -> DocumentPolicy:
