@@ -78,7 +78,8 @@ class Repository:
                 and LICENCE_FILE.fullmatch(name)
                 and category(detect_language(name)) is not Category.CODE
             ):
-                if names_other(self._blob(facts.split()[2])):
+                licence = self._blob(facts.split()[2])
+                if licence is None or names_other(licence):
                     others.append(folder + "/")
             elif size.isdigit() and 0 < int(size) <= _FILE_BYTES and is_own_source(path):
                 found[path] = int(size)
@@ -124,10 +125,10 @@ class Repository:
                     process.kill()
                     return
 
-    def _blob(self, name: str) -> str:
-        """Its text, "" where the clone lacks it."""
+    def _blob(self, name: str) -> str | None:
+        """Its text, None where the clone lacks it."""
         done = subprocess.run(self._command("cat-file", "-p", name), capture_output=True)
-        return done.stdout.decode("utf-8", "replace")
+        return None if done.returncode else done.stdout.decode("utf-8", "replace")
 
     def _git(self, *arguments: str) -> str:
         done = subprocess.run(self._command(*arguments), capture_output=True, check=True)

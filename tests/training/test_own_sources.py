@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,13 @@ def test_a_folder_under_another_licence_is_not(tmp_path: Path) -> None:
     commit(tmp_path, "Found the harbour", texts)
     found = open_repository("harbour/volume", tmp_path).files()
     assert sorted(found) == ["src/berth.py", "src/quay/wall.py", "src/tides/copying.py"]
+
+
+def test_a_folder_whose_licence_the_clone_lacks_is_not(tmp_path: Path) -> None:
+    source = "def tide():\n    return 1\n"
+    texts = {"src/berth.py": source, "src/tide/LICENSE": "Some licence", "src/tide/ebb.py": source}
+    commit(tmp_path, "Found the harbour", texts)
+    listed = subprocess.check_output(["git", "ls-tree", "HEAD:src/tide", "LICENSE"], cwd=tmp_path, text=True)
+    blob = listed.split()[2]
+    (tmp_path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    assert sorted(open_repository("harbour/volume", tmp_path).files()) == ["src/berth.py"]
