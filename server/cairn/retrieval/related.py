@@ -50,8 +50,8 @@ _NEAREST = 60
 """Chunks that are looked at for being similar."""
 _NEAREST_BESIDES = 20
 _SAMPLE = 100
-"""Chunks whose mean similarity is what any two have by chance: 0.15 to 0.34 by the vectors of all-MiniLM-L6-v2, 0.14 to
-0.31 by those of the code model. It counts as not similar at all."""
+"""Chunks whose mean similarity is what any two have by chance: 0.15 to 0.34 by the vectors of all-MiniLM-L6-v2, 0.13 to
+0.35 by those of the code model. It counts as not similar at all."""
 _MOST_USING = 40
 _MOST_FILES = 40
 """Files that are looked into for a relation of the file alone."""
