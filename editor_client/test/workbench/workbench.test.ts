@@ -315,7 +315,7 @@ void suite("somebody has set nothing", () => {
       await workbench.run("Workspaces: Manage Workspace Trust");
       await workbench.page.getByRole("button", { name: "Trust", exact: true }).click();
       await workbench.logged("found by: setting");
-      assert.ok(existsSync(`${named}.started`));
+      await eventually("it is started", () => existsSync(`${named}.started`)); // the log says so before
     } finally {
       await workbench.close();
       await project.remove();
