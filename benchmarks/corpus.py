@@ -110,7 +110,7 @@ def build(name: str, destination: Path, downloads: Path) -> Path:
 def count_chunks(folder: Path) -> tuple[int, int, int]:
     """Files that Cairn indexes, their chunks and their characters."""
     from cairn.chunking.chunker import chunk_text
-    from cairn.config import IndexSettings
+    from cairn.settings.tree import IndexSettings
     from cairn.workspace.rules import FileRules
     from cairn.workspace.scan import ScanReport, read_text, scan
 

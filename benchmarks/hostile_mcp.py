@@ -22,7 +22,7 @@ from attrs import frozen
 from hostile_http import Judgement, Sent, read, send
 from hostile_traffic import ESCAPES, NO_JSON, PATIENCE_SECONDS, STRINGS, URIS, Report, Values, escaped
 
-from cairn.mcp_tools import TOOLS, schemas
+from cairn.mcp.tools import TOOLS, schemas
 
 _MESSAGES_A_PROCESS = 250
 _BATCH = 25

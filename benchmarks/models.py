@@ -35,13 +35,13 @@ from retrieval.measurement import MODES, by_repository, workspace_of
 from retrieval.results import commit
 from retrieval.sets import Question, Repository, read_sets
 
-from cairn.config import EmbeddingSettings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.packaged import load_packaged, packaged_model
 from cairn.embedding.shared import SharedModel
-from cairn.index.vector_store import ChunkText, VectorStore
-from cairn.index.writer import IndexWriter
+from cairn.index.store.writer import IndexWriter
+from cairn.index.vectors.store import ChunkText, VectorStore
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
+from cairn.settings.tree import EmbeddingSettings
 
 WITHOUT = "no vectors"
 _PATIENCE = 3600.0

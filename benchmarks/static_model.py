@@ -24,12 +24,12 @@ from engine.figures import Figures, medians, surroundings
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import ChunkType
-from cairn.config import EmbeddingSettings
 from cairn.embedding.packaged import load_packaged, packaged_model
+from cairn.settings.tree import EmbeddingSettings
 from cairn.workspace.languages import Category, category, detect_language
 
 _PAGE = 512
-"""As the indexer takes them (`cairn.index.vectors`)."""
+"""As the indexer takes them (`cairn.index.vectors.vectors`)."""
 _QUESTIONS = (
     "how is a vector compared with a question", "where are settings read", "retry after a timeout",
     "what happens when a file is renamed while it is indexed", "parse HTTP headers", "database is locked",

@@ -29,15 +29,15 @@ from engine.figures import Figures, percentile, surroundings
 from engine.index_file import index_path
 from numpy.typing import NDArray
 
-from cairn.config import EmbeddingSettings
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable
-from cairn.index import model_vectors, static_matrix
-from cairn.index.database import _connect
-from cairn.index.reader import ChunkFilter, IndexReader
-from cairn.index.schema import STATIC_TABLE
-from cairn.index.vector_store import VectorStore
-from cairn.index.writer import IndexWriter
+from cairn.index.store.database import _connect
+from cairn.index.store.reader import ChunkFilter, IndexReader
+from cairn.index.store.schema import STATIC_TABLE
+from cairn.index.store.writer import IndexWriter
+from cairn.index.vectors import model_vectors, static_matrix
+from cairn.index.vectors.store import VectorStore
+from cairn.settings.tree import EmbeddingSettings
 
 _LIMIT = 200
 _RECALLED = (50, 200)

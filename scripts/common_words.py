@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from cairn.chunking.identifiers import identifier_words
-from cairn.words import stem
+from cairn.text.identifiers import identifier_words
+from cairn.text.words import stem
 from cairn.workspace.languages import detect_language
 
 TIMES = 3

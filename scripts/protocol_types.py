@@ -1,4 +1,4 @@
-"""Writes `editor_client/src/protocol.ts` from `cairn.protocol`, so that the editor's types are those of the schema.
+"""Writes `editor_client/src/protocol.ts` from `cairn.protocol.messages`, so that the editor's types are those of the schema.
 
     .venv/bin/python scripts/protocol_types.py
 
@@ -16,14 +16,14 @@ from typing import Any
 
 import attrs
 
-from cairn import protocol
-from cairn.field_docs import class_doc, field_docs
-from cairn.schema import camel_case
+from cairn.protocol import messages as protocol
+from cairn.schema.convert import camel_case
+from cairn.schema.field_docs import class_doc, field_docs
 
 TARGET = Path(__file__).resolve().parent.parent / "editor_client" / "src" / "protocol.ts"
 
 _HEADER = """\
-// Written by scripts/protocol_types.py from server/cairn/protocol.py; change that one.
+// Written by scripts/protocol_types.py from server/cairn/protocol/messages.py; change that one.
 // Lines are 0-based and ranges end exclusive, as in LSP; paths are relative to their folder, with `/`.
 """
 _PRIMITIVES = {str: "string", int: "number", float: "number", bool: "boolean", Any: "unknown"}

@@ -30,21 +30,21 @@ from retrieval.in_process import copied_index, use_table
 from retrieval.measurement import CHECKOUT, by_repository, workspace_of
 from retrieval.sets import read_sets
 
-from cairn import answers
-from cairn.config import Settings, VerdictSettings
 from cairn.discovery import ScoredChunk, discover
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.pipeline import AskBack
 from cairn.discovery.render import estimate_tokens
 from cairn.embedding.packaged import FOLDER, load_packaged
 from cairn.embedding.shared import SharedModel
-from cairn.index.overlaid_reader import OverlaidReader
-from cairn.index.overlay import Overlay
-from cairn.open_workspace import OpenWorkspace
+from cairn.engine import results as answers
+from cairn.engine.open_workspace import OpenWorkspace
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.overlay.overlay import Overlay
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
 from cairn.retrieval.query import Query
 from cairn.retrieval.search import Ranked
 from cairn.retrieval.verdict import Action, judge_evidence
+from cairn.settings.tree import Settings, VerdictSettings
 from discovery.projects import read_projects, tree_of
 
 _PATIENCE = 3600.0
@@ -181,7 +181,7 @@ class _Found:
 
 
 def _found(text: str, reader: OverlaidReader, model: SharedModel, meaning: Meaning | None) -> _Found:
-    """As `cairn.discovering` has it."""
+    """As `cairn.engine.discover` has it."""
     settings = Settings()
     workspace = OpenWorkspace((), model, settings, lambda: False)
     workspace.readers, workspace.meaning = [reader], meaning

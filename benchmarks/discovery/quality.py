@@ -28,9 +28,9 @@ from engine.daemon import Daemon
 from engine.figures import Figures, surroundings
 from engine.ready import NotReadyError, indexed
 
-from cairn.config import FormatStyle
 from cairn.embedding.model_files import find_model
 from cairn.embedding.tokenization import load_tokenizer
+from cairn.settings.tree import FormatStyle
 from discovery.projects import Project, ProjectError, Question, read_projects, tree_of
 from discovery.scoring import Scored, figures, score, table
 

@@ -71,7 +71,7 @@ class IndexFile:
 
     def chunks(self) -> Iterator[tuple[str, Chunk]]:
         """Every chunk with its file's path, in the order of path and lines."""
-        from cairn.index.rows import CHUNK_COLUMNS, chunk_from_row
+        from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 
         columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
         sql = f"SELECT f.path, {columns} FROM files f JOIN chunks c ON c.file_id = f.id ORDER BY f.path, c.position"
@@ -102,7 +102,7 @@ class IndexFile:
 
     def embedded_chunks(self, after: int, until: int) -> Iterator[tuple[Any, ...]]:
         """Texts that were embedded in that stretch: path, collection, and the columns of a chunk."""
-        from cairn.index.rows import CHUNK_COLUMNS
+        from cairn.index.store.rows import CHUNK_COLUMNS
 
         columns = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
         yield from self.rows(

@@ -107,8 +107,8 @@ class BareLoop:
         """Embed these chunks' texts (path, collection and the columns of a chunk, each)."""
         from cairn.chunking.composite import composite_text
         from cairn.chunking.model import ChunkType
-        from cairn.config import EmbeddingSettings
-        from cairn.index.rows import chunk_from_row
+        from cairn.index.store.rows import chunk_from_row
+        from cairn.settings.tree import EmbeddingSettings
 
         settings = EmbeddingSettings()
         texts = []

@@ -16,7 +16,7 @@ from pathlib import Path
 import apsw
 from engine.index_file import IndexFile, UnavailableError
 
-from cairn.words import STOPWORDS
+from cairn.text.words import STOPWORDS
 from retrieval.asking import Answer, answer
 from retrieval.metrics import DEPTH, Span
 from retrieval.sets import Question

@@ -15,17 +15,17 @@ from attrs import frozen
 from engine.index_file import index_path
 from numpy.typing import NDArray
 
-from cairn.config import EmbeddingSettings, SearchSettings
 from cairn.embedding.static import StaticTable
-from cairn.index.database import DATABASE_NAME
-from cairn.index.known_words import IndexVocabulary
-from cairn.index.reader import IndexReader
-from cairn.index.vector_store import ChunkText, VectorStore
-from cairn.index.vectors import static_vectors
-from cairn.index.writer import IndexWriter
+from cairn.index.store.database import DATABASE_NAME
+from cairn.index.store.reader import IndexReader
+from cairn.index.store.writer import IndexWriter
+from cairn.index.text.known_words import IndexVocabulary
+from cairn.index.vectors.store import ChunkText, VectorStore
+from cairn.index.vectors.vectors import static_vectors
 from cairn.retrieval.meaning import Meaning, similarities
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import retrieve
+from cairn.settings.tree import EmbeddingSettings, SearchSettings
 from retrieval.asking import Answer, answer
 from retrieval.metrics import DEPTH, Span
 from retrieval.sets import Question

@@ -24,7 +24,7 @@ from attrs import frozen
 from engine.daemon import Daemon, has_static_vectors, settled
 from engine.place import make_data_folder
 
-from cairn.config import VerdictSettings
+from cairn.settings.tree import VerdictSettings
 from retrieval.asking import span
 from retrieval.checkouts import CheckoutError, checkout
 from retrieval.measurement import CHECKOUT, by_repository, workspace_of

@@ -1,4 +1,4 @@
-// Written by scripts/protocol_types.py from server/cairn/protocol.py; change that one.
+// Written by scripts/protocol_types.py from server/cairn/protocol/messages.py; change that one.
 // Lines are 0-based and ranges end exclusive, as in LSP; paths are relative to their folder, with `/`.
 
 export type BulletCategory =

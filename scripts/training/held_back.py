@@ -31,7 +31,7 @@ from held_back_commits import CommitQuestion, commit_questions, is_source
 from retrieval.checkouts import checkout
 from retrieval.sets import REPOSITORIES_FILE, Repository
 
-from cairn.config import IndexSettings
+from cairn.settings.tree import IndexSettings
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, read_text, scan
 

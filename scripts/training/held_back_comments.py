@@ -11,12 +11,12 @@ from attrs import frozen
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.comments import comment_text
 from cairn.chunking.definition_place import definition_lines
-from cairn.chunking.identifiers import identifier_words
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.discovery.sentences import split_sentences
-from cairn.words import is_stopword
+from cairn.text.identifiers import identifier_words
+from cairn.text.words import is_stopword
 
 _WORDS = range(5, 31)
 _NEW_WORDS = 3

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 from attrs import frozen
 from engine.place import git
 
-from cairn.chunking.identifiers import identifier_words
-from cairn.words import is_stopword
+from cairn.text.identifiers import identifier_words
+from cairn.text.words import is_stopword
 from cairn.workspace.collections import FileKind, file_kind
 from cairn.workspace.languages import Category, category, detect_language
 

@@ -19,8 +19,8 @@ from sources import Source
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
-from cairn.chunking.identifiers import identifier_words
 from cairn.chunking.model import Chunk
+from cairn.text.identifiers import identifier_words
 from cairn.workspace.collections import FileKind, file_kind
 from cairn.workspace.languages import Category, category, detect_language
 

@@ -30,17 +30,17 @@ from retrieval.measurement import by_repository
 from retrieval.metrics import DEPTH, Span, covers, score
 from retrieval.sets import Question, read_sets
 
-from cairn.config import SearchSettings
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
-from cairn.index.known_words import IndexVocabulary
-from cairn.index.reader import IndexReader
+from cairn.index.store.reader import IndexReader
+from cairn.index.text.known_words import IndexVocabulary
 from cairn.retrieval.candidates import gather, whole_files
 from cairn.retrieval.legs import Legs, run_legs
 from cairn.retrieval.meaning import StaticMeaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import SIGNALS
 from cairn.retrieval.search import EVERYTHING, matching_of, scores_of
+from cairn.settings.tree import SearchSettings
 
 Floats = NDArray[np.float64]
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from vocabulary import read_pieces
 
-from cairn.config import EmbeddingSettings
 from cairn.embedding.embedder import load_embedder
 from cairn.embedding.model_files import find_model
 from cairn.embedding.word_pieces import CONTINUES
+from cairn.settings.tree import EmbeddingSettings
 
 _PAGE = 512
 _TOKENS = 8

@@ -1,5 +1,5 @@
 """`python -m cairn`."""
 
-from cairn.cli import main
+from cairn.cli.main import main
 
 main()

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cairn.config import ContextSettings
 from cairn.context.budgets import part_budgets
 from cairn.context.builder import assemble
 from cairn.context.model import Item, Part, PartName
 from cairn.discovery.render import estimate_tokens
 from cairn.embedding.model_files import find_model
 from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
+from cairn.settings.tree import ContextSettings
 
 SUM = 3000
 NOTHING = dict.fromkeys(PartName, 0)

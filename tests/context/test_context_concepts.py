@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.retrieval.indexed_folder import IndexedFolder
 
-from cairn.config import ReadmePromotionConfig
 from cairn.context.concepts import concept_items, readmes_above
 from cairn.context.model import Item
-from cairn.index.readmes import readme_paths
+from cairn.index.store.readmes import readme_paths
+from cairn.settings.tree import ReadmePromotionConfig
 
 PATTERNS = ReadmePromotionConfig().readme_patterns
 BADGES = (

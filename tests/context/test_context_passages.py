@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.retrieval.indexed_folder import IndexedFolder
 
-from cairn.config import ReadmePromotionConfig
 from cairn.context.passages import FOUND, Group, Grouped, passage_items, related_passages, with_query
-from cairn.index.reader import ChunkFilter
+from cairn.index.store.reader import ChunkFilter
 from cairn.retrieval.related import DEFINES, IMPORTED, SIMILAR, USES, Passage, Related, rank_related, relate
 from cairn.retrieval.search import Ranked
+from cairn.settings.tree import ReadmePromotionConfig
 
 PATTERNS = ReadmePromotionConfig().readme_patterns
 FILES = {

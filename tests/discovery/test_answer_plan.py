@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from discovery_builders import bullet
+from tests.discovery.discovery_builders import bullet
 
 from cairn.discovery import AnswerPlan, AnswerPlanConfig, BulletCategory, SectionType, build_answer_plan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from discovery_builders import chunk
+from tests.discovery.discovery_builders import chunk
 
 from cairn.discovery import CompressionConfig, compress_evidence
 from cairn.discovery.verbatim import stands_in

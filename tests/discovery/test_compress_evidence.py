@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from discovery_builders import chunk
+from tests.discovery.discovery_builders import chunk
 
 from cairn.discovery import BulletCategory, CompressionConfig, compress_evidence
 

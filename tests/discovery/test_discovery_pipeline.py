@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from discovery_builders import FixedSearcher, chunk, collection
+from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
 import cairn.discovery
 from cairn.discovery import DiscoveryConfig, DiscoveryMetrics, SemanticFocusConfig, discover

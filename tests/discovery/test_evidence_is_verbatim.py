@@ -9,9 +9,9 @@ import itertools
 import re
 
 import pytest
-from discovery_builders import chunk
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.discovery.discovery_builders import chunk
 
 from cairn.discovery import CompressionConfig, compress_evidence
 from cairn.discovery.code_evidence import code_passages

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from discovery_builders import collection
+from tests.discovery.discovery_builders import collection
 
 from cairn.discovery import FilterConfig, filter_collections
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from discovery_builders import chunk
+from tests.discovery.discovery_builders import chunk
 
 from cairn.discovery import ReadmePromotionConfig, promote_readme
 from cairn.retrieval.intent import Readme

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import attrs
 import pytest
-from discovery_builders import chunk
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.discovery.discovery_builders import chunk
 
 from cairn.chunking.chunker import chunk_text
 from cairn.discovery import (

@@ -8,9 +8,9 @@ import re
 
 import attrs
 import pytest
-from discovery_builders import bullet
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.discovery.discovery_builders import bullet
 
 from cairn.discovery import (
     AnswerPlan,

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from discovery_builders import collection
+from tests.discovery.discovery_builders import collection
 
 from cairn.discovery import ScoringConfig, score_collections
 

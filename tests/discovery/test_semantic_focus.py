@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from discovery_builders import FixedSearcher, chunk, collection
+from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
 from cairn.discovery import SemanticFocusConfig, semantic_focus
 from cairn.discovery.focus import sentence_quality_score, term_frequency_score

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from discovery_builders import FixedSearcher, chunk, collection
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
 from cairn.discovery import (
     BroadDiscoveryConfig,

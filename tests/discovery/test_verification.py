@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from discovery_builders import bullet
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.discovery.discovery_builders import bullet
 
 from cairn.discovery.verbatim import stands_in
 from cairn.discovery.verification import verified

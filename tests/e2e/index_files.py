@@ -16,7 +16,7 @@ import apsw
 import numpy as np
 import sqlite_vec
 
-from cairn.index.schema import vectors_table
+from cairn.index.store.schema import vectors_table
 
 _CONTENTS = {
     "files": "SELECT path, size, content_hash, is_text, kind, collection FROM files",

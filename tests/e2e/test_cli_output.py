@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from cairn.cli import cli
+from cairn.cli.main import cli
 
 HAS_TERMINALS = sys.platform != "win32"
 NO_JSON = {"lsp", "mcp", "serve", "completion"}
@@ -354,7 +354,16 @@ def test_each_shell_has_a_script_that_names_cairn(shell: str) -> None:
 
 
 def test_help_and_completion_import_nothing_heavy() -> None:
-    heavy = ("numpy", "apsw", "rich", "cattrs", "psutil", "onnxruntime", "cairn.engine", "cairn.protocol")
-    code = f"import sys, cairn.cli; print([name for name in {heavy!r} if name in sys.modules])"
+    heavy = (
+        "numpy",
+        "apsw",
+        "rich",
+        "cattrs",
+        "psutil",
+        "onnxruntime",
+        "cairn.engine.engine",
+        "cairn.protocol.messages",
+    )
+    code = f"import sys, cairn.cli.main; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

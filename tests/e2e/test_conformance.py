@@ -18,7 +18,7 @@ from mcp.client.stdio import StdioServerParameters
 from serving.clients import AnswerError, Asker, Lsp, Mcp, Rest
 from serving.server import serving
 
-from cairn.methods import METHODS, STAGES
+from cairn.engine.methods import METHODS, STAGES
 from tests.harbour import HARBOUR
 
 from .conftest import PATIENCE_SECONDS, PATIENT

@@ -265,9 +265,9 @@ async def test_bad_arguments_of_commands_are_refused_by_name(
 RECORDING = """
 import sys, time
 import attrs
-import cairn.engine
+import cairn.engine.engine
 
-class Recording(cairn.engine.Engine):
+class Recording(cairn.engine.engine.Engine):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.told = []
@@ -284,16 +284,16 @@ class Recording(cairn.engine.Engine):
         return [f"cairn.{key}: unknown setting" for key in settings if key != "index"]
     def status(self): return attrs.evolve(super().status(), warnings=tuple(self.told))
 
-cairn.engine.Engine = Recording
+cairn.engine.engine.Engine = Recording
 sys.argv = ["cairn", "lsp"]
-cairn.cli.main()
+cairn.cli.main.main()
 """
 """A daemon whose status lists, as warnings, what was handed to its engine."""
 
 
 @pytest.fixture
 def recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    script = f"import cairn.cli{RECORDING}"
+    script = f"import cairn.cli.main{RECORDING}"
     monkeypatch.setattr("tests.e2e.conftest.COMMAND", (sys.executable, "-c", script))
 
 

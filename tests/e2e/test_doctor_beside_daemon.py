@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cairn.index.lock import holder
+from cairn.index.store.lock import holder
 from cairn.paths import workspace_dir
 
 from .conftest import PATIENCE_SECONDS, Daemon

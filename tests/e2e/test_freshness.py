@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from cairn.engine import Engine
-from cairn.index import indexer
-from cairn.index.surroundings import file_touches
+from cairn.engine.engine import Engine
+from cairn.index.indexing import indexer
+from cairn.index.indexing.surroundings import file_touches
 from cairn.paths import workspace_dir
-from cairn.protocol import SearchParams
+from cairn.protocol.messages import SearchParams
 
 from . import conftest
 from .conftest import PATIENCE_SECONDS, Daemon

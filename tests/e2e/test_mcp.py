@@ -27,11 +27,11 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from cairn import first_files
-from cairn.asking import Asking
-from cairn.engine import Engine
-from cairn.mcp import build_server
-from cairn.methods import STAGES
+from cairn.engine import first_files
+from cairn.engine.engine import Engine
+from cairn.engine.methods import STAGES
+from cairn.engine.runner import Asking
+from cairn.mcp.server import build_server
 from tests.harbour import HARBOUR
 
 from .conftest import PATIENCE_SECONDS
@@ -482,7 +482,7 @@ async def test_a_folder_that_is_none_is_refused_in_one_line(tmp_path: Path) -> N
 async def test_without_the_extra_one_line_says_how_to_get_it(tmp_path: Path) -> None:
     script = (
         "import sys\nsys.modules['mcp'] = None\nsys.modules['starlette'] = None\n"
-        "from cairn.cli import main\nsys.argv = ['cairn', 'mcp']\nmain()\n"
+        "from cairn.cli.main import main\nsys.argv = ['cairn', 'mcp']\nmain()\n"
     )
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", script, stderr=asyncio.subprocess.PIPE, cwd=tmp_path

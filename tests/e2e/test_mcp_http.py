@@ -21,10 +21,10 @@ from mcp.client.client import Client
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from cairn.asking import Asking
-from cairn.engine import Engine
-from cairn.mcp import mcp_app
-from cairn.mcp_tools import schemas
+from cairn.engine.engine import Engine
+from cairn.engine.runner import Asking
+from cairn.mcp.server import mcp_app
+from cairn.mcp.tools import schemas
 
 from .conftest import PATIENCE_SECONDS
 from .test_mcp import Slow, answers, each_era, happens, text_of

@@ -17,11 +17,11 @@ import pytest
 from attrs import define, field
 from hostile_traffic import ESCAPES, escaped, lay_secret
 
-from cairn.config import EmbeddingSettings
-from cairn.host import Host
-from cairn.idling import Presence
-from cairn.lsp_socket import LspSocket, SocketLimits
-from cairn.tokens import Token
+from cairn.engine.host import Host
+from cairn.lsp.socket import LspSocket, SocketLimits
+from cairn.operations.idling import Presence
+from cairn.operations.tokens import Token
+from cairn.settings.tree import EmbeddingSettings
 from tests.serving import PATIENCE_SECONDS, serving
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]

@@ -13,11 +13,11 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from cairn.config import EmbeddingSettings
 from cairn.embedding.embedder import Embedder, load_embedder
 from cairn.embedding.model_files import InstalledModel, find_model
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
+from cairn.settings.tree import EmbeddingSettings
 
 WORDS = ["<pad>", "?", "red", "green", "blue", "ask:"]
 VECTORS = np.array([[9, 9, 9], [0, 0, 5], [3, 0, 0], [0, 4, 0], [1, 1, 1], [0, 0, 2]], np.float32)

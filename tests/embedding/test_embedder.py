@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from cairn.config import EmbeddingSettings
 from cairn.embedding.embedder import Embedder, load_embedder
 from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.tokenization import load_tokenizer
 from cairn.errors import ModelError
+from cairn.settings.tree import EmbeddingSettings
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "data/embedding/reference.json").read_text("utf-8"))[
     "entries"
@@ -60,7 +60,7 @@ def test_nothing_is_kept_or_told_about_the_user(embedder: Embedder, tmp_path: Pa
     source = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from cairn.config import EmbeddingSettings\n"
+        "from cairn.settings.tree import EmbeddingSettings\n"
         "from cairn.embedding.embedder import load_embedder\n"
         "from cairn.embedding.model_files import read_model\n"
         "load_embedder(read_model(Path(sys.argv[1])), EmbeddingSettings()).embed_query('sample')\n"
@@ -190,7 +190,7 @@ def test_importing_the_package_loads_no_model_library() -> None:
 def test_embedding_starts_no_threads(default_model: InstalledModel) -> None:
     threads = run_python(
         "import psutil, onnxruntime, tokenizers\n"
-        "from cairn.config import EmbeddingSettings\n"
+        "from cairn.settings.tree import EmbeddingSettings\n"
         "from cairn.embedding.embedder import load_embedder\n"
         "from cairn.embedding.model_files import find_model\n"
         "before = psutil.Process().num_threads()\n"
@@ -207,7 +207,7 @@ def test_an_installed_model_needs_no_network(default_model: InstalledModel) -> N
         "import socket\n"
         "def refuse(*args, **kwargs): raise AssertionError('network')\n"
         "socket.socket = socket.create_connection = socket.getaddrinfo = refuse\n"
-        "from cairn.config import EmbeddingSettings\n"
+        "from cairn.settings.tree import EmbeddingSettings\n"
         "from cairn.embedding.embedder import load_embedder\n"
         "from cairn.embedding.install import install_default\n"
         "from cairn.embedding.model_files import find_model\n"

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cairn.config import EmbeddingSettings
 from cairn.embedding.embedder import load_embedder
 from cairn.embedding.install import install_folder
 from cairn.embedding.model_files import find_model, models_dir
 from cairn.errors import ModelError
+from cairn.settings.tree import EmbeddingSettings
 
 FolderMaker = Callable[..., Path]
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cairn.config import EmbeddingSettings
 from cairn.embedding import packaged, shared
 from cairn.embedding.packaged import PackagedModel, describe_packaged, load_packaged, packaged_model
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import entry_type
 from cairn.errors import ModelError
+from cairn.settings.tree import EmbeddingSettings
 
 PIECES = ["berth", "ship", "##yard"]
 
@@ -103,7 +103,7 @@ def test_what_is_no_table_of_the_vocabulary_cannot_be_described(folder: Path, en
 def test_it_is_known_without_numpy() -> None:
     code = (
         "import sys\n"
-        "from cairn.config import EmbeddingSettings\n"
+        "from cairn.settings.tree import EmbeddingSettings\n"
         "from cairn.embedding.shared import SharedModel\n"
         "assert SharedModel(EmbeddingSettings()).packaged().dimension\n"
         "print(sorted({'numpy', 'tokenizers', 'onnxruntime'} & set(sys.modules)))\n"

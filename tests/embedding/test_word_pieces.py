@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.chunking.identifiers import identifier_words
 from cairn.embedding import word_pieces
 from cairn.embedding.word_pieces import WordPieces, words_of
+from cairn.text.identifiers import identifier_words
 
 PIECES = ["server", "http", "un", "##load", "##er", "##loader", "load", "é", "##é", "2", "straße"]
 

@@ -21,9 +21,9 @@ from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
 from cairn.errors import ModelError
-from cairn.index.schema import STATIC_TABLE
-from cairn.index.vector_store import VectorStore
-from cairn.index.writer import FileRecord, IndexedFile
+from cairn.index.store.schema import STATIC_TABLE
+from cairn.index.store.writer import FileRecord, IndexedFile
+from cairn.index.vectors.store import VectorStore
 from cairn.workspace.collections import file_kind
 
 DIMENSION = 4

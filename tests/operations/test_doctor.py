@@ -14,9 +14,9 @@ import apsw
 import pytest
 from click.testing import CliRunner, Result
 
-from cairn.cli import cli
+from cairn.cli.main import cli
 from cairn.embedding import packaged
-from cairn.index.lock import note_holder, writer_lock
+from cairn.index.store.lock import note_holder, writer_lock
 from cairn.operations import doctor, folder_checks
 from cairn.operations.examination import Check, Finding, Level
 from cairn.paths import workspace_dir

@@ -12,8 +12,8 @@ import apsw
 import pytest
 
 from cairn.errors import InvalidRequestError
-from cairn.index.database import set_aside
-from cairn.index.writer import IndexWriter
+from cairn.index.store.database import set_aside
+from cairn.index.store.writer import IndexWriter
 from cairn.operations.feedback import FeedbackStore, FeedbackUnavailableError, FileChoices, store_of
 from cairn.retrieval.learned import FeedbackAction
 

@@ -13,8 +13,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.config import KillSwitchSettings, RetrievalSettings
 from cairn.operations.kill_switch import KillSwitch, PhaseChange
+from cairn.settings.tree import KillSwitchSettings, RetrievalSettings
 
 SLOW, FAST = 900.0, 20.0
 WINDOW = KillSwitchSettings().window_seconds

@@ -19,9 +19,9 @@ import pytest
 from attrs import evolve
 
 from cairn import protocol
-from cairn.config import LogSettings
 from cairn.operations.kill_switch import PhaseChange
 from cairn.operations.query_log import LoggedResult, QueryLog, QueryRecord, read_recent, record_of
+from cairn.settings.tree import LogSettings
 
 PROCESSES, LINES = 4, 2_000
 

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.conftest import STEADY
 
-from cairn.cli import cli
-from cairn.config import Settings
-from cairn.config_layers import Layers
+from cairn.cli.main import cli
 from cairn.errors import InvalidRequestError
 from cairn.operations.why import why
+from cairn.settings.layers import Layers
+from cairn.settings.tree import Settings
 
 
 @pytest.fixture(autouse=True)

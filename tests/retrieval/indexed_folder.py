@@ -7,20 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
-from cairn.config import EmbeddingSettings, Settings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
-from cairn.index.intake import Intake
-from cairn.index.overlaid_reader import OverlaidReader
-from cairn.index.overlay import Overlay
-from cairn.index.progress import Progress
-from cairn.index.surroundings import History, update_in_degrees
-from cairn.index.vector_store import VectorStore
-from cairn.index.vectors import StaticIntake
-from cairn.index.writer import IndexWriter
+from cairn.index.indexing.intake import Intake
+from cairn.index.indexing.progress import Progress
+from cairn.index.indexing.surroundings import History, update_in_degrees
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.overlay.overlay import Overlay
+from cairn.index.store.writer import IndexWriter
+from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vectors import StaticIntake
+from cairn.settings.tree import EmbeddingSettings, Settings
 
 MEANINGS = ({"ship", "vessel", "boat"}, {"tide", "water", "moon"}, {"crane", "lift", "hoist"})
 """Words that lie in one direction in the static table."""

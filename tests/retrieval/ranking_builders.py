@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from attrs import frozen
 
-from cairn.index.file_queries import FileFacts
-from cairn.index.reader import Outline
+from cairn.index.store.file_queries import FileFacts
+from cairn.index.store.reader import Outline
 from cairn.retrieval.candidates import Candidates, Chunks, FileCandidate, Floats
 from cairn.retrieval.learned import Choice, FeedbackAction, learn
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import SIGNALS
 from cairn.retrieval.signals import Asked, Contribution, Signal, score_files
-from cairn.words import stem
+from cairn.text.words import stem
 from cairn.workspace.collections import file_kind
 
 

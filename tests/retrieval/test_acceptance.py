@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cairn import protocol
-from cairn.engine import Engine
+from cairn.engine.engine import Engine
 
 DOCUMENTS = {
     "concepts/home.md": """

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.config import DiversitySettings
 from cairn.retrieval.diversity import Diverse, diversify
+from cairn.settings.tree import DiversitySettings
 
 S5 = DiversitySettings(directory=0.8, file_name=0.85, file=0.85)
 OFF = DiversitySettings(directory=1.0, file_name=1.0, file=1.0, near_duplicate=1.0)

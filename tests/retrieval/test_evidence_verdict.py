@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from cairn.chunking.model import Chunk, ChunkType
-from cairn.config import VerdictSettings
-from cairn.index.reader import StoredChunk
+from cairn.index.store.reader import StoredChunk
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import Ranked
 from cairn.retrieval.verdict import Verdict, judge, judge_evidence
+from cairn.settings.tree import VerdictSettings
 
 WHICH_PART = "Which part should I explain?"
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn import protocol
 from cairn.chunking.model import ChunkType
-from cairn.config import SearchSettings
+from cairn.engine.search import chunk_filter
 from cairn.errors import InvalidRequestError
-from cairn.index.reader import ChunkFilter, StoredChunk
+from cairn.index.store.reader import ChunkFilter, StoredChunk
 from cairn.retrieval.legs import Legs
 from cairn.retrieval.meaning import ModelVector, StaticMeaning, StaticVector
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import retrieve
-from cairn.searching import chunk_filter
+from cairn.settings.tree import SearchSettings
 from cairn.workspace.ignore_patterns import Selection
 
 FILES = {

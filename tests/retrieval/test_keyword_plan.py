@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.index.index_builders import indexed
 
-from cairn.config import SearchSettings
-from cairn.index.keyword_counts import KeywordCounts
-from cairn.index.reader import ChunkFilter, ColumnWeights, IndexReader
-from cairn.index.schema import SCHEMA
-from cairn.index.writer import IndexWriter
+from cairn.index.store.reader import ChunkFilter, ColumnWeights, IndexReader
+from cairn.index.store.schema import SCHEMA
+from cairn.index.store.writer import IndexWriter
+from cairn.index.text.keyword_counts import KeywordCounts
 from cairn.retrieval.keyword_plan import Count, plan_keywords, quoted_word
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.search import retrieve
+from cairn.settings.tree import SearchSettings
 
 
 def counting(rows: int, **holding: int) -> Count:

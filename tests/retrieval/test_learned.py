@@ -6,7 +6,7 @@ import math
 
 import pytest
 from attrs import evolve
-from ranking_builders import MadeUpFile, candidates, file
+from tests.retrieval.ranking_builders import MadeUpFile, candidates, file
 
 from cairn.retrieval.learned import HALF_LIFE_DAYS, Choice, FeedbackAction, Learned, learn
 from cairn.retrieval.query import understand

@@ -13,15 +13,15 @@ from attrs import evolve
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
-from cairn.config import SearchSettings
 from cairn.errors import ModelError, QueryCancelledError
-from cairn.index.reader import ChunkFilter, Hit, IndexReader
-from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.store.reader import ChunkFilter, Hit, IndexReader
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.retrieval import legs as legs_module
 from cairn.retrieval.legs import Legs, _literals, run_legs, wait_for_meaning
 from cairn.retrieval.meaning import QueryVector
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import Retrieved, retrieve
+from cairn.settings.tree import SearchSettings
 
 FILES = {
     "src/dock.py": "def dock(ship):\n    # dock, dock and dock again: the ship may not leave the dock\n    pass\n",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.retrieval.matching import matcher
-from cairn.words import stem, text_stems
+from cairn.text.words import stem, text_stems
 
 
 @pytest.mark.parametrize(

@@ -11,20 +11,20 @@ import pytest
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
-from cairn.config import EmbeddingSettings, SearchSettings
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
-from cairn.index.meta import Facts, static_key
-from cairn.index.progress import Progress
-from cairn.index.reader import ChunkFilter, IndexReader
-from cairn.index.vectors import StaticIntake, VectorIntake
-from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.indexing.progress import Progress
+from cairn.index.store.meta import Facts, static_key
+from cairn.index.store.reader import ChunkFilter, IndexReader
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.vectors.vectors import StaticIntake, VectorIntake
 from cairn.retrieval import meaning as meaning_module
 from cairn.retrieval.legs import Legs, run_legs
 from cairn.retrieval.meaning import Meaning, ModelMeaning, ModelVector, StaticMeaning, choose_meaning
 from cairn.retrieval.query import understand
+from cairn.settings.tree import EmbeddingSettings, SearchSettings
 
 MODEL = cast(Embedder, object())
 TABLE = StaticTable("small", np.zeros(0, entry_type(4)), WordPieces(()))

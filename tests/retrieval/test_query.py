@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.config import SearchSettings
-from cairn.index.keyword_counts import KeywordCounts
-from cairn.index.known_words import KnownWord
-from cairn.index.schema import SCHEMA
+from cairn.index.store.schema import SCHEMA
+from cairn.index.text.keyword_counts import KeywordCounts
+from cairn.index.text.known_words import KnownWord
 from cairn.retrieval.keyword_plan import plan_keywords
 from cairn.retrieval.query import MAX_QUERY_CHARS, MAX_TERMS, QueryType, understand
+from cairn.settings.tree import SearchSettings
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 
 import pytest
 
-from cairn.config import SearchSettings
-from cairn.index.known_words import KnownWord
+from cairn.index.text.known_words import KnownWord
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.repair import repair
-from cairn.words import stem
+from cairn.settings.tree import SearchSettings
+from cairn.text.words import stem
 
 
 class Words:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from indexed_folder import IndexedFolder
-from ranking_builders import MadeUpChunk, MadeUpFile, file, order, scores
+from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.ranking_builders import MadeUpChunk, MadeUpFile, file, order, scores
 
-from cairn.config import SearchSettings
-from cairn.engine import Engine
+from cairn.engine.engine import Engine
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import SIGNALS, weight_warnings, weighted
 from cairn.retrieval.search import retrieve
 from cairn.retrieval.signals import Asked, Family, Signal
+from cairn.settings.tree import SearchSettings
 
 PAIRS = [
     # Words

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import IndexedFolder
 
-from cairn.config import SearchSettings
 from cairn.retrieval.query import understand
 from cairn.retrieval.reexports import hands_on
 from cairn.retrieval.search import retrieve
+from cairn.settings.tree import SearchSettings
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
-from cairn.config import SearchSettings
-from cairn.index.database import DATABASE_NAME
-from cairn.index.reader import IndexReader
-from cairn.index.vector_store import VectorStore
-from cairn.index.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.store.database import DATABASE_NAME
+from cairn.index.store.reader import IndexReader
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.vectors.store import VectorStore
 from cairn.retrieval.candidates import _similarity
 from cairn.retrieval.meaning import ModelVector, QueryVector
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import Retrieved, retrieve
+from cairn.settings.tree import SearchSettings
 
 
 class NoMeaning:

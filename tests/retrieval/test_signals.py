@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ranking_builders import file, order, scores
+from tests.retrieval.ranking_builders import file, order, scores
 
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import SIGNALS

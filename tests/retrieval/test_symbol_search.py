@@ -9,13 +9,13 @@ import pytest
 from attrs import evolve, frozen
 from hypothesis import given
 from hypothesis import strategies as st
-from indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn import protocol
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.definition_place import definition_lines
+from cairn.engine.symbols import find_symbols
 from cairn.errors import QueryCancelledError
-from cairn.naming import find_symbols
 from cairn.retrieval.symbols import Fit, Typed, fit
 
 FILES = {

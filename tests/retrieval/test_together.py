@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attrs import evolve
-from indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import IndexedFolder
 
-from cairn.config import SearchSettings
 from cairn.errors import QueryCancelledError
-from cairn.index.reader import ChunkFilter
+from cairn.index.store.reader import ChunkFilter
 from cairn.retrieval.meaning import Meaning, StaticMeaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import EVERYTHING
 from cairn.retrieval.together import Ranking, rank_together
+from cairn.settings.tree import SearchSettings
 
 FILES = {
     "pyproject.toml": '[project]\nname = "port"\n',

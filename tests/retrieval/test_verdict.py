@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from cairn.chunking.model import Chunk, ChunkType
-from cairn.config import VerdictSettings
-from cairn.index.reader import StoredChunk
+from cairn.index.store.reader import StoredChunk
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import Ranked
 from cairn.retrieval.verdict import Verdict, evidence, judge
+from cairn.settings.tree import VerdictSettings
 
 
 def passage(title: str, text: str, path: str = "docs/a.md", collection: str = "help-docs") -> StoredChunk:

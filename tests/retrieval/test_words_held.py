@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from indexed_folder import IndexedFolder
+from tests.retrieval.indexed_folder import IndexedFolder
 
-from cairn.config import SearchSettings
 from cairn.retrieval.query import understand
 from cairn.retrieval.search import retrieve
+from cairn.settings.tree import SearchSettings
 
 SIGNAL = "words of the question that it holds"
 FILES = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.config import IndexSettings
+from cairn.settings.tree import IndexSettings
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, scan
 

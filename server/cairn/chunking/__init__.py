@@ -1,5 +1,4 @@
-"""Text as chunks: code by syntax, documents by headings, everything else by lines.
+"""Text to chunks, by syntax, headings or lines.
 
-`chunker.chunk_text` makes them, `composite.composite_text` says what of one is embedded, `model.Chunk` is one.
-Nothing is imported here: whoever only reads an index needs no parser.
+Grammars, rules for languages and what of a chunk is embedded belong here. Which files are read does not.
 """

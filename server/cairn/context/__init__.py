@@ -1,1 +1,1 @@
-"""What a language model should know about a place in the editor: parts with budgets, put together as one text (S2)."""
+"""What belongs to a place in a document, as parts with budgets, put together as one text."""

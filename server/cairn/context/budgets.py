@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cairn.config import ContextSettings
 from cairn.context.model import PartName
+from cairn.settings.tree import ContextSettings
 
 
 def part_budgets(settings: ContextSettings, total: int | None = None) -> dict[PartName, int]:

@@ -10,7 +10,7 @@ from attrs import frozen
 from cairn.context.markdown import as_code, text_lines
 from cairn.context.model import Item
 from cairn.discovery.blocks import Block, read_blocks
-from cairn.index.overlaid_reader import OverlaidReader
+from cairn.index.overlay.overlaid_reader import OverlaidReader
 
 _TERMS, _PROJECT, _README = 1.0, 0.9, 0.8
 _MOST_COLLECTIONS = 12

@@ -9,8 +9,8 @@ from attrs import evolve, frozen
 
 from cairn.chunking.model import ChunkType
 from cairn.context.model import Item
-from cairn.index.reader import StoredChunk
-from cairn.index.readmes import readme_rule
+from cairn.index.store.reader import StoredChunk
+from cairn.index.store.readmes import readme_rule
 from cairn.retrieval.related import DEFINES, SIMILAR, USES, Related, rank_related
 from cairn.retrieval.search import Ranked
 from cairn.workspace.collections import FileKind

@@ -4,21 +4,6 @@ Each stage is a function of its own, in a module of its own; `discover` chains t
 search, through the `Searcher` they are given; the rest computes on what it is handed.
 """
 
-from cairn.config import (
-    AnswerPlanConfig,
-    BroadDiscoveryConfig,
-    BulletCategory,
-    CompressionConfig,
-    DiscoveryConfig,
-    ExpansionConfig,
-    FilterConfig,
-    FormatStyle,
-    PromptRenderConfig,
-    ReadmePromotionConfig,
-    ScoringConfig,
-    SectionType,
-    SemanticFocusConfig,
-)
 from cairn.discovery.broad import broad_discovery
 from cairn.discovery.compression import compress_evidence
 from cairn.discovery.expansion import expand_queries_baseline
@@ -40,6 +25,21 @@ from cairn.discovery.plan import build_answer_plan
 from cairn.discovery.readme import promote_readme
 from cairn.discovery.render import render_llm_prompt
 from cairn.discovery.scoring import score_collections
+from cairn.settings.tree import (
+    AnswerPlanConfig,
+    BroadDiscoveryConfig,
+    BulletCategory,
+    CompressionConfig,
+    DiscoveryConfig,
+    ExpansionConfig,
+    FilterConfig,
+    FormatStyle,
+    PromptRenderConfig,
+    ReadmePromotionConfig,
+    ScoringConfig,
+    SectionType,
+    SemanticFocusConfig,
+)
 
 __all__ = [
     "AnswerPlan",

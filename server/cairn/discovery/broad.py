@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cairn.config import BroadDiscoveryConfig
 from cairn.discovery.model import CollectionRef, ScoredChunk, Searcher
 from cairn.discovery.order import merge
 from cairn.discovery.similarity import Floats, distinct, jaccard, maximal_marginal_relevance, word_sets
+from cairn.settings.tree import BroadDiscoveryConfig
 
 
 def broad_discovery(

@@ -13,13 +13,13 @@ from functools import lru_cache
 
 from attrs import frozen
 
-from cairn.config import BulletCategory, CompressionConfig
 from cairn.discovery.categories import categorize
 from cairn.discovery.code_evidence import code_passages
 from cairn.discovery.model import Bullet, ChunkMetadata, ScoredChunk
 from cairn.discovery.passages import Passage, prose_passages
 from cairn.discovery.terms import QueryTerms
 from cairn.discovery.verbatim import lines_of, stands_in
+from cairn.settings.tree import BulletCategory, CompressionConfig
 
 MAX_BULLETS_PER_CHUNK = 3
 """More from one passage is the passage itself, not its evidence."""

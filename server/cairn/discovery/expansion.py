@@ -6,10 +6,10 @@ import re
 
 from attrs import frozen
 
-from cairn.config import ExpansionConfig
 from cairn.discovery.terms import EDGE_PUNCTUATION, bare_words, content_words
 from cairn.retrieval.query_types import is_name
-from cairn.words import LIGHT_WORDS, RELATIONS, is_stopword
+from cairn.settings.tree import ExpansionConfig
+from cairn.text.words import LIGHT_WORDS, RELATIONS, is_stopword
 
 MAX_TERM_WORDS = 3
 """Content words of the main term; longer phrases make every variation the same search."""

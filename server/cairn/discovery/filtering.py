@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from cairn.config import FilterConfig
 from cairn.discovery.model import CollectionRef
 from cairn.discovery.terms import content_words
+from cairn.settings.tree import FilterConfig
 
 _PART = re.compile(r"[\W_]+")
 KIND_WORDS = frozenset(

@@ -8,15 +8,15 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from cairn.config import SearchSettings
 from cairn.discovery.model import ChunkMetadata, ScoredChunk
-from cairn.index.known_words import IndexVocabulary
-from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.index.store.reader import ChunkFilter, IndexReader
+from cairn.index.text.known_words import IndexVocabulary
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.search import EVERYTHING, Ranked
 from cairn.retrieval.together import Ranking, rank_together
+from cairn.settings.tree import SearchSettings
 
 _CHUNKS_PER_FILE = 20
 """A search shows one passage a file; evidence wants a file's best few."""

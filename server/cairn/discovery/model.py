@@ -10,7 +10,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.config import BulletCategory, SectionType
+from cairn.settings.tree import BulletCategory, SectionType
 
 
 @frozen

@@ -11,7 +11,6 @@ from typing import Any
 import attrs
 from attrs import define, field, frozen
 
-from cairn.config import DiscoveryConfig
 from cairn.discovery.broad import broad_discovery
 from cairn.discovery.compression import compress_evidence
 from cairn.discovery.expansion import expand_queries_baseline
@@ -34,6 +33,7 @@ from cairn.discovery.scoring import score_collections
 from cairn.discovery.terms import QueryTerms, content_words
 from cairn.discovery.verification import LinesNow, verified
 from cairn.retrieval.intent import Readme
+from cairn.settings.tree import DiscoveryConfig
 
 StageListener = Callable[[str, DiscoveryResponse], None]
 """Receives the name of a stage that has ended and the response as far as it is known by then."""

@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 
 import attrs
 
-from cairn.config import ReadmePromotionConfig
 from cairn.discovery.model import ScoredChunk
 from cairn.discovery.order import best_first
 from cairn.retrieval.intent import Readme
+from cairn.settings.tree import ReadmePromotionConfig
 from cairn.workspace.collections import FileKind, file_kind
 
 

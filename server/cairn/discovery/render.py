@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import attrs
 from attrs import frozen
 
-from cairn.config import FormatStyle, PromptRenderConfig, SectionType
 from cairn.discovery.model import AnswerPlan, Bullet, Section
 from cairn.discovery.plan import SECTIONS
+from cairn.settings.tree import FormatStyle, PromptRenderConfig, SectionType
 
 # The prompt's words are S1's (stage 9).
 TITLE = "Context from Vector Database"

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from cairn.config import ScoringConfig
 from cairn.discovery.model import CollectionRef
+from cairn.settings.tree import ScoringConfig
 
 # All numbers and words below are S1's (stage 2).
 BOOST_TERMS = ("docs", "source", "api", "sdk", "core")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import sentencex
 
-from cairn.words import is_stopword
+from cairn.text.words import is_stopword
 
 _LANGUAGE = "en"
 """Languages differ in their abbreviations; those that technical Portuguese uses are masked."""

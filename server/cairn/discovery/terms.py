@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from attrs import field, frozen
 
-from cairn.chunking.identifiers import identifier_words
 from cairn.retrieval.matching import TermMatcher, matcher
-from cairn.words import LIGHT_WORDS, is_stopword, stem
+from cairn.text.identifiers import identifier_words
+from cairn.text.words import LIGHT_WORDS, is_stopword, stem
 
 _WORD = re.compile(r"\w+")
 EDGE_PUNCTUATION = " \t\n\r.,;:!?¿¡…\"'`´“”‘’«»()[]{}<>*"

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.config import EmbeddingSettings
 from cairn.embedding.model_files import GRAPH_FILE, InstalledModel, Pooling, remedy
 from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
 from cairn.errors import ModelError
+from cairn.settings.tree import EmbeddingSettings
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession

@@ -14,13 +14,13 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from cairn.config import EmbeddingSettings
 from cairn.embedding import model_files
 from cairn.embedding.default_model import prepare_default
 from cairn.embedding.embedder import load_embedder
 from cairn.embedding.model_files import DEFAULT_NAME, GRAPH_FILE, TOKENIZER_FILE, InstalledModel
 from cairn.embedding.staging import put_in_place, staging_folder
 from cairn.errors import ModelError
+from cairn.settings.tree import EmbeddingSettings
 
 # float32 rows that a graph has scaled itself are off by some 1e-7.
 _UNIT_TOLERANCE = 1e-3

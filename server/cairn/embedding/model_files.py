@@ -17,9 +17,9 @@ from pathlib import Path
 import attrs
 from attrs import frozen
 
-from cairn.config_layers import overlay
 from cairn.errors import ModelError
 from cairn.paths import data_dir
+from cairn.settings.layers import overlay
 
 DEFAULT_NAME = "all-MiniLM-L6-v2"
 GRAPH_FILE = "model.onnx"

@@ -9,11 +9,11 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
-from cairn.config import EmbeddingSettings
 from cairn.embedding.model_files import InstalledModel, find_model
 from cairn.embedding.packaged import PackagedModel, load_packaged, packaged_model
 from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
 from cairn.errors import ModelError
+from cairn.settings.tree import EmbeddingSettings
 
 if TYPE_CHECKING:
     from cairn.embedding.embedder import Embedder

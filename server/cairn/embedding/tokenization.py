@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cairn.embedding.model_files import TOKENIZER_FILE, InstalledModel, remedy
 from cairn.errors import ModelError
-from cairn.unicode import well_formed
+from cairn.text.unicode import well_formed
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

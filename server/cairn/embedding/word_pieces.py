@@ -1,6 +1,6 @@
 """Text to the token ids of the static table: whole words, and pieces of the words that the vocabulary lacks.
 
-Ours, for two reasons. The words are those of the keyword index (`cairn.chunking.identifiers`), so `HTTPServer` is
+Ours, for two reasons. The words are those of the keyword index (`cairn.text.identifiers`), so `HTTPServer` is
 "http" and "server" here as there, which a general tokenizer does not do. And it takes a fraction of a library's time,
 to load and to run: code repeats its words, so nearly all of them are one look into a dictionary.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-from cairn.chunking.identifiers import identifier_words
+from cairn.text.identifiers import identifier_words
 
 CONTINUES = "##"
 """A piece that begins with this continues a word."""

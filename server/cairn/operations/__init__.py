@@ -1,1 +1,1 @@
-"""Metrics, phases, feedback, doctor: what keeps a running Cairn observable."""
+"""What people who run Cairn look at and steer: metrics, kill switch, query log, doctor, feedback, control."""

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 from cairn.errors import IndexUnavailableError, InvalidRequestError
-from cairn.index.lock import is_held
-from cairn.index.reader import IndexReader
-from cairn.index.requests import RequestKind, leave_request
+from cairn.index.store.lock import is_held
+from cairn.index.store.reader import IndexReader
+from cairn.index.store.requests import RequestKind, leave_request
 from cairn.paths import workspace_dir
 
 _POLL_SECONDS = 0.05

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import cairn
-from cairn.config_layers import Layers, user_file
 from cairn.errors import ModelError
 from cairn.operations.examination import (
     REINSTALL,
@@ -31,6 +30,7 @@ from cairn.operations.examination import (
 )
 from cairn.operations.folder_checks import folder_checks
 from cairn.paths import data_dir
+from cairn.settings.layers import Layers, user_file
 
 _NO_ROOM, _LITTLE_ROOM = 50_000_000, 1_000_000_000
 """Bytes. An index of 40,000 chunks takes about 60 MB; all-MiniLM-L6-v2 takes 90, and its vectors of so many chunks 61."""
@@ -153,9 +153,9 @@ def _model() -> Finding | str | None:
     model = find_model()
     if model is None:
         return f"none is installed beside the code model that comes with Cairn; {LARGER_MODEL}"
-    from cairn.config import EmbeddingSettings
     from cairn.embedding.embedder import load_embedder
     from cairn.embedding.install import fingerprint
+    from cairn.settings.tree import EmbeddingSettings
 
     if fingerprint(model) != model.sha256:
         return problem(f"{model.folder} is not as it was installed", remedy(model.name))

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import apsw
 
-from cairn.config import WORKSPACE_FILE
-from cairn.config_layers import Layers
 from cairn.errors import IndexUnavailableError, ModelError
-from cairn.index.database import DAMAGE, DATABASE_NAME, connect_read_only, open_reader
-from cairn.index.lock import holder, is_held
-from cairn.index.meta import Facts, read_facts
-from cairn.index.schema import SCHEMA_VERSION, STATIC_TABLE, vectors_table
+from cairn.index.store.database import DAMAGE, DATABASE_NAME, connect_read_only, open_reader
+from cairn.index.store.lock import holder, is_held
+from cairn.index.store.meta import Facts, read_facts
+from cairn.index.store.schema import SCHEMA_VERSION, STATIC_TABLE, vectors_table
 from cairn.operations.examination import Finding, Look, megabytes, note, problem
 from cairn.paths import workspace_dir
+from cairn.settings.layers import Layers
+from cairn.settings.tree import WORKSPACE_FILE
 
 _ENOUGH_WATCHES = 65_536
 """Linux grants one watch per directory; a checkout with its dependencies can have tens of thousands."""

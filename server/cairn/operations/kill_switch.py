@@ -16,9 +16,9 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from cairn.config import KillSwitchSettings, RetrievalSettings
 from cairn.operations.latency import percentile, rank_of
-from cairn.protocol import PhaseState
+from cairn.protocol.messages import PhaseState
+from cairn.settings.tree import KillSwitchSettings, RetrievalSettings
 
 logger = logging.getLogger(__name__)
 

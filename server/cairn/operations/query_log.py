@@ -23,10 +23,10 @@ from attrs import frozen
 
 import cairn
 from cairn import protocol
-from cairn.config import LogSettings
 from cairn.operations.kill_switch import PhaseChange
 from cairn.operations.latency import percentile
-from cairn.protocol import LoggedPhaseChange, RecentQueries
+from cairn.protocol.messages import LoggedPhaseChange, RecentQueries
+from cairn.settings.tree import LogSettings
 
 logger = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ import apsw
 from attrs import frozen
 
 from cairn.chunking.model import content_key
-from cairn.config_layers import Layers
 from cairn.errors import IndexUnavailableError, InvalidRequestError
-from cairn.index.database import DATABASE_NAME
-from cairn.index.reader import IndexReader
-from cairn.index.rows import key_blob
+from cairn.index.store.database import DATABASE_NAME
+from cairn.index.store.reader import IndexReader
+from cairn.index.store.rows import key_blob
 from cairn.paths import workspace_dir
-from cairn.unicode import well_formed
+from cairn.settings.layers import Layers
+from cairn.text.unicode import well_formed
 from cairn.workspace.decision import Decision
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import read_text

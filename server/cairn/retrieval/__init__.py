@@ -1,1 +1,4 @@
-"""Query understanding, search legs, ranking and verdict."""
+"""From a question to ranked passages: understanding, search legs, ranking signals, verdict.
+
+It reads indexes and knows no front and no protocol.
+"""

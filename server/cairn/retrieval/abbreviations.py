@@ -5,7 +5,7 @@ Both spellings are searched for: `ctx` in a question also finds "context", and "
 
 from __future__ import annotations
 
-from cairn.words import stem
+from cairn.text.words import stem
 
 _SHORT = """
     acct account | addr address | admin administrator | alloc allocate allocation | app application

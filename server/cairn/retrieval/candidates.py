@@ -10,8 +10,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.index.file_queries import FileFacts, file_facts
-from cairn.index.reader import ChunkFilter, IndexReader, Outline
+from cairn.index.store.file_queries import FileFacts, file_facts
+from cairn.index.store.reader import ChunkFilter, IndexReader, Outline
 from cairn.retrieval.file_names import name_stems
 from cairn.retrieval.legs import Pool
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from attrs import evolve, frozen
 
-from cairn.config import DiversitySettings
+from cairn.settings.tree import DiversitySettings
 
 _WORD = re.compile(r"\w+")
 _FREE_FILES = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from cairn.words import stem, stems
+from cairn.text.words import stem, stems
 
 _BARRELS = frozenset({"index", "init", "mod", "lib", "main", "__init__", "__main__"})
 """File stems that say nothing: such a file is named by its folder."""

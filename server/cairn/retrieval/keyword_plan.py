@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from cairn.index.keyword_counts import KeywordCounts
+from cairn.index.text.keyword_counts import KeywordCounts
 from cairn.retrieval.query import Query
 
 Count = Callable[[Sequence[str]], KeywordCounts]

@@ -16,18 +16,18 @@ from typing import TypeVar
 
 from attrs import define, field, frozen
 
-from cairn.config import Leg, SearchSettings
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
-from cairn.index.file_queries import best_by_file, files_at, files_by_path, files_by_subjects
-from cairn.index.holding import Holding, chunks_holding
-from cairn.index.keyword_counts import KeywordCounts, keyword_counts
-from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, IndexReader
-from cairn.index.until import Until
+from cairn.index.store.file_queries import best_by_file, files_at, files_by_path, files_by_subjects
+from cairn.index.store.reader import ChunkFilter, ColumnWeights, Hit, IndexReader
+from cairn.index.store.until import Until
+from cairn.index.text.holding import Holding, chunks_holding
+from cairn.index.text.keyword_counts import KeywordCounts, keyword_counts
 from cairn.retrieval.keyword_plan import Plan, plan_keywords
 from cairn.retrieval.meaning import Meaning, ModelVector, QueryVector
 from cairn.retrieval.query import Query
 from cairn.retrieval.reexports import hands_on
-from cairn.words import stem
+from cairn.settings.tree import Leg, SearchSettings
+from cairn.text.words import stem
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from attrs import field, frozen
 
-from cairn.words import stem, stems
+from cairn.text.words import stem, stems
 
 _WORD = re.compile(r"\w+")
 _SHORT_STEM = 3

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.static import StaticTable
-from cairn.index.meta import Facts, static_key
-from cairn.index.reader import ChunkFilter, Hit, IndexReader
+from cairn.index.store.meta import Facts, static_key
+from cairn.index.store.reader import ChunkFilter, Hit, IndexReader
 
 _FEW = 0.05
 """Share of chunks that may lack the model's vector before static ones, which all have, rank better: the two rank alike

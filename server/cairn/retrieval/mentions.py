@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
-from cairn.words import LIGHT_WORDS, is_stopword
+from cairn.text.words import LIGHT_WORDS, is_stopword
 from cairn.workspace.languages import detect_language
 
 MAX_MENTIONS = 8

@@ -12,8 +12,6 @@ from functools import cached_property
 
 from attrs import field, frozen
 
-from cairn.chunking.identifiers import identifier_words
-from cairn.config import SearchSettings
 from cairn.retrieval.mentions import Mentions, read_mentions
 from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query_types import QueryType, is_name, own_name, query_type
@@ -29,8 +27,10 @@ from cairn.retrieval.wording import (
     without_numbers,
     words_of,
 )
-from cairn.unicode import well_formed
-from cairn.words import stem, stems
+from cairn.settings.tree import SearchSettings
+from cairn.text.identifiers import identifier_words
+from cairn.text.unicode import well_formed
+from cairn.text.words import stem, stems
 
 __all__ = ["MAX_QUERY_CHARS", "MAX_TERMS", "Query", "QueryType", "Vocabulary", "understand"]
 

@@ -21,7 +21,7 @@ from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query import Query
 from cairn.retrieval.signals import Asked, Family, Signal, Value, best, each, top
 from cairn.retrieval.tried_signals import TRIED
-from cairn.words import stem
+from cairn.text.words import stem
 from cairn.workspace.collections import FileKind
 
 _SLOW_DECAY = tuple(0.7**place for place in range(8))

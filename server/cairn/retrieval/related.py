@@ -12,16 +12,16 @@ from statistics import fmean
 
 from attrs import define, field, frozen
 
-from cairn.config import DiversitySettings
 from cairn.errors import QueryCancelledError
-from cairn.index import relations
-from cairn.index.overlaid_reader import OverlaidReader
-from cairn.index.reader import ChunkFilter, ColumnWeights, Hit, StoredChunk
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.store import relations
+from cairn.index.store.reader import ChunkFilter, ColumnWeights, Hit, StoredChunk
 from cairn.retrieval.diversity import Diverse, diversify
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
 from cairn.retrieval.search import Ranked
 from cairn.retrieval.signals import Contribution
-from cairn.words import STOPWORDS
+from cairn.settings.tree import DiversitySettings
+from cairn.text.words import STOPWORDS
 
 SIMILAR = "similar in meaning"
 DEFINES = "defines what it uses"

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from cairn.index.known_words import KnownWord, unlikeness
+from cairn.index.text.known_words import KnownWord, unlikeness
 from cairn.retrieval.abbreviations import EXPANSIONS
-from cairn.words import LIGHT_WORDS, STOPWORDS, stem
+from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
 MIN_LETTERS = 4
 """Any two shorter words are alike."""

@@ -9,9 +9,8 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from cairn.config import DiversitySettings, SearchSettings
 from cairn.errors import QueryCancelledError
-from cairn.index.reader import ChunkFilter, IndexReader, StoredChunk
+from cairn.index.store.reader import ChunkFilter, IndexReader, StoredChunk
 from cairn.retrieval.candidates import Candidates, Chunks, Floats, gather, whole_files
 from cairn.retrieval.diversity import Diverse, diversify, is_diverse
 from cairn.retrieval.learned import Learned
@@ -20,6 +19,7 @@ from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import definitions, weighted
 from cairn.retrieval.signals import Asked, Contribution, Scores, score_files
+from cairn.settings.tree import DiversitySettings, SearchSettings
 
 EVERYTHING = ChunkFilter()
 _NOTHING_LEARNED: Mapping[int, Learned] = {}

@@ -18,7 +18,7 @@ from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
 from cairn.retrieval.file_names import languages, versions
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import Query
-from cairn.words import stem
+from cairn.text.words import stem
 
 
 class Family(enum.StrEnum):

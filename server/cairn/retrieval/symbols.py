@@ -9,8 +9,8 @@ import re
 from attrs import frozen
 from rapidfuzz import fuzz
 
-from cairn.chunking.identifiers import identifier_words
-from cairn.index.symbols import DefinitionPlace
+from cairn.index.store.symbols import DefinitionPlace
+from cairn.text.identifiers import identifier_words
 from cairn.workspace.collections import FileKind
 
 

@@ -13,9 +13,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.config import SearchSettings
 from cairn.errors import QueryCancelledError
-from cairn.index.reader import ChunkFilter, IndexReader
+from cairn.index.store.reader import ChunkFilter, IndexReader
 from cairn.retrieval.candidates import Candidates, Floats, gather, whole_files
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.legs import Legs, Pool, comparing, is_identifier, side_by_side, wait_for_meaning
@@ -24,6 +23,7 @@ from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import definitions
 from cairn.retrieval.search import Ranked, matching_of, scores_of, source_of
 from cairn.retrieval.signals import Scores
+from cairn.settings.tree import SearchSettings
 
 _VARIATION = 0.5
 """What an answer to a variation is worth beside one to the question."""

@@ -12,7 +12,7 @@ import time
 
 from cairn.retrieval.candidates import FileCandidate
 from cairn.retrieval.signals import Asked, Family, Signal, each, top
-from cairn.words import text_stems
+from cairn.text.words import text_stems
 from cairn.workspace.collections import FileKind
 
 _YEAR_S = 365 * 24 * 3600

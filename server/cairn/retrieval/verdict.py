@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from attrs import evolve, field, frozen
 
 from cairn.chunking.model import ChunkType
-from cairn.config import VerdictSettings
-from cairn.index.reader import StoredChunk
+from cairn.index.store.reader import StoredChunk
 from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query import Query, QueryType
 from cairn.retrieval.search import Ranked
 from cairn.retrieval.wording import read_words
-from cairn.words import stem
+from cairn.settings.tree import VerdictSettings
+from cairn.text.words import stem
 
 _PHRASE_IN_TITLE, _TERM_IN_TITLE, _TERM_IN_KEYWORDS, _TERM_IN_CONTENT = 5.0, 3.0, 2.0, 1.0
 """S2's scoring formula."""

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from attrs import frozen
 
-from cairn.chunking.identifiers import identifier_words
 from cairn.retrieval.abbreviations import other_lengths
 from cairn.retrieval.portuguese import in_english, phrases_in_english
-from cairn.words import LIGHT_WORDS, STOPWORDS, stem
+from cairn.text.identifiers import identifier_words
+from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|\w_\w")

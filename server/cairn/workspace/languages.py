@@ -9,7 +9,7 @@ import enum
 import re
 from collections.abc import Mapping
 
-from cairn.nearest import nearest
+from cairn.text.nearest import nearest
 
 
 class Category(enum.StrEnum):

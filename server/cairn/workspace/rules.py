@@ -12,7 +12,7 @@ import stat
 from collections.abc import Set
 from pathlib import Path
 
-from cairn.config import IndexSettings
+from cairn.settings.tree import IndexSettings
 from cairn.workspace.builtin_rules import decide_directory_name, decide_file_name
 from cairn.workspace.content_rules import decide_content
 from cairn.workspace.decision import INDEXED, Decision

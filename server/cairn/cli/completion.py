@@ -1,0 +1,96 @@
+"""Completion for shells: the script that one of them takes, and the values that complete an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from cairn.text.nearest import nearest
+
+VARIABLE = "_CAIRN_COMPLETE"
+"""By which a shell's script asks for completions instead of running a command."""
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the script for completion in a shell.
+
+    README says where each shell wants it.
+    """
+    script = get_completion_class(shell)
+    assert script is not None  # click has all three
+    click.echo(script(context.find_root().command, {}, "cairn", VARIABLE).source())
+
+
+class ChunkTypeName(click.ParamType):  # type: ignore[type-arg]  # no generic before click 8.5
+    """A type of chunks, by name."""
+
+    name = "type"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value itself; a wrong one is told with the nearest that is right."""
+        names = _chunk_types()
+        if value not in names:
+            meant = nearest(str(value).lower(), names)
+            hint = f"did you mean {meant}?" if meant else f"expected one of {', '.join(names)}."
+            self.fail(f"{value!r} is no type; {hint}", param, ctx)
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The types that begin so."""
+        return _beginning(incomplete, _chunk_types())
+
+
+def directories(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """What the shell knows of directories."""
+    return [CompletionItem(incomplete, type="dir")]
+
+
+def languages_like(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The languages that begin so."""
+    from cairn.workspace.languages import KNOWN_LANGUAGES
+
+    return _beginning(incomplete, sorted(KNOWN_LANGUAGES))
+
+
+def methods_like(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The protocol's methods that begin so."""
+    from cairn.engine.methods import METHODS
+
+    return _beginning(incomplete, METHODS)
+
+
+def collections_like(
+    context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The collections of the folders, as far as they are indexed, that begin so."""
+    from cairn.index.store.reader import IndexReader
+    from cairn.paths import workspace_dir
+
+    folders: Sequence[Path] = context.params.get("folders") or [Path()]
+    stats = [IndexReader(workspace_dir(Path(folder))).stats() for folder in folders]
+    return _beginning(incomplete, sorted({each.name for found in stats for each in found.collections}))
+
+
+def _chunk_types() -> list[str]:
+    from cairn.chunking.model import ChunkType
+
+    return [kind.value for kind in ChunkType]
+
+
+def _beginning(incomplete: str, values: Iterable[str]) -> list[CompletionItem]:
+    return [CompletionItem(value) for value in values if value.startswith(incomplete)]

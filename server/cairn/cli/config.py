@@ -1,0 +1,66 @@
+"""`cairn config`: what is set, where it is from, and what can be set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cairn.cli.folders import folder_argument, require_directory
+from cairn.cli.output import answers, print_json
+from cairn.cli.output import show as show_answer
+
+
+@click.group()
+def config() -> None:
+    """The settings of a folder, and where they are from."""
+
+
+@config.command()
+@folder_argument
+@click.option("--all", "everything", is_flag=True, help="Show the defaults, too.")
+@answers
+def show(folder: Path, everything: bool, as_json: bool) -> None:
+    """Show the settings of FOLDER that differ from the defaults, where each is from, and what cannot be used.
+
+    What an editor sets is known to its own Cairn alone.
+    """
+    from cairn.settings.layers import Layers
+    from cairn.settings.shown import as_toml, shown
+
+    found = shown(Layers().of(_existing(folder)), everything=everything)
+    from cairn.cli.terminal import print_settings
+
+    lines = [(s.key, as_toml(s.value), ", ".join(s.origins)) for s in found.settings]
+    show_answer(found, lambda found: print_settings(lines, found.warnings), as_json)
+
+
+@config.command()
+@answers
+def schema(as_json: bool) -> None:
+    """Print the JSON schema of config.toml and .cairn.toml, by which editors of TOML complete and check them."""
+    from cairn.settings.shown import settings_schema
+
+    print_json(settings_schema())
+
+
+@config.command()
+@folder_argument
+@answers
+def path(folder: Path, as_json: bool) -> None:
+    """Show where the settings of FOLDER are read from: your own file, then the workspace's, which is stronger."""
+    from cairn.settings.layers import user_file
+    from cairn.settings.tree import WORKSPACE_FILE
+
+    files = [user_file(), _existing(folder) / WORKSPACE_FILE]
+
+    def shown(_: object) -> None:
+        for file in files:
+            click.echo(str(file) if file.exists() else f"{file} (not there)")
+
+    show_answer([{"path": str(file), "exists": file.exists()} for file in files], shown, as_json)
+
+
+def _existing(folder: Path) -> Path:
+    require_directory(folder)
+    return folder.resolve()

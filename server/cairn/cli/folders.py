@@ -1,0 +1,213 @@
+"""The folders a command is about: options for them, the engine opened on them, and waiting for their indexes."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from attrs import frozen
+
+from cairn.cli.completion import directories
+from cairn.cli.output import WrongUsageError, remark
+from cairn.errors import IndexUnavailableError, InvalidRequestError
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+
+_POLL_SECONDS = 0.05
+_LOOK_SECONDS = 1.0
+"""How often to look at what changes seldom: a pause, the end of another process."""
+
+_PATH = click.Path(path_type=Path)
+
+folder_argument = click.argument("folder", default=".", type=_PATH, shell_complete=directories)
+folder_option = click.option(
+    "-C",
+    "--folder",
+    default=".",
+    show_default=True,
+    type=_PATH,
+    shell_complete=directories,
+    help="The workspace folder.",
+)
+folders_option = click.option(
+    "-C",
+    "--folder",
+    "folders",
+    multiple=True,
+    default=[Path()],
+    show_default=True,
+    type=_PATH,
+    shell_complete=directories,
+    help="The workspace folder; several times for several at once.",
+)
+no_wait_option = click.option(
+    "--no-wait", is_flag=True, help="Answer as soon as keywords are indexed, without waiting for vectors."
+)
+
+
+@contextmanager
+def opened(*folders: Path, keep_indexed: bool = True) -> Iterator[Engine]:
+    """The engine with these folders. Raises InvalidRequestError for one that is none."""
+    for folder in folders:
+        require_directory(folder)
+    from cairn.engine.engine import Engine
+
+    # One answer is wanted, not to follow changes.
+    engine = Engine({"index": {"watch": False}})
+    try:
+        for folder in folders:
+            engine.add_folder(folder, keep_indexed=keep_indexed)
+        yield engine
+    finally:
+        engine.stop()
+
+
+def require_directory(folder: Path) -> None:
+    """Raises InvalidRequestError, with what to do, for a folder that is none."""
+    if not folder.is_dir():
+        what = (
+            "is a file, not a directory that can be read"
+            if folder.is_file()
+            else "is not a directory that can be read"
+        )
+        raise InvalidRequestError("folder", f"{folder} {what}; name a project's folder, or run this in it")
+
+
+@contextmanager
+def opened_to_ask(folders: Sequence[Path], *, vectors: bool = True) -> Iterator[Engine]:
+    """The engine with folders whose indexes are up to date, as far as that can be."""
+    with opened(*folders) as engine:
+        wait_to_ask(engine, vectors=vectors)
+        yield engine
+
+
+def wait_to_ask(engine: Engine, *, vectors: bool) -> None:
+    """As `wait`; where the index cannot be brought up to date, an answer from what it holds is better than none."""
+    try:
+        wait(engine, vectors=vectors)
+    except IndexUnavailableError as problem:
+        if not engine.status().searchable:
+            raise
+        remark(f"cairn: {problem}\nAnswering from what was indexed before.")
+
+
+def wait(engine: Engine, *, vectors: bool, written_by: Sequence[Path] = ()) -> None:
+    """Show progress until the index is up to date, but for vectors where indexing is paused.
+
+    An interrupt while vectors are made goes on without them. The folders `written_by` are indexed by other
+    processes: raises IndexUnavailableError when one of those ends.
+    """
+    from cairn.cli.terminal import progress_bars
+    from cairn.operations.control import is_being_indexed
+
+    look_at = 0.0
+    with progress_bars() as show:
+        while True:
+            progress = engine.progress()
+            show(progress)
+            if progress.problem:
+                raise IndexUnavailableError(progress.problem)
+            if progress.complete or (progress.scanned and not vectors):
+                return
+            if time.monotonic() >= look_at:
+                look_at = time.monotonic() + _LOOK_SECONDS
+                if not all(map(is_being_indexed, written_by)):
+                    raise IndexUnavailableError("The process that was indexing ended; run this again.")
+                if progress.scanned and engine.status().paused:
+                    remark("Indexing is paused, some vectors are missing; `cairn resume` goes on.")
+                    return
+            try:
+                time.sleep(_POLL_SECONDS)
+            except KeyboardInterrupt:
+                if not progress.scanned:
+                    raise
+                remark("\nGoing on with what is indexed so far.")
+                return
+
+
+# --- places in files -------------------------------------------------------------------------------
+
+
+@frozen
+class Place:
+    """What `FILE:LINE…` names; lines and the column are 0-based."""
+
+    file: str
+    first: int
+    last: int
+    column: int = 0
+
+
+_LINES = re.compile(r"(?P<file>.+?)(?::|#L)(?P<first>[0-9]+)(?:-L?(?P<last>[0-9]+))?", re.DOTALL)
+_COLUMN = re.compile(r"(?P<file>.+?)(?::|#L)(?P<first>[0-9]+)(?::(?P<column>[0-9]+))?", re.DOTALL)
+
+
+def lines_named(text: str) -> Place:
+    """`FILE:LINE`, `FILE:LINE-LINE` or a citation, `FILE#L3-L9`. Raises WrongUsageError."""
+    match = _LINES.fullmatch(text)
+    if match is None:
+        raise WrongUsageError("place", f"expected FILE:LINE or FILE:LINE-LINE, got {text!r}")
+    first, last = int(match["first"]), int(match["last"] or match["first"])
+    if not 1 <= first <= last:
+        raise WrongUsageError("place", f"lines count from 1 and end where they begin or later, got {text!r}")
+    return Place(match["file"], first - 1, last - 1)
+
+
+def position_named(text: str) -> Place:
+    """`FILE:LINE` or `FILE:LINE:COLUMN`. Raises WrongUsageError."""
+    match = _COLUMN.fullmatch(text)
+    if match is None:
+        raise WrongUsageError("place", f"expected FILE:LINE or FILE:LINE:COLUMN, got {text!r}")
+    line, column = int(match["first"]), int(match["column"] or 1)
+    if line < 1 or column < 1:
+        raise WrongUsageError("place", f"lines and columns count from 1, got {text!r}")
+    return Place(match["file"], line - 1, line - 1, column - 1)
+
+
+def find_file(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
+    """The workspace folder that holds the file, and its place on disk. Raises InvalidRequestError.
+
+    A path may be absolute, relative to the current directory, as a shell completes it, or relative to a workspace folder,
+    as answers have it.
+    """
+    for folder in folders:
+        require_directory(folder)
+    here = Path(os.path.abspath(path))  # noqa: PTH100 - links are not followed
+    for folder in folders:
+        if os.path.lexists(here) and _is_in(here, folder):
+            return folder, here
+    for folder in folders:
+        there = Path(os.path.abspath(folder / path))  # noqa: PTH100
+        if os.path.lexists(there) and _is_in(there, folder):
+            return folder, there
+    named = ", ".join(str(folder.resolve()) for folder in folders)
+    problem = (
+        f"is not in {named}; name its folder with -C"
+        if here.exists()
+        else f"is neither here nor in {named}; give a path as answers have it"
+    )
+    raise InvalidRequestError("path", f"{path} {problem}")
+
+
+def require_line(file: Path, place: Place) -> None:
+    """Raises WrongUsageError where the file has no such line."""
+    from cairn.workspace.scan import read_text
+
+    try:
+        text = read_text(file)
+    except OSError:  # which the answer is about
+        return
+    lines = max(1, len(text.splitlines())) if text is not None else 0
+    if lines and place.first > lines:  # a cursor may stand after the last line's end
+        raise WrongUsageError("place", f"{place.file} has {lines} lines, got line {place.first + 1}")
+
+
+def _is_in(path: Path, folder: Path) -> bool:
+    return (path.parent.resolve() / path.name).is_relative_to(folder.resolve())

@@ -1,0 +1,99 @@
+"""The command line: parses, calls the engine, prints. Results go to stdout, everything else to stderr.
+
+The commands stand in `cli_*.py`, and import what they need when they run, so that help and completion come at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+
+import click
+
+from cairn import __version__
+from cairn.cli.completion import VARIABLE, completion
+from cairn.cli.config import config
+from cairn.cli.indexing import index, pause, reindex, resume, status
+from cairn.cli.output import (
+    EXIT_CODES,
+    FAILED,
+    INTERRUPTED,
+    leave_stdout,
+    make_encodable,
+    print_error,
+)
+from cairn.cli.questions import call, context, discover, page, related, search
+from cairn.cli.upkeep import doctor, feedback, model, phase
+from cairn.errors import CairnError
+from cairn.mcp.command import mcp
+from cairn.serve.command import openapi, serve
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
+# Other programs are called cairn, too; by the distribution's name an editor knows this one.
+@click.version_option(__version__, prog_name="cairn", message="%(prog)s, version %(version)s (cairn-ls)")
+def cli() -> None:
+    """Find the places in a workspace that answer a question."""
+
+
+@cli.command()
+def lsp() -> None:
+    """Serve an editor over stdin and stdout (LSP)."""
+    from cairn.lsp.early import answer_initialize
+
+    stdout = sys.stdout.buffer
+    sys.stdout = sys.stderr  # a stray print would break the protocol
+    answered = answer_initialize(sys.stdin.buffer, stdout)
+
+    from cairn.startup.kept_bytecode import kept_bytecode
+    from cairn.startup.memory import made_to_last
+
+    with made_to_last(), kept_bytecode("server"):
+        from cairn.lsp.server import serve_stdio
+
+    sys.exit(serve_stdio(answered, stdout))
+
+
+for command in (search, discover, related, context, page, call):
+    cli.add_command(command)
+for command in (index, reindex, pause, resume, status):
+    cli.add_command(command)
+for command in (mcp, serve, openapi):
+    cli.add_command(command)
+for command in (doctor, config, phase, feedback, model, completion):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line. Errors end with a line that says what to do, and a non-zero exit code."""
+    make_encodable()
+    try:
+        try:
+            code = cli.main(prog_name="cairn", complete_var=VARIABLE, standalone_mode=False) or 0
+        except SystemExit as ended:
+            code = ended.code
+        sys.stdout.flush()  # where nobody reads, this is where it shows
+    except click.exceptions.NoArgsIsHelpError as problem:
+        problem.show()
+        code = problem.exit_code
+    except click.ClickException as problem:
+        code = _failed(problem, problem.exit_code)
+    except CairnError as problem:
+        code = _failed(problem, FAILED)
+    except (KeyboardInterrupt, click.Abort) as problem:
+        code = _failed(problem, INTERRUPTED)
+    except OSError as problem:
+        # Windows has no name of its own for a pipe that nobody reads.
+        if isinstance(problem, BrokenPipeError) or (
+            sys.platform == "win32" and problem.errno == errno.EINVAL
+        ):
+            code = FAILED
+        else:
+            code = _failed(problem, FAILED)
+        leave_stdout()
+    sys.exit(code)
+
+
+def _failed(problem: BaseException, code: int) -> int:
+    print_error(problem, sys.argv[1:])
+    return code

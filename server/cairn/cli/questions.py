@@ -1,0 +1,301 @@
+"""Commands that ask: search, discover, related, context, page, and any method of the protocol by its name."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cairn.cli.completion import ChunkTypeName, collections_like, languages_like, methods_like
+from cairn.cli.folders import (
+    find_file,
+    folders_option,
+    lines_named,
+    no_wait_option,
+    opened,
+    opened_to_ask,
+    position_named,
+    require_directory,
+    require_line,
+    wait,
+    wait_to_ask,
+)
+from cairn.cli.output import WrongUsageError, answers, instead, print_json, show, structured
+from cairn.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+
+
+@click.command()
+@click.argument("query")
+@folders_option
+@click.option("-n", "--limit", default=10, show_default=True, help="Number of results.")
+@click.option(
+    "-t", "--type", "types", multiple=True, type=ChunkTypeName(), help="Only prose, code, api, cmd or config."
+)
+@click.option(
+    "-l",
+    "--language",
+    "languages",
+    multiple=True,
+    shell_complete=languages_like,
+    help="Only this language, such as python.",
+)
+@click.option("-p", "--path", "paths", multiple=True, help="Only files that match this glob.")
+@click.option(
+    "-c",
+    "--collection",
+    "collections",
+    multiple=True,
+    shell_complete=collections_like,
+    help="Only this collection.",
+)
+@click.option("--alpha", type=float, help="0 keywords only … 1 meaning only.")
+@click.option(
+    "--case", is_flag=True, help="Find QUERY, or what it has in quotes, as written, in the same case."
+)
+@click.option(
+    "--word", is_flag=True, help="Find QUERY, or what it has in quotes, as written, in whole words."
+)
+@click.option("--explain", is_flag=True, help="Show what made each result's score.")
+@no_wait_option
+@answers
+def search(
+    query: str,
+    folders: Sequence[Path],
+    limit: int,
+    types: tuple[str, ...],
+    languages: tuple[str, ...],
+    paths: tuple[str, ...],
+    collections: tuple[str, ...],
+    alpha: float | None,
+    case: bool,
+    word: bool,
+    explain: bool,
+    no_wait: bool,
+    as_json: bool,
+) -> None:
+    """Show the passages that answer QUERY best."""
+    _require_words(query)
+    from cairn import protocol
+    from cairn.cli import terminal
+    from cairn.workspace.ignore_patterns import selection_problem
+
+    only = {"type": types, "language": languages, "path": paths, "collection": collections}
+    data = {"query": query, "limit": limit, "alpha": alpha, "explain": explain, "filter": only}
+    params = structured({**data, "caseSensitive": case, "wholeWord": word}, protocol.SearchParams)
+    if problem := selection_problem(paths):
+        raise WrongUsageError("filter.path", problem)
+    with opened_to_ask(folders, vectors=not no_wait) as engine:
+        _require_collections(engine, collections)
+        show(engine.search(params), terminal.print_search, as_json)
+
+
+@click.command()
+@click.argument("query")
+@folders_option
+@click.option("--max-bullets", type=int, help="Pieces of evidence at most.")
+@click.option(
+    "--format", "style", type=click.Choice(["markdown", "plain", "json"]), help="Layout of the prompt."
+)
+@click.option(
+    "--include",
+    multiple=True,
+    shell_complete=collections_like,
+    help="Only collections that match this glob.",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    shell_complete=collections_like,
+    help="Not the collections that match this glob.",
+)
+@no_wait_option
+@answers
+def discover(
+    query: str,
+    folders: Sequence[Path],
+    max_bullets: int | None,
+    style: str | None,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    no_wait: bool,
+    as_json: bool,
+) -> None:
+    """Gather cited evidence for QUERY, and a prompt."""
+    _require_words(query)
+    from cairn import protocol
+    from cairn.cli import terminal
+
+    data = {"query": query, "maxBullets": max_bullets, "format": style, "include": include}
+    params = structured({**data, "exclude": exclude or None}, protocol.DiscoverParams)
+    with opened_to_ask(folders, vectors=not no_wait) as engine:
+        _require_matches(engine, include)
+        show(engine.discover(params), terminal.print_discovery, as_json)
+
+
+@click.command()
+@click.argument("place", metavar="FILE:LINE[-LINE]")
+@folders_option
+@click.option("-n", "--limit", default=10, show_default=True, help="Number of results.")
+@no_wait_option
+@answers
+def related(place: str, folders: Sequence[Path], limit: int, no_wait: bool, as_json: bool) -> None:
+    """Show what is related to lines of a file."""
+    at = lines_named(place)
+    from cairn import protocol
+    from cairn.cli import terminal
+
+    _, file = find_file(at.file, folders)
+    require_line(file, at)
+    start = {"line": at.first, "character": 0}
+    # Whole lines end before the first character of the next one; an empty range is the line it is in.
+    end = start if at.first == at.last else {"line": at.last + 1, "character": 0}
+    data = {"textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "limit": limit}
+    params = structured(data, protocol.RelatedParams)
+    with opened_to_ask(folders, vectors=not no_wait) as engine:
+        show(engine.related(params), terminal.print_related, as_json)
+
+
+@click.command()
+@click.argument("place", metavar="FILE:LINE[:COLUMN]")
+@folders_option
+@click.option("--ask", "query", default="", help="A question about the place; what answers it comes first.")
+@click.option("--budget", type=int, help="Tokens of the whole context.")
+@click.option("-n", "--limit", default=10, show_default=True, help="Number of passages.")
+@no_wait_option
+@answers
+def context(
+    place: str,
+    folders: Sequence[Path],
+    query: str,
+    budget: int | None,
+    limit: int,
+    no_wait: bool,
+    as_json: bool,
+) -> None:
+    """Show what belongs to a place in a file.
+
+    After the passages comes a context made of them, for a language model.
+    """
+    at = position_named(place)
+    from cairn import protocol
+    from cairn.cli import terminal
+
+    _, file = find_file(at.file, folders)
+    require_line(file, at)
+    data = {
+        "textDocument": {"uri": file.as_uri()},
+        "position": {"line": at.first, "character": at.column},
+        "query": query,
+        "budget": budget,
+        "limit": limit,
+    }
+    params = structured(data, protocol.ContextParams)
+    with opened_to_ask(folders, vectors=not no_wait) as engine:
+        show(engine.context(params), terminal.print_context, as_json)
+
+
+@click.command()
+@click.argument("path", type=click.Path())
+@folders_option
+@answers
+def page(path: str, folders: Sequence[Path], as_json: bool) -> None:
+    """Show the whole of a file as it is indexed."""
+    from cairn import protocol
+    from cairn.cli import terminal
+
+    folder, file = find_file(path, folders)
+    inside = (file.parent.resolve() / file.name).relative_to(folder.resolve()).as_posix()
+    shown_folder = Path(folder).absolute().as_uri() if len(folders) > 1 else ""
+    params = structured({"path": inside, "folder": shown_folder}, protocol.FetchPageParams)
+    with opened_to_ask(folders, vectors=False) as engine:
+        show(engine.fetch_page(params), terminal.print_page, as_json)
+
+
+@click.command()
+@click.argument("method", shell_complete=methods_like)
+@click.argument("params", required=False, metavar="[PARAMS_JSON|-]")
+@folders_option
+@no_wait_option
+@answers
+def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool, as_json: bool) -> None:
+    """Call any METHOD of the protocol, with JSON.
+
+    METHOD is its name, such as `search` or `cairn/expandQueries`; the answer is printed as JSON, and so are errors. Its params are JSON, or are read from stdin for `-`; without them, it gets none.
+    """
+    from cairn.engine.methods import METHODS, answer
+    from cairn.operations.control import is_being_indexed, set_paused
+    from cairn.protocol.messages import PausedAnswer
+
+    name = method.removeprefix("cairn/")
+    if name not in METHODS:
+        raise WrongUsageError("method", f"there is no {method!r}{instead(name, list(METHODS))}")
+    data = _json_of(params)
+    structured(data, METHODS[name].params_class())  # what is wrong is told before anything is indexed
+    if name in _STEERING:  # what they ask of this process would end with it
+        for folder in folders:
+            require_directory(folder)
+            set_paused(folder, _STEERING[name])
+        print_json(PausedAnswer(_STEERING[name]))
+        return
+    others = [folder for folder in folders if name == "reindex" and is_being_indexed(folder)]
+    with opened(*folders, keep_indexed=name not in _AS_IT_IS and not others) as engine:
+        if name == "reindex":
+            answered = answer(engine, name, data)
+            wait(engine, vectors=True, written_by=others)
+        else:
+            if name not in _AS_IT_IS:
+                wait_to_ask(engine, vectors=not no_wait)
+            answered = answer(engine, name, data)
+        print_json(answered)
+
+
+_STEERING = {"pause": True, "resume": False}
+_AS_IT_IS = frozenset({"status", "setPhase", "feedback", "resetFeedback"})
+"""Methods for which nothing is indexed first."""
+
+
+def _json_of(params: str | None) -> Any:
+    given = sys.stdin.read() if params == "-" else params
+    if given is None or not given.strip():
+        return {}
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError) as problem:
+        raise WrongUsageError(
+            "params", f'are no JSON ({problem}); give an object such as \'{{"query": "…"}}\', or - and stdin'
+        ) from None
+
+
+def _require_words(query: str) -> None:
+    if not query.strip():
+        raise WrongUsageError("query", "is empty; ask a question or name a symbol")
+
+
+def _require_collections(engine: Engine, wanted: Sequence[str]) -> None:
+    """Raises InvalidRequestError for the name of a collection that there is not."""
+    if not wanted:
+        return
+    known = sorted({collection.name for collection in engine.collections()})
+    for name in wanted:
+        if name not in known:
+            raise InvalidRequestError("filter.collection", f"there is no {name!r}{instead(name, known)}")
+
+
+def _require_matches(engine: Engine, globs: Sequence[str]) -> None:
+    """Raises InvalidRequestError for globs that match no collection at all."""
+    if not globs:
+        return
+    from fnmatch import fnmatchcase
+
+    known = sorted({collection.name for collection in engine.collections()})
+    if not any(fnmatchcase(name.lower(), glob.lower()) for name in known for glob in globs):
+        raise InvalidRequestError(
+            "include", f"no collection matches {', '.join(globs)}{instead(globs[0], known)}"
+        )

@@ -1,0 +1,102 @@
+"""Commands that look after an installation: doctor, feedback, the phase, and the embedding model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from cairn.cli.completion import directories
+from cairn.cli.folders import folder_argument, folder_option, opened, require_directory
+from cairn.cli.output import FAILED, answers, remark, report, show
+
+
+@click.command()
+@folder_argument
+@click.option("--reset", is_flag=True, help="Forget all of it.")
+@answers
+def feedback(folder: Path, reset: bool, as_json: bool) -> None:
+    """Show what was learned from opened results.
+
+    With --reset, forget it.
+    """
+    require_directory(folder)
+    from cairn import protocol
+    from cairn.cli import terminal
+    from cairn.operations.feedback import store_of
+
+    store = store_of(folder)
+    if reset:
+        report(protocol.ResetFeedbackAnswer(store.reset()), terminal.print_forgotten, as_json)
+    else:
+        show(store.files(), terminal.print_feedback, as_json)
+
+
+_BY_HAND = {"3": 3, "2": 2, "1": 1, "off": 0, "auto": None}
+
+
+@click.command()
+@click.argument("wanted", required=False, type=click.Choice([*_BY_HAND]))
+@folder_option
+@answers
+def phase(wanted: str | None, folder: Path, as_json: bool) -> None:
+    """Show or set how much takes part in answers.
+
+    3 is vectors, keywords and names, 2 is without vectors, 1 is names and keywords alone, off is nothing. What is set counts at
+    once in every process that has the folder open, until auto leaves it to the settings and the kill switch again.
+    """
+    from cairn import protocol
+    from cairn.cli import terminal
+
+    with opened(folder, keep_indexed=False) as engine:
+        if wanted is not None:
+            engine.set_phase(protocol.SetPhaseParams(_BY_HAND[wanted]))
+        show(engine.status().retrieval, terminal.print_retrieval, as_json)
+
+
+@click.command()
+@click.option("--why", "path", type=click.Path(path_type=Path), help="Explain whether this path is indexed.")
+@folder_option
+@answers
+def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
+    """Check the installation and a folder's index.
+
+    With --why, explain which rule decides about a file, and what the index has of it.
+    """
+    require_directory(folder)
+    from cairn.cli import terminal
+
+    if path is not None:
+        from cairn.operations.why import why
+
+        show(why(path, folder), terminal.print_why, as_json)
+        return
+    from cairn.operations.doctor import examine
+
+    with terminal.waiting("Looking …"):
+        examination = examine(folder)
+    show(examination, terminal.print_examination, as_json)
+    if examination.problems:
+        sys.exit(FAILED)
+
+
+@click.group()
+def model() -> None:
+    """The embedding model."""
+
+
+@model.command()
+@click.argument("folder", required=False, type=click.Path(path_type=Path), shell_complete=directories)
+@answers
+def install(folder: Path | None, as_json: bool) -> None:
+    """Install a larger model than the one that comes with Cairn.
+
+    It takes longer to index. The default one, or the one in FOLDER (model.onnx and tokenizer.json).
+    """
+    from cairn.cli.terminal import ModelInstalled, print_installed
+    from cairn.embedding.install import install_default, install_folder
+
+    installed = install_folder(folder, remark) if folder else install_default(remark)
+    answer = ModelInstalled(installed.name, installed.dimension, installed.id, str(installed.folder))
+    report(answer, print_installed, as_json)

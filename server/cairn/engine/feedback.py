@@ -1,0 +1,76 @@
+"""Takes `cairn/feedback` in, and tells retrieval what was learned: which results people chose for which questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cairn import protocol
+from cairn.engine.folders import Folder, on_screen
+from cairn.errors import InvalidRequestError
+from cairn.index.store.file_queries import files_holding
+from cairn.retrieval.learned import Learned
+from cairn.retrieval.query import understand
+from cairn.text.unicode import well_formed
+from cairn.text.words import stem
+
+_MOST_COPIES = 8
+"""A passage that more files hold, such as a licence, says nothing of any."""
+
+
+def learned_from(folders: Sequence[Folder]) -> dict[int, Learned]:
+    """What choices say by the folder's number, of those folders that have any and whose settings use them."""
+    every = {
+        number: folder.feedback.learned()
+        for number, folder in enumerate(folders)
+        if folder.settings().search.feedback
+    }
+    return {number: learned for number, learned in every.items() if learned}
+
+
+def take_feedback(folders: Sequence[Folder], params: protocol.FeedbackParams) -> protocol.FeedbackAnswer:
+    """Remember what was done with a result. Where copies of a passage are not told apart by `path`, all are meant.
+
+    Raises InvalidRequestError for what no search finds, FeedbackUnavailableError where nothing can be written.
+    """
+    if params.folder and params.folder not in {folder.uri for folder in folders}:
+        raise InvalidRequestError(
+            "folder", f"{params.folder!r} is not open; give a folder as search results have it"
+        )
+    wanted = [folder for folder in folders if params.folder in ("", folder.uri)]
+    learning = [folder for folder in wanted if folder.settings().search.feedback]
+    if wanted and not learning:
+        return protocol.FeedbackAnswer(kept=False)
+    path = well_formed(params.path)
+    holding = [
+        (folder, paths)
+        for folder, reader in zip(learning, on_screen(learning), strict=True)
+        if (paths := files_holding(reader, params.content_hash, path))
+    ]
+    copies = [path for _, paths in holding for path in paths]
+    if not copies:
+        where = f"{path!r} holds" if path else "the workspace holds"
+        raise InvalidRequestError(
+            "contentHash",
+            f"no passage of {params.content_hash!r} is what {where} now; search again and give one of the results",
+        )
+    if len(copies) > _MOST_COPIES:
+        raise InvalidRequestError("path", f"is required: {len(copies)} files hold this passage")
+    for folder, paths in holding:
+        query = understand(params.query, settings=folder.settings().search)
+        stems = frozenset(map(stem, query.terms))
+        if not stems:
+            raise InvalidRequestError("query", f"{params.query!r} has no words to learn from")
+        folder.feedback.add(stems, paths, params.content_hash, params.action)
+    return protocol.FeedbackAnswer(kept=True)
+
+
+def reset_feedback(
+    folders: Sequence[Folder], params: protocol.ResetFeedbackParams
+) -> protocol.ResetFeedbackAnswer:
+    """Forget what was learned. Raises InvalidRequestError for a folder that is not open."""
+    wanted = [folder for folder in folders if params.folder in ("", folder.uri)]
+    if params.folder and not wanted:
+        raise InvalidRequestError(
+            "folder", f"{params.folder!r} is not open; give a folder as search results have it"
+        )
+    return protocol.ResetFeedbackAnswer(sum(folder.feedback.reset() for folder in wanted))

@@ -1,0 +1,171 @@
+"""The open workspace folders, each with its settings, its index and the thread that keeps it current."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from attrs import field, frozen
+
+from cairn import protocol
+from cairn.index.indexing.indexer import Indexer
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.operations.feedback import FeedbackStore
+from cairn.operations.override import OverrideReader
+from cairn.operations.query_log import QueryLog
+from cairn.settings.layers import Layered, Layers
+from cairn.settings.tree import WORKSPACE_FILE, Settings
+
+
+class FolderSettings:
+    """The settings of one folder, read anew whenever its workspace file changes."""
+
+    def __init__(self, layers: Layers, root: Path) -> None:
+        self._layers = layers
+        self._root = root
+        self._read: tuple[Layers, object, Layered] | None = None
+        """What was read last, of which layers and which version of the file; other threads may change it at any time."""
+
+    def rebase(self, layers: Layers) -> None:
+        """Put the workspace file among these `layers` from now on."""
+        self._layers = layers
+
+    def __call__(self) -> Settings:
+        """The settings as they are now."""
+        return self._current().settings
+
+    def without_workspace_file(self) -> Settings:
+        """What whoever uses Cairn has set, whatever the workspace says."""
+        return self._layers.without_workspace().settings
+
+    def warnings(self) -> list[str]:
+        """What in the workspace file could not be used."""
+        return self._current().texts(WORKSPACE_FILE)
+
+    def _current(self) -> Layered:
+        try:
+            status = (self._root / WORKSPACE_FILE).stat()
+            version: object = (status.st_mtime_ns, status.st_size)
+        except OSError:
+            version = None
+        layers, read = self._layers, self._read
+        if read is None or read[0] is not layers or read[1] != version:
+            read = self._read = (layers, version, layers.of(self._root))
+        return read[2]
+
+
+@frozen
+class Folder:
+    """One workspace folder with its index."""
+
+    root: Path
+    """Its real path: what is indexed."""
+    shown: Path
+    """The path it was opened by: what the editor knows its files by."""
+    settings: FolderSettings
+    indexer: Indexer
+    reader: OverlaidReader
+    give_back: Callable[[], None]
+    """Lets go of the indexer, which other engines may use, too."""
+    tell_opened: Callable[[Iterable[str]], None]
+    """Tells the indexer which files are open here, besides those that are open elsewhere."""
+
+    open_paths: set[str] = field(factory=set)
+    """Files that an editor shows."""
+    feedback: FeedbackStore = field()
+    """Which results were chosen before."""
+
+    log: QueryLog = field()
+    """What was asked, and how it was answered."""
+    override: OverrideReader = field()
+    """The phase that was set by hand."""
+
+    @feedback.default
+    def _beside_the_index(self) -> FeedbackStore:
+        return FeedbackStore(self.indexer.data)
+
+    @log.default
+    def _log_beside_it(self) -> QueryLog:
+        return QueryLog(self.indexer.data, lambda: self.settings().log)
+
+    @override.default
+    def _override_beside_it(self) -> OverrideReader:
+        return OverrideReader(self.indexer.data)
+
+    @property
+    def uri(self) -> str:
+        return self.shown.as_uri()
+
+    def close(self) -> None:
+        """Let go of the folder, and forget what is on the screen and in memory."""
+        self.give_back()
+        self.reader.overlay.close()
+        self.feedback.close()
+
+    def place_of(self, path: Path) -> str | None:
+        """Where in the folder the file at `path` is, by its real path or the one it was opened by; None if elsewhere."""
+        try:
+            real = path.parent.resolve() / path.name  # the editor may have opened the folder through a link
+        except (OSError, RuntimeError, ValueError):  # links in a circle, a name that no file can have
+            return None
+        inside = real.is_relative_to(self.root) and real != self.root
+        return real.relative_to(self.root).as_posix() if inside else None
+
+    def has(self, path: PurePosixPath, *, directory: bool = False) -> bool:
+        """Whether there is such a file or directory now, or such a directory."""
+        try:
+            place = self.root / path
+            return place.is_dir() if directory else place.exists()
+        except (OSError, RuntimeError):  # a name that is too long, links in a circle
+            return False
+
+    def uri_of(self, path: str) -> str:
+        return (self.shown / path).as_uri()
+
+
+def path_of_uri(uri: str) -> Path | None:
+    """The local file that `uri` names; None for another scheme or host."""
+    try:
+        parts = urlsplit(uri)
+        if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+            return None
+        path = url2pathname(parts.path)
+    except (OSError, ValueError):  # brackets that are no address; on Windows, colons that follow no drive
+        return None
+    return None if "\0" in path else Path(path)
+
+
+def path_inside(given: str) -> PurePosixPath | None:
+    """A path in a folder, with `/`; None for one that leads out of it."""
+    path = PurePosixPath(given)
+    outside = path.is_absolute() or ".." in path.parts or "\0" in given
+    if os.name == "nt":  # to which `\\` separates, too, and `C:` is a drive
+        windows = PureWindowsPath(given)
+        outside = outside or bool(windows.anchor) or ".." in windows.parts
+    return None if outside else path
+
+
+def on_screen(folders: Sequence[Folder]) -> list[OverlaidReader]:
+    """The folders' readers, having looked at what is on the screen now: before each question."""
+    readers = [folder.reader for folder in folders]
+    for reader in readers:
+        reader.look_at_screen()
+    return readers
+
+
+def uris(folders: Sequence[Folder]) -> Callable[[int, str], tuple[str, str]]:
+    """From a folder's number and a path in it to the URIs of the folder and the file."""
+    return lambda number, path: (folders[number].uri, folders[number].uri_of(path))
+
+
+def index_state(folders: Sequence[Folder], *, whole: bool = True) -> protocol.IndexState:
+    """How complete the indexes are, taken together; with `whole` false, they are not, and are not read."""
+    if not whole:
+        return protocol.IndexState(0, False)
+    return protocol.IndexState(
+        generation=sum(folder.reader.generation() for folder in folders),
+        complete=bool(folders) and all(folder.reader.complete() for folder in folders),
+    )

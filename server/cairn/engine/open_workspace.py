@@ -1,0 +1,180 @@
+"""The open folders as discovery sees them: what is searched, compared, counted and checked. Nothing is read before it is
+asked for."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from attrs import define, evolve
+
+from cairn.discovery.indexed_searcher import IndexedSearcher
+from cairn.discovery.model import CollectionRef
+from cairn.discovery.render import TokenCounter, estimate_tokens
+from cairn.discovery.terms import QueryTerms
+from cairn.discovery.verbatim import lines_of
+from cairn.embedding.shared import SharedModel
+from cairn.embedding.tokenization import TextTokenizer
+from cairn.engine.feedback import learned_from
+from cairn.engine.folders import Folder, on_screen
+from cairn.engine.search import meaning_of
+from cairn.errors import InvalidRequestError, QueryCancelledError
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.text.known_words import IndexVocabulary
+from cairn.retrieval.meaning import Meaning
+from cairn.retrieval.query import Query, understand
+from cairn.retrieval.rarity import term_shares
+from cairn.settings.contained import contained
+from cairn.settings.layers import CHARACTERS
+from cairn.settings.tree import Settings
+from cairn.workspace.collections import TAGS, FileKind
+from cairn.workspace.scan import read_text
+
+_MAX_TOKENIZER_BYTES = 200_000_000
+"""Six times the largest `tokenizer.json` of the well-known language models, Gemma's with 33 MB."""
+
+
+@define(slots=False)
+class OpenWorkspace:
+    """The open folders, with the settings that count for all of them."""
+
+    folders: Sequence[Folder]
+    model: SharedModel
+    settings: Settings
+    cancelled: Callable[[], bool]
+
+    @cached_property
+    def readers(self) -> list[OverlaidReader]:
+        """The folders' indexes, with what is on the screen now."""
+        return on_screen(self.folders)
+
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        """How texts are compared by meaning, None where there are no vectors."""
+        return meaning_of(self.readers, self.model, self.settings)
+
+    @cached_property
+    def vocabulary(self) -> IndexVocabulary:
+        return IndexVocabulary(self.readers)
+
+    def understood(self, text: str) -> Query:
+        """The question, understood as one for evidence."""
+        return evolve(understand(text, None, self.vocabulary, self.settings.search), for_evidence=True)
+
+    def term_shares(self, query: Query) -> tuple[float, ...]:
+        """How much each of the question's terms tells in these folders."""
+        return term_shares(query, self.vocabulary)
+
+    def terms(self, query: Query) -> QueryTerms:
+        """The question's terms with what else counts as each, and how much each tells in these folders."""
+        return QueryTerms(query.groups, self.term_shares(query))
+
+    def searcher(self, *, everywhere: bool = False) -> IndexedSearcher:
+        """A searcher of all folders; `everywhere` is that of `IndexedSearcher`."""
+        return IndexedSearcher(
+            [folder.uri for folder in self.folders],
+            self.readers,
+            self.meaning,
+            self.settings.search,
+            self.cancelled,
+            learned_from(self.folders),
+            everywhere=everywhere,
+        )
+
+    def collections(self) -> list[CollectionRef]:
+        """The collections of all folders; one that several folders have counts once."""
+        dimension = self.meaning.dimension if self.meaning else 0
+        refs: dict[str, CollectionRef] = {}
+        for reader in self.readers:
+            for stats in reader.stats().collections:
+                known = refs.get(stats.name)
+                refs[stats.name] = CollectionRef(
+                    name=stats.name,
+                    dimension=dimension,
+                    vector_count=stats.chunks + (known.vector_count if known else 0),
+                    created_at=datetime.datetime.fromisoformat(stats.created_at),
+                    updated_at=datetime.datetime.fromisoformat(stats.updated_at),
+                    tags=TAGS[FileKind(stats.kind)],
+                )
+        return list(refs.values())
+
+    def token_counter(self, tokenizer: str) -> TokenCounter:
+        """What `PromptRenderConfig.tokenizer` names. Raises InvalidRequestError for a file that is no tokenizer.
+
+        Whoever uses Cairn may have set any file; a request and a workspace's own file can only name one in the workspace.
+        """
+        if tokenizer and tokenizer != CHARACTERS:
+            try:
+                path = self._tokenizer_file(tokenizer)
+                status = path.stat()
+                if status.st_size > _MAX_TOKENIZER_BYTES:
+                    raise ValueError(f"it is larger than {_MAX_TOKENIZER_BYTES:,} bytes")
+                return _counter_of(path, status.st_mtime_ns)
+            except Exception as problem:  # tokenizers raises bare exceptions for what it cannot read
+                raise InvalidRequestError(
+                    "config.render.tokenizer",
+                    f"{tokenizer!r} cannot be used: {problem}; give the path of a tokenizer.json, {CHARACTERS!r},"
+                    " or nothing for the installed model's",
+                ) from problem
+        installed = None if tokenizer == CHARACTERS else self.model.tokenizer()
+        return installed.count if installed else estimate_tokens
+
+    def _tokenizer_file(self, named: str) -> Path:
+        """Raises ValueError where there is no such file, or it is none of the workspace's and not in the settings."""
+        trees = [folder.settings.without_workspace_file() for folder in self.folders] or [self.settings]
+        if all(named != tree.discovery.render.tokenizer for tree in trees):
+            return contained(
+                named, [place for folder in self.folders for place in (folder.root, folder.shown)]
+            )
+        path = Path(named).expanduser()
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no file")
+        return path
+
+    def lines_now(self, folder_uri: str, path: str) -> Sequence[str] | None:
+        """The lines of a file as it is now, on the screen or else on disk; None where it is gone or no text.
+
+        No path leads to a file that the index does not hold, whoever sends it.
+        """
+        folder = next((folder for folder in self.folders if folder.uri == folder_uri), None)
+        if folder is None:
+            return None
+        text = folder.reader.overlay.text_of(path)
+        if text is None and path in folder.reader.contents([path]):
+            try:
+                text = read_text(folder.root / path)
+            except OSError:
+                return None
+        if text is None:
+            return None
+        return _cells_of(text) if path.endswith(".ipynb") else lines_of(text)
+
+    def uri_of(self, folder_uri: str, path: str) -> str:
+        """The URI of a file; "" where its folder is none of the workspace's."""
+        folder = next((folder for folder in self.folders if folder.uri == folder_uri), None)
+        return folder.uri_of(path) if folder else ""
+
+    def check_cancelled(self) -> None:
+        """Raises QueryCancelledError if the client does not want the answer any more."""
+        if self.cancelled():
+            raise QueryCancelledError("The request was cancelled.")
+
+
+@lru_cache(maxsize=4)
+def _counter_of(path: Path, _modified: int) -> TokenCounter:
+    from tokenizers import Tokenizer  # which only those need who name a file
+
+    return TextTokenizer(Tokenizer.from_file(str(path))).count
+
+
+def _cells_of(text: str) -> list[str]:
+    """The lines of a notebook as they are shown: a cell's source is a list of JSON strings, mostly one to a line."""
+    return [_unescaped(line) for line in lines_of(text)]
+
+
+def _unescaped(line: str) -> str:
+    for escaped, character in (("\\n", " "), ("\\t", " "), ('\\"', '"'), ("\\\\", "\\")):
+        line = line.replace(escaped, character)
+    return line.strip().removesuffix(",").removeprefix('"').removesuffix('"')

@@ -1,0 +1,43 @@
+"""Answers `cairn/fetchPage`: a whole indexed file, stitched from its chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cairn import protocol
+from cairn.engine import results as answers
+from cairn.engine.folders import Folder, on_screen, path_inside
+from cairn.errors import InvalidRequestError
+from cairn.text.unicode import well_formed
+
+
+def fetch_page(folders: Sequence[Folder], params: protocol.FetchPageParams) -> protocol.PageAnswer:
+    """The file as it is on the screen, or as it was indexed. Raises InvalidRequestError for what is no indexed file.
+
+    The index is all that is read, so no path leads to a file that it does not hold.
+    """
+    if params.folder and params.folder not in {folder.uri for folder in folders}:
+        raise InvalidRequestError(
+            "folder", f"{params.folder!r} is not open; give a folder as search results have it"
+        )
+    path = well_formed(params.path)
+    wanted = [folder for folder in folders if params.folder in ("", folder.uri)]
+    readers = on_screen(wanted)
+    pages = [
+        (folder, page) for folder, reader in zip(wanted, readers, strict=True) if (page := reader.page(path))
+    ]
+    if len(pages) > 1:
+        holding = ", ".join(folder.uri for folder, _ in pages)
+        raise InvalidRequestError("folder", f"is required: {path!r} is in several folders, {holding}")
+    if pages:
+        return answers.page(pages[0][1])
+    raise InvalidRequestError("path", _why_not(wanted, path))
+
+
+def _why_not(folders: Sequence[Folder], given: str) -> str:
+    path = path_inside(given)
+    if path is None:
+        return f"{given!r} does not lie in the workspace folder; give a path as search results have it"
+    if any(folder.has(path, directory=True) for folder in folders):
+        return f"{given!r} is a directory; ask for one of the files in it, which a search with the path filter {given.rstrip('/') + '/**'!r} lists"
+    return f"{given!r} is not indexed; give a path as search results have it"

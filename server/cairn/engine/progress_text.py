@@ -1,0 +1,59 @@
+"""How far indexing is, in words: the same for an editor and for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cairn.index.indexing.progress import Activity
+
+if TYPE_CHECKING:
+    from cairn.engine.status import IndexingProgress
+
+_IN_SECONDS_BELOW, _IN_MINUTES_BELOW = 55, 90 * 60
+_LONG_ACTIVITIES = {
+    Activity.CHECKING: "checking the index",
+    Activity.SCANNING: "looking for files",
+    Activity.STATIC: "first vectors",
+    Activity.HISTORY: "reading the history",
+    Activity.TIDYING: "tidying",
+}
+"""Those that have no count of their own."""
+
+
+def describe(progress: IndexingProgress) -> str:
+    """What is done now and how far it is, such as "1,200 of 4,969 files, 5,310 chunks"."""
+    if progress.activity is Activity.READING:
+        return files(progress.files_done, progress.files_total, progress.chunks)
+    if progress.activity is Activity.EMBEDDING and progress.texts_queued:
+        return vectors(progress.texts_queued, progress.texts_per_second, progress.seconds_left)
+    if progress.activity is Activity.PAUSED:
+        return f"paused, {progress.texts_queued:,} chunks without a vector yet"
+    doing = _LONG_ACTIVITIES.get(progress.activity)
+    return ", ".join(filter(None, (doing, f"{progress.chunks:,} chunks")))
+
+
+def files(done: int, total: int, chunks: int) -> str:
+    """How much is read; without the number of files where it is not known yet."""
+    counted = f"{done:,} of {total:,} files, " if total else ""
+    return f"{counted}{chunks:,} chunks"
+
+
+def vectors(queued: int, per_second: float, seconds_left: float | None) -> str:
+    """How many vectors are missing, and how fast they come, where that is known."""
+    left = f"vectors: {queued:,} chunks left"
+    return ", ".join([left, *pace(per_second, seconds_left)])
+
+
+def pace(per_second: float, seconds_left: float | None) -> list[str]:
+    """The rate and the time left, as far as they are known."""
+    rate = [f"{per_second:.0f}/s" if per_second >= 1 else f"{60 * per_second:.0f}/min"] if per_second else []
+    return rate if seconds_left is None else [*rate, duration(seconds_left)]
+
+
+def duration(seconds: float) -> str:
+    """About how long, in the unit a person would use: "about 40 s", "about 3 min", "about 2 h"."""
+    if seconds < _IN_SECONDS_BELOW:
+        return f"about {max(5, round(seconds / 5) * 5)} s"
+    if seconds < _IN_MINUTES_BELOW:
+        return f"about {round(seconds / 60)} min"
+    return f"about {round(seconds / 3600)} h"

@@ -1,0 +1,91 @@
+"""Answers `cairn/related`: from a range in a document to the passage, and from what is related to results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from cairn import protocol
+from cairn.engine import results as answers
+from cairn.engine.folders import Folder, index_state, on_screen, path_of_uri, uris
+from cairn.errors import InvalidRequestError
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.store.reader import StoredChunk
+from cairn.retrieval.related import Passage, find_related
+from cairn.retrieval.search import Ranked
+from cairn.text.unicode import well_formed
+
+
+def related_passages(
+    folders: Sequence[Folder], params: protocol.RelatedParams, cancelled: Callable[[], bool]
+) -> protocol.RelatedAnswer:
+    """What is related to the passage, as it is on the screen. Raises InvalidRequestError where there is none."""
+    started = time.perf_counter()
+    readers = on_screen(folders)
+    passage = _passage(folders, readers, params)
+    found = find_related(readers, passage, params.limit, cancelled)
+    used, defined = passage.used, passage.defined
+    contexts = answers.contexts(found, readers, params.context)
+    results = tuple(
+        answers.search_result(
+            ranked, shared_names(used, defined, ranked), contexts[place], uris(folders), explain=True
+        )
+        for place, ranked in enumerate(found)
+    )
+    elapsed = round((time.perf_counter() - started) * 1000, 3)
+    return protocol.RelatedAnswer(results, index_state(folders), {"total": elapsed})
+
+
+def _passage(
+    folders: Sequence[Folder], readers: Sequence[OverlaidReader], params: protocol.RelatedParams
+) -> Passage:
+    number, inside, page = indexed_page(folders, readers, params.text_document.uri)
+    return Passage(number, inside, tuple(covered(page, params.range)))
+
+
+def indexed_page(
+    folders: Sequence[Folder], readers: Sequence[OverlaidReader], uri: str
+) -> tuple[int, str, list[StoredChunk]]:
+    """The document's folder, its path there and its chunks. Raises InvalidRequestError where it is not indexed."""
+    uri = well_formed(uri)
+    path = path_of_uri(uri)
+    if path is None:
+        raise InvalidRequestError("textDocument.uri", f"{uri!r} names no file; expected a file: URI")
+    places = [
+        (number, inside)
+        for number, folder in enumerate(folders)
+        if (inside := folder.place_of(path)) is not None
+    ]
+    if not places:
+        raise InvalidRequestError("textDocument.uri", f"{uri!r} does not lie in a workspace folder")
+    for number, inside in places:
+        page = readers[number].page(inside)
+        if page:
+            return number, inside, page
+    raise InvalidRequestError(
+        "textDocument.uri",
+        f"{places[0][1]!r} is not indexed: it is empty or no text, or a rule leaves it out, or it was not read yet",
+    )
+
+
+def covered(page: Sequence[StoredChunk], wanted: protocol.Range, field: str = "range") -> list[StoredChunk]:
+    """The chunks that hold a line of the range. Raises InvalidRequestError, about `field`, where it is beyond them."""
+    first, last = wanted.start.line, wanted.end.line
+    if wanted.end.character == 0 and last > first:
+        last -= 1  # a selection of whole lines ends before the next one
+    lines = page[-1].chunk.end_line
+    if first > lines:
+        raise InvalidRequestError(field, f"starts at line {first}; the document has {lines} lines")
+    first = min(first, lines - 1)  # the cursor may stand after the last line's end
+    return [
+        stored
+        for stored in page
+        if stored.chunk.start_line <= max(first, last) and first < stored.chunk.end_line
+    ]
+
+
+def shared_names(used: Sequence[str], defined: Sequence[str], ranked: Ranked) -> tuple[str, ...]:
+    """The names that a passage uses or defines and through which it is related, in the passage's order."""
+    chunk = ranked.stored.chunk
+    here = set(chunk.defines)
+    return (*(name for name in used if name in here), *(name for name in defined if name in chunk.text))

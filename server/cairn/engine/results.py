@@ -1,0 +1,195 @@
+"""Turns what retrieval and discovery found into the protocol's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from cairn import protocol
+from cairn.chunking.definition_place import definition_lines, kind_at
+from cairn.chunking.model import Chunk
+from cairn.index.store.reader import IndexReader, StoredChunk
+from cairn.retrieval.query import Query
+from cairn.retrieval.search import Ranked
+from cairn.retrieval.verdict import Verdict, matched_terms
+from cairn.workspace.languages import language_of
+
+if TYPE_CHECKING:
+    from cairn.discovery.model import AnswerPlan, Bullet, DiscoveryMetrics, ScoredChunk
+
+UriOf = Callable[[int, str], tuple[str, str]]
+"""From a folder's number and a path in it to the URIs of the folder and the file."""
+
+
+_REASONS = 3
+"""As many as fit in a line; `explain` tells all of them."""
+
+
+def search_results(
+    ranked: Sequence[Ranked],
+    query: Query,
+    readers: Sequence[IndexReader],
+    uri_of: UriOf,
+    context: int,
+    explain: bool,
+) -> tuple[protocol.SearchResult, ...]:
+    """The results as shown, each with `context` chunks before and after it."""
+    around = contexts(ranked, readers, context)
+    return tuple(
+        search_result(r, matched_terms(query, r.stored), shown, uri_of, explain, _asked_for(r, query))
+        for r, shown in zip(ranked, around, strict=True)
+    )
+
+
+def _asked_for(ranked: Ranked, query: Query) -> str:
+    """The definition in the chunk that the question names."""
+    return next((name for name in ranked.stored.chunk.defines if name in query.names), "")
+
+
+def _as(name: str, chunk: Chunk) -> Chunk:
+    """The chunk, called after another definition in it than its main one."""
+    line = definition_lines(chunk, name)[0]
+    header = chunk.header_path
+    if chunk.symbol and header.endswith(chunk.symbol):
+        header = header.removesuffix(chunk.symbol) + name
+    return evolve(chunk, symbol=name, symbol_kind=kind_at(chunk, line), title=name, header_path=header)
+
+
+def search_result(
+    ranked: Ranked,
+    matched: tuple[str, ...],
+    context: protocol.Context,
+    uri_of: UriOf,
+    explain: bool,
+    asked_for: str = "",
+) -> protocol.SearchResult:
+    """One result as shown. `asked_for` is the definition in it that the question names, "" for none."""
+    stored, chunk = ranked.stored, ranked.stored.chunk
+    folder_uri, uri = uri_of(ranked.folder, stored.path)
+    if asked_for and asked_for != chunk.symbol:
+        chunk = _as(asked_for, chunk)
+    named = definition_lines(stored.chunk, chunk.symbol)[0] if chunk.symbol else chunk.start_line
+    return protocol.SearchResult(
+        path=stored.path,
+        folder=folder_uri,
+        uri=uri,
+        range=lines(chunk.start_line, chunk.end_line),
+        selection_range=lines(named, named + 1),
+        collection=stored.collection,
+        title=chunk.title,
+        header_path=chunk.header_path,
+        symbol=chunk.symbol,
+        symbol_kind=chunk.symbol_kind,
+        type=chunk.type,
+        language=chunk.language,
+        score=round(ranked.score, 4),
+        source=ranked.source,
+        matched_terms=matched,
+        reasons=ranked.spoken_for_by()[:_REASONS],
+        snippet=chunk.text,
+        context=context,
+        content_hash=stored.content_hash,
+        match_explain=tuple(map(str, ranked.reasons)) if explain else None,
+    )
+
+
+def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: int) -> list[protocol.Context]:
+    """What stands before and after each result, up to `window` chunks; one query a folder."""
+    around: dict[tuple[int, str, int], list[StoredChunk]] = {}
+    for folder in {r.folder for r in ranked} if window else ():
+        places = [(r.stored.path, r.stored.chunk.position) for r in ranked if r.folder == folder]
+        for place, found in readers[folder].neighbours(places, window).items():
+            around[folder, *place] = found
+
+    def context(result: Ranked) -> protocol.Context:
+        position = result.stored.chunk.position
+        found = around.get((result.folder, result.stored.path, position), ())
+        before = [other.chunk.text for other in found if other.chunk.position < position]
+        after = [other.chunk.text for other in found if other.chunk.position > position]
+        return protocol.Context("".join(before), "".join(after))
+
+    return [context(result) for result in ranked]
+
+
+def verdict(judged: Verdict) -> protocol.Verdict:
+    return protocol.Verdict(
+        action=judged.action.value,
+        message=judged.message,
+        candidates=tuple(protocol.Candidate(c.title, c.category, c.path) for c in judged.candidates),
+        confidence=round(judged.confidence, 4),
+        matched_terms=judged.matched_terms,
+        coverage=round(judged.coverage, 4),
+    )
+
+
+def query_info(query: Query) -> protocol.QueryInfo:
+    return protocol.QueryInfo(query.normalized, query.terms, query.type.value, query.alpha, query.corrections)
+
+
+def bullet(found: Bullet, uri: str) -> protocol.Bullet:
+    start, end = found.line_range or (0, 0)
+    return protocol.Bullet(
+        text=found.text,
+        citation=found.citation,
+        source_id=found.source_id,
+        collection=found.collection,
+        path=found.file_path,
+        uri=uri,
+        range=lines(start, end),
+        score=round(found.score, 4),
+        category=found.category,
+    )
+
+
+def plan(built: AnswerPlan, shown: Callable[[Bullet], protocol.Bullet]) -> protocol.Plan:
+    sections = tuple(
+        protocol.Section(
+            section.title, section.section_type, section.priority, tuple(shown(b) for b in section.bullets)
+        )
+        for section in built.sections
+    )
+    return protocol.Plan(sections, built.total_bullets, built.sources)
+
+
+def discover_metrics(metrics: DiscoveryMetrics) -> protocol.DiscoverMetrics:
+    return protocol.DiscoverMetrics(
+        total_time_ms=round(metrics.total_time_ms, 3),
+        collections_searched=metrics.collections_searched,
+        queries_generated=metrics.queries_generated,
+        chunks_found=metrics.chunks_found,
+        chunks_after_dedup=metrics.chunks_after_dedup,
+        bullets_extracted=metrics.bullets_extracted,
+        final_prompt_tokens=metrics.final_prompt_tokens,
+        stages={name: round(ms, 3) for name, ms in metrics.stages.items()},
+    )
+
+
+def in_order(chunks: Sequence[ScoredChunk], found: dict[str, Ranked]) -> list[Ranked]:
+    """The passages behind `chunks`, in their order and with their scores."""
+    return [
+        Ranked(r.folder, r.stored, min(1.0, chunk.score), r.source, r.reasons)
+        for chunk in chunks
+        if (r := found.get(chunk.doc_id))
+    ]
+
+
+def lines(start: int, end: int) -> protocol.Range:
+    """Whole lines `[start, end)` as an LSP range."""
+    return protocol.Range(protocol.Position(start, 0), protocol.Position(end, 0))
+
+
+def page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
+    """A whole file from its chunks, which cover it without overlapping."""
+    text = "".join(stored.chunk.text for stored in chunks)
+    return protocol.PageAnswer(
+        text=text,
+        language=language_of(chunks[0].path, text),
+        chunks=tuple(
+            protocol.PageChunk(
+                lines(s.chunk.start_line, s.chunk.end_line), s.chunk.title, s.chunk.type, s.chunk.symbol
+            )
+            for s in chunks
+        ),
+    )

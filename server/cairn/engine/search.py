@@ -1,0 +1,212 @@
+"""Answers `cairn/search`: retrieval over the open folders' indexes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve
+
+from cairn import protocol
+from cairn.embedding.embedder import Embedder
+from cairn.embedding.shared import SharedModel
+from cairn.engine import results as answers
+from cairn.engine.fallback import Attempt
+from cairn.engine.feedback import learned_from
+from cairn.engine.folders import Folder, index_state, on_screen, uris
+from cairn.errors import InvalidRequestError, ModelError
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.store.reader import ChunkFilter, IndexReader
+from cairn.index.text.known_words import IndexVocabulary
+from cairn.operations.answer_cache import AnswerCache
+from cairn.retrieval.learned import Learned
+from cairn.retrieval.meaning import Meaning, choose_meaning
+from cairn.retrieval.query import understand
+from cairn.retrieval.rarity import term_shares
+from cairn.retrieval.search import retrieve
+from cairn.retrieval.verdict import JUDGED, judge
+from cairn.settings.tree import Leg, Settings
+from cairn.text.unicode import well_formed
+from cairn.workspace.ignore_patterns import selection_problem
+from cairn.workspace.languages import KNOWN_LANGUAGES, language_of_fence, nearest_language
+
+logger = logging.getLogger(__name__)
+
+
+def search_folders(
+    folders: Sequence[Folder],
+    model: SharedModel,
+    settings: Settings,
+    params: protocol.SearchParams,
+    cancelled: Callable[[], bool],
+    cache: AnswerCache[protocol.SearchAnswer],
+) -> Attempt[protocol.SearchAnswer]:
+    """The answer. Raises QueryCancelledError soon after `cancelled()` turns true.
+
+    An answer that nothing was missing from is kept in `cache`, and is what the next one like it is answered with.
+    """
+    started = time.perf_counter()
+    readers = on_screen(folders)
+    learned = learned_from(folders)
+    key = answer_key(folders, readers, model, settings, params, learned)
+    kept = cache.get(key)
+    if kept is not None:
+        return Attempt(evolve(kept, timings={"cached": 1, "total": _milliseconds_since(started)}))
+    attempt = _search(folders, readers, model, settings, params, learned, cancelled)
+    answer = evolve(attempt.answer, timings={**attempt.answer.timings, "total": _milliseconds_since(started)})
+    if attempt.problem is None and not answer.broken_off:
+        cache.put(key, answer, _characters(answer))
+    return evolve(attempt, answer=answer)
+
+
+def kept_search(
+    folders: Sequence[Folder], params: protocol.SearchParams, cache: AnswerCache[protocol.SearchAnswer]
+) -> protocol.SearchAnswer | None:
+    """The latest answer to the same request over the same folders, whatever has changed since; marked as incomplete."""
+    asked = [folder.uri for folder in folders]
+
+    def is_alike(key: Any) -> bool:
+        earlier, _, _, indexes, _ = key
+        return bool(earlier == params and [index[0] for index in indexes] == asked)
+
+    kept = cache.latest(is_alike)
+    return (
+        None
+        if kept is None
+        else evolve(kept, index=evolve(kept.index, complete=False), timings={"cached": 1})
+    )
+
+
+def nothing_searched(
+    folders: Sequence[Folder], params: protocol.SearchParams, message: str
+) -> protocol.SearchAnswer:
+    """The answer where nothing could be searched: a message alone."""
+    query = protocol.QueryInfo(params.query.strip(), (), "", 0.0)
+    return protocol.SearchAnswer((), nothing_judged(message), query, index_state(folders, whole=False), {})
+
+
+def nothing_judged(message: str) -> protocol.Verdict:
+    return protocol.Verdict("noMatch", message, (), 0.0, ())
+
+
+def answer_key(
+    folders: Sequence[Folder],
+    readers: Sequence[OverlaidReader],
+    model: SharedModel,
+    settings: Settings,
+    params: Hashable,
+    learned: Mapping[int, Learned],
+) -> Hashable:
+    """All that an answer to `params` depends on; call it when the readers have looked at the screen.
+
+    The index may change before it is read: then the answer is newer than its key, under which nobody asks again,
+    because generations only rise.
+    """
+    indexes = tuple(
+        # Not the generation alone: whether the index is complete can change without it.
+        (folder.uri, reader, reader.identity(), reader.facts(), reader.overlay.generation)
+        for folder, reader in zip(folders, readers, strict=True)
+    )
+    choices = tuple((number, known.version) for number, known in learned.items())
+    return (params, settings, model.version(), indexes, choices)
+
+
+def _characters(answer: protocol.SearchAnswer) -> int:
+    shown = [(r.snippet, r.context.before, r.context.after, *(r.match_explain or ())) for r in answer.results]
+    return len(answer.query.normalized) + sum(_OTHER_FIELDS + sum(map(len, texts)) for texts in shown)
+
+
+_OTHER_FIELDS = 500
+"""Characters of a result beside its text: paths, titles, hashes."""
+
+
+def _milliseconds_since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 3)
+
+
+def _search(
+    folders: Sequence[Folder],
+    readers: Sequence[OverlaidReader],
+    model: SharedModel,
+    settings: Settings,
+    params: protocol.SearchParams,
+    learned: Mapping[int, Learned],
+    cancelled: Callable[[], bool],
+) -> Attempt[protocol.SearchAnswer]:
+    vocabulary = IndexVocabulary(readers)
+    meaning = meaning_of(readers, model, settings)
+    # Meaning alone, where it cannot be compared, would find nothing.
+    alpha = None if params.alpha == 1 and meaning is None else params.alpha
+    query = understand(params.query, alpha, vocabulary, settings.search)
+    retrieved = retrieve(
+        readers,
+        query,
+        meaning,
+        settings.search,
+        limit=max(params.limit, JUDGED),
+        only=chunk_filter(params.filter, readers),
+        case=params.case_sensitive,
+        word=params.whole_word,
+        learned=learned,
+        cancelled=cancelled,
+    )
+    results = answers.search_results(
+        retrieved.ranked[: params.limit], query, readers, uris(folders), params.context, params.explain
+    )
+    verdict = judge(query, retrieved.ranked, settings.search.verdict, term_shares(query, vocabulary))
+    answer = protocol.SearchAnswer(
+        results=results,
+        verdict=answers.verdict(verdict),
+        query=answers.query_info(query),
+        index=index_state(folders),
+        timings=dict(retrieved.timings),
+        broken_off=retrieved.broken_off,
+    )
+    return Attempt(answer, next(iter(retrieved.problems), None), retrieved.without_vectors)
+
+
+def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel, settings: Settings) -> Meaning | None:
+    """How to compare by meaning now, None where the settings say not to.
+
+    Nobody waits for a model before there are vectors to compare with.
+    """
+    if Leg.MEANING not in settings.search.legs:
+        return None
+
+    def embedder() -> Embedder | None:
+        try:
+            return model.embedder()
+        except ModelError as problem:  # `status` says so; the rest goes on
+            logger.warning("%s", problem)
+            return None
+
+    facts = [reader.facts_with_screen() for reader in readers]
+    return choose_meaning(facts, embedder, model.static_table, settings.retrieval.drill_ms)
+
+
+def chunk_filter(wanted: protocol.SearchFilter, readers: Sequence[IndexReader]) -> ChunkFilter:
+    """The filter for the index. Raises InvalidRequestError for a language or a glob that can let nothing pass."""
+    languages = tuple(_language(given, readers) for given in wanted.language)
+    if problem := selection_problem(wanted.path):
+        raise InvalidRequestError("filter.path", problem)
+    return ChunkFilter(
+        types=tuple(kind.value for kind in wanted.type),
+        languages=languages,
+        paths=wanted.path,
+        collections=wanted.collection,
+    )
+
+
+def _language(given: str, readers: Sequence[IndexReader]) -> str:
+    """The language's own name, also for `js` and `Rust`. Raises InvalidRequestError for what is none."""
+    for name in (given, language_of_fence(given)):
+        if name in KNOWN_LANGUAGES:
+            return name
+    # A code fence may name any language.
+    if any(reader.has_language(well_formed(given)) for reader in readers):
+        return given
+    nearest = nearest_language(given)
+    hint = f"; did you mean {nearest}?" if nearest else ""
+    raise InvalidRequestError("filter.language", f"unknown language {given!r}{hint}")

@@ -1,0 +1,291 @@
+"""Answers the nine stages of discovery one by one: each takes its request apart, runs the stage, shows the result.
+
+The stages themselves are `cairn.discovery`'s, as `cairn/discover` runs them, over the same searcher: called in a row with
+what the one before returned, they give its evidence.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import attrs
+from attrs import evolve
+
+from cairn import protocol
+from cairn.discovery import (
+    AnswerPlan,
+    Bullet,
+    CollectionRef,
+    ScoredChunk,
+    Section,
+    broad_discovery,
+    build_answer_plan,
+    compress_evidence,
+    expand_queries_baseline,
+    filter_collections,
+    promote_readme,
+    render_llm_prompt,
+    score_collections,
+    semantic_focus,
+)
+from cairn.discovery.order import merge
+from cairn.discovery.terms import content_words
+from cairn.discovery.verification import verified
+from cairn.engine import results as answers
+from cairn.engine.discover import laid_over
+from cairn.engine.open_workspace import OpenWorkspace
+from cairn.errors import InvalidRequestError
+from cairn.protocol import stages as stage_protocol
+from cairn.protocol.stages import MAX_BULLETS, MAX_CHUNKS, MAX_GLOBS
+from cairn.retrieval.intent import Readme
+from cairn.retrieval.query import MAX_QUERY_CHARS
+from cairn.retrieval.ranking import policy
+from cairn.schema.convert import camel_case
+from cairn.text.unicode import well_formed
+
+MAX_COMPARED = 1_000
+"""Chunks that the queries of a broad search may ask for together: they are compared with each other, which takes 0.2 s for
+1,000 that are all different."""
+MAX_RERANKED = 2_000
+"""Chunks that the queries of a focused search may ask for together."""
+MAX_SETTING = 1_000_000
+"""Of any number in a `config`, as scores are products of them."""
+
+T = TypeVar("T")
+
+
+def _question(workspace: OpenWorkspace, text: str) -> str:
+    """The text as `cairn/discover` takes it: cut where it is too long, and "" where it holds no term."""
+    query = workspace.understood(text)
+    return query.text if query.terms else ""
+
+
+def _collections(
+    workspace: OpenWorkspace, given: Sequence[stage_protocol.Collection] | None
+) -> list[CollectionRef]:
+    """Those given, each name once, or the workspace's own."""
+    if given is None:
+        return workspace.collections()
+    return list({each.name: _reference(each) for each in given}.values())
+
+
+def _filter_collections(
+    workspace: OpenWorkspace, params: stage_protocol.FilterCollectionsParams
+) -> stage_protocol.CollectionsAnswer:
+    refs = filter_collections(
+        _question(workspace, params.query),
+        params.include,
+        params.exclude,
+        _collections(workspace, params.collections),
+        _config(workspace.settings.discovery.filter, params.config),
+    )
+    return stage_protocol.CollectionsAnswer(tuple(map(_collection, refs)))
+
+
+def _score_collections(
+    workspace: OpenWorkspace, params: stage_protocol.ScoreCollectionsParams
+) -> stage_protocol.CollectionsAnswer:
+    terms = params.query_terms
+    scored = score_collections(
+        content_words(_question(workspace, params.query)) if terms is None else terms,
+        _collections(workspace, params.collections),
+        _config(workspace.settings.discovery.scoring, params.config),
+    )
+    return stage_protocol.CollectionsAnswer(tuple(_collection(ref, score) for ref, score in scored))
+
+
+def _expand_queries(
+    workspace: OpenWorkspace, params: stage_protocol.ExpandQueriesParams
+) -> stage_protocol.QueriesAnswer:
+    config = _config(workspace.settings.discovery.expansion, params.config)
+    return stage_protocol.QueriesAnswer(
+        tuple(expand_queries_baseline(_question(workspace, params.query), config))
+    )
+
+
+def _broad_discovery(
+    workspace: OpenWorkspace, params: stage_protocol.BroadDiscoveryParams
+) -> stage_protocol.ChunksAnswer:
+    config = _config(workspace.settings.discovery.broad, params.config)
+    queries = _queries(params.queries, config.k_per_query, "config.kPerQuery", MAX_COMPARED)
+    refs = _collections(workspace, params.collections)
+    k = _given(params.k, workspace.settings.discovery.broad_k, MAX_CHUNKS)
+    chunks = broad_discovery(workspace.searcher(), queries, refs, k, config)
+    workspace.check_cancelled()
+    return stage_protocol.ChunksAnswer(tuple(chunks))
+
+
+def _semantic_focus(
+    workspace: OpenWorkspace, params: stage_protocol.SemanticFocusParams
+) -> stage_protocol.ChunksAnswer:
+    config = _config(workspace.settings.discovery.focus, params.config)
+    k = _given(params.k, workspace.settings.discovery.focus_k, MAX_CHUNKS)
+    queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
+    try:
+        # As behind a broad search: scores say how good a passage is among all.
+        searcher = workspace.searcher(everywhere=True)
+        chunks = semantic_focus(searcher, _reference(params.collection), queries, k, config)
+    except InvalidRequestError as problem:  # named as in the settings of all nine stages
+        place, _, message = str(problem).partition(": ")
+        raise InvalidRequestError(place.replace("config.focus.", "config."), message) from None
+    workspace.check_cancelled()
+    return stage_protocol.ChunksAnswer(tuple(chunks))
+
+
+def _promote_readme(
+    workspace: OpenWorkspace, params: stage_protocol.PromoteReadmeParams
+) -> stage_protocol.ChunksAnswer:
+    config = _config(workspace.settings.discovery.readme, params.config)
+    place = Readme.FIRST if params.query is None else policy(workspace.understood(params.query)).readme
+    return stage_protocol.ChunksAnswer(tuple(promote_readme(merge(_chunks(params.hits)), config, place)))
+
+
+def _compress_evidence(
+    workspace: OpenWorkspace, params: stage_protocol.CompressEvidenceParams
+) -> stage_protocol.BulletsAnswer:
+    bullets = compress_evidence(
+        _chunks(params.chunks),
+        _given(params.max_bullets, workspace.settings.discovery.max_bullets, MAX_BULLETS),
+        _given(params.max_per_doc, workspace.settings.discovery.max_per_doc, MAX_CHUNKS),
+        _config(workspace.settings.discovery.compression, params.config),
+        _question(workspace, params.query),
+        workspace.terms(workspace.understood(params.query)),
+    )
+    uris = {folder.uri for folder in workspace.folders}
+    here = verified([bullet for bullet in bullets if bullet.folder in uris], workspace.lines_now)
+    elsewhere = [bullet for bullet in bullets if bullet.folder not in uris]  # of whom only the client knows
+    kept = sorted([*here, *elsewhere], key=lambda bullet: -bullet.score)
+    return stage_protocol.BulletsAnswer(
+        tuple(_shown(bullet, workspace.uri_of(bullet.folder, bullet.file_path)) for bullet in kept)
+    )
+
+
+def _build_answer_plan(
+    workspace: OpenWorkspace, params: stage_protocol.BuildAnswerPlanParams
+) -> stage_protocol.PlanAnswer:
+    config = _config(workspace.settings.discovery.plan, params.config)
+    plan = build_answer_plan(tuple(map(_bullet, params.bullets)), config)
+    return stage_protocol.PlanAnswer(answers.plan(plan, lambda bullet: _shown(bullet, bullet.folder)))
+
+
+def _render_prompt(
+    workspace: OpenWorkspace, params: stage_protocol.RenderPromptParams
+) -> stage_protocol.PromptAnswer:
+    given = params.plan
+    sections = tuple(
+        Section(well_formed(s.title), s.section_type, tuple(map(_bullet, s.bullets)), s.priority)
+        for s in given.sections
+    )
+    config = _config(workspace.settings.discovery.render, params.config)
+    count_tokens = workspace.token_counter(config.tokenizer)
+    prompt = render_llm_prompt(
+        AnswerPlan(sections, given.total_bullets, given.sources),
+        tuple(map(_bullet, params.bullets)),
+        config,
+        count_tokens,
+        _question(workspace, params.query),
+    )
+    return stage_protocol.PromptAnswer(prompt, count_tokens(prompt) if prompt else 0)
+
+
+STAGES: Mapping[str, Callable[[OpenWorkspace, Any], Any]] = {
+    "filterCollections": _filter_collections,
+    "scoreCollections": _score_collections,
+    "expandQueries": _expand_queries,
+    "broadDiscovery": _broad_discovery,
+    "semanticFocus": _semantic_focus,
+    "promoteReadme": _promote_readme,
+    "compressEvidence": _compress_evidence,
+    "buildAnswerPlan": _build_answer_plan,
+    "renderPrompt": _render_prompt,
+}
+"""By method, without `cairn/`. Each takes what `stage_protocol.PARAMS` says and returns its answer."""
+
+
+def _config(settings: T, values: Mapping[str, Any]) -> T:
+    """The settings of a stage with the request's own over them. Raises InvalidRequestError for what no stage can use."""
+    config = laid_over(settings, values)
+    for field in attrs.fields(type(config)):  # type: ignore[arg-type]
+        value = getattr(config, field.name)
+        place = f"config.{camel_case(field.name)}"
+        if isinstance(value, int | float) and not value <= MAX_SETTING:
+            raise InvalidRequestError(place, f"expected {MAX_SETTING:,} at most, got {value}")
+        if isinstance(value, tuple) and len(value) > MAX_GLOBS:
+            raise InvalidRequestError(place, f"expected {MAX_GLOBS} at most, got {len(value):,}")
+    return config
+
+
+def _given(value: int | None, setting: int, most: int) -> int:
+    """The request's own number, or the setting's, as far as the next stage takes so many."""
+    return min(setting, most) if value is None else value
+
+
+def _queries(queries: Sequence[str], each: int, name: str, most: int) -> list[str]:
+    """The queries as they can be searched. Raises InvalidRequestError where they ask for too much together."""
+    if len(queries) * each > most:
+        raise InvalidRequestError(
+            "queries",
+            f"{len(queries):,} queries times {name} ({each:,}) are more than {most:,} chunks; ask for fewer",
+        )
+    return [well_formed(query[:MAX_QUERY_CHARS]) for query in queries]
+
+
+def _reference(given: stage_protocol.Collection) -> CollectionRef:
+    return CollectionRef(
+        name=well_formed(given.name),
+        dimension=given.dimension,
+        vector_count=given.vector_count,
+        created_at=_moment(given.created_at),
+        updated_at=_moment(given.updated_at),
+        tags=given.tags,
+    )
+
+
+def _moment(given: str | None) -> datetime.datetime | None:
+    return datetime.datetime.fromisoformat(given) if given else None
+
+
+def _collection(ref: CollectionRef, score: float | None = None) -> stage_protocol.Collection:
+    return stage_protocol.Collection(
+        name=ref.name,
+        dimension=ref.dimension,
+        vector_count=ref.vector_count,
+        created_at=ref.created_at.isoformat() if ref.created_at else None,
+        updated_at=ref.updated_at.isoformat() if ref.updated_at else None,
+        tags=ref.tags,
+        score=score,
+    )
+
+
+def _chunks(given: Sequence[ScoredChunk]) -> list[ScoredChunk]:
+    """The chunks with text that can be stored and counted."""
+    return [
+        evolve(
+            chunk,
+            content=well_formed(chunk.content),
+            metadata=evolve(chunk.metadata, file_path=well_formed(chunk.metadata.file_path)),
+        )
+        for chunk in given
+    ]
+
+
+def _bullet(given: protocol.Bullet) -> Bullet:
+    """The bullet as the stages know it. Its `folder` is the file's URI, which they only hand through."""
+    lines = (given.range.start.line, given.range.end.line)
+    return Bullet(
+        text=well_formed(given.text),
+        source_id=well_formed(given.source_id),
+        collection=given.collection,
+        file_path=well_formed(given.path),
+        score=given.score,
+        category=given.category,
+        line_range=lines if any(lines) else None,
+        folder=given.uri,
+    )
+
+
+def _shown(bullet: Bullet, uri: str) -> protocol.Bullet:
+    """With its exact score: the next stage must not see ties where there are none."""
+    return evolve(answers.bullet(bullet, uri), score=bullet.score)

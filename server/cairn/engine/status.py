@@ -1,0 +1,236 @@
+"""Tells how things stand: how far indexing is, what the indexes hold, how questions are answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from cairn import protocol
+from cairn.engine.fallback import OFF, Answering
+from cairn.engine.folders import Folder
+from cairn.index.indexing.indexer import Role
+from cairn.index.indexing.progress import Activity
+from cairn.index.store.meta import Facts, static_key
+from cairn.operations.metrics import IndexFigures
+from cairn.settings.tree import Settings
+from cairn.workspace.collections import TAGS, FileKind
+
+_NOBODY_INDEXES = "The index is incomplete and nobody is indexing. Run `cairn index`."
+_OTHER_VERSION = "Another version of Cairn indexes this folder: its vectors cannot be used. Restart its editors and servers."
+_NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
+
+
+@frozen
+class IndexingProgress:
+    """How far indexing is, over all folders."""
+
+    activity: Activity
+    """What the busiest folder's thread does."""
+    files_total: int
+    files_done: int
+    chunks: int
+    texts_queued: int
+    """Chunks that wait for a vector of the model in use."""
+    texts_per_second: float
+    seconds_left: float | None
+    """Until all vectors are made; None while nobody can tell."""
+    scanned: bool
+    """Every present file can be found by keywords."""
+    complete: bool
+    """…and by meaning, unless embedding is switched off."""
+    problem: str | None
+    """Why nothing can be written, if that is so."""
+
+
+def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
+    """How far indexing is."""
+    here = [folder.indexer.progress for folder in folders]
+    facts = [folder.reader.facts() for folder in folders]
+    doing = [_activity(folder, f) for folder, f in zip(folders, facts, strict=True)]
+    busy = [activity for activity in doing if activity not in (Activity.IDLE, Activity.PAUSED)]
+    left = [seconds for p in here if (seconds := p.seconds_left) is not None]
+    return IndexingProgress(
+        activity=next(iter(busy or doing), Activity.IDLE),
+        files_total=sum(p.files_total or f.files_total for p, f in zip(here, facts, strict=True)),
+        files_done=sum(p.files_done for p in here),
+        chunks=sum(f.chunks for f in facts),
+        texts_queued=sum(_queued(f) for f in facts),
+        texts_per_second=sum(p.texts_per_second for p in here if p.queued),
+        seconds_left=sum(left) if left else None,
+        scanned=all(f.indexer.idle for f in folders) and all(f.scanned for f in facts),
+        complete=all(f.indexer.idle for f in folders) and all(f.complete for f in facts),
+        problem=next((f.indexer.problem for f in folders if f.indexer.role in _NOT_WRITING), None),
+    )
+
+
+def collections_of(folders: Sequence[Folder]) -> tuple[protocol.CollectionInfo, ...]:
+    """The collections of all folders."""
+    return tuple(
+        protocol.CollectionInfo(
+            name=stats.name,
+            folder=folder.uri,
+            kind=stats.kind,
+            files=stats.files,
+            chunks=stats.chunks,
+            tags=TAGS[FileKind(stats.kind)],
+            created_at=stats.created_at,
+            updated_at=stats.updated_at,
+        )
+        for folder in folders
+        for stats in folder.reader.stats().collections
+    )
+
+
+def status_of(
+    folders: Sequence[Folder],
+    answering: Answering,
+    settings: Settings,
+    model: protocol.ModelInfo | None,
+    model_problem: str | None,
+    warnings: Sequence[str],
+) -> protocol.StatusAnswer:
+    """`cairn/status`; `settings` are those that count for questions to all folders."""
+    import psutil  # which takes 30 ms, with the first answer that needs it
+
+    stats = [folder.reader.stats() for folder in folders]
+    facts = [each.facts for each in stats]
+    phase, wanted = answering.phases(settings)
+    retrieval = answering.state()
+    state = _state(folders, facts, phase, wanted, None if model_problem else model)
+    abandoned = any(
+        not f.complete and not folder.indexer.writer_is_alive()
+        for f, folder in zip(facts, folders, strict=True)
+    )
+    problems = [
+        *(folder.indexer.problem for folder in folders),
+        _NOBODY_INDEXES if state == "degraded" and abandoned else None,
+        model_problem,
+        _OTHER_VERSION if model and any(_is_of_another_version(f, model) for f in facts) else None,
+        retrieval.reason if phase < wanted else None,
+        answering.problem,
+    ]
+    progress = progress_of(folders)
+    present = sum(
+        max(f.files_total, folder.indexer.progress.files_total)
+        for f, folder in zip(facts, folders, strict=True)
+    )
+    unreadable = [place for folder in folders for place in folder.indexer.progress.unreadable]
+    return protocol.StatusAnswer(
+        state=state,
+        searchable=any(s.files_indexed for s in stats),
+        generation=sum(f.generation for f in facts),
+        phase=phase,
+        files=protocol.FileCounts(present, sum(s.files_indexed for s in stats)),
+        chunks=sum(f.chunks for f in facts),
+        embedded=sum(_embedded(f) for f in facts if not (model and _is_of_another_version(f, model))),
+        queued=sum(_queued(f) for f in facts),
+        model=model,
+        collections=collections_of(folders),
+        last_error=next(filter(None, problems), None),
+        latency=protocol.Latency(
+            p50=answering.latency.percentile(0.5),
+            p95=answering.latency.percentile(0.95),
+            cache_hits=answering.cache.hits,
+            cache_misses=answering.cache.misses,
+        ),
+        memory=psutil.Process().memory_info().rss,
+        warnings=(
+            *warnings,
+            *(warning for folder in folders for warning in folder.settings.warnings()),
+            *_weight_warnings(folders),
+            *(warning for folder in folders for warning in folder.reader.overlay.warnings),
+            *(folder.feedback.remark for folder in folders if folder.feedback.remark),
+            *(f"not read: {place}" for place in unreadable),
+            *(problem for folder in folders if (problem := folder.override.read().problem)),
+            *(folder.log.problem for folder in folders if folder.log.problem),
+        ),
+        skipped=dict(sum((Counter(folder.indexer.progress.skipped) for folder in folders), Counter())),
+        activity=progress.activity.value,
+        static_embedded=sum(f.chunks - f.static_queued for f in facts if f.has_static),
+        paused=any(f.paused for f in facts),
+        texts_per_second=round(progress.texts_per_second, 1),
+        seconds_left=None if progress.seconds_left is None else round(progress.seconds_left, 1),
+        retrieval=protocol.RetrievalStatus(retrieval, answering.recent(folders[0])) if folders else None,
+    )
+
+
+def figures_of(folders: Sequence[Folder], retrieval: protocol.PhaseState, settings: Settings) -> IndexFigures:
+    """The state of the index and of retrieval in numbers."""
+    stats = [folder.reader.stats() for folder in folders]
+    facts = [each.facts for each in stats]
+    return IndexFigures(
+        files=sum(each.files_indexed for each in stats),
+        chunks=sum(f.chunks for f in facts),
+        embedded=sum(_embedded(f) for f in facts),
+        queued=sum(_queued(f) for f in facts),
+        generation=sum(f.generation for f in facts),
+        complete=bool(facts) and all(f.complete for f in facts),
+        phase=retrieval.phase,
+        wanted=retrieval.wanted,
+        enabled=settings.retrieval.enabled,
+        log_failures=sum(folder.log.failures for folder in folders),
+    )
+
+
+def _state(
+    folders: Sequence[Folder],
+    facts: Sequence[Facts],
+    phase: int,
+    wanted: int,
+    model: protocol.ModelInfo | None,
+) -> str:
+    """`model` is None where there is none, or something is wrong with one."""
+    roles = {folder.indexer.role for folder in folders}
+    if not any(folder.settings().retrieval.enabled for folder in folders) or phase == OFF:
+        return "disabled"
+    if roles & _NOT_WRITING:
+        return "degraded"
+    if Role.STARTING in roles or not all(f.generation for f in facts):
+        return "starting"
+    if not all(folder.indexer.idle for folder in folders) or not all(f.complete for f in facts):
+        return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
+    has_vectors = model is not None and all(_compares(f, model) for f in facts)
+    return "ready" if has_vectors and phase == wanted else "degraded"
+
+
+def _compares(facts: Facts, model: protocol.ModelInfo) -> bool:
+    """Whether an index has vectors of the model in use."""
+    return facts.static_key == static_key(model.id) if model.packaged else bool(facts.model_id)
+
+
+def _is_of_another_version(facts: Facts, model: protocol.ModelInfo) -> bool:
+    """Whether an index has static vectors of a table that this version of Cairn does not have."""
+    return bool(model.packaged and facts.has_static and not _compares(facts, model))
+
+
+def _embedded(facts: Facts) -> int:
+    """Chunks with a vector of the model in use, which makes static ones where none is installed."""
+    return facts.chunks - _queued(facts) if facts.model_id or facts.has_static else 0
+
+
+def _queued(facts: Facts) -> int:
+    """Chunks that wait for one."""
+    if facts.model_id:
+        return facts.queued
+    return facts.static_queued if facts.has_static else 0
+
+
+def _activity(folder: Folder, facts: Facts) -> Activity:
+    """What is done for the folder, by whichever process does it."""
+    if folder.indexer.role is not Role.READER:
+        return folder.indexer.progress.activity
+    if facts.paused or facts.complete:
+        return Activity.PAUSED if facts.paused else Activity.IDLE
+    return Activity.EMBEDDING if facts.scanned else Activity.READING
+
+
+def _weight_warnings(folders: Sequence[Folder]) -> list[str]:
+    """Where the folders' settings weigh signals that there are not."""
+    weights = {name: 0.0 for folder in folders for name in folder.settings().search.weights}
+    if not weights:
+        return []
+    from cairn.retrieval.ranking import weight_warnings  # which imports all that ranks
+
+    return weight_warnings(weights)

@@ -1,0 +1,103 @@
+"""Answers LSP's `workspace/symbol`: definitions of the open folders, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cairn import protocol
+from cairn.chunking.definition_place import definition_lines, kind_at
+from cairn.engine import results as answers
+from cairn.engine.folders import Folder, on_screen
+from cairn.errors import QueryCancelledError
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.store.symbols import (
+    DefinitionPlace,
+    FoundName,
+    defining,
+    important_names,
+    names_like,
+    places,
+)
+from cairn.retrieval.symbols import Fit, Typed, fit, likeness, weight
+
+_LIMIT = 100
+"""Nobody reads on; each costs 40 µs to show."""
+_LOOKED_AT = 300
+"""Definitions whose file decides about their rank; the rest is behind by the name alone."""
+
+_Candidate = tuple[float, int, FoundName]
+"""How well the name fits, the folder's number, and the name."""
+
+
+def find_symbols(
+    folders: Sequence[Folder], query: str, cancelled: Callable[[], bool]
+) -> tuple[protocol.Symbol, ...]:
+    """The 100 best definitions for `query`; for none, those that the most imported files have.
+
+    Raises QueryCancelledError soon after `cancelled()` turns true.
+    """
+    readers = on_screen(folders)
+    typed = Typed.of(query)
+    candidates: list[_Candidate] = []
+    for number, reader in enumerate(readers):
+        if query.strip():
+            candidates += [(score, number, found) for score, found in _fitting(reader, typed, cancelled)]
+        else:
+            names = important_names(reader, _LIMIT, cancelled)
+            candidates += [(-place / _LIMIT, number, found) for place, found in enumerate(names)]
+        if cancelled():
+            raise QueryCancelledError("The request was cancelled.")
+    candidates.sort(key=lambda each: (-each[0], each[2].name, each[1], each[2].chunk_id))
+    return _shown(folders, readers, _weighted(readers, candidates[:_LOOKED_AT]))
+
+
+def _fitting(
+    reader: OverlaidReader, typed: Typed, cancelled: Callable[[], bool]
+) -> list[tuple[float, FoundName]]:
+    def score(name: str) -> float:
+        fits = fit(typed, name)
+        return 0.0 if fits is Fit.NONE else fits + likeness(typed, name)
+
+    scores = {name: score(name) for name in names_like(reader, typed.letters, cancelled)}
+    best = sorted(filter(scores.__getitem__, scores), key=lambda name: (-scores[name], name))
+    # Found in any case, of which some fit better.
+    found = defining(reader, best, cancelled)
+    scores.update((name, score(name)) for name in {each.name for each in found} - scores.keys())
+    return [(scores[each.name], each) for each in found]
+
+
+def _weighted(
+    readers: Sequence[OverlaidReader], candidates: Sequence[_Candidate]
+) -> list[tuple[int, FoundName, DefinitionPlace]]:
+    """The candidates by how well the name fits and how much the definition matters, best first."""
+    weighted = []
+    for number, reader in enumerate(readers):
+        here = [(score, found) for score, folder, found in candidates if folder == number]
+        known = places(reader, {found.chunk_id for _, found in here})
+        for score, found in here:
+            if place := known.get(found.chunk_id):
+                weighted.append((score + weight(place, found.name), number, found, place))
+    weighted.sort(key=lambda each: (-each[0], each[2].name, each[1], each[3].path, each[2].chunk_id))
+    return [(number, found, place) for _, number, found, place in weighted[:_LIMIT]]
+
+
+def _shown(
+    folders: Sequence[Folder],
+    readers: Sequence[OverlaidReader],
+    chosen: Sequence[tuple[int, FoundName, DefinitionPlace]],
+) -> tuple[protocol.Symbol, ...]:
+    chunks = [
+        reader.chunks({found.chunk_id for folder, found, _ in chosen if folder == number})
+        for number, reader in enumerate(readers)
+    ]
+    symbols = []
+    for number, found, place in chosen:
+        stored = chunks[number].get(found.chunk_id)
+        if stored is not None:  # it may have left meanwhile
+            start, end = definition_lines(stored.chunk, found.name)
+            is_main = found.name == place.symbol
+            container = place.parent if is_main else place.symbol or place.parent
+            kind = place.symbol_kind if is_main else kind_at(stored.chunk, start)
+            uri = folders[number].uri_of(stored.path)
+            symbols.append(protocol.Symbol(found.name, kind, container, uri, answers.lines(start, end)))
+    return tuple(symbols)

@@ -1,0 +1,225 @@
+"""Makes the index equal to the folder: compares, reads, chunks and writes what differs."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from attrs import evolve
+
+from cairn.chunking.model import content_key
+from cairn.index.indexing.progress import Activity, Progress
+from cairn.index.indexing.work import BURST
+from cairn.index.store.contents import indexed_file, left_out
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
+from cairn.startup.memory import give_back_memory
+from cairn.workspace.collections import MANIFESTS, Projects, find_projects
+from cairn.workspace.rules import IGNORE_FILES, FileRules
+from cairn.workspace.scan import FileEntry, ScanReport, read_text, scan
+
+logger = logging.getLogger(__name__)
+
+_BATCH_SECONDS = 0.25
+"""A batch is written after this long at the latest, so that keyword answers come while indexing runs."""
+_BATCH_CHUNKS = 500
+"""…or once it holds this many: one transaction of about 35 ms."""
+
+_TICK_NS = 20_000_000
+"""File systems keep time in steps of up to 10 ms (Linux: a timer tick of 1 to 10 ms)."""
+
+_TURNING_FILES = frozenset({*IGNORE_FILES, *MANIFESTS, WORKSPACE_FILE})
+"""A change of one of these can change what is indexed, or how collections are named."""
+
+
+def needs_rescan(paths: Iterable[str]) -> bool:
+    """Whether a change of these paths can change what is indexed at all."""
+    return any(path.rpartition("/")[2] in _TURNING_FILES for path in paths)
+
+
+class Intake:
+    """Takes files into the index of one folder, on the thread that owns the writer."""
+
+    def __init__(
+        self,
+        root: Path,
+        writer: IndexWriter,
+        progress: Progress,
+        stopped: Callable[[], bool],
+        on_batch: Callable[[], None],
+        on_compared: Callable[[], None] = lambda: None,
+        on_written: Callable[[list[int]], None] = lambda ids: None,
+        step_aside: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`on_compared` is called in a reconcile when it is known what differs; `on_batch` after each batch of it: the
+        place to take in what is urgent; `on_written` with the ids of new chunks; `step_aside` between two files, but for the
+        few that somebody saved."""
+        self._root = root
+        self._writer = writer
+        self._progress = progress
+        self._stopped = stopped
+        self._on_batch = on_batch
+        self._on_compared = on_compared
+        self._on_written = on_written
+        self._step_aside = step_aside
+        self._rules = FileRules(root, IndexSettings())
+        self._projects = Projects()
+        self.scan_seconds = 0.0
+        """What the latest look at every file took."""
+
+    def reconcile(self, settings: IndexSettings, force: bool = False) -> None:
+        """Compare the whole folder with the index and write what differs; with `force`, everything."""
+        progress, writer = self._progress, self._writer
+        progress.activity = Activity.SCANNING
+        self._rules = FileRules(self._root, settings)
+        report = ScanReport()
+        began = time.monotonic()
+        entries = list(scan(self._root, self._rules, report, stop=self._stopped))
+        self.scan_seconds = time.monotonic() - began
+        if self._stopped():
+            return  # a scan cut short must not look like a folder emptied
+        self._projects = find_projects(self._root, (entry.path for entry in entries), settings.collections)
+        known = writer.files()
+        changed = [entry for entry in entries if force or not self._is_current(entry, known.get(entry.path))]
+        present = {entry.path for entry in entries}
+        hidden = _below(report.unreadable)
+        removed = [path for path in known if path not in present and not hidden(path)]
+        progress.files_total = len(entries)
+        progress.files_done = len(entries) - len(changed)
+        progress.skipped, progress.unreadable = dict(report.skipped), report.unreadable
+        progress.scanning = progress.scanning or bool(changed)
+        writer.note(scanned=not changed, files_total=len(entries))
+        self._on_compared()
+        if removed:
+            writer.write((), removed)
+        progress.activity = Activity.READING
+        self._take_in(changed, {} if force else known, force, self._on_batch, self._step_aside)
+        if not self._stopped():
+            writer.note(scanned=1, files_total=len(entries))
+            progress.scanning = False
+            if changed or removed:
+                writer.checkpoint()
+                give_back_memory()
+
+    def update(self, paths: Iterable[str], force: bool = False) -> None:
+        """Take in single changes. A path may be a file or a directory, present or gone."""
+        report = ScanReport()
+        entries: dict[str, FileEntry] = {}
+        gone: set[str] = set()
+        for path in paths:
+            found = {entry.path: entry for entry in self._present(path, report)}
+            entries.update(found)
+            gone.update(indexed for indexed in self._writer.files_below(path) if indexed not in found)
+        if gone:
+            self._writer.write((), sorted(gone))
+        known = self._writer.records(entries)
+        current = {} if force else known
+        changed = [e for e in entries.values() if not self._is_current(e, current.get(e.path))]
+        step_aside = None if len(changed) <= BURST else self._step_aside
+        self._take_in(changed, current, force, step_aside=step_aside)
+        if not self._progress.scanning:
+            total = self._writer.count_files()
+            self._writer.note(scanned=1, files_total=total)
+            self._progress.files_total = self._progress.files_done = total
+
+    def _present(self, path: str, report: ScanReport) -> list[FileEntry]:
+        """The indexable files that `path` stands for now."""
+        target = self._root / path
+        if target.is_dir() and not target.is_symlink():
+            if not self._rules.decide_descent(path).indexed:
+                return []
+            return list(scan(self._root, self._rules, report, below=path, stop=self._stopped))
+        if not self._rules.decide(path).indexed:
+            return []
+        try:
+            status = target.lstat()
+        except OSError:  # removed since the rules looked
+            return []
+        return [FileEntry(path, status.st_size, status.st_mtime_ns)]
+
+    def _is_current(self, entry: FileEntry, record: FileRecord | None) -> bool:
+        return (
+            record is not None
+            and (record.size, record.mtime_ns) == (entry.size, entry.mtime_ns)
+            and self._projects.names_still(record.collection, entry.path)
+        )
+
+    def _take_in(
+        self,
+        entries: Iterable[FileEntry],
+        known: Mapping[str, FileRecord],
+        anew: bool,
+        on_batch: Callable[[], None] | None = None,
+        step_aside: Callable[[], None] | None = None,
+    ) -> None:
+        batch: list[IndexedFile] = []
+        same: list[FileRecord] = []
+        started = time.monotonic()
+
+        def flush() -> None:
+            if batch:
+                written = self._writer.write(batch, (), anew=anew)
+                self._on_written(written)
+            if same:
+                self._writer.touch(same)
+            batch.clear()
+            same.clear()
+
+        for entry in entries:
+            if self._stopped():
+                break
+            if step_aside is not None:
+                step_aside()
+            file = self._read(entry, known.get(entry.path))
+            self._progress.files_done += 1
+            if isinstance(file, IndexedFile):
+                batch.append(file)
+            elif file is not None:
+                same.append(file)
+            late = time.monotonic() - started > _BATCH_SECONDS
+            if late or sum(len(file.chunks) for file in batch) >= _BATCH_CHUNKS:
+                flush()
+                if on_batch is not None:
+                    on_batch()
+                started = time.monotonic()
+        flush()
+
+    def _read(self, entry: FileEntry, before: FileRecord | None) -> IndexedFile | FileRecord | None:
+        """The file with its chunks, its record alone where the text is the same, None if it cannot be read."""
+        try:
+            text = read_text(self._root / entry.path)
+        except FileNotFoundError:
+            return None  # the watcher reports the removal
+        except OSError as problem:
+            self._progress.unreadable.append(f"{entry.path}: {problem.strerror or problem}")
+            return None
+        collection = self._projects.collection(entry.path)
+        # A file that was written a moment ago may be written again within the same tick of the file system's
+        # clock; without a time, the next look reads it once more.
+        settled = time.time_ns() - entry.mtime_ns > _TICK_NS
+        record = FileRecord(
+            entry.path, entry.size, entry.mtime_ns if settled else -1, content_key(text or ""), collection
+        )
+        if before and evolve(before, size=record.size, mtime_ns=record.mtime_ns) == record:
+            return record if before != record else None
+        if text is None:
+            return left_out(record)
+        decision = self._rules.decide_content(entry.path, text)
+        if not decision.indexed:
+            skipped = self._progress.skipped
+            skipped[decision.rule] = skipped.get(decision.rule, 0) + 1
+            return left_out(record)
+        try:
+            return indexed_file(record, text)
+        except Exception as problem:
+            logger.exception("chunking %s failed", entry.path)
+            self._progress.unreadable.append(f"{entry.path}: chunking failed ({problem})")
+            return left_out(record)
+
+
+def _below(unreadable: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a path lies where the scan could not look; such files keep what the index has of them."""
+    places = [entry.rpartition(": ")[0] for entry in unreadable]
+    return lambda path: any(place in (".", path) or path.startswith(f"{place}/") for place in places)

@@ -1,0 +1,1 @@
+"""Unsaved text: an index in memory over the stored one, read as if everything were saved."""

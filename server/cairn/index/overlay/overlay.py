@@ -1,0 +1,289 @@
+"""The open documents of one workspace folder as they stand on the screen, where that differs from the index.
+
+They lie in a small index of the same tables in memory. Readers hide what the folder's index has of their files and
+look here instead (`cairn.index.overlay.overlaid_reader`). Whether a document is saved does not matter: it is shown from here
+until the index has the same text, so a save is never followed by a moment in which the old text is found.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+import apsw
+from attrs import frozen
+
+from cairn.chunking.model import content_key
+from cairn.index.indexing.progress import Progress
+from cairn.index.overlay.screen_reader import ScreenReader
+from cairn.index.store.contents import indexed_file, left_out
+from cairn.index.store.meta import Facts, static_key
+from cairn.index.store.reader import IndexReader, StoredChunk
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.text.borrowed_bm25 import register
+from cairn.index.vectors.vectors import ModelSource, StaticIntake
+from cairn.settings.tree import IndexSettings, Settings
+from cairn.text.unicode import well_formed
+from cairn.workspace.collections import MANIFESTS, find_projects
+from cairn.workspace.rules import FileRules
+
+logger = logging.getLogger(__name__)
+
+MOST_CHARACTERS = 4_000_000
+"""Text of all documents shown, at most: 3.5 million (400 files, 3,800 chunks) took 28 MB, and 4 s to take in at once."""
+
+_SNIFFED_CHARACTERS = 8_000
+"""A NUL this far into a file makes it binary."""
+
+_names = itertools.count()
+
+
+@frozen
+class _Document:
+    typed: str
+
+    @cached_property
+    def text(self) -> str:
+        """As it can be stored."""
+        return well_formed(self.typed)
+
+    @cached_property
+    def key(self) -> str:
+        return content_key(self.text)
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes that it would take on disk."""
+        return len(self.text) if self.text.isascii() else len(self.text.encode())
+
+
+@frozen
+class _Seen:
+    """What decides what is shown; while it stays the same, there is nothing to do."""
+
+    version: int = -1
+    """Of the documents."""
+    content: int = 0
+    paths: int = 0
+    static: tuple[int, int] = (0, 0)
+    settings: IndexSettings | None = None
+
+
+class Overlay:
+    """Open documents over the index of the folder `root`. Methods may be called from several threads at once."""
+
+    def __init__(self, root: Path, settings: Callable[[], Settings], models: ModelSource) -> None:
+        self.hidden: tuple[str, ...] = ()
+        """Paths of the files that are shown from here."""
+        self.generation = 0
+        """Rises with every change of what is shown."""
+        self.warnings: tuple[str, ...] = ()
+        """Which open documents are searched as they were saved, and why."""
+        self.replaced: Mapping[int, StoredChunk] = {}
+        """By id: chunks that the latest change of what is shown took away, for questions that have found them."""
+        self._root = root
+        self._settings = settings
+        self._models = models
+        self._documents: dict[str, _Document] = {}
+        """By path, the one changed last at the end."""
+        self._version = 0
+        self._seen = _Seen()
+        self._rules: FileRules | None = None
+        self._shown: dict[str, tuple[str, str]] = {}
+        """By path: the content hash and the collection of what is shown."""
+        self._writer: IndexWriter | None = None
+        self._static: StaticIntake | None = None
+        self._screen = ScreenReader(Path("open documents"), self._connection)
+        self._closed = False
+        self._noting = threading.Lock()
+        self._taking_in = threading.Lock()
+        self._using = threading.Lock()
+        """Held by whoever uses the one connection to what is shown."""
+
+    def changed(self, path: str, text: str) -> None:
+        """The open document at `path` (relative, with `/`) holds `text` now. Only notes it: the next query looks."""
+        with self._noting:
+            if not self._closed:
+                self._documents.pop(path, None)
+                self._documents[path] = _Document(text)
+                self._version += 1
+
+    def closed(self, path: str) -> None:
+        """The document is not open any more: what the index has of the file counts again."""
+        with self._noting:
+            if self._documents.pop(path, None) is not None:
+                self._version += 1
+
+    def text_of(self, path: str) -> str | None:
+        """The text of the open document at `path` as it is on the screen now; None where none is open."""
+        with self._noting:
+            document = self._documents.get(path)
+        return None if document is None else document.text
+
+    def close(self) -> None:
+        """Forget all documents and free the memory; the folder's index counts alone from now on."""
+        with self._noting:
+            self._closed = True
+            self._documents.clear()
+        with self._taking_in, self._using:
+            self.hidden, self.replaced = (), {}
+            if self._writer is not None:
+                self._writer.abandon()
+                self._writer = None
+
+    @contextmanager
+    def shown(self) -> Iterator[tuple[ScreenReader | None, tuple[str, ...]]]:
+        """What is shown, for this thread alone while it reads, and the paths to hide meanwhile; None for nothing."""
+        if not self.hidden:
+            yield None, ()
+            return
+        with self._using:
+            yield (self._screen, self.hidden) if self.hidden else (None, ())
+
+    def flush(self, indexed: IndexReader) -> None:
+        """Show what the documents hold now, where it differs from what `indexed`, the folder's index, has of them.
+
+        Before each query; costs nothing while no document is open, and a look at the index while none changed.
+        """
+        if not self._documents and not self.hidden:
+            return
+        with self._taking_in:
+            with self._noting:
+                documents, version = dict(self._documents), self._version
+            facts, settings = indexed.facts(), self._settings()
+            seen = _Seen(
+                version, facts.content, facts.paths, (facts.has_static, facts.static), settings.index
+            )
+            if self._closed or seen == self._seen:
+                return
+            rules = self._renewed_rules(seen, settings.index)
+            differing = self._differing(documents, indexed.contents(documents), rules)
+            wanted, warnings = _within_bounds(differing, documents, settings.index)
+            fresh: list[IndexedFile] = []
+            for path, record in list(wanted.items()):
+                if self._shown.get(path) != (record.content_hash, record.collection):
+                    try:
+                        fresh.append(_as_saved(record, documents[path], rules, settings.index))
+                    except Exception as problem:
+                        logger.exception("chunking the open document %s failed", path)
+                        warnings.append(f"{path} is searched as it was saved: chunking it failed ({problem})")
+                        del wanted[path]
+            self._show(wanted, fresh, settings, facts)
+            self.warnings = tuple(warnings)
+            self._seen = seen
+
+    # --- what is shown -----------------------------------------------------------------------------
+
+    def _renewed_rules(self, seen: _Seen, settings: IndexSettings) -> FileRules:
+        """The rules, made anew when they may say something else than before."""
+        before = self._seen
+        if self._rules is None or (seen.settings, seen.paths) != (before.settings, before.paths):
+            self._rules = FileRules(self._root, settings)
+        return self._rules
+
+    def _differing(
+        self, documents: Mapping[str, _Document], known: Mapping[str, tuple[str, str]], rules: FileRules
+    ) -> dict[str, FileRecord]:
+        """The documents that are not as the index has them, the one changed last first."""
+        differing: dict[str, FileRecord] = {}
+        for path in reversed(list(documents)):
+            document = documents[path]
+            content_hash, collection = known.get(path, ("", ""))
+            if content_hash != document.key and self._is_named(path, rules):
+                collection = collection or self._collection(path)
+                differing[path] = FileRecord(path, document.size, 0, document.key, collection)
+        return differing
+
+    def _is_named(self, path: str, rules: FileRules) -> bool:
+        """Whether the file is indexed by its name and place; it may not exist on disk yet."""
+        try:
+            mode = (self._root / path).lstat().st_mode
+        except FileNotFoundError:
+            mode = stat.S_IFREG
+        except OSError:
+            return False
+        of_no_size = os.stat_result((mode, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        directory = path.rpartition("/")[0]
+        return rules.decide_descent(directory).indexed and rules.decide_file(path, of_no_size).indexed
+
+    def _collection(self, path: str) -> str:
+        """The collection that a file which is not indexed yet would belong to."""
+        directories = [parent.as_posix() for parent in Path(path).parents]
+        places = [f"{directory}/{name}".removeprefix("./") for directory in directories for name in MANIFESTS]
+        present = [place for place in places if (self._root / place).is_file()]
+        return find_projects(self._root, present, self._settings().index.collections).collection(path)
+
+    def _show(
+        self, wanted: Mapping[str, FileRecord], fresh: list[IndexedFile], settings: Settings, facts: Facts
+    ) -> None:
+        gone = [path for path in self._shown if path not in wanted]
+        with self._using:
+            if self._closed or not (wanted or gone):
+                return
+            writer, static = self._opened()
+            rewritten = [file.record.path for file in fresh if file.record.path in self._shown]
+            self.replaced = {
+                chunk.id: chunk for path in (*gone, *rewritten) for chunk in self._screen.page(path)
+            }
+            written = writer.write(fresh, gone) if fresh or gone else []
+            static.select_table(settings.embedding if self._has_vectors_of_ours(facts) else None)
+            static.added(written, settings.embedding)
+            while static.step(settings.embedding):
+                pass
+            self._shown = {path: (record.content_hash, record.collection) for path, record in wanted.items()}
+            self.hidden = tuple(wanted)
+            self.generation += 1
+
+    def _has_vectors_of_ours(self, facts: Facts) -> bool:
+        """Whether the index has vectors that those of the screen can be compared with: another version of Cairn, with
+        another table, may write it."""
+        table = self._models.static_table() if facts.has_static else None
+        return table is not None and facts.static_key == static_key(table.id)
+
+    def _opened(self) -> tuple[IndexWriter, StaticIntake]:
+        if self._writer is None or self._static is None:
+            self._writer = IndexWriter.in_memory(f"cairn-overlay-{next(_names)}")
+            register(self._writer.db)
+            self._static = StaticIntake(self._writer, self._models, Progress(), lambda: ())
+        return self._writer, self._static
+
+    def _connection(self) -> apsw.Connection | None:
+        return self._writer.db if self._writer is not None else None
+
+
+def _within_bounds(
+    differing: Mapping[str, FileRecord], documents: Mapping[str, _Document], settings: IndexSettings
+) -> tuple[dict[str, FileRecord], list[str]]:
+    """Of more text than MOST_CHARACTERS what was changed last, and a warning about the rest."""
+    kept: dict[str, FileRecord] = {}
+    room = MOST_CHARACTERS
+    for path, record in differing.items():
+        # One that is too large for the index is hidden, and takes no room.
+        needed = len(documents[path].text) if record.size <= settings.max_file_bytes else 0
+        if needed <= room:
+            kept[path] = record
+            room -= needed
+    dropped = sorted(differing.keys() - kept)
+    if not dropped:
+        return kept, []
+    return kept, [
+        f"too much text is unsaved to search all of it: {', '.join(dropped)} are searched as they were saved; "
+        "save some documents"
+    ]
+
+
+def _as_saved(
+    record: FileRecord, document: _Document, rules: FileRules, settings: IndexSettings
+) -> IndexedFile:
+    """The document as it would be indexed once it is saved."""
+    text = document.text
+    if record.size > settings.max_file_bytes or "\0" in text[:_SNIFFED_CHARACTERS]:
+        return left_out(record)
+    return indexed_file(record, text) if rules.decide_content(record.path, text).indexed else left_out(record)

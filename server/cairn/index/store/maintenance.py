@@ -1,0 +1,145 @@
+"""Keeps an index small: vectors that nothing uses are collected, and their space is given back.
+
+Runs while there is nothing else to do, in pieces, so that a save never waits for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import apsw
+
+from cairn.index.store.schema import KEYWORD_TABLES, STATIC_TABLE, vectors_table
+from cairn.settings.tree import IndexSettings
+
+_DAY = 24 * 3600
+_HOLES = 0.3
+"""Share of deleted rows from which a table of vectors is packed: sqlite-vec never uses their room again."""
+_FEWEST_HOLES = 1_000
+_BLOCK = 1_024
+"""Rows of a block of sqlite-vec's. It fills the holes of the latest one only, and drops one that has no rows left."""
+_ROWS_AT_ONCE = 500
+_PAGES_AT_ONCE = 1_000
+"""Pages given back in one transaction: 4 MB."""
+_MERGED_PAGES = 200
+"""Of the keyword index, merged in one transaction."""
+_NOTHING_MERGED = 2
+"""Fewer changes than this mean that a merge found nothing to do (SQLite's documentation of FTS5's `merge`)."""
+
+Interrupted = Callable[[], bool]
+
+
+class _InterruptedError(Exception):
+    """Something came that cannot wait."""
+
+
+class Maintenance:
+    """The tidying of one index, through its writing connection."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def run(self, settings: IndexSettings, interrupted: Interrupted) -> bool:
+        """Tidy up; false if it was interrupted before it was through. What was done stays done."""
+        try:
+            self._mark_unreferenced()
+            for _ in self._collect(settings):
+                _check(interrupted)
+            for table in self._vector_tables():
+                while self._has_holes(table) and self._empty_a_block(table):
+                    _check(interrupted)
+            for table in KEYWORD_TABLES:
+                while self._merge_keywords(table):
+                    _check(interrupted)
+            while self._give_back():
+                _check(interrupted)
+        except _InterruptedError:
+            return False
+        return True
+
+    def _mark_unreferenced(self) -> None:
+        """Note since when a vector is not used by any chunk, or only by a model that is not in use."""
+        used = (
+            "embeddings.model_id = (SELECT value FROM meta WHERE key = 'model_id')"
+            " AND EXISTS (SELECT 1 FROM chunks c WHERE c.embedding_key = embeddings.key)"
+        )
+        today = int(time.time() // _DAY)
+        with self._db:
+            self._db.execute(
+                f"UPDATE embeddings SET unreferenced = ? WHERE unreferenced IS NULL AND NOT ({used})",
+                (today,),
+            )
+            self._db.execute(
+                f"UPDATE embeddings SET unreferenced = NULL WHERE unreferenced NOT NULL AND {used}"
+            )
+
+    def _collect(self, settings: IndexSettings) -> Iterator[None]:
+        """Delete the unused vectors that are too old, and the oldest of those that are too many."""
+        before = int(time.time() // _DAY) - settings.keep_vectors_days
+        room = settings.keep_vectors_mb * 1_000_000
+        doomed: dict[int, list[int]] = {}
+        rows = self._db.execute(
+            """SELECT e.id, e.model_id, e.unreferenced, m.dimension FROM embeddings e JOIN models m ON m.id = e.model_id
+               WHERE e.unreferenced NOT NULL ORDER BY e.unreferenced DESC, e.id DESC"""
+        )
+        for embedding, model, since, dimension in rows:
+            room -= dimension * 4
+            if room < 0 or since < before:
+                doomed.setdefault(model, []).append(embedding)
+        for model, embeddings in doomed.items():
+            for start in range(0, len(embeddings), _ROWS_AT_ONCE):
+                with self._db:
+                    for embedding in embeddings[start : start + _ROWS_AT_ONCE]:
+                        self._db.execute(f"DELETE FROM {vectors_table(model)} WHERE rowid = ?", (embedding,))
+                        self._db.execute("DELETE FROM embeddings WHERE id = ?", (embedding,))
+                yield
+
+    def _vector_tables(self) -> list[str]:
+        tables = [vectors_table(int(str(row[0]))) for row in self._db.execute("SELECT id FROM models")]
+        has_static = self._db.execute("SELECT value FROM meta WHERE key = 'has_static'").get
+        return [*tables, STATIC_TABLE] if has_static else tables
+
+    # sqlite-vec's own tables: `_chunks` has its blocks with the room of each, `_rowids` the block of each row.
+
+    def _has_holes(self, table: str) -> bool:
+        rows = int(self._db.execute(f"SELECT count(*) FROM {table}_rowids").get or 0)
+        room = int(self._db.execute(f"SELECT coalesce(sum(size), 0) FROM {table}_chunks").get or 0)
+        return room - rows > max(_HOLES * room, _FEWEST_HOLES + _BLOCK)
+
+    def _empty_a_block(self, table: str) -> bool:
+        """Move the rows of the block that has the fewest into the latest one; false if there is none to move."""
+        value = "vec_int8(?)" if table == STATIC_TABLE else "?"
+        with self._db:
+            block = self._db.execute(
+                f"""SELECT chunk_id FROM {table}_rowids
+                    WHERE chunk_id < (SELECT max(chunk_id) FROM {table}_chunks)
+                    GROUP BY chunk_id ORDER BY count(*) LIMIT 1"""
+            ).get
+            rows = self._db.execute(
+                f"""SELECT v.rowid, v.embedding FROM {table}_rowids moved CROSS JOIN {table} v ON v.rowid = moved.rowid
+                    WHERE moved.chunk_id = ?""",
+                (block,),
+            ).fetchall()
+            self._db.executemany(f"DELETE FROM {table} WHERE rowid = ?", [(row[0],) for row in rows])
+            self._db.executemany(f"INSERT INTO {table}(rowid, embedding) VALUES (?, {value})", rows)
+        return bool(rows)
+
+    def _merge_keywords(self, table: str) -> bool:
+        """Merge some of a keyword index, which makes room of what was deleted; false once there is nothing left."""
+        before = self._db.total_changes()
+        with self._db:
+            self._db.execute(f"INSERT INTO {table}({table}, rank) VALUES ('merge', ?)", (_MERGED_PAGES,))
+        return self._db.total_changes() - before >= _NOTHING_MERGED
+
+    def _give_back(self) -> bool:
+        """Give some free pages back to the file system; false once none can be given back."""
+        free = int(self._db.pragma("freelist_count"))
+        if free:
+            self._db.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
+        return int(self._db.pragma("freelist_count")) < free
+
+
+def _check(interrupted: Interrupted) -> None:
+    if interrupted():
+        raise _InterruptedError

@@ -1,0 +1,87 @@
+"""Vectors that other indexes have: of worktrees, of copies, of other folders, of this one's older version.
+
+A vector depends on the model and the text alone, so it need not be made twice on one machine.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import cast
+
+import apsw
+
+from cairn.index.store.database import DATABASE_NAME, PREVIOUS_NAME, connect_read_only
+from cairn.index.store.schema import vectors_table
+
+logger = logging.getLogger(__name__)
+
+_MOST = 64
+"""Other indexes to ask; a look-up of a page costs about a millisecond each."""
+
+
+class Siblings:
+    """The other indexes beside the one in `folder`, opened once; `close` when done."""
+
+    def __init__(self, folder: Path, model: str) -> None:
+        self._databases: list[tuple[apsw.Connection, int]] = []
+        others = sorted(
+            (path for path in folder.parent.glob(f"*/{DATABASE_NAME}") if path.parent != folder),
+            key=_modified,
+            reverse=True,
+        )
+        for path in (folder / PREVIOUS_NAME, *others[:_MOST]):
+            opened = _open(path, model)
+            if opened is not None:
+                self._databases.append(opened)
+
+    def look_up(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """float32 vectors by key, for those of `keys` that some other index has."""
+        missing = set(keys)
+        found: dict[bytes, bytes] = {}
+        for db, model_id in self._databases:
+            if not missing:
+                break
+            try:
+                rows = db.execute(
+                    f"""SELECT e.key, v.embedding FROM json_each(?) wanted
+                        CROSS JOIN embeddings e ON e.model_id = {model_id} AND e.key = unhex(wanted.value)
+                        CROSS JOIN {vectors_table(model_id)} v ON v.rowid = e.id""",
+                    (json.dumps([key.hex() for key in missing]),),
+                ).fetchall()
+            except apsw.Error as problem:  # being rebuilt; the text is embedded here instead
+                logger.info("another index gave no vectors: %s", problem)
+                continue
+            found.update((bytes(cast(bytes, key)), bytes(cast(bytes, vector))) for key, vector in rows)
+            missing.difference_update(found)
+        return found
+
+    def close(self) -> None:
+        """Let go of the other indexes."""
+        for db, _ in self._databases:
+            db.close()
+        self._databases = []
+
+
+def _open(path: Path, model: str) -> tuple[apsw.Connection, int] | None:
+    """The index at `path` and the id that the model has there; None if it has no vectors of the model."""
+    if not path.exists():
+        return None
+    try:
+        db = connect_read_only(path)
+        model_id = db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
+    except apsw.Error:
+        return None  # of a version without these tables, or just being made
+    if model_id is None:
+        db.close()
+        return None
+    return db, int(model_id)
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

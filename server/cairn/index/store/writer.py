@@ -1,0 +1,319 @@
+"""The one writer of an index: files, chunks and keywords, each batch in one transaction."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import apsw
+from attrs import field, frozen
+
+from cairn.chunking.composite import composite_text
+from cairn.chunking.model import Chunk, content_key
+from cairn.index.store.database import create, open_writer
+from cairn.index.store.meta import Facts, raise_generation, read_facts, set_fact
+from cairn.index.store.rows import (
+    CHUNK_COLUMNS,
+    IDENTITY_COLUMNS,
+    chunk_identity,
+    chunk_to_row,
+    key_blob,
+    key_text,
+)
+from cairn.index.text.operators import operator_words
+from cairn.index.text.words import compound_parts, split_words
+
+
+@frozen
+class FileRecord:
+    """A file as the index has it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    content_hash: str
+    collection: str
+
+
+@frozen
+class IndexedFile:
+    """A file to be written, with its chunks; a binary file has none and `is_text` false."""
+
+    record: FileRecord
+    kind: str
+    is_text: bool
+    chunks: tuple[Chunk, ...]
+    imports: tuple[str, ...] = field(default=())
+    """What it imports, as `cairn.workspace.imports` writes it."""
+
+
+@frozen
+class _Change:
+    """What became of one file in the index."""
+
+    written: list[int] = field(factory=list)
+    """Ids of its new chunks."""
+    gone: int = 0
+    """Chunks that it has no longer."""
+    of_paths: bool = False
+    """It came or went."""
+    of_links: bool = False
+    """…or imports something else."""
+
+
+_SELECT_RECORDS = "SELECT path, size, mtime_ns, content_hash, collection FROM files"
+
+
+class IndexWriter:
+    """Owns the writing connection `db`. Every method that changes the index raises its generation."""
+
+    def __init__(self, folder: Path, *, check: bool = True) -> None:
+        """Open or make the index in `folder`. Raises IndexUnavailableError.
+
+        One whose last writer died is checked first, unless `check` is false: this process has had it open.
+        """
+        self.folder = folder
+        self.db, self.remark = open_writer(folder, check)
+
+    @classmethod
+    def in_memory(cls, name: str) -> IndexWriter:
+        """An index that other connections of this process can read while it is open, by the same name."""
+        writer = cls.__new__(cls)
+        writer.folder = Path()
+        writer.db, writer.remark = create(f"/{name}", vfs="memdb"), None
+        return writer
+
+    def close(self) -> None:
+        """Fold the write-ahead log into the database, so the next start has none to read and need not check it."""
+        with self.db:
+            set_fact(self.db, "writing", 0)
+            set_fact(self.db, "paused", 0)
+        self.checkpoint()
+        self.db.close()
+
+    def abandon(self) -> None:
+        """Close without writing anything, where writing failed."""
+        self.db.close(True)
+
+    def checkpoint(self) -> None:
+        """Fold the log in and truncate it where no reader is in the way; without it, it only grows."""
+        try:
+            self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+    def facts(self) -> Facts:
+        """The facts as they are now."""
+        return read_facts(self.db)
+
+    def note(self, **facts: int) -> None:
+        """Set facts of the index, in one transaction; costs nothing where they are so already."""
+        now = self.facts()
+        changed = {name: value for name, value in facts.items() if getattr(now, name) != int(value)}
+        if changed:
+            with self.db:
+                for name, value in changed.items():
+                    set_fact(self.db, name, value)
+                raise_generation(self.db)
+
+    def files(self) -> dict[str, FileRecord]:
+        """Every file of the index by path."""
+        return _records(self.db.execute(_SELECT_RECORDS))
+
+    def records(self, paths: Iterable[str]) -> dict[str, FileRecord]:
+        """Those of `paths` that the index has."""
+        return _records(
+            self.db.execute(
+                f"{_SELECT_RECORDS} WHERE path IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(paths)),),
+            )
+        )
+
+    def count_files(self) -> int:
+        """Number of files in the index."""
+        return int(self.db.execute("SELECT count(*) FROM files").get or 0)
+
+    def files_below(self, path: str) -> list[str]:
+        """The indexed paths that are `path` or lie in the directory `path`."""
+        # '0' is the character after '/': the range holds every path below, and uses the index.
+        rows = self.db.execute(
+            "SELECT path FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')", (path,)
+        )
+        return [str(row[0]) for row in rows]
+
+    def chunk_ids(self, paths: Iterable[str]) -> list[int]:
+        """The chunks of these files."""
+        rows = self.db.execute(
+            "SELECT c.id FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value"
+            " JOIN chunks c ON c.file_id = f.id ORDER BY wanted.key, c.position",
+            (json.dumps(list(paths)),),
+        )
+        return [int(row[0]) for row in rows]
+
+    def write(self, files: Sequence[IndexedFile], removed: Iterable[str], *, anew: bool = False) -> list[int]:
+        """Make the index have `files` as they are and not the paths `removed`, in one transaction; ids of new chunks.
+
+        Of a file that the index has, chunks that are in it still keep their rows, unless `anew`.
+        """
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        with self.db:
+            changes = [change for path in removed if (change := self._remove(path))]
+            changes += [self._replace(file, now, anew) or self._add(file, now) for file in files]
+            written = [chunk_id for change in changes for chunk_id in change.written]
+            facts = self.facts()
+            chunks = facts.chunks - sum(change.gone for change in changes) + len(written)
+            set_fact(self.db, "chunks", chunks)
+            # At most so many wait; whoever makes the vectors knows better.
+            set_fact(self.db, "queued", min(chunks, facts.queued + len(written)))
+            set_fact(self.db, "static_queued", min(chunks, facts.static_queued + len(written)))
+            if written:
+                set_fact(self.db, "embedded", 0)
+                set_fact(self.db, "static", 0)
+            risen = {
+                "content": True,
+                "paths": any(change.of_paths for change in changes),
+                "links": any(change.of_links for change in changes),
+            }
+            raise_generation(self.db, *(counter for counter, rises in risen.items() if rises))
+        return written
+
+    def touch(self, records: Sequence[FileRecord]) -> None:
+        """Note new sizes and times of files whose content stayed the same."""
+        with self.db:
+            self.db.executemany(
+                "UPDATE files SET size = ?, mtime_ns = ? WHERE path = ?",
+                [(record.size, record.mtime_ns, record.path) for record in records],
+            )
+
+    def _remove(self, path: str) -> _Change | None:
+        """Remove a file with its chunks; None if it is not there."""
+        gone = self.db.execute("DELETE FROM files WHERE path = ? RETURNING chunks", (path,)).get
+        return None if gone is None else _Change(gone=int(gone), of_paths=True, of_links=True)
+
+    def _add(self, file: IndexedFile, now: str) -> _Change:
+        """Add a file that is not there."""
+        names = ", ".join(("path", *_FILE_COLUMNS))
+        values = ", ".join("?" * (len(_FILE_COLUMNS) + 1))
+        self.db.execute(
+            f"INSERT INTO files({names}) VALUES ({values})", (file.record.path, *_file_values(file, now))
+        )
+        file_id = self.db.last_insert_rowid()
+        folders, _, name = file.record.path.rpartition("/")
+        self.db.execute(
+            "INSERT INTO paths_fts(rowid, stem, folders) VALUES (?, ?, ?)",
+            (file_id, " ".join(split_words(name)), " ".join(split_words(folders))),
+        )
+        written = self._insert(file_id, file, file.chunks)
+        return _Change(written, of_paths=True, of_links=True)
+
+    def _replace(self, file: IndexedFile, now: str, anew: bool) -> _Change | None:
+        """Change a file to what it is now; None if it is not there."""
+        record = file.record
+        known = self.db.execute(
+            "SELECT id, collection, imports FROM files WHERE path = ?", (record.path,)
+        ).fetchall()
+        if not known:
+            return None
+        file_id, collection, imports = int(str(known[0][0])), str(known[0][1]), str(known[0][2])
+        assignments = ", ".join(f"{name} = ?" for name in _FILE_COLUMNS)
+        self.db.execute(f"UPDATE files SET {assignments} WHERE id = ?", (*_file_values(file, now), file_id))
+        # What is embedded of a chunk has its collection's name in it.
+        stored = {} if anew or collection != record.collection else self._stored(file_id)
+        kept: list[tuple[int, tuple[int, ...], Chunk]] = []
+        fresh: list[Chunk] = []
+        for chunk in file.chunks:
+            same = stored.get(chunk_identity(chunk))
+            if same:
+                kept.append((*same.pop(), chunk))
+            else:
+                fresh.append(chunk)
+        self.db.execute(
+            "DELETE FROM chunks WHERE file_id = ? AND id NOT IN (SELECT value FROM json_each(?))",
+            (file_id, json.dumps([chunk_id for chunk_id, _, _ in kept])),
+        )
+        gone = self.db.changes()
+        self._move([(chunk_id, chunk) for chunk_id, place, chunk in kept if place != _place(chunk)])
+        return _Change(self._insert(file_id, file, fresh), gone, of_links=imports != _packed(file.imports))
+
+    def _stored(self, file_id: int) -> dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]]:
+        """The chunks of a file by what they are: ids and places of equal ones, the last in the file first."""
+        rows = self.db.execute(
+            f"""SELECT id, position, start_line, end_line, {", ".join(IDENTITY_COLUMNS)} FROM chunks
+                WHERE file_id = ? ORDER BY position DESC""",
+            (file_id,),
+        )
+        stored: dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]] = {}
+        for chunk_id, position, start, end, *identity in rows:
+            stored.setdefault(tuple(identity), []).append((chunk_id, (position, start, end)))
+        return stored
+
+    def _move(self, moved: Sequence[tuple[int, Chunk]]) -> None:
+        """Note where chunks of one file are now."""
+        # No two may have the same position, not even for a moment.
+        self.db.executemany(
+            "UPDATE chunks SET position = -1 - position WHERE id = ?", [(chunk_id,) for chunk_id, _ in moved]
+        )
+        self.db.executemany(
+            "UPDATE chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?",
+            [(*_place(chunk), chunk_id) for chunk_id, chunk in moved],
+        )
+
+    def _insert(self, file_id: int, file: IndexedFile, chunks: Iterable[Chunk]) -> list[int]:
+        """Add chunks of the file; their ids."""
+        record = file.record
+        ids = []
+        for chunk in chunks:
+            embedding_key = content_key(composite_text(record.path, record.collection, chunk))
+            self.db.execute(
+                _INSERT_CHUNK,
+                (file_id, *chunk_to_row(chunk), key_blob(chunk.content_hash), key_blob(embedding_key)),
+            )
+            ids.append(self.db.last_insert_rowid())
+            symbol_words = " ".join(
+                word for name in (*chunk.defines, chunk.title) for word in split_words(name)
+            )
+            self.db.execute(
+                "INSERT INTO chunks_fts(rowid, text, identifiers, symbol_words) VALUES (?, ?, ?, ?)",
+                (ids[-1], chunk.text, " ".join(compound_parts(chunk.text)), symbol_words),
+            )
+            self.db.execute(
+                "INSERT INTO operators(rowid, pairs) VALUES (?, ?)",
+                (ids[-1], " ".join(operator_words(chunk.text))),
+            )
+        return ids
+
+
+_FILE_COLUMNS = (
+    "size", "mtime_ns", "content_hash", "is_text", "kind", "collection", "indexed_at", "chunks", "imports",
+)  # fmt: skip
+
+
+def _file_values(file: IndexedFile, now: str) -> tuple[str | int | bytes, ...]:
+    """The values of _FILE_COLUMNS."""
+    record = file.record
+    return (
+        record.size, record.mtime_ns, key_blob(record.content_hash), int(file.is_text), file.kind, record.collection,
+        now, len(file.chunks), _packed(file.imports),
+    )  # fmt: skip
+
+
+def _place(chunk: Chunk) -> tuple[int, int, int]:
+    """Where the chunk is in its file."""
+    return (chunk.position, chunk.start_line, chunk.end_line)
+
+
+_INSERT_CHUNK = f"""INSERT INTO chunks(file_id, {", ".join(CHUNK_COLUMNS)}, content_hash, embedding_key)
+    VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 3))})"""
+
+
+def _packed(imports: Sequence[str]) -> str:
+    return json.dumps(imports)
+
+
+def _records(rows: apsw.Cursor) -> dict[str, FileRecord]:
+    return {
+        path: FileRecord(path, size, mtime_ns, key_text(content_hash), collection)
+        for path, size, mtime_ns, content_hash, collection in rows
+    }

@@ -1,0 +1,313 @@
+"""Finds the chunks that hold a text as it is written: operators, messages with their punctuation, parts of names.
+
+The keyword index proposes chunks, and their text decides. Proposed are, first, those that have the literal's words whole
+(an FTS5 phrase) and its operators (`cairn.index.text.operators`); then those where its first or last word is part of a longer
+one, by the stored vocabulary (`cairn.index.text.vocabulary`). A literal that neither says anything of, such as `%s` or `{ }`,
+is looked for in one chunk after the other, for as long as there is time.
+
+Not found: what spans two chunks; text that is equal only once a letter becomes several (`ß` for `SS`), where the case is
+another; and, in a large index, rare text that nothing proposes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import cast
+
+import apsw
+from attrs import field, frozen
+
+from cairn.index.store.until import Until
+from cairn.index.text.operators import operator_words
+from cairn.index.text.vocabulary import Vocabulary
+
+EXACT, OTHER_CASE, INSIDE, INSIDE_OTHER_CASE = 1.0, 0.9, 0.8, 0.7
+"""The score of an occurrence: as a whole word, in another case, inside a longer word, and both."""
+
+_MOST_WORDS = 24
+"""Of a pasted text as many words propose chunks; all of it must stand in the chunk."""
+_MOST_TERMS = 1_000
+"""A part of so many words says too little."""
+_MOST_IDS = 20_000
+"""Chunks that one condition may propose where several must hold; one that proposes more is not looked at."""
+_FEW = 200
+"""Of so many chunks the text is read sooner than another condition."""
+_MOST_MORE = 400
+"""Chunks that are looked at for the literal inside longer words where others have it as it is: 8 ms."""
+_MOST_COUNTED = 50
+"""Occurrences counted in a chunk: beyond these, how often no longer tells."""
+_BATCHES = (32, 64, 128, 256)
+"""Chunks read at once. Reading one and looking takes 10 to 20 µs, asking 0.1 ms."""
+
+Passes = Callable[[str], tuple[str, list[str]]]
+"""A condition for chunks to pass on the column that holds their ids, with its values."""
+
+
+@frozen
+class Literal:
+    """A text to find."""
+
+    text: str
+    case: bool = False
+    """Whether upper and lower case must be the same."""
+    word: bool = False
+    """Whether it may not be part of a longer word."""
+    folded: str = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "folded", self.text.casefold())
+
+
+@frozen
+class TextHit:
+    """A chunk that has the literal."""
+
+    chunk_id: int
+    score: float
+    line: int
+    """Of the first of its best occurrences, 0-based, in the file."""
+    occurrences: int
+
+
+@frozen
+class Found:
+    """The chunks found, best first."""
+
+    hits: tuple[TextHit, ...] = ()
+    cut: bool = False
+    """Whether there may be more."""
+
+
+def find(
+    db: apsw.Connection,
+    literal: Literal,
+    limit: int,
+    passes: Passes,
+    until: Until,
+    vocabulary: Callable[[], Vocabulary],
+    first: Iterable[int] = (),
+) -> Found:
+    """At most `limit` chunks that hold the literal, and any number of those in `first`.
+
+    `until` must be the connection's progress handler. Raises apsw.InterruptError where it was cancelled; where its time
+    is over, what was found until then is the answer, with `cut`.
+    """
+    hits: dict[int, TextHit] = {}
+    cut = False
+    if not literal.text or literal.text.isspace():
+        return Found()
+    try:
+        tried = set(first)
+        hits.update((hit.chunk_id, hit) for hit in _verified(db, literal, sorted(tried), until))
+        more = limit + len(hits)
+        for stage, proposed in enumerate(_proposals(db, literal, passes, vocabulary)):
+            untried = _untried(proposed, tried)
+            looked_at = itertools.islice(untried, _MOST_MORE) if stage and hits else untried
+            for hit in _verified(db, literal, looked_at, until):
+                if len(hits) >= more:
+                    return best_first(hits.values(), cut=True)
+                hits[hit.chunk_id] = hit
+            cut = cut or next(untried, None) is not None
+    except apsw.InterruptError:
+        if until.cancelled():
+            raise
+        cut = True
+    return best_first(hits.values(), cut)
+
+
+def best_first(hits: Iterable[TextHit], cut: bool) -> Found:
+    """An answer of these hits."""
+    order = sorted(hits, key=lambda hit: (-hit.score, -hit.occurrences, hit.chunk_id))
+    return Found(tuple(order), cut)
+
+
+def _untried(proposed: Iterable[int], tried: set[int]) -> Iterator[int]:
+    for chunk in proposed:
+        if chunk not in tried:
+            tried.add(chunk)
+            yield chunk
+
+
+# --- what the index proposes ------------------------------------------------------------------------
+
+
+@frozen
+class _Word:
+    """A word of the literal, as the keyword index has it."""
+
+    start: int
+    end: int
+    """Bytes in the literal."""
+    text: str
+
+
+def _proposals(
+    db: apsw.Connection, literal: Literal, passes: Passes, vocabulary: Callable[[], Vocabulary]
+) -> Iterator[Iterable[int]]:
+    """Ids of chunks that may hold the literal, those that hold it in whole words first; ids may come twice."""
+    written = literal.text.replace("\0", " ")
+    data = written.encode("utf-8", "surrogatepass")
+    words = _words(db, data)
+    operators = _operators(literal.text)
+    if words:
+        yield _all(db, passes, data, words, operators, [])
+    elif operators:
+        yield _all(db, passes, data, [], operators, [])
+        return
+    # Only an ASCII character that belongs to no word ends one for certain: letters may be joined by marks, and which
+    # there are depends on the version of Unicode.
+    opens = bool(words) and _is_open(data[: words[0].start])
+    closes = bool(words) and _is_open(data[words[-1].end :])
+    if words and (literal.word or not (opens or closes)):
+        return
+    inner = words[opens : len(words) - closes]
+    edges = _edges(words, opens, closes)
+    known = vocabulary() if edges else Vocabulary()
+    parts = [
+        terms for word, begins in edges if (terms := known.holding(word, begins, _MOST_TERMS)) is not None
+    ]
+    if not (inner or operators or parts):
+        yield _ids(db, "SELECT id FROM chunks WHERE {passes} ORDER BY id", passes, "id")
+        return
+    if parts:
+        # Chunks newer than the vocabulary may have words that it lacks.
+        newer = "SELECT id FROM chunks WHERE id > ? AND {passes}"
+        yield _ids(db, newer, passes, "id", known.upto)
+    yield _all(db, passes, data, inner, operators, parts)
+
+
+def _edges(words: list[_Word], opens: bool, closes: bool) -> list[tuple[str, bool]]:
+    """The words that may be parts of longer ones, and whether these begin with them."""
+    edges = [(words[0].text, False)] if opens else []
+    if closes and (len(words) > 1 or not opens):
+        edges.append((words[-1].text, True))
+    return edges
+
+
+def _is_open(beyond: bytes) -> bool:
+    """Whether the literal's first or last word may go on, given what of the literal stands beyond it."""
+    return not any(byte < 128 for byte in beyond)
+
+
+def _words(db: apsw.Connection, data: bytes) -> list[_Word]:
+    tokenize = db.fts5_tokenizer("unicode61", ["remove_diacritics", "2", "tokenchars", "_"])
+    found = cast("list[tuple[int, int, str]]", tokenize(data, apsw.FTS5_TOKENIZE_QUERY, None))
+    return [_Word(start, end, text) for start, end, text in found]
+
+
+def _phrase(data: bytes, words: list[_Word]) -> str:
+    text = data[words[0].start : words[-1].end].decode("utf-8", "replace").replace('"', '""')
+    return f'{{text}} : "{text}"'
+
+
+def _operators(text: str) -> str:
+    return " AND ".join(f'"{word}"' for word in operator_words(text)[:_MOST_WORDS])
+
+
+_BY_PHRASE = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND {passes}"
+_BY_OPERATORS = "SELECT rowid FROM operators WHERE operators MATCH ? AND {passes}"
+_BY_TERMS = (
+    "SELECT DISTINCT doc FROM json_each(?) t CROSS JOIN occurrences o ON o.term = t.value WHERE {passes}"
+)
+
+
+def _all(
+    db: apsw.Connection,
+    passes: Passes,
+    data: bytes,
+    words: list[_Word],
+    operators: str,
+    parts: list[list[str]],
+) -> Iterable[int]:
+    """The chunks that have these words of `data` as a phrase, the operators, and of each part one of its terms."""
+    asked = [(_BY_OPERATORS, "+rowid", operators)] if operators else []
+    asked += [(_BY_TERMS, "o.doc", json.dumps(terms)) for terms in parts]
+    if words:  # of several words a phrase proposes the fewest chunks, of one often the most
+        phrase = _phrase(data, words[:_MOST_WORDS])
+        asked.insert(0 if len(words) > 1 else len(asked), (_BY_PHRASE, "+rowid", phrase))
+    if len(asked) == 1:
+        sql, column, value = asked[0]
+        return _ids(db, sql, passes, column, value)
+    proposed: set[int] | None = None
+    for sql, column, value in asked:
+        ids = set(itertools.islice(_ids(db, sql, passes, column, value), _MOST_IDS))
+        if len(ids) < _MOST_IDS:
+            proposed = ids if proposed is None else proposed & ids
+        if proposed is not None and len(proposed) <= _FEW:
+            break
+    if proposed is None:
+        sql, column, value = asked[0]
+        return _ids(db, sql, passes, column, value)
+    return sorted(proposed)
+
+
+def _ids(
+    db: apsw.Connection, sql: str, passes: Passes, column: str, *values: apsw.SQLiteValue
+) -> Iterator[int]:
+    condition, more = passes(column)
+    return (int(str(row[0])) for row in db.execute(sql.format(passes=condition), (*values, *more)))
+
+
+# --- what the text says -----------------------------------------------------------------------------
+
+
+def _verified(db: apsw.Connection, literal: Literal, ids: Iterable[int], until: Until) -> Iterator[TextHit]:
+    """Those of the chunks that hold the literal. Raises apsw.InterruptError soon after `until` turns true."""
+    needle = literal.folded.encode("utf-8", "surrogatepass")
+    is_ascii = needle.isascii()
+    sizes = itertools.chain(_BATCHES, itertools.repeat(_BATCHES[-1]))
+    waiting = iter(ids)
+    while batch := list(itertools.islice(waiting, next(sizes))):
+        rows = db.execute(
+            "SELECT id, start_line, text FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(batch),),
+        )
+        for chunk_id, start_line, packed in rows:
+            data = zlib.decompress(cast(bytes, packed))
+            # Bytes are compared first, which is most of the work: a folded letter of ASCII may stand for another one.
+            if is_ascii and data.isascii() and needle not in data.lower():
+                continue
+            text = data.decode("utf-8", "surrogatepass")
+            if (hit := _look(literal, text, int(str(chunk_id)), int(str(start_line)))) is not None:
+                yield hit
+        if until():
+            raise apsw.InterruptError
+
+
+def _look(literal: Literal, text: str, chunk_id: int, start_line: int) -> TextHit | None:
+    """How the chunk's text holds the literal; None where it does not."""
+    exact = list(_places(text, literal.text))
+    best, line = 0.0, 0
+    for place, whole in exact:
+        score = EXACT if whole else INSIDE
+        if score > best and (whole or not literal.word):
+            best, line = score, text.count("\n", 0, place)
+    count = sum(whole or not literal.word for _, whole in exact)
+    if not literal.case and best < EXACT:
+        folded = text.casefold()
+        places = list(_places(folded, literal.folded))
+        count = sum(whole or not literal.word for _, whole in places)
+        for place, whole in places:
+            score = OTHER_CASE if whole else INSIDE_OTHER_CASE
+            if score > best and (whole or not literal.word):
+                best, line = score, folded.count("\n", 0, place)
+    return TextHit(chunk_id, best, start_line + line, count) if best else None
+
+
+def _places(text: str, wanted: str) -> Iterator[tuple[int, bool]]:
+    """Where `wanted` stands in the text, and whether it is no part of a longer word there."""
+    place = text.find(wanted)
+    for _ in range(_MOST_COUNTED):
+        if place < 0:
+            return
+        end = place + len(wanted)
+        parted = not (place and _in_word(text[place - 1]) and _in_word(wanted[0]))
+        yield place, parted and not (end < len(text) and _in_word(text[end]) and _in_word(wanted[-1]))
+        place = text.find(wanted, place + 1)
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"

@@ -1,0 +1,1 @@
+"""Vectors of chunks: how they are stored, kept in memory and compared."""

@@ -1,0 +1,218 @@
+"""The vectors of an index: content-addressed ones of a model, and each chunk's static one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import apsw
+from attrs import frozen
+
+from cairn.chunking.composite import composite_text
+from cairn.chunking.model import Chunk, ChunkType
+from cairn.index.store.meta import raise_generation, set_fact, static_key
+from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
+from cairn.index.store.schema import (
+    STATIC_TABLE,
+    create_static_table,
+    create_vectors_table,
+    static_table_name,
+    vectors_table,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@frozen
+class ChunkText:
+    """A text that waits for a vector."""
+
+    chunk_id: int
+    key: bytes
+    text: str
+    body: str
+    """The code that `text` is the skeleton of, "" for prose, which `text` holds. Static vectors are of both."""
+    is_code: bool
+
+    @classmethod
+    def of(cls, chunk: Chunk, path: str, collection: str, chunk_id: int = 0, key: bytes = b"") -> ChunkText:
+        """That of a chunk of the file at `path`; without id and key where it is in no index."""
+        is_code = chunk.type is ChunkType.CODE
+        body = chunk.text if is_code else ""
+        return cls(chunk_id, key, composite_text(path, collection, chunk), body, is_code)
+
+
+@frozen
+class Waiting:
+    """A chunk without a vector, and what its importance is judged by."""
+
+    chunk_id: int
+    path: str
+    kind: str
+    mtime_ns: int
+
+
+class VectorStore:
+    """Reads and writes vectors through the writing connection."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    # --- the model ---------------------------------------------------------------------------------
+
+    def use_model(self, model: str, dimension: int) -> int:
+        """The id of `model`'s vectors; they are what searches compare from now on."""
+        known = self._db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
+        if known is not None and self._current_model() == int(known):
+            return int(known)
+        with self._db:
+            if known is None:
+                self._db.execute("INSERT INTO models(model, dimension) VALUES (?, ?)", (model, dimension))
+                known = self._db.last_insert_rowid()
+                self._db.execute(create_vectors_table(int(known), dimension))
+            self._set_model(int(known))
+        return int(known)
+
+    def use_no_model(self) -> None:
+        """Searches compare no vectors from now on; those that exist are kept."""
+        if self._current_model() != 0:
+            with self._db:
+                self._set_model(0)
+
+    def waiting(self, model_id: int) -> list[Waiting]:
+        """Every chunk whose text has no vector of the model."""
+        rows = self._db.execute(
+            f"""SELECT c.id, f.path, f.kind, f.mtime_ns FROM chunks c JOIN files f ON f.id = c.file_id
+                WHERE {_lacks_vector(model_id)}"""
+        )
+        return [Waiting(int(row[0]), str(row[1]), str(row[2]), int(row[3])) for row in rows]
+
+    def waiting_among(self, ids: Iterable[int], model_id: int) -> list[int]:
+        """Those of the chunks whose text has no vector of the model, in their order."""
+        rows = self._db.execute(
+            f"""SELECT c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
+                WHERE {_lacks_vector(model_id)} ORDER BY wanted.key""",
+            (json.dumps(list(ids)),),
+        )
+        return [int(row[0]) for row in rows]
+
+    def texts(self, ids: Iterable[int], model_id: int | None = None) -> list[ChunkText]:
+        """What is embedded for these chunks, in their order; with a model, only where it has no vector of it."""
+        missing = _lacks_vector(model_id) if model_id is not None else "true"
+        rows = self._db.execute(
+            f"""SELECT {", ".join(f"c.{name}" for name in CHUNK_COLUMNS)}, c.id, c.embedding_key, f.path, f.collection
+                FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id
+                WHERE {missing} ORDER BY wanted.key""",
+            (json.dumps(list(ids)),),
+        )
+        texts = []
+        for *columns, chunk_id, key, path, collection in rows:
+            chunk = chunk_from_row(columns)
+            texts.append(ChunkText.of(chunk, str(path), str(collection), chunk_id, key))
+        return texts
+
+    def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:
+        """Keep `vectors`, float32[n, dimension], for the texts `keys` (n of them); `queued` chunks still wait."""
+        rows = vectors.astype("float32", copy=False)
+        with self._db:
+            for key, vector in zip(keys, rows, strict=True):
+                # A text that another folder's index gave meanwhile is there already.
+                self._db.execute(
+                    "INSERT OR IGNORE INTO embeddings(model_id, key) VALUES (?, ?)", (model_id, key)
+                )
+                if self._db.changes():
+                    self._db.execute(
+                        f"INSERT INTO {vectors_table(model_id)}(rowid, embedding) VALUES (?, ?)",
+                        (self._db.last_insert_rowid(), vector.tobytes()),
+                    )
+            set_fact(self._db, "queued", queued)
+            raise_generation(self._db)
+
+    def _current_model(self) -> int:
+        return int(self._db.execute("SELECT value FROM meta WHERE key = 'model_id'").get or 0)
+
+    def _set_model(self, model_id: int) -> None:
+        set_fact(self._db, "model_id", model_id)
+        set_fact(self._db, "embedded", 0)
+        lacking = f"SELECT count(*) FROM chunks c WHERE {_lacks_vector(model_id)}"
+        set_fact(self._db, "queued", int(self._db.execute(lacking).get or 0) if model_id else 0)
+        raise_generation(self._db)
+
+    # --- the static table ---------------------------------------------------------------------------
+
+    def use_static(self, table: str, dimension: int, embedded: str = "") -> None:
+        """Static vectors are those of `table` from now on, `embedded` saying of how much of a text. Those of another table
+        or of more or less text, or compared otherwise, are dropped.
+        """
+        names = {"static_table": static_table_name(table, dimension), "static_text": embedded}
+        rows = self._db.execute("SELECT key, value FROM meta WHERE key IN ('static_table', 'static_text')")
+        if dict(rows) == names:
+            return
+        with self._db:
+            self._drop_static()
+            chunks = int(self._db.execute("SELECT count(*) FROM chunks").get or 0)
+            self._db.execute(create_static_table(dimension))
+            self._db.execute(
+                f"CREATE TRIGGER static_deleted AFTER DELETE ON chunks BEGIN"
+                f" DELETE FROM {STATIC_TABLE} WHERE rowid = old.id; END"
+            )
+            self._db.executemany(
+                "INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)",
+                [
+                    *names.items(),
+                    ("static_dimension", dimension),
+                    ("static_key", static_key(table)),
+                    ("has_static", 1),
+                    ("static_queued", chunks),
+                ],
+            )
+            raise_generation(self._db)
+
+    def use_no_static(self) -> None:
+        """There are no static vectors from now on."""
+        if self._db.execute("SELECT 1 FROM meta WHERE key = 'static_table'").get:
+            with self._db:
+                self._drop_static()
+                self._db.execute(
+                    "DELETE FROM meta WHERE key IN ('static_table', 'static_text', 'static_dimension')"
+                )
+                raise_generation(self._db)
+
+    def without_static(self) -> list[Waiting]:
+        """Every chunk without a static vector."""
+        rows = self._db.execute(
+            f"""SELECT c.id, f.path, f.kind, f.mtime_ns FROM chunks c JOIN files f ON f.id = c.file_id
+                WHERE c.id NOT IN (SELECT rowid FROM {STATIC_TABLE})"""
+        )
+        return [Waiting(int(row[0]), str(row[1]), str(row[2]), int(row[3])) for row in rows]
+
+    def store_static(self, ids: Sequence[int], vectors: NDArray[np.int8], queued: int) -> None:
+        """Keep `vectors`, int8[n, dimension], for the chunks `ids` (n of them); `queued` chunks still wait."""
+        rows = vectors.astype("int8", copy=False)
+        with self._db:
+            self._db.executemany(
+                f"INSERT INTO {STATIC_TABLE}(rowid, embedding) VALUES (?, vec_int8(?))",
+                ((chunk_id, vector.tobytes()) for chunk_id, vector in zip(ids, rows, strict=True)),
+            )
+            set_fact(self._db, "static_queued", queued)
+            raise_generation(self._db)
+
+    def _drop_static(self) -> None:
+        try:
+            self._db.execute(f"DROP TRIGGER IF EXISTS static_deleted; DROP TABLE IF EXISTS {STATIC_TABLE}")
+        except apsw.SQLError as problem:
+            # What sqlite-vec says of damage in the tables below its own.
+            raise apsw.CorruptError(f"the static vectors cannot be removed: {problem}") from problem
+        for fact in ("static", "static_queued", "static_key", "has_static"):
+            set_fact(self._db, fact, 0)
+
+
+def _lacks_vector(model_id: int) -> str:
+    """A condition on a row `c` of `chunks`."""
+    return (
+        f"NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.model_id = {int(model_id)}"
+        " AND e.key = c.embedding_key)"
+    )

@@ -1,0 +1,110 @@
+"""Shows the editor how far indexing is (LSP's work-done progress), where it takes long enough to be noticed."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from attrs import define
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.progress import Progress as ClientProgress
+
+from cairn.engine.progress_text import describe
+from cairn.index.indexing.progress import Activity
+
+if TYPE_CHECKING:
+    from cairn.engine.status import IndexingProgress
+
+logger = logging.getLogger(__name__)
+
+_PATIENCE_SECONDS = 1.0
+"""Work that is over sooner, such as that of a save, is not worth a sign on the screen."""
+_REPORT_SECONDS = 0.5
+"""At most two reports a second."""
+_READING_PERCENT = 5
+"""Share of the bar for reading where vectors follow: it took 2, 3 and 5 % of the time for express, flask, cobra."""
+
+_AT_WORK = frozenset(
+    {Activity.SCANNING, Activity.READING, Activity.STATIC, Activity.HISTORY, Activity.EMBEDDING}
+)
+
+Ask = Callable[[], Awaitable["IndexingProgress"]]
+
+
+def is_at_work(progress: IndexingProgress) -> bool:
+    """Whether there is something to wait for: not a check of a complete index, tidying, a pause or a failure."""
+    checks = progress.activity is Activity.CHECKING and not progress.complete
+    return progress.problem is None and (checks or progress.activity in _AT_WORK)
+
+
+async def show_progress(client: ClientProgress, ask: Ask, changed: asyncio.Event) -> None:
+    """Show every long stretch of work from its begin to its end; returns only when the client declines.
+
+    `changed` is set when the progress may have changed; while nothing does, this sleeps.
+    """
+    for number in itertools.count(1):
+        await _lasting_work(ask, changed)
+        token = f"cairn-indexing-{number}"
+        try:
+            await client.create_async(token)
+        except JsonRpcException as refusal:
+            logger.info("the client shows no progress: %s", refusal)
+            return
+        await _show_until_done(client, token, ask)
+
+
+async def _lasting_work(ask: Ask, changed: asyncio.Event) -> None:
+    while True:
+        await changed.wait()
+        changed.clear()
+        if is_at_work(await ask()):
+            await asyncio.sleep(_PATIENCE_SECONDS)
+            if is_at_work(await ask()):
+                return
+
+
+async def _show_until_done(client: ClientProgress, token: str, ask: Ask) -> None:
+    progress, bar = await ask(), _Bar()
+    if is_at_work(progress):  # a slow client may have answered after the end
+        shown = (describe(progress), bar.percentage(progress))
+        begin = types.WorkDoneProgressBegin(
+            title="Cairn", cancellable=False, message=shown[0], percentage=shown[1]
+        )
+        client.begin(token, begin)
+        while True:
+            await asyncio.sleep(_REPORT_SECONDS)
+            progress = await ask()
+            if not is_at_work(progress):
+                break
+            now = (describe(progress), bar.percentage(progress))
+            if now != shown:
+                shown = now
+                client.report(token, types.WorkDoneProgressReport(message=now[0], percentage=now[1]))
+        client.end(token, types.WorkDoneProgressEnd(message=progress.problem or describe(progress)))
+    client.tokens.pop(token, None)
+
+
+@define
+class _Bar:
+    """One bar for reading and vectors together, which never goes back."""
+
+    _most_queued: int = 0
+    _percentage: int = 0
+
+    def percentage(self, progress: IndexingProgress) -> int:
+        """0 to 100."""
+        self._most_queued = max(self._most_queued, progress.texts_queued)
+        reading = _READING_PERCENT if self._most_queued else 100
+        read = progress.files_done / progress.files_total if progress.files_total else 0.0
+        if progress.scanned:
+            read = 1.0
+        percentage = reading * read
+        if progress.scanned and self._most_queued:
+            embedded = 1 - progress.texts_queued / self._most_queued
+            percentage += (100 - reading) * embedded
+        self._percentage = max(self._percentage, min(100, int(percentage)))
+        return self._percentage

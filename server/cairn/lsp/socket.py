@@ -1,0 +1,147 @@
+"""LSP for several editors at once over one socket: each connection has a server and an engine of its own,
+with its own unsaved documents and settings, over the host that all of the process share.
+
+Any program of the machine can connect, and a web page can have a browser send it bytes; so nothing is done,
+or answered, before an `initialize` whose `initializationOptions.token` is right.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+from typing import Any
+
+from attrs import frozen
+
+from cairn.engine.host import Host
+from cairn.lsp.server import build_server
+from cairn.lsp.wire import FramingError, read_message, speak
+from cairn.operations.idling import Presence
+from cairn.operations.tokens import Token
+
+logger = logging.getLogger(__name__)
+
+_LINE_BYTES = 16_384
+"""Of a header; asyncio reads no further ahead than twice that."""
+_UNAUTHORIZED = -32001
+
+
+@frozen
+class SocketLimits:
+    """What a connection may take."""
+
+    connections: int = 64
+    first_seconds: float = 10.0
+    """Until `initialize` is there."""
+    first_bytes: int = 1_000_000
+    """Of `initialize`; VS Code's has 10,000."""
+    message_bytes: int = 64_000_000
+    unread_bytes: int = 64_000_000
+    """Answers that a client has not taken, before it is left."""
+
+
+class LspSocket:
+    """Listens, and serves whoever has the token. Use it on one event loop."""
+
+    def __init__(
+        self, host: Host, token: Token, presence: Presence, limits: SocketLimits | None = None
+    ) -> None:
+        self._host = host
+        self._token = token
+        self._presence = presence
+        self._limits = limits or SocketLimits()
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+        self.editors = 0
+        """Clients that are being served."""
+
+    async def listen(self, listening: socket.socket) -> None:
+        """Serve the connections of a socket that is bound; it is closed with this."""
+        self._server = await asyncio.start_server(self._connected, sock=listening, limit=_LINE_BYTES)
+
+    async def close(self) -> None:
+        """Leave all clients; returns when everything they needed is stopped."""
+        if self._server is not None:
+            self._server.close()
+        for connection in tuple(self._connections):
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._connections) >= self._limits.connections:
+            writer.transport.abort()
+            return
+        connection = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._connections.add(connection)
+        connection.add_done_callback(self._connections.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(self._limits.first_seconds):
+                first = await self._initialize(reader, writer)
+            if first is not None:
+                with self._presence.here():
+                    await self._speak(first, reader, writer)
+        # Longer lines than `_LINE_BYTES` are a ValueError.
+        except (TimeoutError, FramingError, ValueError, RecursionError, ConnectionError) as problem:
+            logger.debug("a connection was closed: %s", problem)
+        finally:
+            writer.close()
+
+    async def _initialize(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> dict[str, Any] | None:
+        """The first message without its token; None where it is not right, which is answered if it is a
+        request."""
+        body = await read_message(reader, most=self._limits.first_bytes)
+        message = json.loads(body) if body else None
+        if not isinstance(message, dict) or not isinstance(message.get("id"), int | str):
+            return None
+        params = message.get("params")
+        options = params.get("initializationOptions") if isinstance(params, dict) else None
+        token = options.pop("token", None) if isinstance(options, dict) else None
+        if message.get("method") == "initialize" and isinstance(token, str) and self._token.matches(token):
+            return message
+        reason = "the first message must be `initialize`, with the token of `cairn serve` in initializationOptions.token"
+        error = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": _UNAUTHORIZED, "message": reason}}
+        answer = json.dumps(error).encode()
+        writer.write(b"Content-Length: %d\r\n\r\n" % len(answer) + answer)
+        await writer.drain()
+        return None
+
+    async def _speak(
+        self, first: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        server = build_server(self._host)
+        server.protocol.ends_process = False
+        server.protocol.set_writer(_Writer(writer.transport, self._limits.unread_bytes))
+        self.editors += 1
+        try:
+            server.protocol.take(first)
+            await speak(server.protocol, reader, most=self._limits.message_bytes)
+        finally:
+            self.editors -= 1
+            server.cancel()
+            await asyncio.to_thread(server.close)
+            server.shutdown()  # type: ignore[no-untyped-call]
+
+
+class _Writer:
+    """Writes without waiting, and leaves a client that takes nothing."""
+
+    def __init__(self, transport: asyncio.WriteTransport, most: int) -> None:
+        self._transport = transport
+        self._most = most
+
+    def write(self, data: bytes) -> None:
+        """Send the data, unless the connection is closing."""
+        if self._transport.is_closing():
+            return
+        self._transport.write(data)
+        if self._transport.get_write_buffer_size() > self._most:
+            self._transport.abort()
+
+    def close(self) -> None:
+        """As pygls wants it; the connection is closed by whoever accepted it."""

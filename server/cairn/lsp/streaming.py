@@ -1,0 +1,115 @@
+"""Streams what `cairn/discover` knows while it runs: LSP's partial results and work-done progress.
+
+The stages run on a query thread, which hands each message to the event loop and goes on; the loop sends them in order,
+and nothing once the request is cancelled or about to be answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+
+if TYPE_CHECKING:
+    from cairn.lsp.server import CairnServer
+    from cairn.protocol.messages import DiscoverProgress
+
+Token = int | str
+
+WORK_DONE, PARTIAL_RESULT = "workDoneToken", "partialResultToken"
+PROGRESS_TOKENS = (WORK_DONE, PARTIAL_RESULT)
+"""LSP allows them in the params of any request."""
+
+STAGES_IN_WORDS = {
+    "filter_collections": "choosing collections",
+    "score_collections": "ranking collections",
+    "expand_queries_baseline": "varying the question",
+    "broad_discovery": "searching",
+    "semantic_focus": "looking closer at the best collections",
+    "promote_readme": "looking for READMEs",
+    "compress_evidence": "picking evidence",
+    "build_answer_plan": "arranging the evidence",
+    "render_llm_prompt": "writing the prompt",
+}
+"""What is shown while each stage runs, in the order in which they do."""
+
+
+@contextmanager
+def streaming(server: CairnServer, params: Any) -> Iterator[Callable[[DiscoverProgress], None] | None]:
+    """Around one request, on the event loop: what hears of its stages, or None where no token asks for that.
+
+    Raises JsonRpcInvalidParams for a token that LSP does not know.
+    """
+    partial, work = (_token(params, name) for name in (PARTIAL_RESULT, WORK_DONE))
+    if partial is None and work is None:
+        yield None
+        return
+    stream = _Stream(server, partial, work)
+    stream.begin()
+    try:
+        yield stream.tell
+    except asyncio.CancelledError:
+        raise
+    except BaseException:
+        stream.end()
+        raise
+    else:
+        stream.end()
+    finally:
+        stream.close()
+
+
+class _Stream:
+    """The messages of one request."""
+
+    def __init__(self, server: CairnServer, partial: Token | None, work: Token | None) -> None:
+        self._server = server
+        self._partial = partial
+        self._work = work
+        self._task = asyncio.current_task()
+        self._open = True
+
+    def begin(self) -> None:
+        """On the event loop, as `end` and `close`."""
+        first = next(iter(STAGES_IN_WORDS.values()))
+        begin = types.WorkDoneProgressBegin(title="Cairn", cancellable=False, message=first, percentage=0)
+        self._send(self._work, begin)
+
+    def tell(self, progress: DiscoverProgress) -> None:
+        """Take in what a stage changed; on the query thread."""
+        from cairn.schema.convert import unstructure
+
+        stages = list(STAGES_IN_WORDS)
+        ended = stages.index(progress.stage) + 1
+        if self._work is not None and ended < len(stages):
+            report = types.WorkDoneProgressReport(
+                message=STAGES_IN_WORDS[stages[ended]], percentage=100 * ended // len(stages)
+            )
+            self._server.soon(lambda: self._send(self._work, report))
+        if self._partial is not None:
+            known = {key: value for key, value in unstructure(progress).items() if value is not None}
+            self._server.soon(lambda: self._send(self._partial, known))
+
+    def end(self) -> None:
+        """The work is done, or failed."""
+        self._send(self._work, types.WorkDoneProgressEnd())
+
+    def close(self) -> None:
+        """Send nothing from now on: a token is valid until its request is answered."""
+        self._open = False
+
+    def _send(self, token: Token | None, value: Any) -> None:
+        cancelled = self._task is not None and self._task.cancelling()
+        if token is not None and self._open and not cancelled:
+            self._server.protocol.notify(types.PROGRESS, types.ProgressParams(token, value))
+
+
+def _token(params: Any, name: str) -> Token | None:
+    token = params.get(name) if isinstance(params, dict) else None
+    if token is None or (isinstance(token, int | str) and not isinstance(token, bool)):
+        return token
+    raise JsonRpcInvalidParams(f"{name}: expected a string or a whole number, got {str(token)[:60]}")

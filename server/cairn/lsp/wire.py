@@ -1,0 +1,229 @@
+"""How messages are read and written: pygls's protocol, with its gaps closed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Generator
+from typing import Any, Protocol
+
+import cattrs
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.protocol import (
+    JsonRPCNotification,
+    JsonRPCRequestMessage,
+    LanguageServerProtocol,
+    default_converter,
+)
+from pygls.protocol.language_server import lsp_method
+
+logger = logging.getLogger(__name__)
+
+TOLD = " (told)"
+"""Ends the feature that takes a method in as a notification, where one of the same name answers it as a
+request."""
+
+
+_PARSE_ERROR, _INVALID_REQUEST, _BUSY = -32700, -32600, -32000
+_MOST_IN_FLIGHT = 1_000
+"""Requests of one client that wait at once; an editor has a dozen."""
+_LARGE_BYTES = 1_000_000
+"""Messages from this size on are parsed beside the event loop; that of 1 MB takes 10 ms."""
+_HEADER_LINES = 10
+"""LSP knows two headers."""
+_CONTENT_LENGTH = re.compile(rb"content-length: *(\d{1,10}) *\r?\n", re.IGNORECASE)
+_CONTENT_TYPE = re.compile(rb"content-type: *[ -~]{0,200}\r?\n", re.IGNORECASE)
+
+
+class Reader(Protocol):
+    """Where messages come from."""
+
+    async def readline(self) -> bytes: ...
+
+    async def readexactly(self, n: int, /) -> bytes: ...
+
+
+class FramingError(Exception):
+    """What was read is no LSP."""
+
+
+class WireProtocol(LanguageServerProtocol):
+    """Leaves out the answer that `cairn.lsp.early` gave, and answers every request, however it is made."""
+
+    answered: int | str | None = None
+    """The request that `cairn.lsp.early` has answered already."""
+    ends_process = True
+    """Whether `exit` ends the process, or, where that serves others, too, only this connection."""
+    left = False
+    """The client said `exit`."""
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
+        if msg_id == self.answered and self.answered is not None:
+            self.answered = None
+        else:
+            super()._send_response(msg_id, result, error)
+
+    def _handle_notification(self, method_name: str, params: Any) -> None:
+        told = f"{method_name}{TOLD}"
+        super()._handle_notification(told if told in self.fm.features else method_name, params)
+
+    def _handle_request(self, msg_id: Any, method_name: str, params: Any) -> None:
+        if method_name == types.INITIALIZE and self._workspace is not None:
+            self.refuse(msg_id, _INVALID_REQUEST, "this connection is initialized already")
+        elif len(self._request_futures) >= _MOST_IN_FLIGHT:
+            self.refuse(msg_id, _BUSY, f"{_MOST_IN_FLIGHT} requests wait for an answer")
+        else:
+            super()._handle_request(msg_id, method_name, params)
+
+    def refuse(self, msg_id: Any, code: int, reason: str) -> None:
+        """Answer a message that is not handled."""
+        if msg_id is None:  # which lsprotocol would leave out
+            self._send_data({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": reason}})
+        else:
+            self._send_response(msg_id, None, types.ResponseError(code, reason))
+
+    def take(self, data: Any) -> None:
+        """Handle one message, given as JSON data. Raises nothing, whatever it is."""
+        problem = _envelope_problem(data)
+        if problem is None and self._shutdown and "method" in data and "id" in data:
+            problem = "the server was told to shut down"
+        if problem is not None:
+            msg_id = data.get("id") if isinstance(data, dict) else None
+            self.refuse(msg_id if _is_id(msg_id) else None, _INVALID_REQUEST, problem)
+            return
+        try:
+            self.handle_message(self.structure_message(data))
+        except Exception as failure:
+            logger.debug("a message was not handled", exc_info=failure)
+            self._server._report_server_error(failure, JsonRpcException)
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
+        """End the process, or only this connection."""
+        self.left = True
+        if self.ends_process:
+            yield from super().lsp_exit(*args)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(
+        self, params: types.DidChangeTextDocumentParams
+    ) -> Generator[Any, Any, None]:
+        """Leave out a document that was never opened: pygls would read whatever its URI names, a pipe for
+        ever."""
+        if params.text_document.uri in self.workspace.text_documents:
+            yield from super().lsp_text_document__did_change(params)
+        else:
+            logger.warning("a document changed that is not open: %s", params.text_document.uri[:200])
+
+    def cancel_requests(self) -> None:
+        """Nobody waits for an answer any more."""
+        for future in tuple(self._request_futures.values()):
+            future.cancel()
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Answer requests whose params cannot be read at all; pygls leaves their client waiting."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                cause = error.__cause__
+                reason = "; ".join(cattrs.transform_error(cause)) if isinstance(cause, BaseException) else ""
+                self._send_response(
+                    data["id"], None, JsonRpcInvalidParams(reason or None).to_response_error()
+                )
+            elif (asked := self._request_futures.pop(data.get("id", ""), None)) is not None:
+                asked.set_exception(JsonRpcException("the client's answer cannot be read"))
+            raise
+
+
+async def speak(protocol: WireProtocol, reader: Reader, *, most: int | None = None) -> None:
+    """Handle messages until they end. With `most`, raises FramingError for what is no LSP, or larger than so
+    many bytes; without it, as on stdin, what is no header is skipped.
+
+    pygls's own loop takes objects in params that look like messages for messages, and leaves a client that
+    sent no JSON waiting.
+    """
+    while not protocol.left and (body := await read_message(reader, most=most)) is not None:
+        try:
+            data = json.loads(body) if len(body) < _LARGE_BYTES else await asyncio.to_thread(json.loads, body)
+        except (ValueError, RecursionError) as problem:
+            protocol.refuse(None, _PARSE_ERROR, f"the message is no JSON: {problem}"[:200])
+        else:
+            protocol.take(data)
+
+
+async def read_message(reader: Reader, *, most: int | None = None) -> bytes | None:
+    """The body of the next message; None at the end. `most` is as for `speak`."""
+    length, lines = None, 0
+    while line := await reader.readline():
+        lines += 1
+        if most is not None and lines > _HEADER_LINES:
+            raise FramingError("too many headers")
+        if found := _CONTENT_LENGTH.fullmatch(line):
+            length = int(found[1])
+        elif not line.strip():
+            if length:
+                break
+            if most is not None:
+                raise FramingError("no Content-Length")
+        elif most is not None and not _CONTENT_TYPE.fullmatch(line):
+            raise FramingError("no header of LSP")
+    if not line or not length:
+        return None
+    if most is not None and length > most:
+        raise FramingError(f"a message of {length:,} bytes")
+    try:
+        return await reader.readexactly(length) or None
+    except asyncio.IncompleteReadError:
+        return None
+
+
+def _envelope_problem(data: Any) -> str | None:
+    """Why it is no message of JSON-RPC; None if it is one."""
+    if not isinstance(data, dict):
+        return "a message is an object"
+    if data.get("jsonrpc") != "2.0":
+        return 'jsonrpc: expected "2.0"'
+    if "id" in data and not _is_id(data["id"]) and not ("error" in data and data["id"] is None):
+        return "id: expected a string or a whole number"
+    if "method" in data:
+        if not isinstance(data["method"], str):
+            return "method: expected a string"
+        if "id" in data and _is_notification(data["method"]):
+            return "id: a notification has none"
+        if not isinstance(data.get("params", {}), dict | list | None):
+            return "params: expected an object or a list"
+    elif "id" not in data:
+        return "method: is required"
+    return None
+
+
+def _is_notification(method: str) -> bool:
+    """Whether LSP has no answer to it; pygls would drop the id of a request of that name, and leave its client waiting."""
+    return method in types.METHOD_TO_TYPES and types.METHOD_TO_TYPES[method][1] is None
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def raw_params_converter() -> cattrs.Converter:
+    """pygls's converter, but with the params of Cairn's own methods left as the JSON they are.
+
+    It would make them nested named tuples, which drop keys that are no Python names.
+    """
+    converter: cattrs.Converter = default_converter()  # type: ignore[no-untyped-call]
+    converter.register_structure_hook(
+        JsonRPCRequestMessage,
+        lambda data, _: JsonRPCRequestMessage(
+            data["id"], data["method"], data["jsonrpc"], data.get("params")
+        ),
+    )
+    converter.register_structure_hook(
+        JsonRPCNotification,
+        lambda data, _: JsonRPCNotification(data["method"], data["jsonrpc"], data.get("params")),
+    )
+    return converter

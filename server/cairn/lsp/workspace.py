@@ -1,0 +1,161 @@
+"""What the editor tells about its workspace: documents, files, folders and settings, handed on in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.uris import to_fs_path
+
+from cairn.errors import CairnError
+from cairn.lsp.wire import TOLD
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+    from cairn.lsp.server import CairnServer
+
+SECTION = "cairn"
+"""The editor's settings for Cairn."""
+
+
+def register_workspace(server: CairnServer) -> None:
+    """Take all of it in on `server`."""
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        document = params.text_document
+        _show(server, document.uri, document.text)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        text = server.workspace.get_text_document(uri).source
+        _in_order(server, [uri], lambda engine, path: engine.document_changed(path, text))
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        _in_order(server, [uri], lambda engine, path: engine.document_closed(path))
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        _in_order(server, [params.text_document.uri], lambda engine, path: engine.changed(path))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
+        uris = [change.uri for change in params.changes]
+        _in_order(server, uris, lambda engine, path: engine.changed(path))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def did_change_folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        removed = [folder.uri for folder in params.event.removed]
+        _in_order(server, removed, lambda engine, path: engine.remove_folder(path))
+        added = [folder.uri for folder in params.event.added]
+        _in_order(server, added, lambda engine, path: engine.add_folder(path))
+        # Documents of the new folders may have been open before.
+        for document in list(server.workspace.text_documents.values()) if added else ():
+            _show(server, document.uri, document.source)
+
+    @server.feature(f"cairn/feedback{TOLD}")
+    def feedback(params: Any) -> None:
+        server.in_order(lambda engine: _feedback(server, engine, params))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+        settings = await _settings(server, params.settings)
+        if settings is not None:
+            server.in_order(lambda engine: _configure(server, engine, settings))
+
+
+async def register_with_client(server: CairnServer) -> None:
+    """Have the editor report files and settings that change, where it wants to be asked for that.
+
+    On remote and network file systems the system's watcher may not see what the editor sees.
+    """
+    workspace = server.client_capabilities.workspace
+    if workspace is None:
+        return
+    wanted = []
+    watched, configuration = workspace.did_change_watched_files, workspace.did_change_configuration
+    if watched and watched.dynamic_registration:
+        options = types.DidChangeWatchedFilesRegistrationOptions(watchers=[types.FileSystemWatcher("**/*")])
+        wanted.append(types.Registration("cairn-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
+    if configuration and configuration.dynamic_registration:
+        section = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
+        wanted.append(types.Registration("cairn-settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION, section))
+    if wanted:
+        await server.client_register_capability_async(types.RegistrationParams(wanted))
+
+
+def open_folders(server: CairnServer) -> list[Path]:
+    """The folders the editor has open; one without folder support has a root alone."""
+    workspace = server.workspace
+    uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
+    return paths(uris)
+
+
+def paths(uris: list[str]) -> list[Path]:
+    """The local files among `uris`; documents of other schemes have no file to index."""
+    return [Path(path) for uri in uris if uri.startswith("file:") and (path := _local(uri))]
+
+
+def _local(uri: str) -> str | None:
+    """None for what is no URI: one such folder must not keep the others from being opened."""
+    try:
+        return to_fs_path(uri)
+    except ValueError:
+        return None
+
+
+def _show(server: CairnServer, uri: str, text: str) -> None:
+    """The document is on the screen; an editor restores unsaved text by opening the document with it."""
+    _in_order(server, [uri], lambda engine, path: engine.document_opened(path))
+    _in_order(server, [uri], lambda engine, path: engine.document_changed(path, text))
+
+
+def _in_order(server: CairnServer, uris: list[str], work: Callable[[Engine, Path], None]) -> None:
+    """`work(engine, path)` for each local file, after all that was told before."""
+    files = paths(uris)
+
+    def take_in(engine: Engine) -> None:
+        for path in files:
+            work(engine, path)
+
+    if files:
+        server.in_order(take_in)
+
+
+async def _settings(server: CairnServer, told: Any) -> Any:
+    """The editor's settings for Cairn as they are now; None where it has none, and where others changed."""
+    workspace = server.client_capabilities.workspace
+    if workspace is None or not workspace.configuration:
+        return told.get(SECTION) if isinstance(told, Mapping) else None
+    asked = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
+    try:
+        answer = await server.workspace_configuration_async(asked)
+    except JsonRpcException as refusal:
+        server.log(types.MessageType.Warning, f"the editor did not tell its settings: {refusal}")
+        return None
+    return answer[0] if answer else None
+
+
+def _feedback(server: CairnServer, engine: Engine, params: Any) -> None:
+    """Nobody waits for an answer, so what is wrong with it stands in the editor's log."""
+    from cairn.protocol.messages import FeedbackParams
+    from cairn.schema.convert import structure
+
+    try:
+        engine.feedback(structure({} if params is None else params, FeedbackParams))
+    except CairnError as problem:
+        server.log(types.MessageType.Warning, f"nothing was learned from cairn/feedback: {problem}")
+
+
+def _configure(server: CairnServer, engine: Engine, settings: Any) -> None:
+    if not isinstance(settings, Mapping):
+        server.log(types.MessageType.Warning, f"{SECTION}: expected a table of settings")
+        return
+    for warning in engine.configure(settings):
+        server.log(types.MessageType.Warning, warning)

@@ -1,0 +1,301 @@
+"""The MCP server: tools over the engine, for agents, over stdio or streamable HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.session import ServerSession
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from cairn import __version__
+from cairn.engine.first_files import FirstFiles
+from cairn.errors import CairnError, InvalidRequestError
+from cairn.mcp.stdio import stdio_streams
+from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tell, Tool, schemas, unknown
+from cairn.mcp.workspaces import Workspaces
+from cairn.startup.responsive import let_queries_in
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+    from cairn.engine.runner import Asking
+    from cairn.protocol.messages import DiscoverProgress
+
+logger = logging.getLogger(__name__)
+
+Context = ServerRequestContext[Any, Any]
+
+_STAGES = 9
+_OF_FILES = frozenset({"search", "discover", "related", "fetchPage", "broadDiscovery"})
+"""Methods that have nothing to answer before the first files are indexed."""
+_PARENT_SECONDS = 2.0
+"""How often to look whether the client is still alive, where its end did not close the pipe."""
+
+
+def build_server(
+    asking: Callable[
+        [ServerSession, types.CallToolRequestParams], Awaitable[Asking | types.InputRequiredResult]
+    ],
+    *,
+    seconds: float | None = None,
+    problems: Callable[[], Sequence[str]] = tuple,
+) -> Server[Any]:
+    """A server with all tools. `asking` is where to ask for a client, or what it has to tell first, `seconds` the time for an answer, and `problems`
+    what `cairn_status` tells besides."""
+
+    first_files = FirstFiles()
+
+    async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=_listed())
+
+    async def call_tool(
+        context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        tool = TOOLS.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, unknown(params.name))
+        try:
+            found = await asking(context.session, params)
+            if isinstance(found, types.InputRequiredResult):
+                return found
+            data, texts = await _answer(found, tool, params, context, seconds, first_files)
+        except InvalidRequestError as problem:
+            return _failed(tool.remedy(problem, params.arguments or {}))
+        except CairnError as problem:
+            return _failed(str(problem))
+        if tool.method.name == "status":
+            texts = [*texts, *problems()]
+        content: list[types.ContentBlock] = [types.TextContent(text=text) for text in texts]
+        return types.CallToolResult(content=content, structured_content=data)
+
+    return Server(
+        "cairn",
+        version=__version__,
+        title="Cairn",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+async def _answer(
+    asking: Asking,
+    tool: Tool,
+    params: types.CallToolRequestParams,
+    context: Context,
+    seconds: float | None,
+    first_files: FirstFiles,
+) -> tuple[Any, list[str]]:
+    """The tool's answer as data and as text. Raises what `Asking.run` raises."""
+    arguments = dict(params.arguments or {})
+    workspace = arguments.pop(WORKSPACE, None)
+    if workspace is None:
+        workspace = ""
+    if not isinstance(workspace, str):
+        raise InvalidRequestError(WORKSPACE, "expected a string, the URI, path or name of an open folder")
+    telling: list[asyncio.Task[None]] = []
+    tell = (
+        _progress(context.session, telling)
+        if (context.meta or {}).get("progress_token") is not None
+        else None
+    )
+
+    def work(engine: Engine, cancelled: Callable[[], bool]) -> tuple[Any, list[str]]:
+        return tool.call(engine, arguments, cancelled, tell)
+
+    try:
+        if tool.method.name in _OF_FILES:
+            await first_files.wait(asking.engine, workspace)
+        return await asking.run(work, workspace=workspace, seconds=seconds)
+    finally:
+        await asyncio.gather(*telling, return_exceptions=True)  # before the answer
+
+
+def _progress(session: ServerSession, telling: list[asyncio.Task[None]]) -> Tell:
+    """Tells the client of each stage that ended; it is called on a thread of the engine."""
+    loop = asyncio.get_running_loop()
+
+    def told(number: int, stage: str) -> None:
+        telling.append(loop.create_task(session.report_progress(number, _STAGES, stage)))
+
+    ended: list[str] = []
+
+    def tell(progress: DiscoverProgress) -> None:
+        ended.append(progress.stage)
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody is left to tell
+            loop.call_soon_threadsafe(told, len(ended), progress.stage)
+
+    return tell
+
+
+def _failed(text: str) -> types.CallToolResult:
+    """A result that says what is wrong to the model, which can do better."""
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
+
+
+@functools.cache
+def _listed() -> list[types.Tool]:
+    listed = []
+    for tool in TOOLS.values():
+        takes, gives = schemas(tool.name)
+        annotations = types.ToolAnnotations(
+            title=tool.title,
+            read_only_hint=True,
+            destructive_hint=False,
+            idempotent_hint=True,
+            open_world_hint=False,
+        )
+        listed.append(
+            types.Tool(
+                name=tool.name,
+                title=tool.title,
+                description=tool.description,
+                input_schema=takes,
+                output_schema=gives,
+                annotations=annotations,
+            )
+        )
+    return listed
+
+
+# --- stdio -----------------------------------------------------------------------------------------
+
+
+def serve_stdio(named: Sequence[Path], client: int) -> None:
+    """Speak MCP over stdin and stdout until stdin ends, the process `client` that started this one is gone, or this one is
+    told to end."""
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
+    )
+    let_queries_in()
+    asyncio.run(_serve(named, client))
+
+
+async def _serve(named: Sequence[Path], client: int) -> None:
+    workspaces = Workspaces(named)
+    server = build_server(workspaces.asking, problems=lambda: workspaces.problems)
+
+    async def initialized(context: Context, _: types.NotificationParams) -> None:
+        workspaces.begin(context.session)
+
+    async def roots_changed(context: Context, _: types.NotificationParams) -> None:
+        workspaces.roots_changed(context.session)
+
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, initialized)
+    server.add_notification_handler(
+        "notifications/roots/list_changed", types.NotificationParams, roots_changed
+    )
+    told_to_end = asyncio.Event()
+    _on_signals(told_to_end.set)
+    try:
+        async with stdio_streams() as (incoming, outgoing):
+            speaking = asyncio.create_task(
+                server.run(incoming, outgoing, server.create_initialization_options())
+            )
+            ends = [speaking, asyncio.create_task(told_to_end.wait()), asyncio.create_task(_gone(client))]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for task in ends:
+                task.cancel()
+            await asyncio.gather(*ends, return_exceptions=True)
+    finally:
+        await workspaces.close()
+    if not speaking.cancelled() and (problem := speaking.exception()):
+        raise problem
+
+
+def _on_signals(end: Callable[[], None]) -> None:
+    """Call `end` on the loop when the process is told to end."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, end)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))
+
+
+async def _gone(client: int) -> None:
+    """Wait until the client has ended, though somebody still holds its end of the pipe."""
+    if sys.platform == "win32":
+        import psutil
+
+        while psutil.pid_exists(client):
+            await asyncio.sleep(_PARENT_SECONDS)
+    else:
+        while os.getppid() == client:
+            await asyncio.sleep(_PARENT_SECONDS)
+    logger.warning("the client (process %d) is gone; ending", client)
+
+
+# --- HTTP ------------------------------------------------------------------------------------------
+
+
+class McpApp:
+    """MCP over streamable HTTP, as an ASGI application for one path. It serves only inside of `run()`, once.
+
+    It keeps no sessions. A client that goes away without saying so, as most do, leaves nothing behind; a server that
+    restarts is not noticed; and the newest revision of the protocol has no sessions anyway. What sessions are for, asking
+    the client back, no tool needs: the folders are those of `cairn serve`. Closing a request cancels it; a notification
+    that cancels does not, since nothing says whose it is.
+    """
+
+    def __init__(self, server: Server[Any], max_body_bytes: int) -> None:
+        self._sessions = StreamableHTTPSessionManager(
+            server,
+            stateless=True,
+            # Whoever mounts this guards it: two lists of hosts would only come to differ.
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            max_request_body_size=max_body_bytes,
+        )
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Around the time in which requests are served: from the lifespan of the application that mounts this."""
+        async with self._sessions.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] != "POST":
+            # A stream for what the server has to tell by itself, which is nothing, or the end of a session.
+            refused = PlainTextResponse("use POST\n", status_code=405, headers={"Allow": "POST"})
+            await refused(scope, receive, send)
+            return
+        await self._sessions.handle_request(scope, receive, send)
+
+
+def mcp_app(
+    asking: Asking, *, seconds: float | None = None, max_body_bytes: int = DEFAULT_MAX_REQUEST_BODY_SIZE
+) -> McpApp:
+    """The application that answers for `asking`, to be mounted behind a guard of hosts, origins and tokens.
+
+    `seconds` is the time for an answer. Enter `app.run()` in the lifespan of the outer application:
+
+        mcp = mcp_app(asking)
+
+        @asynccontextmanager
+        async def lifespan(_):
+            async with mcp.run():
+                yield
+
+        Starlette(routes=[Route("/mcp", endpoint=mcp)], lifespan=lifespan)
+    """
+
+    async def given(_: ServerSession, __: types.CallToolRequestParams) -> Asking:
+        return asking
+
+    return McpApp(build_server(given, seconds=seconds), max_body_bytes)

@@ -1,0 +1,222 @@
+"""How answers read to a language model: compact, with places that can be cited, and saying what is missing.
+
+Each function returns the blocks of text of one answer. The same answer goes out as structured content, whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cairn import protocol
+from cairn.embedding.packaged import LARGER_MODEL
+from cairn.engine import progress_text
+from cairn.schema.convert import structure
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+
+Data = Mapping[str, Any]
+"""An answer as JSON data."""
+
+_MAX_SNIPPET_CHARS = 4_000
+"""Chunks hold some 1,500 characters; only a file that cannot be cut, such as one of a single line, has longer ones."""
+_MAX_SKIPPED = 8
+_BY_PHASE = {2: "by keywords alone", 1: "by names and keywords alone", 0: "with retrieval switched off"}
+_BY = {"cache": "with what was found before", "generic": "with a message alone"}
+"""What stood in where every phase failed."""
+_BACKTICKS = re.compile(r"`{3,}")
+
+
+def search(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str]:
+    """The passages, numbered; first what the verdict has to say, last what is missing."""
+    answer = structure(data, protocol.SearchAnswer)
+    head = _verdict(answer.verdict, len(answer.results))
+    if answer.query.corrections:
+        head.append(f"Read as: {', '.join(answer.query.corrections)}.")
+    tail = [_broken_off(answer.broken_off), _lowered(answer.retrieval), incompleteness(engine)]
+    return [
+        "\n\n".join(
+            filter(
+                None,
+                [
+                    *head,
+                    *_passages(answer.results, arguments, brief=answer.verdict.action == "noMatch"),
+                    *tail,
+                ],
+            )
+        )
+    ]
+
+
+def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str]:
+    """The passages, numbered, each with how it is related."""
+    answer = structure(data, protocol.RelatedAnswer)
+    head = [] if answer.results else ["Nothing is related to that passage."]
+    passages = _passages(answer.results, arguments)
+    return ["\n\n".join(filter(None, [*head, *passages, _lowered(answer.retrieval), incompleteness(engine)]))]
+
+
+def discovery(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
+    """The prompt as it is, in a block of its own, after what the verdict says."""
+    answer = structure(data, protocol.DiscoverAnswer)
+    head = _verdict(answer.verdict, len(answer.bullets), what="pieces of evidence")
+    if not answer.bullets and not head:
+        head = ["There is no evidence for that in the workspace."]
+    about = "\n\n".join(filter(None, [*head, _lowered(answer.retrieval), incompleteness(engine)]))
+    return [text for text in (about, answer.answer_prompt) if text]
+
+
+def page(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str]:
+    """What it is, then the text as it is, in a block of its own."""
+    answer = structure(data, protocol.PageAnswer)
+    lines = len(answer.text.splitlines())
+    about = f"{arguments['path']}, {answer.language or 'text'}, {_count(lines, 'line')}:"
+    return [about, answer.text] if answer.text else [f"{arguments['path']} is empty."]
+
+
+def status(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
+    """State, counts, collections, problems."""
+    answer = structure(data, protocol.StatusAnswer)
+    counts = f"{answer.files.indexed:,} of {max(answer.files.total, answer.files.indexed):,} files, {answer.chunks:,} passages"
+    lines = [f"State: {answer.state}. {counts}, {answer.embedded:,} of them with vectors."]
+    if answer.last_error:
+        lines.append(f"Problem: {answer.last_error}")
+    lines += filter(None, [incompleteness(engine)])
+    lines.append(f"Model: {_model(answer.model)}.")
+    by_folder: dict[str, list[protocol.CollectionInfo]] = {}
+    for collection in answer.collections:
+        by_folder.setdefault(collection.folder, []).append(collection)
+    for folder, collections in by_folder.items():
+        lines.append(f"Collections in {folder}:")
+        lines += [
+            f"- {c.name} ({c.kind}): {_count(c.files, 'file')}, {c.chunks:,} passages" for c in collections
+        ]
+    skipped = sorted(answer.skipped.items(), key=lambda item: -item[1])[:_MAX_SKIPPED]
+    if skipped:
+        lines.append("Not indexed: " + "; ".join(f"{count:,} × {rule}" for rule, count in skipped) + ".")
+    lines += [f"Warning: {warning}" for warning in answer.warnings]
+    return ["\n".join(lines)]
+
+
+def _model(model: protocol.ModelInfo | None) -> str:
+    if model is None:
+        return "none, answers use keywords alone"
+    return f"{model.name}, which comes with Cairn; {LARGER_MODEL}" if model.packaged else model.name
+
+
+def stage(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
+    """Compact JSON: it is what the next stage takes."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return list(filter(None, [text, incompleteness(engine)]))
+
+
+def incompleteness(engine: Engine) -> str:
+    """What the index has not taken in yet, in one sentence or two; "" where nothing is missing."""
+    if engine.progress().complete:
+        return ""
+    now = engine.status()
+    parts = []
+    if now.files.indexed < now.files.total or not now.generation:
+        parts.append(
+            f"{now.files.indexed:,} of {now.files.total:,} files read"
+            if now.files.total
+            else "no file read yet"
+        )
+    if now.model is not None and (missing := now.chunks - now.embedded) > 0:
+        parts.append(f"{now.chunks - missing:,} of {now.chunks:,} passages have vectors")
+    if not parts:
+        return ""
+    pace = ", ".join(progress_text.pace(0.0, now.seconds_left))
+    why = "; indexing is paused" if now.paused else f"; {pace} left" if pace else ""
+    if now.state == "degraded" and now.last_error:
+        why = f". {now.last_error.removesuffix('.')}"
+    return f"The index is not complete: {'; '.join(parts)}{why}."
+
+
+def _verdict(verdict: protocol.Verdict, found: int, what: str = "passages") -> list[str]:
+    """What there is to say before the results."""
+    if verdict.action == "noMatch":
+        weak = f" The nearest {what} are below." if found else ""
+        return [f"Nothing matches well.{weak} Ask in other words, or with fewer filters."]
+    if verdict.action == "clarify":
+        others = [f"{c.title} ({c.path})" for c in verdict.candidates if c.title not in verdict.message]
+        also = f" Or {', '.join(others)}." if others else ""
+        return [f"Unclear: {verdict.message}{also} Ask again with one of them, or use what is below."]
+    return [verdict.message] if verdict.message else []
+
+
+def _broken_off(steps: Sequence[str]) -> str:
+    return (
+        f"Out of time before everything was looked at ({', '.join(steps)}); ask again for more."
+        if steps
+        else ""
+    )
+
+
+def _lowered(retrieval: protocol.AnsweredIn) -> str:
+    """What the answer was made without, and why."""
+    by = _BY[retrieval.fallback] if retrieval.fallback in _BY else _BY_PHASE.get(retrieval.phase, "")
+    why = f": {retrieval.reason.removesuffix('.')}" if retrieval.reason else ""
+    return f"Answered {by}{why}." if by else ""
+
+
+def _passages(
+    results: Sequence[protocol.SearchResult], arguments: Mapping[str, Any], *, brief: bool = False
+) -> list[str]:
+    """Each with its place and, unless `brief`, its text; the folder is named once where they have one in common."""
+    folders = {result.folder for result in results}
+    shown = []
+    for number, result in enumerate(results, 1):
+        lines = [" ".join(filter(None, [f"{number}. {place(result)}", _what(result)]))]
+        if len(folders) > 1:
+            lines.append(f"   folder: {result.folder}")
+        if result.reasons:
+            lines.append(f"   why: {'; '.join(result.reasons)}")
+        if arguments.get("explain"):
+            lines += [f"   · {line}" for line in result.match_explain or ()]
+        if not brief:
+            lines += _text(result, with_neighbours="context" in arguments)
+        shown.append("\n".join(lines))
+    return [*(f"Paths are relative to {folder}" for folder in folders if len(folders) == 1), *shown]
+
+
+def _text(result: protocol.SearchResult, *, with_neighbours: bool) -> list[str]:
+    """The text of a passage, or what stands before and after it as well, which it says."""
+    around = (result.context.before, result.snippet, result.context.after)
+    if not with_neighbours or around == ("", result.snippet, ""):
+        return [_fenced(result.snippet.strip("\n"), result.language)]
+    whole = "\n\n".join(text.strip("\n") for text in around if text.strip())
+    return ["   with what stands before and after it:", _fenced(whole, result.language)]
+
+
+def place(result: protocol.SearchResult) -> str:
+    """`path:first-last`, 1-based and inclusive."""
+    first, last = result.range.start.line + 1, result.range.end.line
+    return f"{result.path}:{first}-{last}" if last > first else f"{result.path}:{first}"
+
+
+def _what(result: protocol.SearchResult) -> str:
+    """`— Berth › moor_ship (method)`; "" for a passage that has no name."""
+    name = result.header_path or result.title or result.symbol
+    kind = result.symbol_kind if result.symbol else result.type.value
+    return (
+        f"— {name} ({kind or result.type.value})"
+        if name and name != result.path
+        else f"({result.type.value})"
+    )
+
+
+def _fenced(text: str, language: str) -> str:
+    """As a fenced block, with a fence that the text does not hold."""
+    if len(text) > _MAX_SNIPPET_CHARS:
+        text = text[:_MAX_SNIPPET_CHARS] + "\n… cut; cairn_fetch_page has the rest"
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,333 @@
+"""The tools that agents have: for each its name, its manual, its schemas, and how its answer reads.
+
+A tool is a method of the protocol (`cairn.engine.methods`): its arguments are the method's params, and `workspace`. What an agent
+knows of Cairn, it knows from these manuals: they say how to ask, by examples, before they say what comes back.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from cairn.engine.methods import MCP, METHODS, Cancelled, Method, answer
+from cairn.errors import InvalidRequestError
+from cairn.mcp import text as mcp_text
+from cairn.schema.convert import snake_case
+from cairn.schema.json_schema import schema_of
+from cairn.text.nearest import nearest
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+    from cairn.protocol.messages import DiscoverProgress
+
+Tell = Callable[["DiscoverProgress"], None]
+
+PREFIX = "cairn_"
+WORKSPACE = "workspace"
+"""The argument that every tool has beside the params of its method."""
+
+INSTRUCTIONS = """\
+Cairn searches the open workspace folders on this machine, by meaning and by keywords, from a local index that is kept up \
+to date.
+- Where is it, how does it work, what does this error mean: cairn_search, in plain words or with a name. Filter by type, \
+language, path or collection when you know what you want.
+- A question that needs evidence from many files: cairn_discover gives cited facts and a prompt that holds them.
+- Then read: cairn_fetch_page for a whole file, cairn_related for tests, callers, documents and siblings of a passage.
+- Ask again in other words before you conclude that something is not there. Every answer says so when the index is not \
+complete yet; cairn_status tells how far it is.
+- Cite places as path:line, as the results have them.
+The other tools are the nine single stages of cairn_discover, for pipelines of your own.\
+"""
+
+_SEARCH = """\
+Find the passages of the workspace that answer a question, by meaning and by keywords.
+
+STRATEGY
+1. filter.type: "code" for how it is done, "prose" for concepts, "api" for API descriptions, "config" for settings, "cmd" for \
+shell commands.
+2. A name, an error message, an ID: as it is; in double quotes it is found as written.
+3. Too broad: filter by language, path (globs) or collection (see cairn_status). Nothing: other words, fewer filters.
+4. alpha only when the mix is wrong: 0 keywords … 1 meaning.
+
+EXAMPLES
+- {"query": "assign_berths"}
+- {"query": "\\"database is locked\\"", "filter": {"type": ["code"]}}
+- {"query": "why is a request cancelled", "filter": {"type": ["prose"]}}
+- {"query": "retry policy", "filter": {"type": ["config"]}, "alpha": 0.7}
+- {"query": "date parsing", "filter": {"language": ["go"], "path": ["src/api/**"]}, "limit": 20}
+
+RETURNS passages as path:first-last (1-based), each with its text and why it is there. A verdict says that a question \
+was unclear.\
+"""
+
+_FETCH_PAGE = """\
+Read the COMPLETE text of an indexed file.
+
+WHEN
+- A result of cairn_search looks right but is cut, or you need what stands around it.
+- You need a whole file, class or chapter, or the user asks to read or summarise it.
+
+ARGUMENTS
+Give `path` exactly as a result has it, without the line numbers, and `folder` (the workspace folder's URI) only where \
+several open folders hold that path. Files that are not indexed cannot be read.
+
+EXAMPLES
+- {"path": "src/harbour/berths.py"}
+- {"path": "README.md", "folder": "file:///home/ada/harbour"}
+
+RETURNS the text as it was indexed, from its first line to its last; `chunks` in the structured answer has its outline: \
+each part's lines, title and symbol.\
+"""
+
+_DISCOVER = """\
+Gather cited evidence for a question from the whole workspace: several searches in variations of the question, the best \
+collections looked into deeply, the sentences that answer picked out, arranged and put into one prompt. Slower than \
+cairn_search, and worth it for questions that no single passage answers.
+
+WHEN
+- "How does … work", "what happens when …", "why …", "compare …", "give an overview of …".
+- You are to answer with citations.
+- Not for one name or one place: cairn_search is faster and shows code.
+
+EXAMPLES
+- {"query": "how does indexing survive a crash"}
+- {"query": "what is this project for", "maxBullets": 8}
+- {"query": "how are settings merged", "include": ["*-source"], "exclude": ["*-tests"], "format": "plain"}
+- {"query": "error handling", "config": {"render": {"maxPromptTokens": 1500}}}
+
+RETURNS a prompt with the evidence, each piece with its citation path#L10-L14; answer from it and keep the citations. Where \
+there is no evidence, it says so: do not make up an answer.\
+"""
+
+_RELATED = """\
+What is related to a passage that you already have: its tests, callers and callees, the documents that speak of it, files \
+that change with it, passages of like meaning.
+
+WHEN
+- Before you change something: who uses it, what tests it, what describes it.
+- After a good result of cairn_search, to see the rest of the picture.
+
+ARGUMENTS
+textDocument.uri is the file's URI: the workspace folder's URI, "/" and the path. range has 0-based lines, the end \
+exclusive: the lines 12-20 of a result are start.line 11, end.line 20. An empty range is the line it is in.
+
+EXAMPLES
+- {"textDocument": {"uri": "file:///home/ada/harbour/src/berths.py"}, "range": {"start": {"line": 11, "character": 0}, \
+"end": {"line": 20, "character": 0}}}
+- The line 5 alone, three results: {"textDocument": {"uri": "file:///home/ada/harbour/README.md"}, "range": {"start": \
+{"line": 4, "character": 0}, "end": {"line": 4, "character": 0}}, "limit": 3}
+
+RETURNS passages as cairn_search does; the reasons say how each is related.\
+"""
+
+_STATUS = """\
+What the index holds and how far indexing is: files, passages, vectors, the collections by name (for filters), the model, \
+what was left out and why, problems with their remedies.
+
+WHEN
+- An answer said that the index is not complete: see what is missing and how long it takes.
+- You want to know the collections, or why a file is not found.
+
+EXAMPLES
+- {}
+- One of several open folders: {"workspace": "harbour"}
+
+Search works while indexing runs: keywords first, meaning as vectors are made. state is starting, indexing, ready, \
+degraded (works, but something is missing: lastError says what) or disabled.\
+"""
+
+_STAGES = {
+    "filterCollections": (
+        "Stage 1 of discovery: choose the collections that a question is about. `collections` are the workspace's own "
+        "when absent. Next: cairn_score_collections with the `collections` returned. "
+        'Example: {"query": "how are berths assigned", "exclude": ["*-tests"]}'
+    ),
+    "scoreCollections": (
+        "Stage 2 of discovery: rank collections by how well they fit. Takes the `collections` of "
+        "cairn_filter_collections (or none: the workspace's own), and the question. "
+        'Example: {"query": "how are berths assigned"}'
+    ),
+    "expandQueries": (
+        "Stage 3 of discovery: variations of a question, the question itself first. Next: cairn_broad_discovery with "
+        'the `queries` returned. Example: {"query": "how are berths assigned"}'
+    ),
+    "broadDiscovery": (
+        "Stage 4 of discovery: search all collections with the `queries` of cairn_expand_queries, without duplicates "
+        "and with variety. `collections` are those of the stages before, or the workspace's own. "
+        'Example: {"queries": ["how are berths assigned", "assign berths"], "k": 30}'
+    ),
+    "semanticFocus": (
+        "Stage 5 of discovery: search one collection deeply; take the best of cairn_score_collections. "
+        'Example: {"collection": {"name": "harbour-source"}, "queries": ["how are berths assigned"], "k": 10}'
+    ),
+    "promoteReadme": (
+        "Stage 6 of discovery: put READMEs first where the question asks what a thing is. `hits` are the `chunks` of "
+        "cairn_broad_discovery and cairn_semantic_focus together, as they are."
+    ),
+    "compressEvidence": (
+        "Stage 7 of discovery: pick the sentences that answer, each with its citation. `chunks` are those of "
+        "cairn_promote_readme, as they are; give the question as `query`."
+    ),
+    "buildAnswerPlan": (
+        "Stage 8 of discovery: arrange evidence in sections. `bullets` are those of cairn_compress_evidence, as they are."
+    ),
+    "renderPrompt": (
+        "Stage 9 of discovery: write the prompt for a language model. `plan` is that of cairn_build_answer_plan, as it "
+        "is; give the question as `query`."
+    ),
+}
+
+
+@frozen
+class Tool:
+    """One tool."""
+
+    method: Method
+    title: str
+    description: str
+    text: Callable[[Engine, Any, Mapping[str, Any]], list[str]]
+    """How an answer reads: from the engine that was asked, the answer as JSON data and the arguments to blocks of text."""
+
+    @property
+    def name(self) -> str:
+        return PREFIX + snake_case(self.method.name)
+
+    def input_schema(self) -> dict[str, Any]:
+        """The method's params and `workspace`, in the part of JSON schema that every client and model takes."""
+        definitions: dict[str, Any] = {}
+        schema = schema_of(self.method.params_class(), definitions=definitions)
+        schema.pop("description", None)  # it speaks of LSP's method
+        if self.method.name in _STAGES:
+            definitions = _terse(definitions)
+        shape: dict[str, Any] = _plain(_inlined(schema, definitions))
+        shape["properties"] = {**shape["properties"], WORKSPACE: _WORKSPACE_SCHEMA}
+        return shape
+
+    def output_schema(self) -> dict[str, Any]:
+        """What its structured content holds."""
+        definitions: dict[str, Any] = {}
+        schema = schema_of(self.method.answer_type(), definitions=definitions, whole=True)
+        return {**schema, "$defs": definitions} if definitions else schema
+
+    def call(
+        self, engine: Engine, arguments: Mapping[str, Any], cancelled: Cancelled, tell: Tell | None
+    ) -> tuple[Any, list[str]]:
+        """The answer as JSON data, the same as through every other front, and as text for a reader.
+
+        An argument that is null counts as absent: some clients make models give every argument, and null is how they
+        give none. Raises InvalidRequestError for arguments that the method does not take, and what the engine raises.
+        """
+        arguments = _without_nulls(arguments)
+        data = answer(
+            engine,
+            self.method.name,
+            arguments,
+            cancelled,
+            front=MCP,
+            tell=tell if self.method.name == "discover" else None,
+        )
+        return data, self.text(engine, data, arguments)
+
+    def remedy(self, problem: InvalidRequestError, arguments: Mapping[str, Any]) -> str:
+        """What is wrong with arguments that it does not take, and what to do about it."""
+        schema = self.input_schema()
+        known, required = list(schema["properties"]), schema.get("required", [])
+        unknown = [name for name in arguments if name not in known]
+        meant = [match for name in unknown[:3] if (match := nearest(name, known))]
+        hint = f" Did you mean {' and '.join(meant)}?" if meant else ""
+        takes = ", ".join(f"{name} (required)" if name in required else name for name in known)
+        return f"{problem}.{hint} Correct that and call {self.name} again; it takes {takes}."
+
+
+def _without_nulls(value: Any) -> Any:
+    """JSON data without the members that are null."""
+    if isinstance(value, Mapping):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+_WORKSPACE_SCHEMA = {
+    "type": "string",
+    "description": "One open workspace folder to ask, by its URI, its path or its name; all of them when absent.",
+}
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """The schema with each reference replaced by what it refers to."""
+    if isinstance(schema, list):
+        return [_inlined(each, definitions) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    rest = {key: _inlined(value, definitions) for key, value in schema.items() if key != "$ref"}
+    if "$ref" not in schema:
+        return rest
+    target = _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    return {**target, **rest}
+
+
+def _plain(schema: Any) -> Any:
+    """The schema with one `type` for each value: of a list or one of its items the list, and null nowhere.
+
+    Gemini's API refuses lists of types, and what stands beside `anyOf`; gateways and frameworks drop tools that have them.
+    What is not shown is taken nevertheless.
+    """
+    if isinstance(schema, list):
+        return [_plain(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    shape = {key: _plain(value) for key, value in schema.items() if not (key == "default" and value is None)}
+    if "anyOf" in shape:
+        shape = {**shape.pop("anyOf")[0], **shape}
+    if isinstance(shape.get("type"), list):
+        shape["type"] = shape["type"][0]
+    return shape
+
+
+def _terse(schema: Any) -> Any:
+    """The schema without what explains it: an agent hands on what a stage returned, as it is."""
+    if isinstance(schema, list):
+        return [_terse(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    words = ("description", "default")
+    return {
+        key: {name: _terse(each) for name, each in value.items()} if key == "properties" else _terse(value)
+        for key, value in schema.items()
+        if key not in words
+    }
+
+
+def _stage(name: str) -> Tool:
+    method = METHODS[name]
+    return Tool(method, method.summary, _STAGES[name], mcp_text.stage)
+
+
+TOOLS: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(METHODS["search"], "Search the workspace", _SEARCH, mcp_text.search),
+        Tool(METHODS["fetchPage"], "Read a whole file", _FETCH_PAGE, mcp_text.page),
+        Tool(METHODS["discover"], "Gather cited evidence", _DISCOVER, mcp_text.discovery),
+        Tool(METHODS["related"], "Find what is related", _RELATED, mcp_text.related),
+        Tool(METHODS["status"], "State of the index", _STATUS, mcp_text.status),
+        *map(_stage, _STAGES),
+    )
+}
+"""All of them, by name."""
+
+
+def unknown(name: str) -> str:
+    """That there is no such tool, and which one may be meant."""
+    match = nearest(name, [*TOOLS, *(known.removeprefix(PREFIX) for known in TOOLS)])
+    meant = match if match in TOOLS else PREFIX + match
+    hint = f"; did you mean {meant}?" if match else f"; there are {', '.join(TOOLS)}"
+    return f"there is no tool {name[:100]!r}{hint}"
+
+
+@functools.cache
+def schemas(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The input and the output schema of a tool, made once."""
+    return TOOLS[name].input_schema(), TOOLS[name].output_schema()

@@ -1,0 +1,193 @@
+"""Which folders an agent over stdio works in: those that `cairn mcp` was given, else the client's roots, else the current
+directory. The engine is made on a thread meanwhile; the tools wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import mcp_types as types
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from cairn.engine.folders import path_of_uri
+from cairn.errors import CairnError
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+    from cairn.engine.runner import Asking
+
+logger = logging.getLogger(__name__)
+
+_ROOTS = "roots"
+"""What the question for them is called."""
+_ROOTS_SECONDS = 10.0
+"""For a client to tell its roots; the current directory serves after that."""
+
+
+class NoWorkspaceError(CairnError):
+    """There is no folder to ask."""
+
+
+class Workspaces:
+    """The folders of one client. Use it on one event loop."""
+
+    def __init__(self, named: Sequence[Path]) -> None:
+        """`named` are the folders of the command line; they hold, whatever the client's roots are."""
+        self._named = tuple(named)
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="cairn-folders")
+        self._asking: Asking | None = None
+        self._open: tuple[Path, ...] = ()
+        self._opening: asyncio.Task[None] | None = None
+        self.problems: tuple[str, ...] = ()
+        """Why folders that were asked for are not open."""
+
+    async def asking(
+        self, session: ServerSession, params: types.CallToolRequestParams
+    ) -> Asking | types.InputRequiredResult:
+        """Where to ask, once the folders are open; what the client has to tell before. Raises NoWorkspaceError if there is none."""
+        told = (params.input_responses or {}).get(_ROOTS)
+        if self._opening is None and not self._named and not told and _tells_when_asked_by_answer(session):
+            return types.InputRequiredResult(input_requests={_ROOTS: types.ListRootsRequest()})
+        self.begin(session, told if isinstance(told, types.ListRootsResult) else None)
+        assert self._opening is not None
+        await asyncio.shield(self._opening)
+        if self._asking is None or not self._open:
+            raise NoWorkspaceError("\n".join(["No workspace folder is open.", *self.problems]))
+        return self._asking
+
+    def begin(self, session: ServerSession, told: types.ListRootsResult | None = None) -> None:
+        """Open the folders in the background, unless that has begun already; `told` are roots that the client gave."""
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._show(session, told, None))
+
+    def roots_changed(self, session: ServerSession) -> None:
+        """Ask the client anew, and open and close folders accordingly; whoever asks meanwhile waits for it."""
+        if not self._named:
+            self._opening = asyncio.create_task(self._show(session, None, self._opening))
+
+    async def close(self) -> None:
+        """Stop everything."""
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
+        await asyncio.to_thread(self._stop)
+
+    def _stop(self) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+        if self._asking is not None:
+            self._asking.close()
+            self._asking.engine.stop()
+
+    async def _show(
+        self,
+        session: ServerSession,
+        told: types.ListRootsResult | None,
+        earlier: asyncio.Task[None] | None,
+    ) -> None:
+        if earlier is not None:
+            await asyncio.wait([earlier])
+        wanted, problems = await self._wanted(session, told)
+        loop = asyncio.get_running_loop()
+        if self._asking is None:
+            self._asking = await loop.run_in_executor(self._executor, _made)
+        engine = self._asking.engine
+        self._open, unusable = await loop.run_in_executor(
+            self._executor, _changed, engine, self._open, wanted
+        )
+        self.problems = (*problems, *unusable)
+
+    async def _wanted(
+        self, session: ServerSession, told: types.ListRootsResult | None
+    ) -> tuple[list[Path], list[str]]:
+        """The folders to open, and why others are not."""
+        if self._named:
+            return list(self._named), []
+        folders, problems = _folders(told or await _roots(session))
+        if not folders and not problems:
+            folders = [Path.cwd()]
+        refusals = {folder: refusal(folder) for folder in folders}
+        return (
+            [folder for folder, why in refusals.items() if not why],
+            [*problems, *filter(None, refusals.values())],
+        )
+
+
+def _tells_when_asked_by_answer(session: ServerSession) -> bool:
+    """Whether the client has roots, and tells them only when the answer to its own request asks for them (2026-07-28)."""
+    capabilities = session.client_capabilities
+    has_roots = capabilities is not None and capabilities.roots is not None
+    return has_roots and session.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+async def _roots(session: ServerSession) -> types.ListRootsResult:
+    """The client's roots; none where it has none or cannot be asked."""
+    capabilities = session.client_capabilities
+    none = types.ListRootsResult(roots=[])
+    if capabilities is None or capabilities.roots is None:
+        return none
+    try:
+        return await session.send_request(types.ListRootsRequest(), types.ListRootsResult, _ROOTS_SECONDS)
+    except (MCPError, ValueError) as problem:
+        logger.warning("the client told no roots, the current directory serves: %s", problem)
+        return none
+
+
+def _folders(listed: types.ListRootsResult) -> tuple[list[Path], list[str]]:
+    """The folders that roots name, and which of them are none."""
+    paths = [(str(root.uri), path_of_uri(str(root.uri))) for root in listed.roots]
+    unusable = [f"{uri} is no folder of this machine." for uri, path in paths if path is None]
+    return [path for _, path in paths if path is not None], unusable
+
+
+def refusal(folder: Path, command: str = "cairn mcp") -> str:
+    """Why a folder that nobody named is not opened: the home folder, and what holds it; "" for any other. `command` takes
+    folders by name.
+
+    To index those by accident would take hours, and hold much that is nobody's project.
+    """
+    real = folder.resolve()
+    try:
+        home = Path.home().resolve()
+    except RuntimeError:  # nobody's
+        home = (real.anchor and Path(real.anchor)) or real
+    if real != Path(real.anchor) and real != home and real not in home.parents:
+        return ""
+    what = "is your home folder" if real == home else "holds more than a project"
+    return (
+        f"{folder} {what}, so it is not indexed unless you name it. Start the server in a project, open a project in "
+        f"your client, or name folders: `{command} FOLDER`."
+    )
+
+
+def _made() -> Asking:
+    from cairn.startup.kept_bytecode import kept_bytecode
+    from cairn.startup.memory import made_to_last
+
+    with made_to_last(), kept_bytecode("engine"):
+        from cairn.engine.engine import Engine
+        from cairn.engine.runner import Asking
+
+    return Asking(Engine())
+
+
+def _changed(
+    engine: Engine, before: Sequence[Path], wanted: Sequence[Path]
+) -> tuple[tuple[Path, ...], list[str]]:
+    """Open and close folders; those that are open then, and why others are not."""
+    for gone in set(before) - set(wanted):
+        engine.remove_folder(gone)
+    now, problems = [], []
+    for folder in wanted:
+        try:
+            engine.add_folder(folder)
+            now.append(folder)
+        except CairnError as problem:
+            problems.append(f"{problem}.")
+    return tuple(now), problems

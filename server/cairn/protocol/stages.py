@@ -1,0 +1,323 @@
+"""Params and results of the nine stages of discovery, each a request of its own (S1).
+
+They chain: what a stage returns in `collections`, `queries`, `chunks`, `bullets` and `plan` is what the next one takes,
+as it is. Params carry S1's names in camelCase; `config` is any part of the stage's own settings, laid over those of the
+workspace. Nothing asked is answered by nothing, never by an error.
+
+Limits keep any one request to a few seconds, whatever it holds. They lie far above what discovery itself passes from
+stage to stage: some 15 queries, 100 chunks and 20 bullets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from attrs import field, frozen
+
+from cairn.discovery.model import ScoredChunk
+from cairn.errors import InvalidRequestError
+from cairn.protocol.messages import Bullet, Plan
+from cairn.schema.bounds import MAX_NUMBER, Bounds, at_most, check_bounds, too_long, too_many, within
+
+MAX_COLLECTIONS = 1_000
+MAX_QUERIES = 100
+MAX_GLOBS = 100
+MAX_CHUNKS = 500
+"""Given, or asked for by `k`: what one stage returns, the next one takes."""
+MAX_BULLETS = 1_000
+MAX_NAME_CHARS = 1_000
+"""Of the name of a collection, a glob, a word and a path."""
+MAX_CHUNK_CHARS = 10_000
+"""The index cuts files into chunks of some 1,500 characters."""
+MAX_BULLET_CHARS = 10_000
+MAX_CHARS = 500_000
+"""Of all texts of a request together."""
+
+_GLOBS = at_most(items=MAX_GLOBS, chars=MAX_NAME_CHARS)
+_COLLECTIONS = at_most(items=MAX_COLLECTIONS)
+_K = within(0, MAX_CHUNKS)
+_COUNT = Bounds(low=0, high=MAX_NUMBER)
+
+
+@frozen
+class Collection:
+    """A named group of files; only the name is needed."""
+
+    name: str = field(metadata=at_most(chars=MAX_NAME_CHARS))
+    dimension: int = 0
+    """Of its vectors; 0 where there are none."""
+    vector_count: int = field(default=0, metadata=within(0, MAX_NUMBER))
+    created_at: str | None = None
+    """ISO 8601, as `updated_at`."""
+    updated_at: str | None = None
+    tags: tuple[str, ...] = field(default=(), metadata=_GLOBS)
+    score: float | None = None
+    """What `cairn/scoreCollections` gave it; null before. Taken, but not used, by the stages after it."""
+
+    def __attrs_post_init__(self) -> None:
+        check_bounds(self)
+        for name, moment in (("createdAt", self.created_at), ("updatedAt", self.updated_at)):
+            _a_moment(name, moment)
+
+
+@frozen
+class CollectionsAnswer:
+    collections: tuple[Collection, ...]
+
+
+@frozen
+class ChunksAnswer:
+    chunks: tuple[ScoredChunk, ...]
+    """S1's `ScoredChunk`; `metadata.lineRange` is 0-based, end exclusive."""
+
+
+@frozen
+class FilterCollectionsParams:
+    """`cairn/filterCollections` → CollectionsAnswer, in the order given."""
+
+    query: str
+    include: tuple[str, ...] = field(default=(), metadata=_GLOBS)
+    """Globs; without any, `config.defaultInclude`, then the collections that the query names, then all."""
+    exclude: tuple[str, ...] = field(default=(), metadata=_GLOBS)
+    """Globs; without any, `config.defaultExclude`."""
+    collections: tuple[Collection, ...] | None = field(default=None, metadata=_COLLECTIONS)
+    """S1's `all_collections`; the workspace's own when absent."""
+    config: dict[str, Any] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        check_bounds(self)
+
+
+@frozen
+class ScoreCollectionsParams:
+    """`cairn/scoreCollections` → CollectionsAnswer, best first, each with its score."""
+
+    query_terms: tuple[str, ...] | None = field(
+        default=None, metadata=at_most(items=MAX_QUERIES, chars=MAX_NAME_CHARS)
+    )
+    query: str = ""
+    """Where the terms are taken from when they are absent."""
+    collections: tuple[Collection, ...] | None = field(default=None, metadata=_COLLECTIONS)
+    """The workspace's own when absent."""
+    config: dict[str, Any] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        check_bounds(self)
+
+
+@frozen
+class ExpandQueriesParams:
+    """`cairn/expandQueries` → QueriesAnswer, the question itself first."""
+
+    query: str
+    config: dict[str, Any] = field(factory=dict)
+
+
+@frozen
+class QueriesAnswer:
+    queries: tuple[str, ...]
+
+
+@frozen
+class BroadDiscoveryParams:
+    """`cairn/broadDiscovery` → ChunksAnswer, in the order in which MMR picked them.
+
+    The number of queries times `config.kPerQuery` is 1,000 at most.
+    """
+
+    queries: tuple[str, ...] = field(metadata=at_most(items=MAX_QUERIES))
+    """The first is the question, whose best passage scores 1."""
+    collections: tuple[Collection, ...] | None = field(default=None, metadata=_COLLECTIONS)
+    """The workspace's own when absent."""
+    k: int | None = field(default=None, metadata=_K)
+    """The setting `discovery.broadK` when absent."""
+    config: dict[str, Any] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        check_bounds(self)
+
+
+@frozen
+class SemanticFocusParams:
+    """`cairn/semanticFocus` → ChunksAnswer, best first.
+
+    The number of queries times 2 `k` is 2,000 at most.
+    """
+
+    collection: Collection
+    queries: tuple[str, ...] = field(metadata=at_most(items=MAX_QUERIES))
+    """The first is the question, by which the chunks are ranked again."""
+    k: int | None = field(default=None, metadata=_K)
+    """The setting `discovery.focusK` when absent."""
+    config: dict[str, Any] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        check_bounds(self)
+
+
+@frozen
+class PromoteReadmeParams:
+    """`cairn/promoteReadme` → ChunksAnswer, best first; of a chunk that is given twice, the better score counts."""
+
+    hits: tuple[ScoredChunk, ...] = field(metadata=at_most(items=MAX_CHUNKS))
+    query: str | None = None
+    """When given, READMEs are promoted only if it asks what one thing is, as `cairn/discover` does."""
+    config: dict[str, Any] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        check_bounds(self)
+        _valid_chunks("hits", self.hits)
+
+
+@frozen
+class CompressEvidenceParams:
+    """`cairn/compressEvidence` → BulletsAnswer, best first."""
+
+    chunks: tuple[ScoredChunk, ...] = field(metadata=at_most(items=MAX_CHUNKS))
+    max_bullets: int | None = field(default=None, metadata=within(0, MAX_BULLETS))
+    """The setting `discovery.maxBullets` when absent."""
+    max_per_doc: int | None = field(default=None, metadata=_K)
+    """Chunks of one file that may contribute; the setting `discovery.maxPerDoc` when absent."""
+    query: str = ""
+    """Sentences that hold its words win; without it, those that stand first."""
+    config: dict[str, Any] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        check_bounds(self)
+        _valid_chunks("chunks", self.chunks)
+
+
+@frozen
+class BulletsAnswer:
+    bullets: tuple[Bullet, ...]
+    """As in `cairn/discover`, with unrounded scores; `uri` is "" where the chunk names no folder of the workspace."""
+
+
+@frozen
+class BuildAnswerPlanParams:
+    """`cairn/buildAnswerPlan` → PlanAnswer."""
+
+    bullets: tuple[Bullet, ...] = field(metadata=at_most(items=MAX_BULLETS))
+    """A `range` of no lines means that the lines are not known; `citation` is made from `path` and `range`."""
+    config: dict[str, Any] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        check_bounds(self)
+        _valid_bullets("bullets", self.bullets)
+
+
+@frozen
+class PlanAnswer:
+    plan: Plan
+
+
+@frozen
+class RenderPromptParams:
+    """`cairn/renderPrompt` → PromptAnswer."""
+
+    plan: Plan
+    bullets: tuple[Bullet, ...] = field(default=(), metadata=at_most(items=MAX_BULLETS))
+    """Shown only where the plan holds none."""
+    query: str = ""
+    """Stands in the prompt before the instructions."""
+    config: dict[str, Any] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        planned = tuple(bullet for section in self.plan.sections for bullet in section.bullets)
+        _no_more("plan.sections", self.plan.sections, MAX_GLOBS)
+        for section in self.plan.sections:
+            _short("plan.sections.title", section.title, MAX_NAME_CHARS)
+        _no_more("plan.sections.bullets", planned, MAX_BULLETS)
+        _valid_bullets("plan.sections.bullets", planned)
+        check_bounds(self)
+        _valid_bullets("bullets", self.bullets)
+
+
+@frozen
+class PromptAnswer:
+    prompt: str
+    """Empty where there is no evidence."""
+    tokens: int
+    """Of the prompt, in the installed model's vocabulary; by S1's estimate where none is installed."""
+
+
+PARAMS: Mapping[str, type[Any]] = {
+    "filterCollections": FilterCollectionsParams,
+    "scoreCollections": ScoreCollectionsParams,
+    "expandQueries": ExpandQueriesParams,
+    "broadDiscovery": BroadDiscoveryParams,
+    "semanticFocus": SemanticFocusParams,
+    "promoteReadme": PromoteReadmeParams,
+    "compressEvidence": CompressEvidenceParams,
+    "buildAnswerPlan": BuildAnswerPlanParams,
+    "renderPrompt": RenderPromptParams,
+}
+"""By method, without `cairn/`: what `Engine.stage` takes."""
+
+
+def _valid_chunks(name: str, chunks: Sequence[ScoredChunk]) -> None:
+    for chunk in chunks:
+        place = chunk.metadata
+        for text in _texts(chunk):
+            _short(f"{name}.content", text, MAX_CHUNK_CHARS)
+        _short(f"{name}.collection", chunk.collection, MAX_NAME_CHARS)
+        _short(f"{name}.metadata.filePath", place.file_path, MAX_NAME_CHARS)
+        _from_zero(f"{name}.score", chunk.score)
+        _from_zero(f"{name}.metadata.chunkIndex", place.chunk_index)
+        if place.line_range is not None:
+            _valid_lines(f"{name}.metadata.lineRange", place.line_range)
+    _short_together(name, (text for chunk in chunks for text in _texts(chunk)))
+
+
+def _texts(chunk: ScoredChunk) -> tuple[str, ...]:
+    return chunk.content, chunk.metadata.signature, chunk.metadata.comment
+
+
+def _valid_bullets(name: str, bullets: Sequence[Bullet]) -> None:
+    for bullet in bullets:
+        _short(f"{name}.text", bullet.text, MAX_BULLET_CHARS)
+        _short(f"{name}.sourceId", bullet.source_id, 2 * MAX_NAME_CHARS)
+        _short(f"{name}.path", bullet.path, MAX_NAME_CHARS)
+        _from_zero(f"{name}.score", bullet.score)
+        _valid_lines(f"{name}.range", (bullet.range.start.line, bullet.range.end.line))
+    _short_together(name, (bullet.text for bullet in bullets))
+
+
+def _valid_lines(name: str, lines: Sequence[int]) -> None:
+    if len(lines) != 2 or not 0 <= lines[0] <= lines[1] <= MAX_NUMBER:
+        raise InvalidRequestError(
+            name, f"expected a first line and the line after the last, counted from 0; got {list(lines[:3])}"
+        )
+
+
+def _a_moment(name: str, moment: str | None) -> None:
+    try:
+        datetime.fromisoformat(moment or "0001-01-01")
+    except ValueError:
+        raise InvalidRequestError(name, f"expected a time as ISO 8601, got {str(moment)[:40]!r}") from None
+
+
+def _short(name: str, text: str, most: int) -> None:
+    _refuse(name, too_long(text, most))
+
+
+def _short_together(name: str, texts: Iterable[str]) -> None:
+    length = sum(map(len, texts))
+    _refuse(
+        name, f"expected {MAX_CHARS:,} characters at most, got {length:,}" if length > MAX_CHARS else None
+    )
+
+
+def _no_more(name: str, values: Sequence[object], most: int) -> None:
+    _refuse(name, too_many(values, most))
+
+
+def _from_zero(name: str, value: float) -> None:
+    _refuse(name, _COUNT.problem_with(value))
+
+
+def _refuse(name: str, problem: str | None) -> None:
+    if problem:
+        raise InvalidRequestError(name, problem)

@@ -1,0 +1,114 @@
+"""Limits of a field, declared beside it: whoever checks a value and whoever describes it reads the same ones.
+
+`field(default=10, metadata=within(1, 200))` declares them; `check_bounds` is what a class of the protocol checks itself
+with, `cairn.settings.layers` asks `problem_with` for each setting, and `cairn.schema.json_schema` shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import attrs
+from attrs import frozen
+
+from cairn.errors import InvalidRequestError
+from cairn.schema.convert import camel_case
+
+_KEY = "bounds"
+
+MAX_NUMBER = 1_000_000_000
+"""Of lines, positions and counts: they stay far from where arithmetic and SQLite's 64 bits overflow."""
+
+
+@frozen
+class Bounds:
+    """What a value must lie in; of a list or mapping, each item of it."""
+
+    low: float | None = None
+    high: float | None = None
+    """Of a number; there are both ends or none, so that nothing infinite lies within."""
+    max_chars: int | None = None
+    """Of a string."""
+    max_items: int | None = None
+    """Of a list."""
+    far_apart: bool = False
+    """Only the end that was passed is worth a word."""
+    pattern: str | None = None
+    """Of a string, as a regular expression that is searched for. It is only shown: the class checks it, in words."""
+
+    def problem_with(self, value: Any) -> str | None:
+        """What is wrong with a value of the right type; None if nothing is."""
+        if isinstance(value, str):
+            return too_long(value, self.max_chars)
+        if isinstance(value, Mapping):
+            named = ((key, self.problem_with(each)) for key, each in value.items())
+            return next((f"{key}: {problem}" for key, problem in named if problem), None)
+        if isinstance(value, tuple | list):
+            problems = map(self.problem_with, value)
+            return too_many(value, self.max_items) or next(filter(None, problems), None)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return self._problem_with_number(value)
+        return None
+
+    def _problem_with_number(self, value: float) -> str | None:
+        low, high = self.low, self.high
+        if low is None or high is None or (low <= value <= high):
+            return None
+        if not self.far_apart:
+            expected = f"{low:,} to {high:,}"
+        elif value > high:
+            expected = f"{high:,} at most"
+        else:
+            expected = f"{low:,} or more" if low else "zero or more"
+        return f"expected {expected}, got {_number(value)}"
+
+
+ANY_NUMBER = Bounds(low=0, high=MAX_NUMBER, far_apart=True)
+"""For numbers that nothing more is known about."""
+
+
+def within(low: float, high: float) -> dict[str, Any]:
+    """Metadata of a number from `low` to `high`, both included."""
+    return {_KEY: Bounds(low=low, high=high)}
+
+
+def at_most(
+    *, chars: int | None = None, items: int | None = None, pattern: str | None = None
+) -> dict[str, Any]:
+    """Metadata of a string, or of a list and the strings in it."""
+    return {_KEY: Bounds(max_chars=chars, max_items=items, pattern=pattern)}
+
+
+def bounds_of(attribute: attrs.Attribute[Any]) -> Bounds | None:
+    """What was declared for a field."""
+    return cast("Bounds | None", attribute.metadata.get(_KEY))
+
+
+def check_bounds(instance: Any) -> None:
+    """Raises InvalidRequestError for the first field of an attrs instance that lies outside of its bounds."""
+    for attribute in attrs.fields(type(instance)):
+        bounds = bounds_of(attribute)
+        problem = bounds.problem_with(getattr(instance, attribute.name)) if bounds else None
+        if problem:
+            raise InvalidRequestError(camel_case(attribute.name), problem)
+
+
+def too_long(text: str, most: int | None) -> str | None:
+    """What is wrong with a text of more than `most` characters."""
+    return (
+        None
+        if most is None or len(text) <= most
+        else f"expected {most:,} characters at most, got {len(text):,}"
+    )
+
+
+def too_many(values: Sequence[object], most: int | None) -> str | None:
+    """What is wrong with a list of more than `most` items."""
+    return None if most is None or len(values) <= most else f"expected {most:,} at most, got {len(values):,}"
+
+
+def _number(value: float) -> str:
+    """Python refuses to write an integer of more than 4,300 digits."""
+    is_huge = isinstance(value, int) and value.bit_length() > 256
+    return f"one of {cast(int, value).bit_length():,} bits" if is_huge else str(value)

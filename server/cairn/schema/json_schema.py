@@ -1,0 +1,197 @@
+"""JSON schema (draft 2020-12) of any attrs class: what `cairn.schema.convert` reads and writes, described.
+
+Descriptions are the docstrings of the classes and the strings under their fields; limits are those declared beside the
+fields (`cairn.schema.bounds`). The settings' schema is made here, and so may be those of REST and of tools.
+"""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, cast
+
+import attrs
+from attrs import evolve, field, frozen
+
+from cairn.schema.bounds import Bounds, bounds_of
+from cairn.schema.convert import camel_case, unstructure
+from cairn.schema.field_docs import class_doc, field_docs
+
+SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+DEFS = "#/$defs/"
+COMPONENTS = "#/components/schemas/"
+"""Where an OpenAPI document has its definitions."""
+
+Naming = Literal["camel", "snake"]
+Schema = dict[str, Any]
+
+_PRIMITIVES: Mapping[Any, Schema] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    datetime.datetime: {"type": "string", "format": "date-time"},
+}
+
+
+def schema_of(
+    cls: type[Any],
+    *,
+    definitions: dict[str, Any],
+    naming: Naming = "camel",
+    whole: bool = False,
+    prefix: str = DEFS,
+    bounds: Callable[[attrs.Attribute[Any]], Bounds | None] = bounds_of,
+) -> Schema:
+    """The schema of `cls`, an object; the classes and enumerations that it names are added to `definitions`.
+
+    Of what is read (`whole` false), fields with a default may be left out, and one string will do for a list of strings;
+    of an answer (`whole`), every field is there. Where a class that this makes a difference to is among the definitions
+    the other way already, it is called `Whole…` or `Partial…`, so that one document can have both.
+    `prefix` is where references find the definitions. Raises ValueError if two classes of one name meet there.
+    """
+    return _Describer(definitions, naming, whole, prefix, bounds).object(cls)
+
+
+def reference_to(
+    hint: Any,
+    *,
+    definitions: dict[str, Any],
+    naming: Naming = "camel",
+    whole: bool = False,
+    prefix: str = DEFS,
+    bounds: Callable[[attrs.Attribute[Any]], Bounds | None] = bounds_of,
+) -> Schema:
+    """As `schema_of`, with the class itself among the definitions: a `$ref` to it; of `tuple[X, ...]`, a list of those."""
+    return _Describer(definitions, naming, whole, prefix, bounds).type(hint)
+
+
+@frozen
+class _Describer:
+    definitions: dict[str, Any] = field(hash=False)
+    naming: Naming
+    whole: bool
+    prefix: str
+    bounds: Callable[[attrs.Attribute[Any]], Bounds | None]
+
+    def object(self, cls: type[Any]) -> Schema:
+        hints, docs = typing.get_type_hints(cls), field_docs(cls)
+        properties, required = {}, []
+        for attribute in attrs.fields(cls):
+            name = camel_case(attribute.name) if self.naming == "camel" else attribute.name
+            shape = self.type(hints[attribute.name], self.bounds(attribute))
+            if doc := docs.get(attribute.name):
+                shape["description"] = self._naming_fields(_shown(doc), cls)
+            if self.whole or attribute.default is attrs.NOTHING:
+                required.append(name)
+            elif (default := self._default(attribute)) is not _NESTED:
+                shape["default"] = default
+            properties[name] = shape
+        described: Schema = {"type": "object", "properties": properties}
+        if doc := class_doc(cls):
+            described = {"description": _shown(doc), **described}
+        if required:
+            described["required"] = required
+        return {**described, "additionalProperties": False}
+
+    def _naming_fields(self, text: str, cls: type[Any]) -> str:
+        """The text, with the class's fields called in it what its reader calls them."""
+        if self.naming == "snake":
+            return text
+        fields = {attribute.name for attribute in attrs.fields(cls)}
+        return _CODE.sub(lambda code: f"`{camel_case(code[1])}`" if code[1] in fields else code[0], text)
+
+    def reference(self, cls: type[Any]) -> Schema:
+        name, described = cls.__name__, self._described(cls)
+        if self.definitions.get(name, described) != described:
+            other = evolve(self, whole=not self.whole, definitions=dict(self.definitions))
+            if other._described(cls) != self.definitions[name]:
+                raise ValueError(f"two different classes are called {name}")
+            name = f"{'Whole' if self.whole else 'Partial'}{name}"
+        if self.definitions.setdefault(name, described) != described:
+            raise ValueError(f"two different classes are called {name}")
+        return {"$ref": self.prefix + name}
+
+    def _described(self, cls: type[Any]) -> Schema:
+        return self._enumeration(cls) if issubclass(cls, enum.StrEnum) else self.object(cls)
+
+    @staticmethod
+    def _enumeration(cls: type[enum.StrEnum]) -> Schema:
+        described: Schema = {"type": "string", "enum": [member.value for member in cls]}
+        return {"description": _shown(doc), **described} if (doc := class_doc(cls)) else described
+
+    def type(self, hint: Any, bounds: Bounds | None = None) -> Schema:
+        """The schema of a value of the type `hint`."""
+        if hint is Any or hint is object:
+            return {}
+        if hint in _PRIMITIVES:
+            return {**_PRIMITIVES[hint], **_limits(hint, bounds)}
+        origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+        if origin in (types.UnionType, typing.Union):
+            return self._union(arguments, bounds)
+        if origin is tuple:
+            return self._list(arguments, bounds)
+        if origin in (dict, Mapping):
+            return {"type": "object", "additionalProperties": self.type(arguments[1], bounds) or True}
+        if isinstance(hint, type) and (attrs.has(hint) or issubclass(hint, enum.StrEnum)):
+            return self.reference(hint)
+        raise TypeError(f"no JSON schema for {hint}")
+
+    def _union(self, arguments: tuple[Any, ...], bounds: Bounds | None) -> Schema:
+        shapes = [self.type(each, bounds) for each in arguments if each is not types.NoneType]
+        if types.NoneType not in arguments:
+            return {"anyOf": shapes}
+        if len(shapes) == 1 and isinstance(shapes[0].get("type"), str):
+            return {**shapes[0], "type": [shapes[0]["type"], "null"]}
+        return {"anyOf": [*_alternatives(shapes), {"type": "null"}]}
+
+    def _list(self, arguments: tuple[Any, ...], bounds: Bounds | None) -> Schema:
+        item = self.type(arguments[0], bounds)
+        shape: Schema = {"type": "array", "items": item}
+        if arguments[-1] is not Ellipsis:
+            return {**shape, "minItems": len(arguments), "maxItems": len(arguments)}
+        if bounds and bounds.max_items is not None:
+            shape["maxItems"] = bounds.max_items
+        is_text = isinstance(arguments[0], type) and issubclass(arguments[0], str)
+        return {"anyOf": [shape, item]} if is_text and not self.whole else shape
+
+    def _default(self, attribute: attrs.Attribute[Any]) -> Any:
+        default = attribute.default
+        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+            default = cast(Any, default).factory()
+        return _NESTED if attrs.has(type(default)) else unstructure(default)
+
+
+_NESTED: Any = object()
+"""The default of a field that is a class: those of its own fields say what it is."""
+
+
+def _limits(hint: Any, bounds: Bounds | None) -> Schema:
+    """The keywords for the bounds of a string or a number."""
+    if bounds is None:
+        return {}
+    if hint is str:
+        keywords: Schema = {"maxLength": bounds.max_chars, "pattern": bounds.pattern}
+    elif hint in (int, float):
+        keywords = {"minimum": bounds.low, "maximum": bounds.high}
+    else:
+        return {}
+    return {keyword: value for keyword, value in keywords.items() if value is not None}
+
+
+def _alternatives(shapes: list[Schema]) -> list[Schema]:
+    """The shapes without one `anyOf` in another."""
+    return [each for shape in shapes for each in (shape["anyOf"] if [*shape] == ["anyOf"] else [shape])]
+
+
+def _shown(doc: str) -> str:
+    """Paragraphs without the line breaks inside of them, nor references to the founding documents, which readers do not have."""
+    return "\n\n".join(" ".join(part.split()) for part in _FOUNDING.sub("", doc).split("\n\n"))
+
+
+_CODE = re.compile(r"`(\w+)`")
+_FOUNDING = re.compile(r"\s*\(S[1-5]\b[^)]*\)|\bS[1-5]'s\s+")

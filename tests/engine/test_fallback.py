@@ -1,0 +1,221 @@
+"""What stands in for an answer where something fails: S2's fallback chain, over a real index."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import STEADY
+
+from cairn import protocol
+from cairn.cli import terminal
+from cairn.engine import search as searching
+from cairn.engine.engine import Engine
+from cairn.engine.fallback import RetrievalOffError
+from cairn.errors import IndexUnavailableError, InvalidRequestError, ModelError
+from cairn.operations.query_log import LOG_NAME
+
+QUESTION = "where is a ship moored at a berth"
+
+
+@pytest.fixture
+def decides_by_itself(steady: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(STEADY)
+
+
+@pytest.fixture
+def engine(workspace: Path, model_data_dir: Path) -> Iterator[Engine]:
+    """Over the harbour, indexed and embedded."""
+    engine = Engine({"index": {"watch": False}, "search": {"legDeadlineMs": 60_000}})
+    engine.add_folder(workspace)
+    deadline = time.monotonic() + 120
+    while not engine.progress().complete:
+        assert time.monotonic() < deadline, engine.status()
+        time.sleep(0.02)
+    yield engine
+    engine.stop()
+
+
+def search(engine: Engine, query: str = QUESTION) -> protocol.SearchAnswer:
+    return engine.search(protocol.SearchParams(query))
+
+
+def set_phase(engine: Engine, phase: int | None) -> protocol.PhaseState:
+    return engine.set_phase(protocol.SetPhaseParams(phase))
+
+
+class Failing:
+    """Stands where meaning is compared and fails as it may."""
+
+    def __init__(self, problem: Exception) -> None:
+        self.problem = problem
+
+    def vectors(self, queries: Any) -> Any:
+        raise self.problem
+
+
+def break_meaning(monkeypatch: pytest.MonkeyPatch, problem: Exception) -> None:
+    whole = searching.meaning_of
+
+    def meaning_of(*given: Any) -> Any:
+        return None if whole(*given) is None else Failing(problem)
+
+    monkeypatch.setattr(searching, "meaning_of", meaning_of)
+
+
+def break_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    def retrieve(*_: Any, **__: Any) -> Any:
+        raise IndexUnavailableError("The index cannot be read.")
+
+    monkeypatch.setattr(searching, "retrieve", retrieve)
+
+
+def test_an_answer_says_in_which_phase_it_was_made(engine: Engine) -> None:
+    assert search(engine).retrieval == protocol.AnsweredIn(3, 3)
+    assert {"embed", "keyword", "exact", "file"} & set(search(engine, "moored ship").timings) >= {
+        "embed",
+        "file",
+    }
+
+
+def test_a_lower_phase_leaves_legs_out(engine: Engine) -> None:
+    set_phase(engine, 2)
+    keywords = search(engine)
+    assert (keywords.retrieval.phase, keywords.retrieval.fallback) == (2, "")
+    assert "embed" not in keywords.timings
+    assert "file" in keywords.timings
+    set_phase(engine, 1)
+    names = search(engine)
+    assert names.retrieval.phase == 1
+    assert names.results[0].path == "src/harbour/berths.py"
+    assert not {"embed", "file", "exact"} & set(names.timings)
+
+
+@pytest.mark.parametrize("problem", [ModelError("The model is damaged."), RuntimeError("out of memory")])
+def test_keywords_answer_where_vectors_fail(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
+    break_meaning(monkeypatch, problem)
+    answer = search(engine)
+    assert answer.results[0].path == "src/harbour/berths.py"
+    assert answer.retrieval.fallback == "keywords"
+    assert answer.retrieval.reason
+    assert engine.status().last_error == answer.retrieval.reason
+
+
+def test_meaning_alone_gives_way_to_keywords_where_it_cannot_be_compared(engine: Engine) -> None:
+    set_phase(engine, 2)
+    answer = engine.search(protocol.SearchParams("moor_ship", alpha=1))
+    assert answer.results[0].path == "src/harbour/berths.py"
+
+
+def test_what_was_answered_before_stands_in_where_every_phase_fails(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = search(engine)
+    set_phase(engine, 2)  # an answer of another phase is another answer, but better than none
+    break_everything(monkeypatch)
+    answer = search(engine)
+    assert answer.results == before.results
+    assert answer.retrieval == protocol.AnsweredIn(0, 2, "cache", "The index cannot be read.")
+    assert not answer.index.complete, "nobody knows whether it is up to date"
+
+
+def test_a_message_is_the_last_resort(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_everything(monkeypatch)
+    answer = search(engine, "never asked before")
+    assert (answer.results, answer.verdict.action) == ((), "noMatch")
+    assert answer.verdict.message == "The index cannot be read."
+    assert answer.retrieval.fallback == "generic"
+
+
+def test_a_bad_request_is_no_failure_that_something_stands_in_for(engine: Engine) -> None:
+    only = protocol.SearchFilter(language=("klingon",))
+    with pytest.raises(InvalidRequestError, match=r"filter\.language"):
+        engine.search(protocol.SearchParams("ship", filter=only))
+    assert engine.status().retrieval.state.queries == 0
+
+
+@pytest.mark.usefixtures("decides_by_itself")
+def test_failures_switch_searching_off_and_it_says_when_it_is_tried_again(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        break_everything(broken)
+        for number in range(20):
+            search(engine, f"ship {number}")
+    state = engine.status().retrieval.state
+    assert (state.phase, state.wanted) == (0, 3)
+    assert "failed" in state.reason
+    off = search(engine, "another ship")
+    assert off.retrieval.fallback == "generic"
+    assert "`cairn phase 3`" in off.verdict.message
+    set_phase(engine, 3)
+    assert search(engine, "another ship").retrieval.phase == 3
+
+
+def test_retrieval_that_is_off_says_so_everywhere(engine: Engine, workspace: Path) -> None:
+    set_phase(engine, 0)
+    found = engine.discover(protocol.DiscoverParams("how are ships moored"))
+    assert found.verdict.action == "noMatch"
+    assert found.answer_prompt == found.verdict.message
+    assert "`cairn phase auto`" in found.answer_prompt
+    document = protocol.TextDocument((workspace / "src/harbour/berths.py").as_uri())
+    place = protocol.Range(protocol.Position(3, 0), protocol.Position(3, 0))
+    with pytest.raises(RetrievalOffError, match="cairn phase auto"):
+        engine.related(protocol.RelatedParams(document, place))
+    set_phase(engine, None)
+    assert engine.related(protocol.RelatedParams(document, place)).retrieval.phase == 3
+
+
+def test_what_was_asked_is_logged_without_its_words(engine: Engine, model_data_dir: Path) -> None:
+    search(engine, "zanzibar lighthouse keeper")
+    search(engine, "zanzibar lighthouse keeper")
+    engine.discover(protocol.DiscoverParams("zanzibar lighthouse keeper"))
+    (log,) = model_data_dir.glob(f"workspaces/*/{LOG_NAME}")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(line["method"], line["cached"], line["phase"]) for line in lines] == [
+        ("search", False, 3),
+        ("search", True, 3),
+        ("discover", False, 3),
+    ]
+    assert "zanzibar" not in log.read_text()
+    recent = engine.status().retrieval.recent
+    assert (recent.queries, recent.cached_share) == (3, pytest.approx(1 / 3, abs=1e-3))
+
+
+def test_what_is_counted_is_what_was_asked(engine: Engine) -> None:
+    search(engine)
+    search(engine)
+    engine.discover(protocol.DiscoverParams("how are ships moored"))
+    counted = {counter.name: counter.values for counter in engine.metrics.counters()}
+    assert (counted["cairn_cache_hits"], counted["cairn_cache_misses"]) == ({(): 1}, {(): 1})
+    figures = {figure.name: figure.value for figure in engine.metrics.figures()}
+    assert figures["cairn_phase"] == 3
+    assert figures["cairn_index_chunks"] == engine.status().chunks
+
+
+def test_the_status_sums_up_the_latest_questions_for_people(
+    engine: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    search(engine)
+    search(engine)
+    set_phase(engine, 1)
+    search(engine, "high water")
+    terminal.print_status(engine.status())
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "phase: 1 (names and keywords). Phase 1 was set by hand." in printed
+    assert "questions: the latest 3: " in printed
+    for part in (
+        "ms p50",
+        "ms p95",
+        "33 % from the cache",
+        "0 % found nothing",
+        "0 % fell back",
+        "0 % failed",
+    ):
+        assert part in printed

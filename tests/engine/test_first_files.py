@@ -1,0 +1,78 @@
+"""How long the first questions to a folder that nobody has indexed wait, and when they do not."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+from attrs import define
+
+from cairn.engine import first_files
+from cairn.engine.engine import Engine
+from cairn.engine.first_files import FirstFiles
+
+pytestmark = pytest.mark.asyncio
+
+PATIENCE_SECONDS = 60
+FOREVER = 100 * PATIENCE_SECONDS
+
+
+@define
+class Indexing:
+    """An engine whose files can be found after so many looks."""
+
+    looks: int = 0
+    found_after: int | None = None
+    problem: str | None = None
+    enabled: bool = True
+    phase: int = 2
+    asked_over: str = ""
+
+    def over(self, workspace: str) -> Indexing:
+        self.asked_over = workspace
+        return self
+
+    def searchable(self) -> bool:
+        self.looks += 1
+        return self.found_after is not None and self.looks > self.found_after
+
+    def progress(self) -> Indexing:
+        return self
+
+    def figures(self) -> Indexing:
+        return self
+
+
+async def waited(first: FirstFiles, engine: Indexing, workspace: str = "") -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await first.wait(cast(Engine, engine), workspace)
+
+
+async def test_a_question_waits_until_something_can_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_files, "SECONDS", FOREVER)
+    engine = Indexing(found_after=3)
+    await waited(FirstFiles(), engine, "harbour")
+    assert (engine.looks, engine.asked_over) == (4, "harbour")
+
+
+@pytest.mark.parametrize(
+    "hopeless", [{"problem": "The index cannot be written."}, {"enabled": False}, {"phase": 0}]
+)
+async def test_nobody_waits_for_files_that_cannot_come(
+    monkeypatch: pytest.MonkeyPatch, hopeless: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(first_files, "SECONDS", FOREVER)
+    engine = Indexing(**hopeless)
+    await waited(FirstFiles(), engine)
+    assert engine.looks == 1
+
+
+async def test_files_that_never_come_are_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_files, "SECONDS", 0.001)
+    first, engine = FirstFiles(), Indexing()
+    await waited(first, engine)
+    looks = engine.looks
+    assert looks >= 1
+    await waited(first, engine)
+    assert engine.looks == looks

@@ -1,0 +1,234 @@
+"""The stages of discovery through the engine: whatever they are sent, they answer or say what is wrong with it."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import json
+import os
+import time
+import typing
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cairn import protocol
+from cairn.engine import methods
+from cairn.engine.engine import Engine
+from cairn.engine.results import lines as lines_of
+from cairn.engine.stages import STAGES
+from cairn.errors import InvalidRequestError, QueryCancelledError
+from cairn.protocol.stages import PARAMS
+from cairn.schema.bounds import Bounds, bounds_of
+from cairn.schema.convert import camel_case, structure, unstructure
+from cairn.settings import tree as config
+from cairn.settings.tree import DiscoveryConfig
+
+CONFIGS: dict[str, Any] = {
+    "filterCollections": config.FilterConfig,
+    "scoreCollections": config.ScoringConfig,
+    "expandQueries": config.ExpansionConfig,
+    "broadDiscovery": config.BroadDiscoveryConfig,
+    "semanticFocus": config.SemanticFocusConfig,
+    "promoteReadme": config.ReadmePromotionConfig,
+    "compressEvidence": config.CompressionConfig,
+    "buildAnswerPlan": config.AnswerPlanConfig,
+    "renderPrompt": config.PromptRenderConfig,
+}
+
+SENTENCES = (
+    "The berth is a place where one ship at a time is moored.",
+    'def moor(ship):\n    """Moor the ship at the berth that is free and long enough."""\n',
+    "- a list\n\n> quoted `code`\n\n| a | b |\n",
+    "\0\ud800 \u2028 ``` ]( (((( \"\"\" /* */ \r\n",
+)  # fmt: skip
+NAMES = (
+    "harbour-source",
+    "harbour-docs",
+    "x-test",
+    "*",
+    "[",
+    "../a.md",
+    "README.md",
+    "src/a.py",
+    "",
+    "\ud800",
+    "\0",
+)
+
+junk = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([10**400, -(10**400), 2**63])
+    | st.floats()
+    | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+texts = st.sampled_from([*SENTENCES, *NAMES])
+SHARE = Bounds(0, 1)
+
+
+def fitting(hint: Any, sound: bool) -> st.SearchStrategy[Any]:
+    """JSON that has the shape of `hint`; if `sound`, with values that are taken almost everywhere."""
+    if hint is str:
+        return texts if sound else texts | st.text(st.characters(codec=None), max_size=30)
+    if hint is bool:
+        return st.booleans()
+    if hint is int:
+        return st.integers(0, 20) if sound else st.integers(-1, 60) | st.integers()
+    if hint is float:
+        return st.floats(0, 1.5) if sound else st.floats() | st.integers()
+    if isinstance(hint, type) and issubclass(hint, enum.StrEnum):
+        return st.sampled_from([member.value for member in hint])
+    if attrs.has(hint):
+        return shaped(hint, sound)
+    arguments = typing.get_args(hint)
+    if hint == tuple[int, int]:
+        lines = st.lists(fitting(int, sound), min_size=2, max_size=2)
+        return lines.map(sorted) if sound else lines
+    if typing.get_origin(hint) is tuple:
+        return st.lists(fitting(arguments[0], sound), max_size=4)
+    if type(None) in arguments:
+        inner = next(each for each in arguments if each is not type(None))
+        return st.none() | fitting(inner, sound)
+    raise AssertionError(f"no values for {hint}")
+
+
+def shaped(cls: Any, sound: bool, own_config: Any = None) -> st.SearchStrategy[dict[str, Any]]:
+    """An object of the class: what it needs and any of the rest, all of which may be junk unless `sound`."""
+    if cls is protocol.Range and sound:
+        lines = st.lists(st.integers(0, 20), min_size=2, max_size=2).map(sorted)
+        return lines.map(lambda pair: unstructure(lines_of(*pair)))
+    hints = typing.get_type_hints(cls)
+    needed, others = {}, {}
+    for field in attrs.fields(cls):
+        values = shaped(own_config, sound) if field.name == "config" else fitting(hints[field.name], sound)
+        if sound and bounds_of(field) == SHARE:
+            values = st.floats(0, 1)
+        if sound and field.name.endswith("_at"):
+            values = st.none() | st.datetimes(timezones=st.just(UTC) | st.none()).map(datetime.isoformat)
+        place = needed if field.default is attrs.NOTHING else others
+        place[camel_case(field.name)] = values if sound else seldom_junk(values)
+    return st.fixed_dictionaries(needed, optional=others)
+
+
+def seldom_junk(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.integers(0, 20).flatmap(lambda number: junk if number == 7 else values)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory, real_models: Path) -> Iterator[Engine]:
+    folder, data = tmp_path_factory.mktemp("port") / "harbour", tmp_path_factory.mktemp("data")
+    folder.mkdir()
+    (folder / "README.md").write_text(f"# Harbour\n\n{SENTENCES[0]}\n")
+    (folder / "moor.py").write_text(SENTENCES[1] + "    return ship\n")
+    for part in range(40):
+        words = " ".join(f"ship berth tide pilot word{part}x{n}." for n in range(40))
+        (folder / f"note{part}.md").write_text(f"# Note {part}\n\n{words}\n")
+    (data / "grammars").symlink_to(real_models.parent / "grammars", target_is_directory=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CAIRN_DATA_DIR", str(data))
+        patch.setenv("CAIRN_CONFIG_DIR", str(data / "no-settings"))
+        engine = Engine({"index": {"watch": False}, "embedding": {"enabled": False}})
+        engine.add_folder(folder)
+        deadline = time.monotonic() + 60
+        while not engine.progress().complete:
+            assert time.monotonic() < deadline, engine.status()
+            time.sleep(0.02)
+        yield engine
+        engine.stop()
+
+
+def test_every_stage_is_a_request_with_params_and_settings_of_its_own() -> None:
+    assert list(methods.STAGES) == list(PARAMS) == list(STAGES) == list(CONFIGS)
+    own = {
+        type(value)
+        for value in attrs.asdict(DiscoveryConfig(), recurse=False).values()
+        if attrs.has(type(value))
+    }
+    assert set(CONFIGS.values()) == own
+
+
+def answered(engine: Engine, name: str, params: Any) -> bool:
+    """Whether the stage answered, with what JSON can hold, and did not refuse. Anything else is an error."""
+    try:
+        answer = engine.stage(name, structure(params, PARAMS[name]))
+    except InvalidRequestError:
+        return False
+    json.dumps(unstructure(answer), allow_nan=False)
+    return True
+
+
+hypotheses = settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+@pytest.mark.parametrize("name", PARAMS)
+def test_whatever_a_stage_is_sent_it_answers_or_says_what_is_wrong(engine: Engine, name: str) -> None:
+    @hypotheses
+    @given(shaped(PARAMS[name], False, CONFIGS[name]) | junk)
+    def holds(params: Any) -> None:
+        answered(engine, name, params)
+
+    holds()
+
+
+@pytest.mark.parametrize("name", PARAMS)
+def test_a_stage_answers_what_is_in_its_limits_however_odd(engine: Engine, name: str) -> None:
+    @hypotheses
+    @given(shaped(PARAMS[name], True, CONFIGS[name]))
+    def holds(params: Any) -> None:
+        for refused in ("crossEncoder", "tokenizer"):  # there is no such thing, no such file
+            params.get("config", {}).pop(refused, None)
+        assert answered(engine, name, params)
+
+    holds()
+
+
+@pytest.mark.parametrize("stage", [*STAGES][3:5])
+def test_a_stage_that_searches_ends_when_it_is_cancelled(engine: Engine, stage: str) -> None:
+    params = {"queries": [f"ship berth word{n}x{n}" for n in range(30)]}
+    if stage == "semanticFocus":
+        params["collection"] = {"name": "harbour-docs"}
+    looks = itertools.count()
+    request = structure(params, PARAMS[stage])
+    with pytest.raises(QueryCancelledError):
+        engine.stage(stage, request, lambda: next(looks) >= 3)
+    assert next(looks) <= 3 * 30 + 10  # each query's leg looks before it begins
+    assert engine.stage(stage, request).chunks
+
+
+@pytest.mark.parametrize("last", ["filter_collections", "broad_discovery", "compress_evidence"])
+def test_a_cancelled_discovery_begins_no_other_stage(engine: Engine, last: str) -> None:
+    told: list[str] = []
+    params = protocol.DiscoverParams("which ship has which berth")
+    with pytest.raises(QueryCancelledError):
+        engine.discover(params, lambda: last in told, lambda progress: told.append(progress.stage))
+    assert told[-1] == last
+    engine.discover(params, tell=lambda progress: told.append(progress.stage))
+    assert told[-1] == "render_llm_prompt"
+
+
+def test_evidence_is_not_looked_for_outside_of_the_index(engine: Engine, tmp_path: Path) -> None:
+    secret = "The password of the harbour master is written on this very page."
+    (tmp_path / "secret.md").write_text(secret)
+    [folder] = engine._folders
+    places = [
+        os.path.relpath(tmp_path / "secret.md", folder.root),
+        str(tmp_path / "secret.md"),
+        "docs/../../secret.md",
+    ]
+    for path in places:
+        metadata = {"filePath": path, "lineRange": [0, 1], "folder": folder.uri}
+        chunk = {"collection": "x", "docId": path, "content": secret, "score": 0.9, "metadata": metadata}
+        request = structure({"chunks": [chunk], "query": "password"}, PARAMS["compressEvidence"])
+        assert engine.stage("compressEvidence", request).bullets == ()

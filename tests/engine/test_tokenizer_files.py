@@ -1,0 +1,152 @@
+"""Whose tokenizer files are read: those of the person at the screen, and for anybody else those of the workspace."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from cairn.embedding.model_files import find_model
+from cairn.embedding.tokenization import load_tokenizer
+from cairn.engine import open_workspace
+from cairn.engine.engine import Engine
+from cairn.errors import InvalidRequestError
+from cairn.protocol.stages import RenderPromptParams
+from cairn.schema.convert import structure
+
+TEXT = "The berth is free at high tide."
+BULLET = {
+    "text": TEXT, "citation": "", "sourceId": "a#0", "collection": "a", "path": "a.md", "uri": "", "score": 1,
+    "category": "definition",
+    "range": {"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}},
+}  # fmt: skip
+PLAN = {
+    "sections": [{"title": "Berths", "sectionType": "definition", "priority": 1, "bullets": [BULLET]}],
+    "totalBullets": 1,
+    "sources": [],
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path, bare_data_dir: Path) -> Path:
+    """A workspace with a tokenizer that cuts at blanks, and another one beside the workspace."""
+    root = tmp_path / "root"
+    root.mkdir()
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.save(str(root / "blanks.json"))
+    shutil.copy(root / "blanks.json", tmp_path / "outside.json")
+    return root
+
+
+@pytest.fixture
+def engines() -> Iterator[list[Engine]]:
+    started: list[Engine] = []
+    yield started
+    for engine in started:
+        engine.stop()
+
+
+def opened(engines: list[Engine], root: Path, tokenizer: str = "", *, embedding: bool = False) -> Engine:
+    """An engine whose editor has set `tokenizer`, if anything."""
+    editor = {"discovery": {"render": {"tokenizer": tokenizer}}} if tokenizer else {}
+    engine = Engine({**editor, "embedding": {"enabled": embedding}, "index": {"watch": False}})
+    engines.append(engine)
+    engine.add_folder(root, keep_indexed=False)
+    return engine
+
+
+def rendered(engine: Engine, tokenizer: str | None) -> tuple[str, int]:
+    """A prompt and its tokens; `tokenizer` is the request's own."""
+    config = {} if tokenizer is None else {"tokenizer": tokenizer}
+    answer = engine.stage("renderPrompt", structure({"plan": PLAN, "config": config}, RenderPromptParams))
+    return answer.prompt, answer.tokens
+
+
+@pytest.mark.parametrize("named", ["blanks.json", "{root}/blanks.json", "{link}/blanks.json"])
+def test_a_request_may_name_a_file_in_the_workspace(engines: list[Engine], root: Path, named: str) -> None:
+    link = root.parent / "link"
+    link.symlink_to(root, target_is_directory=True)
+    prompt, tokens = rendered(opened(engines, link), named.format(root=root, link=link))
+    assert tokens == len(prompt.split())
+
+
+@pytest.mark.parametrize("named", ["", "characters"])
+def test_a_request_may_count_characters(engines: list[Engine], root: Path, named: str) -> None:
+    prompt, tokens = rendered(opened(engines, root, str(root.parent / "outside.json")), named)
+    assert tokens == math.ceil(len(prompt) / 4)
+
+
+def test_an_installed_model_counts_whether_or_not_it_has_made_vectors(
+    engines: list[Engine], tmp_path: Path, model_data_dir: Path
+) -> None:
+    model = find_model()
+    assert model
+    prompt, tokens = rendered(opened(engines, tmp_path, embedding=True), None)
+    assert tokens == load_tokenizer(model).count(prompt) != math.ceil(len(prompt) / 4)
+
+
+def test_a_request_may_name_the_very_file_that_the_settings_name(engines: list[Engine], root: Path) -> None:
+    outside = str(root.parent / "outside.json")
+    engine = opened(engines, root, outside)
+    for named in (None, outside):
+        prompt, tokens = rendered(engine, named)
+        assert tokens == len(prompt.split())
+    with pytest.raises(InvalidRequestError, match="does not lie in the workspace"):
+        rendered(engine, str(root.parent / "root" / ".." / "outside.json"))
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "{outside}.json", "{outside}-that-is-not-there.json", "../outside.json", "link.json", "~/x.json",
+        "/etc/passwd", "/dev/zero", "//host/share/x.json", r"\\host\share\x.json", r"\\.\pipe\x", "a\0b",
+    ],
+)  # fmt: skip
+def test_a_request_learns_nothing_of_files_outside(
+    engines: list[Engine], root: Path, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "link.json").symlink_to(root.parent / "outside.json")
+    engine = opened(engines, root)
+    monkeypatch.setenv("HOME", str(root.parent))
+    named = named.format(outside=root.parent / "outside")
+    with pytest.raises(InvalidRequestError) as refused:
+        rendered(engine, named)
+    assert refused.value.field == "config.render.tokenizer"
+    problem = str(refused.value).removeprefix(f"config.render.tokenizer: {named!r} ")
+    inside = named.startswith("~")  # a folder of that name may be in the workspace
+    said = "it is no file" if inside else "it does not lie in the workspace folder"
+    assert problem.startswith(f"cannot be used: {said};")
+
+
+def test_no_directory_pipe_or_huge_file_is_read(
+    engines: list[Engine], root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = opened(engines, root)
+    monkeypatch.setattr(open_workspace, "_MAX_TOKENIZER_BYTES", 10)
+    with pytest.raises(InvalidRequestError, match="it is larger than 10 bytes"):
+        rendered(engine, "blanks.json")
+    with pytest.raises(InvalidRequestError, match="it is no file"):
+        rendered(engine, ".")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(root / "pipe")
+        with pytest.raises(InvalidRequestError, match="it is no file"):
+            rendered(engine, "pipe")
+
+
+def test_a_file_of_the_workspaces_choice_that_became_a_link_is_not_followed(
+    engines: list[Engine], root: Path
+) -> None:
+    (root / ".cairn.toml").write_text('discovery.render.tokenizer = "blanks.json"\n')
+    engine = opened(engines, root)
+    prompt, tokens = rendered(engine, None)
+    assert tokens == len(prompt.split())
+    (root / "blanks.json").unlink()
+    (root / "blanks.json").symlink_to(root.parent / "outside.json")
+    with pytest.raises(InvalidRequestError, match="does not lie in the workspace"):
+        rendered(engine, None)

@@ -1,0 +1,480 @@
+"""The HTTP front over real sockets, with an engine that does what a test needs: who may ask, and what nobody
+can hold up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import define, evolve, field
+from starlette.datastructures import Headers
+
+from cairn.errors import IndexUnavailableError, InvalidRequestError, OutOfTimeError
+from cairn.http.app import MAX_IN_FLIGHT, HttpFront, Served
+from cairn.http.connection import HEAD_BYTES, ConnectionLimits, Web
+from cairn.http.errors import RefusedError
+from cairn.http.guard import Guard, resolved
+from cairn.http.metrics import FrontMetrics
+from cairn.operations.idling import Presence
+from cairn.operations.metrics import Metrics
+from cairn.operations.tokens import Token
+from cairn.settings.tree import ServeSettings
+
+pytestmark = pytest.mark.asyncio
+
+TOKEN = Token("A" * 43, Path("serve-token"))
+PATIENCE_SECONDS = 60
+QUICK = ConnectionLimits(head_seconds=0.3, unread_seconds=0.3, kept_seconds=1)
+
+
+@define
+class StagedAsking:
+    """Answers as it is told to."""
+
+    act: Callable[[], Any] = lambda: {"ok": True}
+    asked: list[tuple[str, Any, str]] = field(factory=list)
+    cancelled: asyncio.Event = field(factory=asyncio.Event)
+    waits: bool = False
+    let_go: asyncio.Event = field(factory=asyncio.Event)
+
+    async def answer(
+        self, name: str, data: Any, *, front: str, workspace: str = "", seconds: float | None = None
+    ) -> Any:
+        self.asked.append((name, data, workspace))
+        try:
+            if self.waits:
+                await self.let_go.wait()
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+        return self.act()
+
+
+@define
+class Running:
+    """A front that listens."""
+
+    port: int
+    asking: StagedAsking
+    presence: Presence
+    metrics: FrontMetrics
+    connections: Callable[[], int] = lambda: 0
+
+    async def exchange(self, data: bytes) -> bytes:
+        """Send bytes; everything that comes back until the connection is closed."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            writer.write(data)
+            return await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
+        except ConnectionError:  # the server left before it had read everything
+            return b""
+        finally:
+            writer.close()
+
+    def request(
+        self,
+        body: bytes = b'{"query": "a"}',
+        path: str = "/api/v1/search",
+        method: str = "POST",
+        **changes: str | None,
+    ) -> bytes:
+        headers: dict[str, str | None] = {
+            "Host": f"127.0.0.1:{self.port}",
+            "Authorization": f"Bearer {TOKEN.value}",
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            "Connection": "close",
+            **{name.replace("_", "-"): value for name, value in changes.items()},
+        }
+        lines = [f"{name}: {value}" for name, value in headers.items() if value is not None]
+        return "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "", ""]).encode("latin-1") + body
+
+    async def ask(self, *arguments: Any, **changes: Any) -> tuple[int, Any]:
+        """The status and the JSON of an answer."""
+        return parsed(await self.exchange(self.request(*arguments, **changes)))
+
+
+def parsed(answer: bytes) -> tuple[int, Any]:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(body) if body else None
+
+
+def code(answer: tuple[int, Any]) -> tuple[int, str]:
+    return answer[0], answer[1]["error"]["code"]
+
+
+@asynccontextmanager
+async def running(
+    asking: StagedAsking | None = None,
+    settings: ServeSettings | None = None,
+    limits: ConnectionLimits | None = None,
+    ready: Callable[[], bool] = lambda: True,
+) -> AsyncIterator[Running]:
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    front = Running(port, asking or StagedAsking(), Presence(), FrontMetrics(lambda: 0))
+    served = Served(
+        asking=front.asking,  # type: ignore[arg-type]
+        guard=Guard(TOKEN, "127.0.0.1", port),
+        settings=settings or ServeSettings(),
+        ready=ready,
+        openapi=lambda: b"{}",
+        metrics=front.metrics,
+        presence=front.presence,
+    )
+    web = Web(HttpFront(served), limits or ConnectionLimits(), 1)
+    front.connections = lambda: len(web.server_state.connections)
+    serving = asyncio.create_task(web.serve(sockets=[listening]))
+    try:
+        await web.listens.wait()
+        yield front
+    finally:
+        web.should_exit = True
+        await serving
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+# --- who may ask -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        ({"Authorization": None}, (401, "unauthorized")),
+        ({"Authorization": "Bearer " + "B" * 43}, (401, "unauthorized")),
+        ({"Authorization": "Basic " + "A" * 43}, (401, "unauthorized")),
+        ({"Authorization": "Bearer \xe4"}, (401, "unauthorized")),
+        ({"Host": "evil.example"}, (421, "wrongHost")),
+        ({"Host": "localhost"}, (421, "wrongHost")),
+        ({"Host": "localhost:1"}, (421, "wrongHost")),
+        ({"Origin": "null"}, (403, "forbiddenOrigin")),
+        ({"Origin": "https://evil.example"}, (403, "forbiddenOrigin")),
+        ({"Origin": "http://localhost:1"}, (403, "forbiddenOrigin")),
+        ({"Content_Type": "text/plain"}, (415, "unsupportedMediaType")),
+        ({"Content_Type": "application/x-www-form-urlencoded"}, (415, "unsupportedMediaType")),
+        ({"Content_Type": "application/json; charset=utf-16"}, (415, "unsupportedMediaType")),
+        ({"Content_Type": None}, (415, "unsupportedMediaType")),
+        ({"Content_Encoding": "gzip"}, (415, "unsupportedMediaType")),
+        ({"method": "GET"}, (405, "methodNotAllowed")),
+        ({"method": "OPTIONS"}, (405, "methodNotAllowed")),
+        ({"path": "/api/v1/serach"}, (404, "notFound")),
+        ({"path": "/"}, (404, "notFound")),
+        ({"path": "/api/v1/search?a=b"}, (400, "invalidParams")),
+        ({"path": "/api/v1/search?workspace=a&workspace=b"}, (400, "invalidParams")),
+        ({"body": b"{"}, (400, "invalidJson")),
+    ],
+)
+async def test_a_wrong_request_is_refused_before_anything_is_asked(
+    changes: dict[str, Any], refusal: tuple[int, str]
+) -> None:
+    async with running() as front:
+        assert code(await front.ask(**changes)) == refusal
+        assert front.asking.asked == []
+        assert (await front.ask())[0] == 200
+
+
+async def test_names_of_this_machine_and_its_own_pages_may_ask() -> None:
+    async with running() as front:
+        for host in ("localhost", "127.0.0.1", "[::1]", "LOCALHOST", "localhost."):
+            assert (await front.ask(Host=f"{host}:{front.port}"))[0] == 200
+        for origin in ("localhost", "127.0.0.1", "[::1]", "LocalHost"):
+            assert (await front.ask(Origin=f"http://{origin}:{front.port}"))[0] == 200
+
+
+async def test_no_answer_lets_a_page_of_another_origin_read_it() -> None:
+    async with running() as front:
+        for changes in ({}, {"method": "OPTIONS", "Origin": f"http://localhost:{front.port}"}):
+            answer = await front.exchange(front.request(**changes))  # type: ignore[arg-type]
+            assert b"access-control" not in answer.lower()
+        refused = await front.exchange(front.request(Authorization=None))
+        assert b'www-authenticate: bearer realm="cairn"' in refused.lower()
+
+
+async def test_health_is_told_without_the_token_and_says_nothing_else() -> None:
+    ready = [False]
+    async with running(ready=lambda: ready[0]) as front:
+        health = {"body": b"", "method": "GET", "Authorization": None}
+        assert await front.ask(path="/healthz", **health) == (200, {"ok": True})
+        assert await front.ask(path="/readyz", **health) == (503, {"ready": False})
+        ready[0] = True
+        assert await front.ask(path="/readyz", **health) == (200, {"ready": True})
+        assert code(await front.ask(path="/healthz", **{**health, "Host": "evil.example"})) == (
+            421,
+            "wrongHost",
+        )
+        for path in ("/metrics", "/openapi.json", "/api/v1/status", "/nothing", "/mcp"):
+            assert code(await front.ask(path=path, **health)) == (401, "unauthorized")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "203.0.113.7"])
+async def test_an_address_that_others_reach_is_refused_unless_that_is_allowed(host: str) -> None:
+    with pytest.raises(InvalidRequestError, match=r"--host: other machines .*--allow-remote"):
+        resolved(host, allow_remote=False)
+    assert resolved(host, allow_remote=True)
+
+
+async def test_loopback_addresses_need_no_allowance() -> None:
+    assert resolved("127.0.0.1", allow_remote=False) == "127.0.0.1"
+    assert resolved("localhost", allow_remote=False) in ("127.0.0.1", "::1")
+
+
+async def test_whoever_is_let_in_from_outside_may_name_an_address_but_no_foreign_name() -> None:
+    guard = Guard(TOKEN, "0.0.0.0", 7420)
+    guard.check_place(Headers({"host": "192.0.2.1:7420"}))
+    guard.check_place(Headers({"host": f"{socket.gethostname()}:7420"}))
+    with pytest.raises(RefusedError, match="Host must name"):
+        guard.check_place(Headers({"host": "rebound.example:7420"}))
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "origin", "may"),
+    [
+        ("0.0.0.0", "192.0.2.1:7420", "http://192.0.2.1:7420", True),
+        ("0.0.0.0", "[2001:DB8::1]:7420", "HTTP://[2001:db8::1]:7420", True),
+        ("0.0.0.0", "192.0.2.1:7420", "http://192.0.2.2:7420", False),
+        ("0.0.0.0", "192.0.2.1:7420", "http://192.0.2.1", False),
+        ("0.0.0.0", "192.0.2.1:7420", "https://192.0.2.1:7420", False),
+        ("0.0.0.0", "192.0.2.1:7420", "http://localhost:7420", False),
+        ("127.0.0.1", "127.0.0.1:7420", "http://localhost:7420", True),
+        ("127.0.0.1", "127.0.0.1:7420", "http://localhost:7421", False),
+        ("127.0.0.1", "127.0.0.1:7420", "http://127.0.0.2:7420", False),
+        ("127.0.0.1", "127.0.0.1:7420", "http://", False),
+    ],
+)
+async def test_a_page_may_ask_only_the_server_that_it_is_from(
+    address: str, host: str, origin: str, may: bool
+) -> None:
+    headers = Headers({"host": host, "origin": origin})
+    with nullcontext() if may else pytest.raises(RefusedError, match="other origins"):
+        Guard(TOKEN, address, 7420).check_place(headers)
+
+
+# --- what is asked and answered ----------------------------------------------------------------------
+
+
+async def test_params_and_the_workspace_reach_the_engine_as_they_are() -> None:
+    async with running() as front:
+        assert await front.ask(b'{"query": "\xc3\xa4"}', "/api/v1/search?workspace=file%3A%2F%2F%2Fa") == (
+            200,
+            {"ok": True},
+        )
+        assert (await front.ask(b"", "/api/v1/build_answer_plan"))[0] == 200
+        assert (await front.ask(b"null", "/api/v1/pause"))[0] == 200
+        assert (await front.ask(b"", "/api/v1/status", "GET"))[0] == 200
+        assert front.asking.asked == [
+            ("search", {"query": "ä"}, "file:///a"),
+            ("buildAnswerPlan", {}, ""),
+            ("pause", {}, ""),
+            ("status", {}, ""),
+        ]
+
+
+async def test_only_what_changes_nothing_is_answered_to_get() -> None:
+    async with running() as front:
+        assert (await front.ask(b"", "/api/v1/collections", "GET"))[0] == 200
+        for name in ("pause", "resume", "search"):
+            assert code(await front.ask(b"", f"/api/v1/{name}", "GET")) == (405, "methodNotAllowed")
+
+
+@pytest.mark.parametrize(
+    ("problem", "refusal"),
+    [
+        (InvalidRequestError("filter.path", "is wrong"), (400, "invalidParams")),
+        (IndexUnavailableError("no index"), (503, "unavailable")),
+        (OutOfTimeError("too slow"), (504, "outOfTime")),
+        (RuntimeError("secret detail"), (500, "internal")),
+    ],
+)
+async def test_errors_of_the_engine_are_told_by_kind(problem: Exception, refusal: tuple[int, str]) -> None:
+    def fail() -> None:
+        raise problem
+
+    async with running(StagedAsking(fail)) as front:
+        answer = await front.ask()
+        assert code(answer) == refusal
+        error = answer[1]["error"]
+        assert "secret" not in error["message"]
+        if isinstance(problem, InvalidRequestError):
+            assert (error["field"], error["message"]) == ("filter.path", "filter.path: is wrong")
+
+
+async def test_requests_are_counted_by_addresses_that_there_are() -> None:
+    async with running() as front:
+        await front.ask()
+        for number in range(3):
+            await front.ask(path=f"/made-up-{number}")
+        text = front.metrics.text().decode()
+        assert 'cairn_http_requests_total{route="/api/v1/search",status="200"} 1.0' in text
+        assert 'cairn_http_requests_total{route="other",status="404"} 3.0' in text
+        assert "made-up" not in text
+
+
+# --- what nobody can hold up -------------------------------------------------------------------------
+
+
+async def test_a_body_that_is_too_large_is_refused_whether_its_length_is_told_or_not() -> None:
+    async with running(settings=ServeSettings(max_body_bytes=1_000)) as front:
+        large = b'"' + b"a" * 1_000 + b'"'
+        assert code(await front.ask(large)) == (413, "tooLarge")
+        chunked = (
+            b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (large[:600], large[600:]))
+            + b"0\r\n\r\n"
+        )
+        request = front.request(b"", Transfer_Encoding="chunked", Content_Length=None) + chunked
+        assert code(parsed(await front.exchange(request))) == (413, "tooLarge")
+        assert code(await front.ask(b"", Content_Length=str(10**18), Expect="100-continue")) == (
+            413,
+            "tooLarge",
+        )
+        assert front.asking.asked == []
+        fits = b'"' + b"a" * 900 + b'"'
+        assert (await front.ask(fits))[0] == 200
+
+
+async def test_a_body_that_never_ends_is_given_up() -> None:
+    async with running(settings=ServeSettings(request_seconds=0.2)) as front:
+        request = front.request(b"", Content_Length="10") + b"{"
+        assert code(parsed(await front.exchange(request))) == (408, "requestTimeout")
+
+
+@pytest.mark.parametrize("begun", [b"", b"POST /api/v1/sea", b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "])
+async def test_a_client_that_sends_half_a_head_is_left(begun: bytes) -> None:
+    async with running(limits=QUICK) as front:
+        assert await front.exchange(begun) == b""
+
+
+async def test_half_a_further_request_is_left_too() -> None:
+    async with running(limits=QUICK) as front:
+        answer = await front.exchange(front.request(Connection="keep-alive") + b"GET /healthz HT")
+        assert answer.startswith(b"HTTP/1.1 200")
+
+
+async def test_a_client_that_drips_is_left_all_the_same() -> None:
+    async with running(limits=QUICK) as front:
+        reader, writer = await asyncio.open_connection("127.0.0.1", front.port)
+        writer.write(b"GET / HTTP/1.1\r\nX: ")
+
+        async def drip() -> None:
+            while not writer.is_closing():
+                writer.write(b"a")
+                await asyncio.sleep(0.02)
+
+        dripping = asyncio.create_task(drip())
+        with pytest.raises((ConnectionError, AssertionError)):
+            assert await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
+        dripping.cancel()
+        writer.close()
+
+
+async def test_a_client_that_reads_nothing_is_left() -> None:
+    async with running(StagedAsking(lambda: "a" * 40_000_000), limits=QUICK) as front:
+        reader, writer = await asyncio.open_connection("127.0.0.1", front.port, limit=1)
+        writer.write(front.request())
+        await until(lambda: bool(front.asking.asked))
+        await until(lambda: front.connections() == 0)
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await asyncio.wait_for(reader.readexactly(40_000_000), PATIENCE_SECONDS)
+        writer.close()
+
+
+async def test_headers_have_a_limit() -> None:
+    async with running() as front:
+        assert code(await front.ask(X_Large="a" * HEAD_BYTES)) == (431, "headTooLarge")
+        endless = front.request(X_Large="a" * 64 * HEAD_BYTES)[:-4]
+        answer = await front.exchange(endless)
+        assert answer == b"" or code(parsed(answer)) == (400, "invalidRequest")
+        assert front.asking.asked == []
+
+
+async def test_a_client_that_leaves_cancels_its_question() -> None:
+    async with running(StagedAsking(waits=True)) as front:
+        _, writer = await asyncio.open_connection("127.0.0.1", front.port)
+        writer.write(front.request())
+        await until(lambda: bool(front.asking.asked))
+        writer.close()
+        await asyncio.wait_for(front.asking.cancelled.wait(), PATIENCE_SECONDS)
+
+
+async def test_more_requests_than_can_be_answered_are_told_to_come_back() -> None:
+    async with running(StagedAsking(waits=True)) as front:
+        waiting = [asyncio.create_task(front.ask()) for _ in range(MAX_IN_FLIGHT)]
+        await until(lambda: len(front.asking.asked) == MAX_IN_FLIGHT)
+        answer = await front.exchange(front.request())
+        assert code(parsed(answer)) == (503, "busy")
+        assert b"retry-after: 1" in answer.lower()
+        assert (await front.ask(b"", "/healthz", "GET"))[0] == 200
+        front.asking.let_go.set()
+        assert {status for status, _ in await asyncio.gather(*waiting)} == {200}
+        assert (await front.ask())[0] == 200
+
+
+async def test_connections_beyond_the_limit_are_closed_and_others_go_on() -> None:
+    async with running(limits=evolve(ConnectionLimits(), connections=3)) as front:
+        first = [await asyncio.open_connection("127.0.0.1", front.port) for _ in range(3)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", front.port)
+        with pytest.raises((ConnectionError, AssertionError)):
+            assert await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
+        writer.close()
+        first[0][1].write(front.request())
+        assert (await first[0][0].read()).startswith(b"HTTP/1.1 200")
+        for _, open_one in first:
+            open_one.close()
+
+
+# --- when nobody is there ----------------------------------------------------------------------------
+
+
+async def test_patience_is_counted_from_when_the_last_one_left() -> None:
+    now = [0.0]
+    presence = Presence(lambda: now[0])
+    now[0] = 50
+    assert presence.seconds_left(60) == 10
+    with presence.here():
+        with presence.here():
+            assert presence.seconds_left(60) is None
+        now[0] = 1_000
+        assert presence.seconds_left(60) is None
+    assert presence.seconds_left(60) == 60
+    now[0] = 2_000
+    assert presence.seconds_left(60) == 0
+
+
+async def test_health_checks_keep_nobody_waiting_for_the_end() -> None:
+    async with running(StagedAsking(waits=True)) as front:
+        asking = asyncio.create_task(front.ask())
+        await until(lambda: bool(front.asking.asked))
+        assert front.presence.seconds_left(60) is None
+        front.asking.let_go.set()
+        await asking
+        await until(lambda: front.presence.seconds_left(60) is not None)
+        left = front.presence.seconds_left(60)
+        await front.ask(b"", "/healthz", "GET")
+        assert front.presence.seconds_left(60) <= left  # type: ignore[operator]
+
+
+async def test_one_scrape_holds_what_the_front_and_what_all_fronts_count() -> None:
+    metrics = Metrics()
+    metrics.request("search", "lsp", 0.1, "ok")
+    front = FrontMetrics(lambda: 3, metrics)
+    front.answered("/api/v1/search", 200)
+    text = front.text().decode()
+    for line in (
+        'cairn_http_requests_total{route="/api/v1/search",status="200"} 1.0',
+        'cairn_requests_total{front="lsp",method="search",outcome="ok"} 1.0',
+        "cairn_lsp_connections 3.0",
+    ):
+        assert f"\n{line}\n" in text
+    names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+    assert len(names) == len(set(names))
+    assert [name for name in names if "resident_memory" in name] == ["cairn_resident_memory_bytes"]

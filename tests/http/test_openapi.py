@@ -1,0 +1,75 @@
+"""The description is valid, complete, and of the same schema as the protocol."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+import schemathesis
+
+from cairn.engine.methods import METHODS
+from cairn.http.app import ROUTES
+from cairn.http.errors import CODES
+from cairn.http.openapi import description
+from cairn.schema.convert import structure, unstructure
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(description())
+    return loaded
+
+
+def test_schemathesis_loads_every_operation(document: dict[str, Any]) -> None:
+    schema = schemathesis.openapi.from_dict(document)
+    operations = [result.ok() for result in schema.get_all_operations()]
+    assert len(operations) == len(METHODS) + len(["GET of status and collections"]) + 1 + 4
+
+
+def test_every_schema_is_one(document: dict[str, Any]) -> None:
+    for described in document["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(described)
+
+
+def test_every_method_is_there_under_its_name(document: dict[str, Any]) -> None:
+    described = {path.removeprefix("/api/v1/") for path in document["paths"] if path.startswith("/api/v1/")}
+    assert described == set(ROUTES)
+    assert {"discover", "build_answer_plan", "fetch_page", "reset_feedback"} <= described
+
+
+def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    def references(value: Any) -> list[str]:
+        if isinstance(value, dict):
+            own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
+            return own + [found for each in value.values() for found in references(each)]
+        return [found for each in value for found in references(each)] if isinstance(value, list) else []
+
+    for reference in references(document):
+        place: Any = document
+        for key in reference.removeprefix("#/").split("/"):
+            place = place[key]
+        assert place
+
+
+def test_every_refusal_of_a_method_is_described(document: dict[str, Any]) -> None:
+    statuses = {str(status) for status, _ in CODES.values()} - {"404"}
+    for path, operations in document["paths"].items():
+        if path.startswith("/api/v1/"):
+            assert statuses <= set(operations["post"]["responses"]), path
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_what_the_schema_calls_the_defaults_is_taken(document: dict[str, Any], name: str) -> None:
+    params = METHODS[name].params_class()
+    schema = document["components"]["schemas"][params.__name__]
+    optional = {
+        key: shape["default"] for key, shape in schema.get("properties", {}).items() if "default" in shape
+    }
+    if not schema.get("required"):
+        assert unstructure(structure(optional, params)) == unstructure(structure({}, params))
+    validator = jsonschema.Draft202012Validator(
+        {**schema, "components": document["components"], "required": []}
+    )
+    validator.validate(optional)

@@ -1,0 +1,293 @@
+"""The index follows the folder: what changed is taken in, what did not is left alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cairn.index.indexing import intake as intake_module
+from cairn.index.indexing.intake import Intake, needs_rescan
+from cairn.index.indexing.progress import Progress
+from cairn.index.store.reader import IndexReader
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.settings.tree import IndexSettings
+
+NOBODY = 65_534
+
+
+class Folder:
+    """A folder of documents, its index, and the intake between them."""
+
+    def __init__(self, base: Path) -> None:
+        self.root = base / "root"
+        self.root.mkdir()
+        (base / "data").mkdir()
+        self.writer = IndexWriter(base / "data")
+        self.reader = IndexReader(base / "data")
+        self.progress = Progress()
+        self.batches = 0
+        self.intake = Intake(self.root, self.writer, self.progress, lambda: False, self._count)
+
+    def _count(self) -> None:
+        self.batches += 1
+
+    def write(self, path: str, text: str) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def reconcile(self) -> set[str]:
+        self.intake.reconcile(IndexSettings())
+        return self.paths()
+
+    def update(self, *paths: str) -> set[str]:
+        self.intake.update(paths)
+        return self.paths()
+
+    def paths(self) -> set[str]:
+        return set(self.writer.files())
+
+    def chunk_ids(self, path: str) -> list[int]:
+        return [stored.id for stored in self.reader.page(path)]
+
+
+@pytest.fixture
+def folder() -> Iterator[Folder]:
+    base = Path(tempfile.mkdtemp())
+    folder = Folder(base)
+    yield folder
+    folder.writer.close()
+    shutil.rmtree(base)
+
+
+@pytest.fixture
+def ordinary_user(folder: Folder) -> Iterator[None]:
+    """Not root, whom no permission stops."""
+    if os.geteuid() != 0:
+        yield
+        return
+    base = folder.root.parent
+    for path in (base, *base.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    os.seteuid(NOBODY)
+    yield
+    os.seteuid(0)
+
+
+def test_only_what_changed_is_written_again(folder: Folder) -> None:
+    for name in ("same", "touched", "edited"):
+        folder.write(f"{name}.md", f"# {name}\n")
+    folder.reconcile()
+    before = {name: folder.chunk_ids(f"{name}.md") for name in ("same", "touched", "edited")}
+    os.utime(folder.root / "touched.md", (1, 1))
+    folder.write("edited.md", "# Another text\n")
+    folder.reconcile()
+    assert folder.chunk_ids("same.md") == before["same"]
+    assert folder.chunk_ids("touched.md") == before["touched"]
+    assert folder.writer.files()["touched.md"].mtime_ns == 1_000_000_000
+    assert folder.chunk_ids("edited.md") != before["edited"]
+
+
+def test_single_changes_of_files_and_directories(folder: Folder) -> None:
+    folder.write("a.md", "# A\n")
+    folder.write("docs/b.md", "# B\n")
+    folder.write("docs/deep/c.md", "# C\n")
+    assert folder.reconcile() == {"a.md", "docs/b.md", "docs/deep/c.md"}
+    (folder.root / "docs").rename(folder.root / "manual")
+    assert folder.update("docs", "manual") == {"a.md", "manual/b.md", "manual/deep/c.md"}
+    (folder.root / "a.md").unlink()
+    (folder.root / "a.md").mkdir()
+    folder.write("a.md/inner.md", "# Inner\n")
+    assert folder.update("a.md") == {"a.md/inner.md", "manual/b.md", "manual/deep/c.md"}
+    shutil.rmtree(folder.root / "manual")
+    assert folder.update("manual/deep/c.md", "manual") == {"a.md/inner.md"}
+    assert folder.update("never/was.md") == {"a.md/inner.md"}
+
+
+def test_a_single_change_obeys_the_rules(folder: Folder) -> None:
+    folder.write(".gitignore", "build/\n*.log\n")
+    folder.reconcile()
+    folder.write("build/out.md", "# Out\n")
+    folder.write("run.log", "x\n")
+    folder.write(".env", "SECRET=1\n")
+    assert folder.update("build/out.md", "build", "run.log", ".env") == {".gitignore"}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("src/.gitignore", True), (".cairn.toml", True), ("sub/package.json", True), ("src/a.py", False)],
+)
+def test_which_changes_ask_for_a_whole_scan(path: str, expected: bool) -> None:
+    assert needs_rescan([path, "b.py"]) is expected
+
+
+def test_long_scans_stop_for_urgent_work(folder: Folder) -> None:
+    for number in range(60):
+        folder.write(f"{number}.md", "".join(f"# Part {part}\n\n{'word ' * 200}\n\n" for part in range(20)))
+    folder.reconcile()
+    assert folder.batches >= 2
+
+
+def test_a_scan_cut_short_removes_nothing(folder: Folder) -> None:
+    folder.write("a.md", "# A\n")
+    folder.reconcile()
+    stopped = Intake(folder.root, folder.writer, Progress(), lambda: True, lambda: None)
+    stopped.reconcile(IndexSettings())
+    assert folder.paths() == {"a.md"}
+
+
+def test_what_cannot_be_read_is_named_and_keeps_what_was_known(
+    folder: Folder, request: pytest.FixtureRequest
+) -> None:
+    folder.write("open.md", "# Open\n")
+    folder.write("closed/known.md", "# Known\n")
+    folder.reconcile()
+    folder.write("secret.md", "# Secret\n")
+    folder.write("new.md", "# New\n")
+    request.getfixturevalue("ordinary_user")
+    (folder.root / "secret.md").chmod(0)
+    (folder.root / "closed").chmod(0)
+    try:
+        assert folder.reconcile() == {"open.md", "new.md", "closed/known.md"}
+        assert sorted(folder.progress.unreadable) == [
+            "closed: Permission denied",
+            "secret.md: Permission denied",
+        ]
+    finally:
+        (folder.root / "closed").chmod(0o700)
+    assert folder.reader.page("closed/known.md")
+
+
+# --- what others are told ----------------------------------------------------------------------------
+
+
+def test_new_chunks_are_reported_once_and_files_are_read_between_two_questions(folder: Folder) -> None:
+    reported: list[int] = []
+    asides: list[None] = []
+    intake = Intake(
+        folder.root,
+        folder.writer,
+        folder.progress,
+        lambda: False,
+        lambda: None,
+        on_written=reported.extend,
+        step_aside=lambda: asides.append(None),
+    )
+    for number in range(5):
+        folder.write(f"{number}.md", f"# {number}\n")
+    intake.reconcile(IndexSettings())
+    assert len(asides) == 5
+    assert sorted(reported) == sorted(i for number in range(5) for i in folder.chunk_ids(f"{number}.md"))
+    reported.clear()
+    intake.reconcile(IndexSettings())
+    assert reported == []
+    folder.write("3.md", "# Three\n")
+    intake.update(["3.md"])
+    assert reported == folder.chunk_ids("3.md")
+
+
+def test_asked_to_everything_is_written_anew(folder: Folder) -> None:
+    for name in ("a", "b"):
+        folder.write(f"{name}.md", f"# {name}\n")
+    folder.reconcile()
+    before = {name: folder.chunk_ids(f"{name}.md") for name in ("a", "b")}
+    folder.intake.update(["a.md"], force=True)
+    assert folder.chunk_ids("a.md") != before["a"]
+    assert folder.chunk_ids("b.md") == before["b"]
+    folder.intake.reconcile(IndexSettings(), force=True)
+    assert folder.chunk_ids("b.md") != before["b"]
+
+
+def test_the_progress_ends_with_every_file_done(folder: Folder) -> None:
+    for number in range(4):
+        folder.write(f"{number}.md", f"# {number}\n")
+    folder.reconcile()
+    progress = folder.progress
+    assert (progress.scanning, progress.files_done, progress.files_total) == (False, 4, 4)
+    facts = folder.writer.facts()
+    assert (facts.scanned, facts.files_total) == (1, 4)
+    (folder.root / "0.md").unlink()
+    folder.write("new.md", "# New\n")
+    folder.write("newer.md", "# Newer\n")
+    folder.update("0.md", "new.md", "newer.md")
+    assert (progress.files_done, progress.files_total, folder.writer.facts().files_total) == (5, 5, 5)
+
+
+def test_a_scan_cut_short_is_not_called_complete(folder: Folder) -> None:
+    for number in range(4):
+        folder.write(f"{number}.md", f"# {number}\n")
+    progress, read = Progress(), list[None]()
+    stopping = Intake(
+        folder.root,
+        folder.writer,
+        progress,
+        lambda: len(read) == 2,
+        lambda: None,
+        step_aside=lambda: read.append(None),
+    )
+    stopping.reconcile(IndexSettings())
+    assert len(folder.paths()) == 2
+    assert (folder.writer.facts().scanned, progress.scanning) == (0, True)
+    folder.reconcile()
+    assert (len(folder.paths()), folder.writer.facts().scanned) == (4, 1)
+
+
+def test_a_file_that_goes_between_the_look_and_the_reading_is_left_to_its_own_report(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write("a.md", "# A\n")
+    folder.write("b.md", "# B\n")
+    intake = Intake(
+        folder.root,
+        folder.writer,
+        folder.progress,
+        lambda: False,
+        lambda: None,
+        step_aside=lambda: (folder.root / "b.md").unlink(missing_ok=True),
+    )
+    intake.reconcile(IndexSettings())
+    assert folder.paths() == {"a.md"}
+    assert folder.progress.unreadable == []
+
+
+def test_a_changed_manifest_renames_collections(folder: Folder) -> None:
+    folder.write("package.json", '{"name": "port"}')
+    folder.write("src/a.js", "export const a = 1;\n")
+    folder.reconcile()
+    before = folder.writer.files()["src/a.js"].collection
+    folder.write("package.json", '{"name": "harbour"}')
+    folder.reconcile()
+    after = folder.writer.files()["src/a.js"].collection
+    assert before != after
+    assert "harbour" in after
+
+
+def test_a_text_that_no_chunker_can_bear_is_named_and_the_others_are_indexed(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write("good.md", "# Good\n")
+    folder.write("bad.md", "# Bad\n")
+    real = intake_module.indexed_file
+
+    def fails_on_bad(record: FileRecord, text: str) -> IndexedFile:
+        if record.path == "bad.md":
+            raise RecursionError("too deep")
+        return real(record, text)
+
+    monkeypatch.setattr(intake_module, "indexed_file", fails_on_bad)
+    assert folder.reconcile() == {"bad.md", "good.md"}
+    assert folder.progress.unreadable == ["bad.md: chunking failed (too deep)"]
+    assert folder.reader.page("bad.md") == []
+    assert folder.reader.page("good.md")
+
+
+def test_only_settings_of_the_latest_scan_decide_about_single_changes(folder: Folder) -> None:
+    folder.write("a.md", "# A\n")
+    folder.intake.reconcile(IndexSettings(exclude=("private/",)))
+    folder.write("private/b.md", "# B\n")
+    folder.write("c.md", "# C\n")
+    assert folder.update("private/b.md", "private", "c.md") == {"a.md", "c.md"}

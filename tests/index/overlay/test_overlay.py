@@ -1,0 +1,621 @@
+"""Open documents over an index: a question sees what is on the screen, saved or not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from cairn.chunking.model import content_key
+from cairn.embedding.embedder import Embedder
+from cairn.embedding.model_files import InstalledModel
+from cairn.embedding.packaged import PackagedModel
+from cairn.embedding.static import StaticTable, entry_type
+from cairn.embedding.word_pieces import WordPieces
+from cairn.index.indexing.intake import Intake
+from cairn.index.indexing.progress import Progress
+from cairn.index.overlay import overlay as overlay_module
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.overlay.overlay import Overlay
+from cairn.index.store.file_queries import files_at, files_by_path
+from cairn.index.store.reader import MAX_NEIGHBOURS, ChunkFilter, ColumnWeights, Hit, StoredChunk
+from cairn.index.store.writer import IndexWriter
+from cairn.index.text.known_words import IndexVocabulary
+from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vectors import StaticIntake
+from cairn.retrieval.query import understand
+from cairn.retrieval.search import retrieve
+from cairn.settings.tree import EmbeddingSettings, IndexSettings, SearchSettings, Settings
+
+ALL = ChunkFilter()
+WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.5)
+NAMES = ColumnWeights(text=0.0, identifiers=0.0, symbol=1.0)
+MODEL = "m@1"
+
+SHIPS = "def moor_ship(berth):\n    return berth.rope\n"
+MEANINGS = ({"ship", "vessel", "boat"}, {"tide", "water", "moon"}, {"crane", "lift", "hoist"})
+"""Words that lie in one direction in the static table of these tests."""
+
+
+def never() -> bool:
+    return False
+
+
+def small_table(table_id: str = "small") -> StaticTable:
+    words = sorted(word for group in MEANINGS for word in group)
+    entries = np.zeros(len(words), entry_type(8))
+    for axis, group in enumerate(MEANINGS):
+        for word in group:
+            entries["scale"][words.index(word)] = entries["query_scale"][words.index(word)] = 1 / 127
+            entries["vector"][words.index(word), axis] = 127
+    return StaticTable(table_id, entries, WordPieces(words))
+
+
+class Models:
+    """A static table and no model."""
+
+    def __init__(self) -> None:
+        self.table = small_table()
+
+    def installed(self) -> InstalledModel | None:
+        return None
+
+    def embedder(self) -> Embedder | None:
+        return None
+
+    def packaged(self) -> PackagedModel | None:
+        return None
+
+    def static_table(self) -> StaticTable | None:
+        return self.table
+
+
+class Desk:
+    """A folder, its index, and an editor with documents open over it."""
+
+    def __init__(self, base: Path) -> None:
+        self.root = base / "port"
+        self.root.mkdir()
+        (base / "data").mkdir()
+        self.settings = Settings()
+        self.models = Models()
+        self.writer = IndexWriter(base / "data")
+        self.static = StaticIntake(self.writer, self.models, Progress(), lambda: ())
+        self.static.select_table(EmbeddingSettings())
+        self.intake = Intake(
+            self.root,
+            self.writer,
+            Progress(),
+            lambda: False,
+            lambda: None,
+            on_written=lambda ids: self.static.added(ids, self.settings.embedding),
+        )
+        self.overlay = Overlay(self.root, lambda: self.settings, self.models)
+        self.reader = OverlaidReader(base / "data", overlay=self.overlay)
+
+    def save(self, path: str, text: str) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_bytes(text.encode())
+
+    def index(self) -> None:
+        self.intake.reconcile(self.settings.index)
+        while self.static.step(self.settings.embedding):
+            pass
+
+    def type(self, path: str, text: str) -> None:
+        self.overlay.changed(path, text)
+        self.reader.look_at_screen()
+
+    def close(self, path: str) -> None:
+        self.overlay.closed(path)
+        self.reader.look_at_screen()
+
+    def stored(self, hits: list[Hit]) -> list[StoredChunk]:
+        stored = self.reader.chunks(hit.chunk_id for hit in hits)
+        return [stored[hit.chunk_id] for hit in hits]
+
+    def words(self, match: str, limit: int = 10, only: ChunkFilter = ALL) -> list[str]:
+        return [s.path for s in self.stored(self.reader.keywords(match, WEIGHTS, limit, only, never))]
+
+    def defining(self, *names: str) -> list[str]:
+        return [s.path for s in self.stored(self.reader.defining(names, 10, ALL))]
+
+    def meaning(self, word: str, limit: int = 1, only: ChunkFilter = ALL) -> list[str]:
+        vector = self.models.table.embed_int8([word], 10)[0]
+        return [s.path for s in self.stored(self.reader.nearest_static(vector, limit, only, never))]
+
+    def scores(self, path: str, match: str, weights: ColumnWeights) -> list[float]:
+        """Of the chunks of a file, in its order."""
+        hits = {hit.chunk_id: hit.score for hit in self.reader.keywords(match, weights, 1_000, ALL, never)}
+        return [hits[stored.id] for stored in self.reader.page(path) if stored.id in hits]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(tmp_path)
+    desk.save("pyproject.toml", '[project]\nname = "port"\n')
+    desk.save("ships.py", SHIPS)
+    desk.save("guide.md", "# Guide\n\nThe crane will hoist and lift.\n")
+    desk.index()
+    yield desk
+    desk.overlay.close()
+    desk.writer.close()
+
+
+# --- what is found ----------------------------------------------------------------------------------
+
+
+def test_typed_text_is_found_by_word_name_and_meaning_and_deleted_text_is_not(desk: Desk) -> None:
+    desk.type("ships.py", '"""\nmoon water tide\n"""\n\n\ndef high_tide(moon):\n    return moon.pull\n')
+    assert desk.words('"pull"') == ["ships.py"]
+    assert desk.defining("high_tide") == ["ships.py"]
+    assert desk.meaning("moon") == ["ships.py"]
+    assert desk.words('"rope"') == []
+    assert desk.defining("moor_ship") == []
+
+
+def test_answers_are_those_that_a_save_would_give(desk: Desk) -> None:
+    desk.type("ships.py", "# ropes\n\n" + SHIPS)
+    (before,) = desk.reader.page("ships.py")
+    around = desk.reader.around("ships.py", 0, 1)
+    desk.save("ships.py", "# ropes\n\n" + SHIPS)
+    desk.index()
+    desk.reader.look_at_screen()
+    (after,) = desk.reader.page("ships.py")
+    assert before.id < 0 < after.id
+    assert (before.chunk, before.collection, before.kind) == (after.chunk, after.collection, after.kind)
+    assert (before.chunk.end_line, before.content_hash) == (4, content_key("# ropes\n\n" + SHIPS))
+    assert [stored.id for stored in around] == [before.id]
+
+
+def test_a_document_that_is_as_the_index_has_it_hides_nothing(desk: Desk) -> None:
+    generation = desk.reader.generation()
+    desk.type("ships.py", SHIPS)
+    assert desk.overlay.hidden == ()
+    assert desk.reader.generation() == generation
+    assert desk.reader.page("ships.py")[0].id > 0
+
+
+def test_a_saved_document_is_shown_from_the_screen_until_the_index_has_it(desk: Desk) -> None:
+    desk.type("ships.py", "def unload(): pass\n")
+    desk.save("ships.py", "def unload(): pass\n")
+    desk.reader.look_at_screen()
+    assert desk.defining("unload") == ["ships.py"]
+    desk.index()
+    desk.reader.look_at_screen()
+    assert desk.defining("unload") == ["ships.py"]
+    assert desk.overlay.hidden == ()
+
+
+def test_a_file_that_changes_under_an_open_document_stays_as_it_is_on_the_screen(desk: Desk) -> None:
+    desk.type("ships.py", SHIPS)
+    desk.save("ships.py", "def from_another_branch(): pass\n")
+    desk.index()
+    desk.reader.look_at_screen()
+    assert desk.defining("moor_ship") == ["ships.py"]
+    assert desk.defining("from_another_branch") == []
+
+
+def test_closing_without_saving_returns_to_the_index(desk: Desk) -> None:
+    desk.type("ships.py", "def unload(): pass\n")
+    desk.close("ships.py")
+    assert desk.defining("unload", "moor_ship") == ["ships.py"]
+    assert desk.words('"rope"') == ["ships.py"]
+    assert desk.reader.page("ships.py")[0].chunk.text == SHIPS
+
+
+def test_every_change_on_the_screen_raises_the_generation(desk: Desk) -> None:
+    seen = [desk.reader.generation()]
+    steps: list[Callable[[], None]] = [
+        lambda: desk.type("ships.py", "one\n"),
+        lambda: desk.type("ships.py", "two\n"),
+        lambda: desk.type("new.md", "# New\n"),
+        lambda: desk.close("ships.py"),
+        lambda: desk.close("new.md"),
+    ]
+    for step in steps:
+        step()
+        seen.append(desk.reader.generation())
+    assert seen == sorted(set(seen))
+
+
+def test_a_document_that_is_not_on_disk_yet_belongs_to_its_project(desk: Desk) -> None:
+    desk.save("lib/package.json", '{"name": "winches"}')
+    desk.type("lib/src/winch.js", "function winchRope() { return 1 }\n")
+    (stored,) = desk.stored(desk.reader.defining(["winchRope"], 1, ALL))
+    assert stored.collection == "winches-source"
+    assert "winches-source" in [collection.name for collection in desk.reader.stats().collections]
+    assert desk.words('"winch"', only=ChunkFilter(collections=("winches-source",))) == ["lib/src/winch.js"]
+
+
+@pytest.mark.parametrize(
+    ("only", "found"),
+    [
+        (ChunkFilter(types=("prose",)), ["notes.md"]),
+        (ChunkFilter(languages=("python",)), ["ships.py"]),
+        (ChunkFilter(paths=("*.md",)), ["notes.md"]),
+        (ChunkFilter(collections=("port-source",)), ["ships.py"]),
+        (ChunkFilter(types=("code",), paths=("*.md",)), []),
+    ],
+)
+def test_filters_hold_for_what_is_on_the_screen(desk: Desk, only: ChunkFilter, found: list[str]) -> None:
+    desk.type("ships.py", "def harbour():\n    '''vessel'''\n")
+    desk.type("notes.md", "# harbour\n\nvessel\n")
+    assert desk.words('"harbour"', only=only) == found
+    assert desk.meaning("boat", 1, only) == found
+    assert {s.path for s in desk.stored(desk.reader.defining(["harbour"], 5, only))} <= set(found)
+
+
+# --- files as wholes --------------------------------------------------------------------------------
+
+
+def search(desk: Desk, text: str) -> list[str]:
+    found = retrieve([desk.reader], understand(text), None, SearchSettings(), limit=5)
+    return [ranked.stored.path for ranked in found.ranked]
+
+
+def test_a_word_that_is_on_the_screen_alone_is_found(desk: Desk) -> None:
+    assert search(desk, "where is the lighthouse lit") == []
+    desk.type("ships.py", SHIPS + "\n\ndef light(lighthouse):\n    return lighthouse\n")
+    assert search(desk, "where is the lighthouse lit") == ["ships.py"]
+    desk.close("ships.py")
+    assert search(desk, "where is the lighthouse lit") == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["lamps/lighthouse.py", "lighthouse.py", "the files in lamps/", "how do lamps work", "lighthouse"],
+)
+def test_a_file_that_is_not_saved_yet_is_found_by_its_path(desk: Desk, asked: str) -> None:
+    desk.type("lamps/lighthouse.py", "def kindle():\n    return 1\n")
+    assert search(desk, asked)[:1] == ["lamps/lighthouse.py"]
+    desk.close("lamps/lighthouse.py")
+    assert "lamps/lighthouse.py" not in search(desk, asked)
+
+
+def test_a_named_path_counts_the_same_on_the_screen_as_in_the_index(desk: Desk) -> None:
+    desk.type("lamps/lighthouse.py", "def kindle():\n    return 1\n")
+    desk.type("ships.py", SHIPS + "# changed\n")
+    for fragment in ("lamps/lighthouse.py", "ships.py"):
+        (found,) = files_at(desk.reader, [fragment], 5, never)
+        assert found == fragment
+    assert files_at(desk.reader, ["*.py"], 1, never) == ["ships.py"]
+    assert files_by_path(desk.reader, '"ship" OR "lighthouse"', 5, never) == [
+        "ships.py",
+        "lamps/lighthouse.py",
+    ]
+
+
+def test_what_a_file_says_on_the_screen_is_shown_for_one_that_its_path_found(desk: Desk) -> None:
+    desk.type("ships.py", "def unload():\n    pass\n")
+    (ranked,) = retrieve([desk.reader], understand("ships.py"), None, SearchSettings(), limit=1).ranked
+    assert ranked.stored.chunk.text == "def unload():\n    pass\n"
+    desk.type("ships.py", KEY)
+    assert search(desk, "ships.py") == []
+
+
+def test_the_folders_name_counts_where_a_manifest_names_no_project(desk: Desk) -> None:
+    (desk.root / "pyproject.toml").unlink()
+    desk.type("a/b/c.md", "# Deep\n")
+    assert desk.reader.page("a/b/c.md")[0].collection == "port-docs"
+
+
+# --- what is never shown ----------------------------------------------------------------------------
+
+KEY = "-----BEGIN PRIVATE KEY-----\nrope secret\n-----END PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (".env", "SECRET=rope\n"),
+        ("deploy/id_rsa", "secret rope\n"),
+        ("build.log", "secret rope\n"),
+        ("drafts/plan.md", "secret rope\n"),
+        ("node_modules/a/b.js", "secret rope\n"),
+        ("keys.txt", KEY),
+        ("linked.md", "secret rope\n"),
+    ],
+)
+def test_what_the_rules_leave_out_never_appears(desk: Desk, path: str, text: str) -> None:
+    desk.save(".gitignore", "*.log\ndrafts/\n")
+    (desk.root / "linked.md").symlink_to(desk.root / "guide.md")
+    desk.type(path, text)
+    assert desk.words('"secret"') == []
+    assert desk.reader.page(path) == []
+    assert desk.words('"rope"') == ["ships.py"]
+
+
+@pytest.mark.parametrize("text", [KEY, "rope = 1\n" * 125_001, "rope\0\n", "// @generated\nrope()\n"])
+def test_a_file_whose_new_content_keeps_it_out_is_not_found_by_its_old_one(desk: Desk, text: str) -> None:
+    desk.type("ships.py", text)
+    assert desk.words('"rope"') == []
+    assert desk.reader.page("ships.py") == []
+
+
+def test_documents_beyond_the_bound_are_searched_as_they_were_saved(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overlay_module, "MOST_CHARACTERS", 60)
+    desk.type("ships.py", "def oldest_change(): pass\n")
+    desk.type("guide.md", "# The second change\n")
+    desk.type("new.md", "# The newest of the changes\n")
+    assert desk.defining("oldest_change", "moor_ship") == ["ships.py"]
+    assert sorted(desk.words('"change"')) == ["guide.md", "new.md"]
+    (warning,) = desk.overlay.warnings
+    assert "ships.py" in warning
+    assert "guide.md" not in warning
+    desk.close("guide.md")
+    assert desk.defining("oldest_change") == ["ships.py"]
+    assert desk.overlay.warnings == ()
+
+
+# --- limits and scores ------------------------------------------------------------------------------
+
+
+def test_hidden_chunks_use_up_nothing_of_a_limit(desk: Desk) -> None:
+    desk.save(
+        "other.md", "# Other\n\nOne moon and many other words, crane and ship, that make it match less.\n"
+    )
+    desk.save("fleet.md", "# Moon\n\nmoon moon moon\n")
+    desk.index()
+    assert desk.words('"moon"', limit=1) == desk.meaning("moon") == ["fleet.md"]
+    desk.type("fleet.md", "# Nothing\n")
+    assert desk.words('"moon"', limit=1) == desk.meaning("moon") == ["other.md"]
+
+
+BODY = "    x = 1\n" * 90
+
+
+@pytest.mark.parametrize("hidden", [20, MAX_NEIGHBOURS + 20])
+def test_of_many_hidden_chunks_none_takes_a_neighbours_place(desk: Desk, hidden: int) -> None:
+    desk.save(
+        "many.py",
+        "".join(f"def moon_{n}():\n    '''moon'''\n{BODY}\n\n" for n in range(hidden)),
+    )
+    desk.save("few.md", "# Few\n\nmoon crane ship\n")
+    desk.index()
+    assert len(desk.reader.page("many.py")) >= hidden
+    chunks = embed(desk)
+    nearest_of_all = next(stored for stored in chunks if stored.path == "few.md")
+    asked = unit(0.0)
+    assert {s.path for s in desk.stored(desk.reader.nearest(asked, MODEL, 1, ALL, never))} == {"many.py"}
+    desk.type("many.py", "nothing = 1\n")
+    assert [h.chunk_id for h in desk.reader.nearest(asked, MODEL, 1, ALL, never)] == [nearest_of_all.id]
+    assert desk.meaning("moon") == ["few.md"]
+
+
+@pytest.mark.parametrize("weights", [WEIGHTS, NAMES])
+@pytest.mark.parametrize(
+    "match",
+    [
+        '"berths"',
+        '"number" OR "berth"',
+        '"newest word"',
+        '"neverseen"',
+        '"newest" OR "berth" OR "neverseen" OR "missing"',
+        '{symbol_words} : ("open_berth" OR "berth")',
+        '"newest" AND "berth"',
+        '"sluice"',
+    ],
+)
+def test_a_chunk_scores_on_the_screen_as_it_does_in_the_index(
+    desk: Desk, match: str, weights: ColumnWeights
+) -> None:
+    for n in range(300):
+        name = "berth" if n % 3 else "crane"
+        desk.save(
+            f"src/part{n}.py",
+            f"def {name}_{n}():\n    '''Number {n} of the newest.'''\n" + "    pass\n" * (n % 7),
+        )
+    desk.index()
+    text = "def open_berth():\n    '''The newest word of a berth, neverseen.'''\n\n\nclass Sluice:\n    newest = 1\n"
+    desk.type("src/part7.py", text)
+    on_screen = desk.scores("src/part7.py", match, weights)
+    desk.save("src/part7.py", text)
+    desk.index()
+    desk.close("src/part7.py")
+    saved = desk.scores("src/part7.py", match, weights)
+    assert saved
+    # One chunk more or less of 300 that hold a word is a third of a hundredth of its weight.
+    assert on_screen == pytest.approx(saved, rel=0.01)
+
+
+def test_a_chunk_on_the_screen_stands_where_its_equal_stands(desk: Desk) -> None:
+    for n in range(100):
+        desk.save(
+            f"a{n:02}.md", f"# Part {n}\n\nSome words about {'berth' if n % 3 == 1 else 'crane'} {n}.\n"
+        )
+    desk.index()
+    desk.type("a07.md", "# Part 7\n\nSome words about berth 7 !\n")
+    screen, index = (desk.scores(path, '"berth"', WEIGHTS) for path in ("a07.md", "a10.md"))
+    assert screen[0] > 0.5
+    assert screen == pytest.approx(index, rel=1e-9)
+
+
+def test_without_an_index_what_is_on_the_screen_is_found(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    overlay = Overlay(tmp_path / "root", Settings, Models())
+    reader = OverlaidReader(tmp_path / "no data", overlay=overlay)
+    overlay.changed("a.md", "# Sluice\n\nIt opens.\n")
+    reader.look_at_screen()
+    (hit,) = reader.keywords('"sluice"', WEIGHTS, 5, ALL, never)
+    assert hit.score > 0
+    assert reader.chunks([hit.chunk_id])[hit.chunk_id].path == "a.md"
+    overlay.close()
+
+
+# --- vectors ----------------------------------------------------------------------------------------
+
+
+def unit(angle: float) -> NDArray[np.float32]:
+    return np.array([np.cos(angle), np.sin(angle)], np.float32)
+
+
+def embed(desk: Desk) -> list[StoredChunk]:
+    """Give every chunk a vector, each a little further from the first; those of `few.md` come last."""
+    store = VectorStore(desk.writer.db)
+    model = store.use_model(MODEL, 2)
+    chunks = [s for path in sorted(desk.writer.files(), reverse=True) for s in desk.reader.page(path)]
+    chunks.sort(key=lambda s: (s.path != "many.py", s.path != "few.md", s.path))
+    keys = [text.key for text in store.texts([s.id for s in chunks], model)]
+    angles = np.linspace(0, 1, len(keys))
+    store.store(model, keys, np.stack([unit(angle) for angle in angles]), 0)
+    return chunks
+
+
+def test_a_chunk_whose_embedded_text_did_not_change_keeps_its_vector(desk: Desk) -> None:
+    embed(desk)
+    (ships,) = desk.reader.page("ships.py")
+    asked = unit(0.2)
+    similarity = desk.reader.similarities([ships.id], asked, MODEL)[ships.id]
+    desk.type("ships.py", SHIPS.replace("rope", "line"))
+    (typed,) = desk.reader.page("ships.py")
+    assert desk.reader.similarities([typed.id], asked, MODEL) == {typed.id: pytest.approx(similarity)}
+    near = {hit.chunk_id: hit.score for hit in desk.reader.nearest(asked, MODEL, 10, ALL, never)}
+    assert near[typed.id] == pytest.approx(similarity)
+    assert ships.id not in near
+
+
+def test_a_chunk_with_new_embedded_text_has_no_vector_and_counts_as_waiting(desk: Desk) -> None:
+    embed(desk)
+    desk.type("ships.py", "def unload_cargo(): pass\n")
+    (typed,) = desk.reader.page("ships.py")
+    assert desk.reader.similarities([typed.id], unit(0), MODEL) == {}
+    assert typed.id not in [hit.chunk_id for hit in desk.reader.nearest(unit(0), MODEL, 10, ALL, never)]
+    assert desk.reader.facts().queued == 0
+    assert desk.reader.facts_with_screen().queued == 1
+
+
+def test_static_similarities_hold_for_both_sides(desk: Desk) -> None:
+    desk.type("ships.py", "'''moon water'''\n")
+    vector = desk.models.table.embed_queries_int8(["tide"])[0]
+    ids = {s.path: s.id for path in ("ships.py", "guide.md") for s in desk.reader.page(path)}
+    found = desk.reader.static_similarities(list(ids.values()), vector)
+    # Two words of the tide, which the code repeats at a fifth, and the path's "ships".
+    assert found[ids["ships.py"]] == pytest.approx(2.4 / (2.4**2 + 1) ** 0.5, abs=0.01)
+    assert found[ids["guide.md"]] == pytest.approx(0.0, abs=0.01)
+
+
+def test_a_static_table_that_comes_later_serves_what_is_on_the_screen(desk: Desk) -> None:
+    desk.static.select_table(None)
+    desk.type("ships.py", "'''moon water'''\n")
+    assert desk.meaning("tide") == []
+    desk.static.select_table(EmbeddingSettings())
+    desk.index()
+    desk.reader.look_at_screen()
+    assert desk.meaning("tide") == ["ships.py"]
+
+
+def test_what_is_on_the_screen_has_no_vector_beside_those_of_another_version(desk: Desk) -> None:
+    desk.save("guide.md", "# Tides\n\nmoon and water\n")
+    desk.index()
+    desk.models.table = small_table("small@2")
+    desk.type("ships.py", "# moon water\n")
+    ids = {s.path: s.id for path in ("ships.py", "guide.md") for s in desk.reader.page(path)}
+    vector = desk.models.table.embed_queries_int8(["tide"])[0]
+    assert set(desk.reader.static_similarities(list(ids.values()), vector)) == {ids["guide.md"]}
+
+
+# --- robustness -------------------------------------------------------------------------------------
+
+
+@given(
+    text=st.text(st.characters(exclude_characters="\0"), min_size=1)
+    | st.sampled_from(["\ud800", "a\udfff\r\nb"])
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_shown_whole(desk: Desk, text: str) -> None:
+    desk.type("notes.txt", text)
+    shown = "".join(stored.chunk.text for stored in desk.reader.page("notes.txt"))
+    storable = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    assert shown == (storable if text.strip() else "")
+
+
+def test_questions_on_several_threads_see_whole_documents_while_they_change(desk: Desk) -> None:
+    versions = [
+        "".join(f"# Part {part}\n\n{f'Words of rope {version}. ' * 60}\n\n" for part in range(4))
+        for version in range(3)
+    ]
+    done = threading.Event()
+    vector = desk.models.table.embed_int8(["crane"], 10)[0]
+
+    def look() -> list[str]:
+        problems = []
+        while not done.is_set():
+            desk.reader.look_at_screen()
+            for _ in range(5):
+                page = "".join(stored.chunk.text for stored in desk.reader.page("guide.md"))
+                if page not in versions:
+                    problems.append(page)
+            hits = desk.reader.keywords('"rope" OR "crane"', WEIGHTS, 20, ALL, never)
+            if not hits:
+                problems.append("nothing found")
+            desk.reader.chunks(hit.chunk_id for hit in hits)
+            desk.reader.nearest_static(vector, 5, ALL, never)
+            desk.reader.static_similarities([hit.chunk_id for hit in hits], vector)
+            desk.reader.facts_with_screen()
+        return problems
+
+    desk.type("guide.md", versions[0])
+    with ThreadPoolExecutor(4) as pool:
+        looking = [pool.submit(look) for _ in range(4)]
+        turns = 0
+        enough = desk.overlay.generation + 60
+        while desk.overlay.generation < enough and not any(future.done() for future in looking):
+            turns += 1
+            desk.overlay.changed("guide.md", versions[turns % 3])
+            if turns % 50 == 0:
+                desk.save("ships.py", SHIPS + f"# {turns}\n")
+                desk.index()
+        done.set()
+        assert [problem for future in looking for problem in future.result()] == []
+
+
+def test_what_a_question_has_found_is_there_until_it_is_answered(desk: Desk) -> None:
+    desk.type("ships.py", SHIPS + "# sluice\n")
+    hits = desk.reader.keywords('"sluice"', WEIGHTS, 5, ALL, never)
+    changes: list[Callable[[], None]] = [
+        lambda: desk.type("ships.py", SHIPS + "# lock\n"),
+        lambda: desk.close("ships.py"),
+    ]
+    for change in changes:
+        change()
+        (stored,) = desk.stored(hits)
+        assert stored.chunk.text == SHIPS + "# sluice\n"
+        desk.type("ships.py", SHIPS + "# sluice\n")
+        hits = desk.reader.keywords('"sluice"', WEIGHTS, 5, ALL, never)
+
+
+def test_a_closed_overlay_shows_nothing_and_takes_nothing_in(desk: Desk) -> None:
+    desk.type("ships.py", "def unload(): pass\n")
+    desk.overlay.close()
+    desk.overlay.close()
+    desk.type("guide.md", "# Unload\n")
+    assert desk.words('"unload"') == []
+    assert desk.defining("moor_ship") == ["ships.py"]
+
+
+def test_settings_that_leave_a_file_out_take_it_from_the_screen(desk: Desk) -> None:
+    desk.type("ships.py", "def unload(): pass\n")
+    desk.settings = Settings(index=IndexSettings(exclude=("ships.py",)))
+    desk.index()
+    desk.reader.look_at_screen()
+    assert desk.defining("unload", "moor_ship") == []
+
+
+def test_words_that_are_on_the_screen_alone_are_known_and_repaired_to(desk: Desk) -> None:
+    vocabulary = IndexVocabulary([desk.reader])
+    assert vocabulary.unknown(["lighthouse", "crane"]) == {"lighthouse"}
+    desk.type("lamps.py", "def lighthouse():\n    return 1\n")
+    assert vocabulary.unknown(["lighthouse", "crane"]) == frozenset()
+    assert [known.text for known in vocabulary.near("ligthhouse", 1)] == ["lighthouse"]
+    desk.close("lamps.py")
+    assert vocabulary.unknown(["lighthouse"]) == {"lighthouse"}

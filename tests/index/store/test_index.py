@@ -1,0 +1,406 @@
+"""Writer and readers of one index: keywords, vectors, filters, content addresses, damage."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.index.index_builders import broken_promises
+
+from cairn.chunking.chunker import chunk_text
+from cairn.chunking.model import content_key
+from cairn.errors import IndexUnavailableError, QueryCancelledError
+from cairn.index.store import database as database_module
+from cairn.index.store import reader as reader_module
+from cairn.index.store.database import DATABASE_NAME
+from cairn.index.store.reader import ChunkFilter, ColumnWeights, IndexReader
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.vectors.store import VectorStore
+from cairn.workspace.collections import file_kind
+
+ALL = ChunkFilter()
+EVEN = ColumnWeights()
+
+
+def never() -> bool:
+    return False
+
+
+def indexed(path: str, text: str) -> IndexedFile:
+    record = FileRecord(path, len(text), 0, content_key(text), f"project-{file_kind(path)}")
+    return IndexedFile(record, file_kind(path), True, tuple(chunk_text(path, text)))
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[IndexWriter]:
+    writer = IndexWriter(tmp_path)
+    yield writer
+    writer.close()
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> IndexReader:
+    return IndexReader(tmp_path)
+
+
+def paths(reader: IndexReader, match: str, only: ChunkFilter = ALL) -> list[str]:
+    hits = reader.keywords(match, EVEN, 10, only, never)
+    stored = reader.chunks(hit.chunk_id for hit in hits)
+    return [stored[hit.chunk_id].path for hit in hits]
+
+
+def unit(*numbers: float) -> NDArray[np.float32]:
+    vector = np.array(numbers, np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+def embed_all(writer: IndexWriter, name: str = "m@1", dimension: int = 2) -> tuple[VectorStore, int]:
+    """A made-up vector for each text, all different."""
+    store = VectorStore(writer.db)
+    model = store.use_model(name, dimension)
+    texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
+    vectors = np.stack([unit(*([1.0] * (dimension - 1)), 1 + number) for number in range(len(texts))])
+    store.store(model, [text.key for text in texts], vectors, queued=0)
+    return store, model
+
+
+SOURCE = indexed("src/server.py", "class HTTPServer:\n    def handle_request(self):\n        return route\n")
+GUIDE = indexed("docs/guide.md", "# Routing\n\nRoutes connect a path with a view.\n")
+
+
+def test_while_there_is_no_index_every_answer_is_empty(reader: IndexReader) -> None:
+    assert reader.keywords('"x"', EVEN, 10, ALL, never) == []
+    assert reader.nearest(unit(1, 0), "m", 10, ALL, never) == []
+    assert (reader.chunks([1]), reader.page("a"), reader.generation(), reader.complete()) == (
+        {},
+        [],
+        0,
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("match", "found"),
+    [
+        ('"handle_request"', ["src/server.py"]),
+        ('"handle"', ["src/server.py"]),
+        ('"HTTPSERVER"', ["src/server.py"]),
+        ('"servers"', ["src/server.py"]),
+        ('"routing"', ["docs/guide.md", "src/server.py"]),
+        ('"docs"', []),  # a word of the path, which is told once for the file
+        ('"nothing"', []),
+    ],
+)
+def test_words_parts_of_identifiers_and_inflections_are_found(
+    writer: IndexWriter, reader: IndexReader, match: str, found: list[str]
+) -> None:
+    writer.write([SOURCE, GUIDE], ())
+    assert paths(reader, match) == found
+
+
+def test_a_replaced_file_is_found_by_its_new_words_only(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([SOURCE], ())
+    writer.write([indexed("src/server.py", "def listen():\n    pass\n")], ())
+    assert paths(reader, '"handle_request"') == []
+    assert paths(reader, '"listen"') == ["src/server.py"]
+    writer.write((), ["src/server.py"])
+    assert paths(reader, '"listen"') == []
+    assert reader.facts().chunks == 0
+
+
+def test_filters_hold_for_both_legs(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([SOURCE, GUIDE], ())
+    embed_all(writer)
+    for only, path in (
+        (ChunkFilter(types=("prose",)), "docs/guide.md"),
+        (ChunkFilter(languages=("python",)), "src/server.py"),
+        (ChunkFilter(paths=("docs/**",)), "docs/guide.md"),
+        (ChunkFilter(collections=("project-source",)), "src/server.py"),
+        (ChunkFilter(types=("code",), paths=("docs/**",)), None),
+    ):
+        assert paths(reader, '"route" OR "path"', only) == ([path] if path else [])
+        near = reader.nearest(unit(1, 0), "m@1", 10, only, never)
+        assert {s.path for s in reader.chunks(h.chunk_id for h in near).values()} == (
+            {path} if path else set()
+        )
+
+
+def test_equal_text_is_embedded_once_and_vectors_survive_a_removal(
+    writer: IndexWriter, reader: IndexReader
+) -> None:
+    writer.write([SOURCE, GUIDE], ())
+    store, model = embed_all(writer)
+    assert store.waiting(model) == []
+    writer.write((), ["docs/guide.md"])
+    writer.write([GUIDE], ())
+    assert store.waiting(model) == []
+    assert len(reader.nearest(unit(1, 0), "m@1", 10, ALL, never)) == reader.facts().chunks
+
+
+def test_vectors_of_another_model_are_never_compared(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([GUIDE], ())
+    for name, dimension in (("m@1", 2), ("m@2", 3)):
+        embed_all(writer, name, dimension)
+    assert len(reader.nearest(unit(1, 1), "m@1", 10, ALL, never)) == 1
+    assert reader.nearest(unit(1, 1, 1), "m@2", 10, ALL, never)[0].score == pytest.approx(1.0, abs=1e-6)
+    assert reader.nearest(unit(1, 1), "m@unknown", 10, ALL, never) == []
+
+
+def test_similarities_equal_the_scores_of_the_scan(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([SOURCE, GUIDE], ())
+    embed_all(writer)
+    asked = unit(0.3, 0.7)
+    near = {hit.chunk_id: hit.score for hit in reader.nearest(asked, "m@1", 10, ALL, never)}
+    assert reader.similarities(list(near), asked, "m@1") == pytest.approx(near, abs=1e-6)
+
+
+def test_a_page_is_the_file_again(writer: IndexWriter, reader: IndexReader) -> None:
+    text = "\n\n".join(f"def f{n}():\n    '''Number {n}.'''\n" + "    x = 1\n" * 50 for n in range(8))
+    writer.write([indexed("src/many.py", text)], ())
+    page = reader.page("src/many.py")
+    assert len(page) > 1
+    assert "".join(stored.chunk.text for stored in page) == text
+    assert [s.chunk.position for s in reader.around("src/many.py", 2, 1)] == [1, 2, 3]
+
+
+def test_definitions_are_found_by_name_the_exact_spelling_first(
+    writer: IndexWriter, reader: IndexReader
+) -> None:
+    writer.write(
+        [indexed("a.py", "def Route():\n    pass\n"), indexed("b.py", "def route():\n    pass\n")], ()
+    )
+    hits = reader.defining(["route"], 10, ALL)
+    assert [reader.chunks([hit.chunk_id])[hit.chunk_id].path for hit in hits] == ["b.py", "a.py"]
+
+
+def test_a_long_statement_is_broken_off_when_cancelled(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([indexed(f"f{n}.md", "word " * 300) for n in range(300)], ())
+    with pytest.raises(QueryCancelledError):
+        reader.keywords('"word"', EVEN, 10, ALL, lambda: True)
+    assert reader.keywords('"word"', EVEN, 10, ALL, never)
+
+
+def test_every_change_raises_the_generation(writer: IndexWriter, reader: IndexReader) -> None:
+    seen = [reader.generation()]
+    changes: list[Callable[[], object]] = [
+        lambda: writer.write([GUIDE], ()),
+        lambda: writer.note(scanned=1, files_total=1),
+        lambda: VectorStore(writer.db).use_model("m@1", 2),
+        lambda: writer.write((), ["docs/guide.md"]),
+    ]
+    for change in changes:
+        change()
+        seen.append(reader.generation())
+    assert seen == sorted(set(seen))
+
+
+def test_which_counter_rises_with_which_change(writer: IndexWriter, reader: IndexReader) -> None:
+    def risen(change: Callable[[], object]) -> set[str]:
+        before = reader.facts()
+        change()
+        after = reader.facts()
+        counters = ("content", "paths", "links")
+        return {name for name in counters if getattr(after, name) > getattr(before, name)}
+
+    edited = indexed("docs/guide.md", "# Routing anew\n")
+    assert risen(lambda: writer.write([GUIDE], ())) == {"content", "paths", "links"}
+    assert risen(lambda: writer.write([edited], ())) == {"content"}
+    assert risen(lambda: writer.write([evolve(edited, imports=("py:os",))], ())) == {"content", "links"}
+    assert risen(lambda: writer.write([edited, SOURCE], ())) == {"content", "paths", "links"}
+    assert risen(lambda: embed_all(writer)) == set()
+    assert risen(lambda: writer.touch([edited.record])) == set()
+    assert risen(lambda: writer.note(scanned=1)) == set()
+    assert risen(lambda: writer.write((), ["docs/guide.md"])) == {"content", "paths", "links"}
+
+
+def test_noting_what_is_so_already_changes_nothing(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.note(scanned=1, files_total=3)
+    before = reader.facts()
+    writer.note(scanned=1, files_total=3)
+    assert reader.facts() == before
+
+
+def test_a_batch_that_fails_is_not_kept_in_part(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([GUIDE], ())
+    before = reader.facts()
+    with pytest.raises(apsw.ConstraintError):
+        writer.write([SOURCE, evolve(SOURCE, record=evolve(SOURCE.record, path=None))], ["docs/guide.md"])  # type: ignore[arg-type]
+    assert not writer.db.in_transaction
+    assert reader.facts() == before
+    assert set(writer.files()) == {"docs/guide.md"}
+
+
+def test_ids_of_chunks_are_never_used_again(writer: IndexWriter) -> None:
+    seen: set[int] = set()
+    for _ in range(5):
+        ids = set(writer.write([SOURCE, GUIDE], ()))
+        assert not ids & seen
+        seen |= ids
+        writer.write((), ["src/server.py", "docs/guide.md"])
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    text=st.text(st.characters(codec="utf-8"), max_size=200), name=st.sampled_from(["a.md", "b.py", "c.txt"])
+)
+def test_any_text_comes_back_as_it_was(text: str, name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        writer = IndexWriter(Path(folder))
+        file = indexed(name, text)
+        writer.write([file], ())
+        page = IndexReader(Path(folder)).page(name)
+        assert tuple(stored.chunk for stored in page) == file.chunks
+        writer.close()
+
+
+SECTIONS = st.lists(st.sampled_from(["tide", "crane", "berth", "mooring", "pilot"]), max_size=7)
+
+
+def sectioned(names: Sequence[str]) -> IndexedFile:
+    """A document of sections too long to be merged; equal names make equal sections."""
+    return indexed(
+        "port.md", "# Port\n\n" + "".join(f"## {name}\n\n{f'All about {name}s. ' * 60}\n\n" for name in names)
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(versions=st.lists(SECTIONS, min_size=2, max_size=4))
+def test_however_a_file_changes_it_is_as_if_written_anew(versions: list[list[str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        writer, reader = IndexWriter(Path(folder)), IndexReader(Path(folder))
+        for names in versions:
+            file = sectioned(names)
+            writer.write([file], ())
+            assert tuple(stored.chunk for stored in reader.page("port.md")) == file.chunks
+            for name in {name for names in versions for name in names}:
+                assert len(reader.keywords(name, EVEN, 50, ALL, never)) == names.count(name)
+            assert broken_promises(writer.db, reader.facts().chunks) == []
+        writer.close()
+
+
+def test_chunks_that_are_in_a_changed_file_still_are_not_written_again(
+    writer: IndexWriter, reader: IndexReader
+) -> None:
+    def ids() -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for stored in reader.page("port.md"):
+            found.setdefault(stored.chunk.title, []).append(stored.id)
+        return found
+
+    writer.write([sectioned(["tide", "crane", "berth", "crane"])], ())
+    before = ids()
+    written = writer.write([sectioned(["tide", "pilot", "crane", "mooring", "crane"])], ())
+    after = ids()
+    assert {name: after[name] for name in ("tide", "crane")} == {
+        name: before[name] for name in ("tide", "crane")
+    }
+    assert sorted(written) == sorted(after["pilot"] + after["mooring"])
+    again = writer.write([sectioned(["tide", "pilot", "crane", "mooring", "crane"])], (), anew=True)
+    assert len(again) == 5
+    assert not set(again) & {each for found in after.values() for each in found}
+
+
+def test_in_another_collection_all_chunks_are_other_ones(writer: IndexWriter) -> None:
+    """What is embedded of a chunk has the collection's name in it."""
+    file = sectioned(["tide", "crane"])
+    writer.write([file], ())
+    renamed = evolve(file, record=evolve(file.record, collection="harbour-docs"))
+    assert len(writer.write([renamed], ())) == 2
+
+
+def test_an_index_that_has_grown_is_no_longer_mapped(
+    writer: IndexWriter, reader: IndexReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mapped() -> int:
+        with reader._query() as db:
+            assert db is not None
+            return int(db.pragma("mmap_size"))
+
+    writer.checkpoint()
+    assert mapped() > 0
+    monkeypatch.setattr(database_module, "_MAPPED_BYTES", 1)
+    monkeypatch.setattr(reader_module, "_LOOK_EVERY_S", 0.0)
+    assert mapped() == 0
+
+
+def test_files_below_a_folder_are_its_own_only(writer: IndexWriter) -> None:
+    paths = ["doc", "doc.md", "doc/a.md", "doc/deep/b.md", "doc0/c.md", "docs/d.md", "Doc/e.md"]
+    writer.write([indexed(path, "# A\n") for path in paths], ())
+    assert sorted(writer.files_below("doc")) == ["doc", "doc/a.md", "doc/deep/b.md"]
+    assert writer.files_below("doc/deep/b.md") == ["doc/deep/b.md"]
+    assert writer.files_below("missing") == []
+
+
+def test_chunks_come_by_file_and_in_each_in_its_order(writer: IndexWriter) -> None:
+    guide, source = writer.write([GUIDE, SOURCE], ())
+    assert writer.chunk_ids(["src/server.py", "missing.py"]) == [source]
+    assert writer.chunk_ids(["src/server.py", "docs/guide.md"]) == [source, guide]
+
+
+def test_an_index_in_memory_is_read_by_its_name(tmp_path: Path) -> None:
+    writer = IndexWriter.in_memory("port")
+    writer.write([GUIDE], ())
+    other = apsw.Connection("/port", vfs="memdb", flags=apsw.SQLITE_OPEN_READWRITE)
+    assert other.execute("SELECT path FROM files").get == "docs/guide.md"
+    other.close()
+    writer.abandon()
+
+
+def test_readers_on_several_threads_see_whole_transactions(writer: IndexWriter, reader: IndexReader) -> None:
+    sections = "".join(f"# Part {n}\n\n" + f"Words of part {n}.\n" * 100 + "\n\n" for n in range(3))
+    file = indexed("a.md", sections)
+    whole = len(file.chunks)
+    problems: list[str] = []
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            if len(reader.page("a.md")) not in (0, whole):
+                problems.append("half a file")
+
+    threads = [threading.Thread(target=look) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in range(30):
+        writer.write([file], ())
+        writer.write((), ["a.md"])
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert whole > 1
+    assert not problems
+
+
+def test_an_index_of_another_version_is_rebuilt(tmp_path: Path) -> None:
+    writer = IndexWriter(tmp_path)
+    writer.write([GUIDE], ())
+    writer.db.pragma("user_version", 99_999)
+    writer.close()
+    assert IndexReader(tmp_path).facts().chunks == 0
+    writer = IndexWriter(tmp_path)
+    assert "another version" in str(writer.remark)
+    assert writer.files() == {}
+    writer.close()
+
+
+def test_a_damaged_index_is_set_aside_with_a_message(tmp_path: Path) -> None:
+    (tmp_path / DATABASE_NAME).write_bytes(b"no database at all" * 500)
+    writer = IndexWriter(tmp_path)
+    assert "was damaged" in str(writer.remark)
+    assert list(tmp_path.glob(f"{DATABASE_NAME}.damaged-*"))
+    writer.close()
+
+
+def test_a_folder_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(IndexUnavailableError, match="CAIRN_DATA_DIR"):
+        IndexWriter(tmp_path / "file")

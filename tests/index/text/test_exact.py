@@ -1,0 +1,445 @@
+"""Text is found as it is written: operators, messages, parts of names, in any case or only in one."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from attrs import evolve
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.index.index_builders import MadeUpModels, indexed
+
+from cairn.chunking.model import Chunk, ChunkType, content_key
+from cairn.errors import OutOfTimeError, QueryCancelledError
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.overlay.overlay import Overlay
+from cairn.index.store.reader import ChunkFilter, ColumnWeights, IndexReader
+from cairn.index.store.until import Until
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.text.exact import Found
+from cairn.index.text.operators import operator_words
+from cairn.index.text.vocabulary import FEW_NEW, Vocabulary, VocabularyIntake, read_vocabulary, stable_part
+from cairn.settings.tree import Settings
+
+ALL = ChunkFilter()
+
+FILES = {
+    "web/app.ts": "const load = (id) => cache?.[id] ?? fetchItem(id);\nif (a !== b) { run(); }\n",
+    "web/plain.ts": "function handle(request) { return request.id == 1; }\n",
+    "src/lib.rs": 'let v = iter.collect::<Vec<_>>();\nlet s = "caf\u00e9 au lait";\n',
+    "src/io.c": 'fprintf(stderr, "cannot open %s: %d\\n", path, errno);\nint x = a->b;\n',
+    "src/server.py": 'def handleRequest(x):\n    return HANDLER["NEAR (a OR b)"] + \'*^"\'\n',
+    "src/other.py": "# cannot open the generalizations of relational_hopping\nHANDLEREQUEST = 1\n",
+}
+
+
+def never() -> bool:
+    return False
+
+
+def walk(writer: IndexWriter) -> None:
+    """Store the vocabulary, as the indexing thread does once enough is new."""
+    intake = VocabularyIntake(writer.db)
+    intake.step()
+    while intake._walk is not None:
+        intake.step()
+
+
+@pytest.fixture(params=["with the vocabulary", "without"])
+def reader(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[IndexReader]:
+    writer = IndexWriter(tmp_path)
+    writer.write([indexed(path, text) for path, text in FILES.items()], ())
+    if request.param == "with the vocabulary":
+        walk(writer)
+    yield IndexReader(tmp_path)
+    writer.close()
+
+
+def look(
+    reader: IndexReader,
+    literal: str,
+    *,
+    case: bool = False,
+    word: bool = False,
+    limit: int = 50,
+    only: ChunkFilter = ALL,
+    deadline_ms: float = float("inf"),
+    cancelled: Callable[[], bool] = never,
+    first: Iterable[int] = (),
+) -> Found:
+    return reader.containing(
+        literal,
+        case=case,
+        word=word,
+        limit=limit,
+        only=only,
+        cancelled=cancelled,
+        deadline_ms=deadline_ms,
+        first=first,
+    )
+
+
+def paths(reader: IndexReader, literal: str, **how: object) -> list[str]:
+    found = look(reader, literal, **how)  # type: ignore[arg-type]
+    stored = reader.chunks(hit.chunk_id for hit in found.hits)
+    return [stored[hit.chunk_id].path for hit in found.hits]
+
+
+@pytest.mark.parametrize(
+    ("literal", "found"),
+    [
+        ("=>", ["web/app.ts"]),
+        ("?.", ["web/app.ts"]),
+        ("??", ["web/app.ts"]),
+        ("!==", ["web/app.ts"]),
+        ("==", ["web/app.ts", "web/plain.ts"]),
+        ("::<", ["src/lib.rs"]),
+        ("::<Vec<_>>()", ["src/lib.rs"]),
+        ("collect::<", ["src/lib.rs"]),
+        ("->b", ["src/io.c"]),
+        ("%s", ["src/io.c"]),
+        ("{ }", []),
+        (") {", ["web/app.ts", "web/plain.ts"]),
+        (" { ", ["web/app.ts", "web/plain.ts"]),
+        ("cannot open %s: %d", ["src/io.c"]),
+        ("cannot open", ["src/io.c", "src/other.py"]),
+        ('%d\\n", path', ["src/io.c"]),
+        ("nnot open %s: %", ["src/io.c"]),
+        ("andleRequ", ["src/server.py", "src/other.py"]),
+        ("handlerequest", ["src/server.py", "src/other.py"]),
+        ("def handleReq", ["src/server.py"]),
+        ("ef handleRequest(x)", ["src/server.py"]),
+        ("generalizatio", ["src/other.py"]),
+        ("eneralization", ["src/other.py"]),
+        ("izatio", ["src/other.py"]),
+        ("relational_hopp", ["src/other.py"]),
+        ("al_hop", ["src/other.py"]),
+        ("caf\u00e9 au", ["src/lib.rs"]),
+        ("CAF\u00c9", ["src/lib.rs"]),
+        ("cafe", []),
+        ("NEAR (a OR b)", ["src/server.py"]),
+        ('"NEAR', ["src/server.py"]),
+        ("'*^\"'", ["src/server.py"]),
+        ('open "" %s', []),
+        ("a OR b", ["src/server.py"]),
+        ("fetchItem(id);\nif (a", ["web/app.ts"]),
+        ("open the generalizations of", ["src/other.py"]),
+        ("open the generalization of", []),
+        ("=>>", []),
+        ("handleRequests", []),
+        ("x\0y", []),
+        ("", []),
+        ("  \n", []),
+    ],
+)
+def test_text_is_found_where_it_stands_as_it_is_written(
+    reader: IndexReader, literal: str, found: list[str]
+) -> None:
+    assert sorted(paths(reader, literal)) == sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("literal", "case", "word", "found"),
+    [
+        ("HANDLEREQUEST", False, False, {"src/other.py": 1.0, "src/server.py": 0.9}),
+        ("handleRequest", False, False, {"src/server.py": 1.0, "src/other.py": 0.9}),
+        ("handleRequest", True, False, {"src/server.py": 1.0}),
+        ("andleRequ", True, False, {"src/server.py": 0.8}),
+        ("andleRequ", False, False, {"src/server.py": 0.8, "src/other.py": 0.7}),
+        ("andleRequ", False, True, {}),
+        ("handle", False, False, {"web/plain.ts": 1.0, "src/server.py": 0.8, "src/other.py": 0.7}),
+        ("handle", False, True, {"web/plain.ts": 1.0}),
+        ("HANDLE", True, True, {}),
+        ("Cannot Open", False, True, {"src/io.c": 0.9, "src/other.py": 0.9}),
+        ("Cannot Open", True, False, {}),
+        ("relational", False, True, {}),
+        ("?.", True, True, {"web/app.ts": 1.0}),
+    ],
+)
+def test_case_and_whole_words_count(
+    reader: IndexReader, literal: str, case: bool, word: bool, found: dict[str, float]
+) -> None:
+    hits = look(reader, literal, case=case, word=word).hits
+    stored = reader.chunks(hit.chunk_id for hit in hits)
+    assert {stored[hit.chunk_id].path: hit.score for hit in hits} == found
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_hit_says_on_which_line_and_how_often(reader: IndexReader) -> None:
+    (hit,) = look(reader, "!==").hits
+    assert (hit.line, hit.occurrences) == (1, 1)
+    (hit,) = look(reader, "request", only=ChunkFilter(paths=("web/*",))).hits
+    assert (hit.line, hit.occurrences) == (0, 2)
+
+
+def test_filters_and_hidden_files_hold(reader: IndexReader) -> None:
+    assert paths(reader, "cannot open", only=ChunkFilter(languages=("python",))) == ["src/other.py"]
+    assert paths(reader, "cannot open", only=ChunkFilter(paths=("*.c",))) == ["src/io.c"]
+    assert paths(reader, "cannot open", only=ChunkFilter(hidden=("src/io.c",))) == ["src/other.py"]
+    assert paths(reader, "=>", only=ChunkFilter(paths=("src/",))) == []
+    assert paths(reader, "%s", only=ChunkFilter(paths=("web/",))) == []
+    assert paths(reader, "izatio", only=ChunkFilter(hidden=("src/other.py",))) == []
+
+
+def test_no_more_than_the_limit_and_it_says_so(reader: IndexReader) -> None:
+    found = look(reader, "cannot open", limit=1)
+    assert (len(found.hits), found.cut) == (1, True)
+    found = look(reader, "cannot open", limit=2)
+    assert (len(found.hits), found.cut) == (2, False)
+    named = [hit.chunk_id for hit in found.hits][1:]
+    beyond = look(reader, "cannot open", limit=1, first=named)
+    assert {hit.chunk_id for hit in beyond.hits} == {hit.chunk_id for hit in found.hits}
+    assert {hit.chunk_id for hit in look(reader, "cannot open", limit=0, first=named).hits} == set(named)
+
+
+def test_chunks_that_are_gone_are_not_found_and_new_ones_are(tmp_path: Path) -> None:
+    writer = IndexWriter(tmp_path)
+    writer.write([indexed(path, text) for path, text in FILES.items()], ())
+    walk(writer)
+    reader = IndexReader(tmp_path)
+    assert paths(reader, "andleRequ", case=True) == ["src/server.py"]
+    writer.write([indexed("src/new.py", "def rehandleRequests(): a =>> b\n")], ["src/server.py"])
+    assert paths(reader, "andleRequ", case=True) == ["src/new.py"]
+    assert paths(reader, "=>>") == ["src/new.py"]
+    walk(writer)
+    assert paths(reader, "andleRequ", case=True) == ["src/new.py"]
+    writer.close()
+
+
+def test_nothing_is_found_while_there_is_no_index(tmp_path: Path) -> None:
+    assert look(IndexReader(tmp_path), "=>") == Found()
+
+
+# --- time -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Iterator[IndexReader]:
+    """2,000 chunks, of which the last one alone has ` }`."""
+    writer = IndexWriter(tmp_path)
+    chunks = tuple(piece(n, f"word_{n} = [ {n} ]" * 30) for n in range(1_999))
+    writer.write([file_of("a.py", (*chunks, piece(1_999, "{ }")))], ())
+    yield IndexReader(tmp_path)
+    writer.close()
+
+
+def piece(position: int, text: str) -> Chunk:
+    return Chunk(position, position, position + 1, text, ChunkType.CODE, "python")
+
+
+def file_of(path: str, chunks: tuple[Chunk, ...]) -> IndexedFile:
+    return IndexedFile(FileRecord(path, 1, 0, content_key(path), "p-source"), "source", True, chunks)
+
+
+def test_what_nothing_proposes_is_looked_for_everywhere(many: IndexReader) -> None:
+    found = look(many, " }")
+    assert (len(found.hits), found.cut) == (1, False)
+
+
+def test_when_time_is_over_it_answers_with_what_it_has(many: IndexReader) -> None:
+    found = look(many, " }", deadline_ms=0.0)
+    assert (found.hits, found.cut) == ((), True)
+    named = [hit.chunk_id for hit in look(many, " }").hits]
+    clock = itertools.chain([False], itertools.repeat(True))
+
+    def until_the_named_one_was_seen(until: Until) -> bool:
+        return next(clock)
+
+    patched = pytest.MonkeyPatch()
+    with patched.context() as patch:
+        patch.setattr(Until, "__call__", until_the_named_one_was_seen)
+        found = look(many, "] word", first=named, limit=1_000)
+    assert found.cut
+
+
+def test_a_cancelled_question_ends(many: IndexReader) -> None:
+    with pytest.raises(QueryCancelledError):
+        look(many, "{ }", cancelled=lambda: True)
+    with pytest.raises(QueryCancelledError):
+        look(many, "word_7", cancelled=lambda: True, deadline_ms=0.0)
+
+
+def test_keywords_out_of_time_are_told_from_cancelled_ones(many: IndexReader) -> None:
+    match = " OR ".join(f'"word_{n}"' for n in range(1_000))
+    with pytest.raises(OutOfTimeError):
+        many.keywords(match, ColumnWeights(), 10, ALL, Until(never, 0.0))
+    with pytest.raises(QueryCancelledError):
+        many.keywords(match, ColumnWeights(), 10, ALL, Until(lambda: True, 0.0))
+    assert many.keywords(match, ColumnWeights(), 10, ALL, Until(never, 60_000.0))
+
+
+def test_time_that_is_left_only_falls() -> None:
+    until = Until(never, 20.0)
+    assert 0 < until.ms_left <= 20
+    time.sleep(0.03)
+    assert (until.ms_left, until.is_over, until()) == (0.0, True, True)
+
+
+# --- documents on the screen ------------------------------------------------------------------------
+
+
+def test_a_document_on_the_screen_counts_instead_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "port").mkdir()
+    (tmp_path / "data").mkdir()
+    writer = IndexWriter(tmp_path / "data")
+    writer.write([indexed(path, text) for path, text in FILES.items()], ())
+    walk(writer)
+    overlay = Overlay(tmp_path / "port", lambda: Settings(), MadeUpModels())
+    reader = OverlaidReader(tmp_path / "data", overlay=overlay)
+    overlay.changed("src/io.c", 'puts("could not open %s");\n')
+    overlay.changed("src/fresh.c", 'puts("cannot open %s: %d");\n')
+    reader.look_at_screen()
+    assert paths(reader, "cannot open %s: %d") == ["src/fresh.c"]
+    assert paths(reader, "ld not open %s") == ["src/io.c"]
+    assert sorted(paths(reader, "cannot open")) == ["src/fresh.c", "src/other.py"]
+    on_screen = [hit.chunk_id for hit in look(reader, "%s").hits]
+    assert all(chunk < 0 for chunk in on_screen)
+    assert {hit.chunk_id for hit in look(reader, "%s", limit=0, first=on_screen).hits} == set(on_screen)
+    overlay.close()
+    assert paths(reader, "cannot open %s: %d") == ["src/io.c"]
+    writer.close()
+
+
+# --- whatever the text ------------------------------------------------------------------------------
+
+_PIECES = st.one_of(
+    st.sampled_from(
+        "handleRequest generalizations hopping abilities relational happiness x_y __init__ controllers flies"
+        " conflating sensational agreed CamelCaseName 0x1f Stra\u00dfe na\u00efve \u03a3\u03b1\u03c2 \u65e5\u672c".split()
+    ),
+    st.sampled_from(
+        ["=>", "?.", "!==", "::<>", "(", ")", "->", ' "', "'", "%s", "\\n", "*", "^", " AND ", " - "]
+    ),
+    st.sampled_from([" ", "\n", "\t", "  ", "\u00a0", "e\u0301", "\u2014"]),
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4),
+)
+_TEXTS = st.lists(_PIECES, min_size=1, max_size=12).map("".join).filter(lambda text: len(text.strip()) > 1)
+
+
+@st.composite
+def parts(draw: st.DrawFn) -> tuple[list[str], str]:
+    """Texts of chunks, and a part of the first."""
+    texts = draw(st.lists(_TEXTS, min_size=1, max_size=4))
+    start = draw(st.integers(0, len(texts[0]) - 2))
+    return texts, texts[0][start : draw(st.integers(start + 2, len(texts[0])))]
+
+
+def reader_of(texts: list[str], stored: bool) -> tuple[IndexWriter, IndexReader]:
+    writer = IndexWriter.in_memory(f"exact-{next(_NAMES)}")
+    writer.write([file_of("a.py", tuple(piece(n, text) for n, text in enumerate(texts)))], ())
+    if stored:
+        walk(writer)
+    return writer, IndexReader(Path(), open=lambda: writer.db)
+
+
+_NAMES = itertools.count()
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(parts(), st.booleans(), st.booleans())
+def test_every_part_of_a_text_is_found(asked: tuple[list[str], str], case: bool, stored: bool) -> None:
+    texts, literal = asked
+    writer, reader = reader_of(texts, stored)
+    if stored:  # nothing is newer than the vocabulary, so it alone proposes parts of words
+        assert read_vocabulary(writer.db, Vocabulary()).upto == len(texts)
+    found = {hit.chunk_id - 1 for hit in look(reader, literal, case=case).hits}
+    having = {n for n, text in enumerate(texts) if literal in text}
+    if literal.isspace():
+        assert not found
+    elif case:
+        assert found == having
+    else:
+        assert having <= found
+        assert all(literal.casefold() in texts[n].casefold() for n in found)
+    writer.db.close(True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(parts().filter(lambda asked: all(text.isascii() for text in asked[0])), st.booleans())
+def test_whole_words_are_those_that_nothing_goes_on(asked: tuple[list[str], str], stored: bool) -> None:
+    texts, literal = asked
+    writer, reader = reader_of(texts, stored)
+    before = r"(?<!\w)" if re.match(r"\w", literal) else ""
+    after = r"(?!\w)" if re.search(r"\w\Z", literal) else ""
+    wanted = re.compile(before + re.escape(literal) + after, re.IGNORECASE)
+    having = {n for n, text in enumerate(texts) if wanted.search(text)} if literal.strip() else set()
+    assert {hit.chunk_id - 1 for hit in look(reader, literal, word=True).hits} == having
+    writer.db.close(True)
+
+
+# --- the vocabulary ---------------------------------------------------------------------------------
+
+_STEMMED = (
+    "generalizations relational conditional hopping falling controlling rolling filing sensibilities happiness"
+    " electricity hopefulness callousness analogies digitizer conformably radically differently vileness feudalism"
+    " decisiveness triplicate formative formalize adjustable irritant replacement adoption communism effective"
+    " activate angularity homologous bowdlerize probate rate controllers roll agreed plastered motoring conflated"
+    " troubled sized tanned hissing fizzed failing happy sky ponies ties caresses cats feed bled sing"
+).split()
+
+
+@pytest.mark.parametrize("word", _STEMMED)
+def test_a_part_of_a_word_is_found_by_its_stem(word: str) -> None:
+    db = apsw.Connection(":memory:")
+    tokens = db.fts5_tokenizer("porter", [])(word.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
+    stem = str(tokens[0][2])
+    vocabulary = Vocabulary(1, f"\nanchor\n{stem}\nzebra\n")
+    for start, end in itertools.combinations(range(len(word) + 1), 2):
+        part = word[start:end]
+        found = vocabulary.holding(part, begins=start == 0, limit=10)
+        assert found is None or stem in found, part
+        if len(stable_part(part)) >= 3:
+            assert found is not None
+
+
+def test_a_part_says_nothing_where_it_is_short_or_in_too_many_words() -> None:
+    vocabulary = Vocabulary(1, "\nanchor\nanchorag\nrope\n")
+    assert vocabulary.holding("an", begins=True, limit=10) is None
+    assert vocabulary.holding("ancho", begins=True, limit=1) is None
+    assert vocabulary.holding("ncho", begins=False, limit=2) == ["anchor", "anchorag"]
+    assert vocabulary.holding("ncho", begins=True, limit=2) == []
+    assert Vocabulary().holding("ncho", begins=False, limit=2) is None
+
+
+def test_the_vocabulary_is_walked_again_once_much_is_new(tmp_path: Path) -> None:
+    writer = IndexWriter(tmp_path)
+    intake = VocabularyIntake(writer.db)
+    assert not intake.is_due
+    writer.write([file_of("a.py", tuple(piece(n, f"word_{n}") for n in range(FEW_NEW + 1)))], ())
+    assert intake.is_due
+    steps = 0
+    while intake.is_due:
+        intake.step()
+        steps += 1
+    assert steps > 1
+    vocabulary = read_vocabulary(writer.db, Vocabulary())
+    assert vocabulary.upto == FEW_NEW + 1
+    assert vocabulary.holding("ord_77", begins=False, limit=1_000)
+    assert read_vocabulary(writer.db, vocabulary) is vocabulary
+    more = tuple(piece(n, f"term_{n}") for n in range(2 * FEW_NEW + 1))
+    writer.write([file_of("b.py", more)], ())
+    assert read_vocabulary(writer.db, vocabulary) == Vocabulary()  # too much is new
+    writer.close()
+
+
+def test_operators_are_words_of_two_characters() -> None:
+    assert operator_words("a !== b != c") == sorted([b"!=".hex(), b"!==".hex(), b"==".hex()])
+    assert operator_words("a + b_c(d)  -") == []
+    assert operator_words("f({ })") == operator_words("f({})")
+    assert operator_words("\u2192\u2190") == ["\u2192\u2190".encode().hex()]
+
+
+def test_a_chunk_that_moves_keeps_its_operators(tmp_path: Path) -> None:
+    writer = IndexWriter(tmp_path)
+    one = piece(0, "a =>> b")
+    writer.write([file_of("a.py", (one,))], ())
+    moved = file_of("a.py", (piece(0, "new"), evolve(one, position=1)))
+    writer.write([evolve(moved, record=evolve(moved.record, content_hash=content_key("new")))], ())
+    assert [hit.chunk_id for hit in look(IndexReader(tmp_path), "=>>").hits] == [1]
+    writer.close()

@@ -1,0 +1,550 @@
+"""Static vectors in memory find what sqlite-vec finds, whatever is done to the index, and by whomever."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.index.index_builders import embed_rest, functions, numbers
+
+from cairn.errors import OutOfTimeError, QueryCancelledError
+from cairn.index.store import reader as reader_module
+from cairn.index.store.maintenance import Maintenance
+from cairn.index.store.reader import ChunkFilter, Hit, IndexReader
+from cairn.index.store.schema import STATIC_TABLE
+from cairn.index.store.until import Until
+from cairn.index.store.writer import IndexWriter
+from cairn.index.vectors import blocks as vector_blocks
+from cairn.index.vectors import model_vectors, static_matrix
+from cairn.index.vectors.blocks import UnknownLayoutError
+from cairn.index.vectors.static_matrix import StaticMatrix, StaticRows
+from cairn.index.vectors.store import VectorStore
+from cairn.settings.tree import IndexSettings
+
+DIMENSION = 32
+ALL = ChunkFilter()
+
+Int8 = NDArray[np.int8]
+
+
+def never() -> bool:
+    return False
+
+
+def vectors(count: int, seed: int, dimension: int = DIMENSION) -> Int8:
+    """As static vectors are: of length 127, with one direction in common, and in clusters."""
+    rng = np.random.default_rng(seed)
+    common = np.random.default_rng(7).normal(size=dimension)
+    topics = np.random.default_rng(8).normal(size=(20, dimension))
+    rows = 1.5 * common + topics[rng.integers(0, 20, count)] + 0.7 * rng.normal(size=(count, dimension))
+    rounded: Int8 = np.rint(127 * rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.int8)
+    return rounded
+
+
+class Desk:
+    """An index with made-up static vectors, what they are, and a reader."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.writer = IndexWriter(folder)
+        self.store = VectorStore(self.writer.db)
+        self.store.use_static("table", DIMENSION)
+        self.reader = IndexReader(folder)
+        self.known: dict[int, Int8] = {}
+
+    def write(self, path: str, count: int, word: str = "ship") -> list[int]:
+        """Index a source file of `count` chunks anew."""
+        self.writer.write([functions(path, count, word)], ())
+        return self.follow()
+
+    def follow(self) -> list[int]:
+        """Give chunks that have none their vectors, and forget those of chunks that are gone; the new ones' ids."""
+        chunks = numbers(self.writer.db, "SELECT id FROM chunks")
+        new = [chunk for chunk in chunks if chunk not in self.known]
+        self.give(new)
+        self.known = {chunk: self.known[chunk] for chunk in chunks}
+        return new
+
+    def give(self, ids: Sequence[int]) -> None:
+        """Store vectors under these ids."""
+        rows = vectors(len(ids), seed=sum(ids))
+        self.store.store_static(ids, rows, queued=0)
+        self.known.update(zip(ids, rows, strict=True))
+
+    def remove(self, ids: Iterable[int]) -> None:
+        """Delete these vectors, as a trigger does with those of deleted chunks."""
+        with self.writer.db:
+            for each in ids:
+                self.writer.db.execute(f"DELETE FROM {STATIC_TABLE} WHERE rowid = ?", (each,))
+                self.known.pop(each)
+            self.writer.db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+
+    def expected(self, asked: Int8, limit: int, among: Iterable[int] | None = None) -> list[int]:
+        """The nearest by plain arithmetic."""
+        ids = sorted(self.known if among is None else among)
+        rows = np.array([self.known[each] for each in ids], np.int64).reshape(-1, len(asked))
+        distances = ((rows - asked.astype(np.int64)) ** 2).sum(axis=1)
+        return [ids[place] for place in np.argsort(distances, kind="stable")[:limit]]
+
+    def found(self, asked: Int8, limit: int = 20, only: ChunkFilter = ALL) -> list[int]:
+        hits = self.reader.nearest_static(asked, limit, only, never)
+        assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))
+        return [hit.chunk_id for hit in hits]
+
+    def rows(self) -> StaticRows | None:
+        """What is in memory now, None where sqlite-vec is asked."""
+        return self.reader._static_rows()
+
+
+@pytest.fixture(autouse=True)
+def _matrix_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static_matrix, "FEWEST_ROWS", 0)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(tmp_path)
+    yield desk
+    desk.reader.memory.forget_vectors()
+    desk.writer.close()
+
+
+def by_sqlite_vec(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, ask: Callable[[IndexReader], list[Hit]]
+) -> list[Hit]:
+    with monkeypatch.context() as patch:
+        patch.setattr(static_matrix, "FEWEST_ROWS", 10**9)
+        return ask(IndexReader(desk.folder))
+
+
+def assert_same(found: Sequence[Hit], reference: Sequence[Hit]) -> None:
+    """The same scores in the same order; among equal ones sqlite-vec may cut off others."""
+    assert [hit.score for hit in found] == pytest.approx([hit.score for hit in reference], abs=1e-6)
+    cut = reference[-1].score + 1e-6 if reference else 0.0
+    assert [hit.chunk_id for hit in found if hit.score > cut] == [
+        hit.chunk_id for hit in reference if hit.score > cut
+    ]
+
+
+# --- the same answers --------------------------------------------------------------------------------
+
+
+def test_finds_what_sqlite_vec_finds(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.give(range(1, 5_000))
+    for asked in vectors(10, seed=99):
+
+        def ask(reader: IndexReader, asked: Int8 = asked) -> list[Hit]:
+            return reader.nearest_static(asked, 200, ALL, never)
+
+        found = ask(desk.reader)
+        assert_same(found, by_sqlite_vec(desk, monkeypatch, ask))
+        assert len(found) == 200
+    assert desk.rows() is not None
+
+
+def test_compares_as_sqlite_vec_does(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.give(range(1, 100))
+    asked, wanted = vectors(1, seed=1)[0], [3, 98, 4_711, 50, 99, 0]
+    found = desk.reader.static_similarities(wanted, asked)
+    assert set(found) == {3, 50, 98, 99}
+    with monkeypatch.context() as patch:
+        patch.setattr(static_matrix, "FEWEST_ROWS", 10**9)
+        assert found == pytest.approx(IndexReader(desk.folder).static_similarities(wanted, asked), abs=1e-6)
+
+
+def test_of_equally_near_ones_the_lower_id_comes_first(desk: Desk) -> None:
+    desk.store.store_static([9, 2, 7, 4], np.repeat(vectors(1, seed=1), 4, axis=0), queued=0)
+    assert desk.found(vectors(1, seed=2)[0], limit=3) == [2, 4, 7]
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3, 500])
+def test_never_gives_more_than_asked_for_or_there(desk: Desk, limit: int) -> None:
+    desk.give([1, 2, 3])
+    assert len(desk.found(vectors(1, seed=1)[0], limit)) == min(limit, 3)
+
+
+def test_codes_lose_few_of_the_nearest(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static_matrix, "_CODED_FROM", 6_000)
+    monkeypatch.setattr(static_matrix, "_CANDIDATES", 1_500)
+    desk.give(range(1, 8_001))
+    coded(desk)
+    desk.give(range(8_001, 8_501))
+    desk.remove(range(500, 700))
+    hits, questions = 0, vectors(20, seed=5)
+    for asked in questions:
+        found = desk.found(asked, 50)
+        assert len(found) == 50
+        hits += len(set(found) & set(desk.expected(asked, 50)))
+    assert hits / (50 * len(questions)) > 0.95
+    newest = desk.known[8_400]
+    assert 8_400 in desk.found(newest, 5)
+    assert not {*range(500, 700)} & {*desk.found(desk.known[499], 200)}
+
+
+def test_a_filter_that_lets_few_pass_is_answered_exactly_among_coded_rows(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static_matrix, "_CODED_FROM", 100)
+    monkeypatch.setattr(static_matrix, "_CANDIDATES", 40)
+    desk.write("a.py", 120)
+    few = desk.write("b.py", 20, "tide")
+    coded(desk)
+    asked = vectors(1, seed=3)[0]
+    assert desk.found(asked, 15, ChunkFilter(paths=("b.py",))) == desk.expected(asked, 15, few)
+
+
+def coded(desk: Desk) -> None:
+    """Wait until the rows are."""
+    ends = time.monotonic() + 60
+    while (rows := desk.rows()) is None or rows._store.codes is None:
+        assert time.monotonic() < ends, "the rows were never coded"
+        time.sleep(0.005)
+
+
+# --- filters -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "only",
+    [
+        ChunkFilter(paths=("a.py",)),
+        ChunkFilter(paths=("b.py",)),
+        ChunkFilter(types=("code",)),
+        ChunkFilter(types=("prose",)),
+        ChunkFilter(hidden=("a.py",)),
+        ChunkFilter(hidden=("b.py", "gone.py")),
+        ChunkFilter(paths=("a.py", "b.py"), hidden=("a.py",)),
+    ],
+    ids=str,
+)
+def test_filters_let_pass_what_sqlite_vec_lets_pass(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, only: ChunkFilter
+) -> None:
+    desk.write("a.py", 60)
+    desk.write("b.py", 9, "tide")
+    asked = vectors(1, seed=3)[0]
+    for _ in range(2):  # the second time from memory
+        found = desk.reader.nearest_static(asked, 30, only, never)
+        assert_same(
+            found, by_sqlite_vec(desk, monkeypatch, lambda r: r.nearest_static(asked, 30, only, never))
+        )
+
+
+def test_a_filter_follows_the_index(desk: Desk) -> None:
+    desk.write("a.py", 12)
+    only, asked = ChunkFilter(paths=("*.py",)), vectors(1, seed=3)[0]
+    assert desk.found(asked, 50, only) == desk.expected(asked, 50)
+    desk.write("b.py", 5, "tide")
+    assert desk.found(asked, 50, only) == desk.expected(asked, 50)
+    desk.writer.write((), ["a.py"])
+    desk.follow()
+    assert desk.found(asked, 50, only) == desk.expected(asked, 50)
+    assert len(desk.known) == 5
+
+
+def test_a_filter_asked_before_vectors_are_made_finds_them_afterwards(desk: Desk) -> None:
+    desk.writer.write([functions("a.py", 6)], ())
+    only, asked = ChunkFilter(paths=("*.py",)), vectors(1, seed=3)[0]
+    assert desk.found(asked, 50, only) == []
+    assert len(desk.follow()) == 6
+    assert desk.found(asked, 50, only) == desk.expected(asked, 50)
+
+
+# --- following the index -------------------------------------------------------------------------------
+
+
+def test_follows_whatever_is_written_and_deleted(desk: Desk) -> None:
+    choose = random.Random(4)
+    fresh = iter(
+        choose.sample(range(1, 60_000), 30_000)
+    )  # in any order: the most important chunk comes first
+    desk.give([next(fresh) for _ in range(3_000)])
+    asked = vectors(1, seed=3)[0]
+    stores = set()
+    for _ in range(25):
+        desk.give([next(fresh) for _ in range(choose.choice([0, 1, 60, 900]))])
+        desk.remove(choose.sample(sorted(desk.known), choose.choice([0, 1, 200])))
+        assert desk.found(asked, 100) == desk.expected(asked, 100)
+        wanted = choose.sample(range(1, 60_000), 500)
+        assert set(desk.reader.static_similarities(wanted, asked)) == set(wanted) & desk.known.keys()
+        rows = desk.rows()
+        assert rows is not None
+        stores.add(id(rows._store))
+    assert 1 < len(stores) < 15, "all rows were read anew for every change, or never"
+
+
+def test_what_is_deleted_is_read_anew_once_it_is_much(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static_matrix, "_BLOCK", 64)
+    desk.give(range(1, 2_001))
+    asked = vectors(1, seed=3)[0]
+    desk.found(asked)
+    desk.remove(range(1, 1_000))
+    assert desk.found(asked, 100) == desk.expected(asked, 100)
+    rows = desk.rows()
+    assert rows is not None
+    assert rows._store.count == 1_001
+
+
+def test_a_file_that_is_indexed_anew_is_found_as_it_is_now(desk: Desk) -> None:
+    before = desk.write("a.py", 10)
+    asked = desk.known[before[4]]
+    assert desk.found(asked)[0] == before[4]
+    after = desk.write("a.py", 10, "tide")
+    assert not {*before} & {*after}
+    assert desk.found(asked, 50) == desk.expected(asked, 50)
+
+
+def test_another_static_table_is_another_matrix(desk: Desk) -> None:
+    desk.give([1, 2, 3])
+    desk.found(vectors(1, seed=1)[0])
+    desk.store.use_static("other", 16)
+    rows = vectors(3, seed=1, dimension=16)
+    desk.store.store_static([1, 2, 3], rows, queued=0)
+    assert desk.found(rows[1], 1) == [2]
+    desk.store.use_no_static()
+    assert desk.found(rows[1], 1) == []
+    desk.store.use_static("other", 16)
+    desk.store.store_static([1, 2, 3], rows[::-1].copy(), queued=0)
+    assert desk.found(rows[0], 1) == [3]
+
+
+def test_the_same_table_made_anew_loses_no_row(desk: Desk) -> None:
+    desk.give(range(1, 50))
+    asked = vectors(1, seed=1)[0]
+    assert desk.found(asked, 60) == desk.expected(asked, 60)
+    desk.remove(list(range(1, 10)))
+    assert desk.found(asked, 60) == desk.expected(asked, 60)
+    desk.give(range(1, 10))
+    assert desk.found(asked, 60) == desk.expected(asked, 60)
+
+
+def test_another_index_in_its_place_is_another_matrix(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_module, "_LOOK_EVERY_S", 0.0)
+    desk.give(range(1, 10))
+    asked = vectors(1, seed=1)[0]
+    desk.found(asked)
+    (tmp_path / "other").mkdir()
+    other = Desk(tmp_path / "other")
+    other.give([100, 200])
+    desk.writer.close()
+    other.writer.close()
+    for file in sorted(tmp_path.glob("index.db*")):
+        file.unlink()
+    (other.folder / "index.db").rename(tmp_path / "index.db")
+    desk.writer = IndexWriter(tmp_path)
+    assert sorted(desk.found(asked)) == [100, 200]
+
+
+def test_follows_what_another_process_writes(desk: Desk) -> None:
+    desk.give(range(1, 30))
+    asked = vectors(1, seed=1)[0]
+    desk.found(asked)
+    rows = vectors(2, seed=77)
+    code = f"""
+import numpy as np
+from pathlib import Path
+from cairn.index.vectors.store import VectorStore
+from cairn.index.store.writer import IndexWriter
+writer = IndexWriter(Path({str(desk.folder)!r}))
+VectorStore(writer.db).store_static([40, 41], np.array({rows.tolist()}, np.int8), queued=0)
+with writer.db:
+    writer.db.execute("DELETE FROM {STATIC_TABLE} WHERE rowid < 5")
+    writer.db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    desk.known |= {40: rows[0], 41: rows[1]}
+    desk.known = {key: row for key, row in desk.known.items() if key >= 5}
+    assert desk.found(asked, 50) == desk.expected(asked, 50)
+
+
+def test_packing_the_table_changes_nothing(desk: Desk) -> None:
+    desk.give(range(1, 6_000))
+    asked = vectors(1, seed=1)[0]
+    desk.remove([each for each in range(1, 6_000) if each % 3])
+    before = desk.found(asked, 100)
+    blocks = numbers(desk.writer.db, f"SELECT count(*) FROM {STATIC_TABLE}_chunks")
+    with desk.writer.db:  # no chunk is behind these rows, and the trigger is not under test
+        assert Maintenance(desk.writer.db).run(IndexSettings(), never)
+    assert numbers(desk.writer.db, f"SELECT count(*) FROM {STATIC_TABLE}_chunks") < blocks
+    desk.give([6_001])
+    assert desk.found(asked, 100) == desk.expected(asked, 100)
+    assert len(set(before) - set(desk.found(asked, 101))) <= 1
+
+
+def test_many_threads_ask_while_the_index_changes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static_matrix, "_CODED_FROM", 2_000)
+    monkeypatch.setattr(static_matrix, "_CANDIDATES", 500)
+    desk.give(range(1, 3_000))
+    asked = vectors(1, seed=3)[0]
+    stays = desk.expected(asked, 1)[0]
+    problems: list[object] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.is_set():
+            try:
+                hits = desk.reader.nearest_static(asked, 30, ALL, never)
+                if len({hit.chunk_id for hit in hits}) != 30 or hits[0].chunk_id != stays:
+                    problems.append(hits)
+                if stays not in desk.reader.static_similarities([stays, 5], asked):
+                    problems.append("similarities")
+            except Exception as problem:  # noqa: BLE001 - whatever it is, the test shows it
+                problems.append(problem)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    distance = desk.known[stays]
+    for start in range(3_000, 9_000, 300):
+        ids = list(range(start, start + 300))
+        rows = vectors(len(ids), seed=start)
+        nearer = ((rows - asked.astype(int)) ** 2).sum(axis=1) <= ((distance - asked.astype(int)) ** 2).sum()
+        keep = [each for each, near in zip(ids, nearer, strict=True) if not near]
+        desk.store.store_static(keep, rows[~nearer], queued=0)
+        desk.known.update(zip(keep, rows[~nearer], strict=True))
+        desk.remove([each for each in sorted(desk.known)[5:150] if each != stays])
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert set(desk.reader.static_similarities(range(1, 10_000), asked)) == desk.known.keys()
+
+
+# --- when sqlite-vec is asked, and when memory is freed --------------------------------------------------
+
+
+def test_a_small_index_is_left_to_sqlite_vec(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.write("a.py", 10)
+    asked = vectors(1, seed=3)[0]
+    assert desk.rows() is not None
+    monkeypatch.setattr(static_matrix, "FEWEST_ROWS", 11)
+    desk.write("b.py", 0)
+    desk.writer.note(scanned=1)
+    assert desk.rows() is None
+    assert desk.found(asked, 5) == desk.expected(asked, 5)
+
+
+def test_tables_of_an_unknown_layout_are_left_to_sqlite_vec(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(*_: object) -> object:
+        raise UnknownLayoutError("another version")
+
+    desk.give(range(1, 50))
+    monkeypatch.setattr(static_matrix, "read_blocks", unknown)
+    asked = vectors(1, seed=3)[0]
+    assert desk.rows() is None
+    assert desk.found(asked, 5) == desk.expected(asked, 5)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE {t}_chunks SET rowids = x'00'",
+        "UPDATE {t}_chunks SET size = 8",
+        "DELETE FROM {t}_vector_chunks00",
+    ],
+)
+def test_blocks_that_are_not_as_they_should_be_are_noticed(desk: Desk, damage: str) -> None:
+    desk.give(range(1, 50))
+    desk.writer.db.execute(damage.replace("{t}", STATIC_TABLE))
+    assert desk.rows() is None
+
+
+def test_many_rows_are_read_behind_while_sqlite_vec_answers(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static_matrix, "_READ_BEHIND_FROM", 0)
+    desk.give(range(1, 50))
+    asked = vectors(1, seed=3)[0]
+    assert desk.found(asked, 5) == desk.expected(asked, 5)
+    ends = time.monotonic() + 60
+    while desk.rows() is None or desk.reader.memory.matrix._behind:
+        assert time.monotonic() < ends, "the rows were never read"
+        time.sleep(0.005)
+    desk.give(range(50, 60))
+    assert desk.rows() is not None, "a change is followed at once"
+    assert desk.found(asked, 5) == desk.expected(asked, 5)
+
+
+def test_memory_is_freed_once_nobody_asks(desk: Desk) -> None:
+    desk.give(range(1, 50))
+    matrix = StaticMatrix(idle_seconds=0.05)
+    desk.reader.memory.matrix = matrix
+    asked = vectors(1, seed=3)[0]
+    desk.found(asked)
+    ends = time.monotonic() + 60
+    while matrix._current is not None:
+        assert time.monotonic() < ends, "the rows were never let go"
+        time.sleep(0.01)
+    assert desk.found(asked, 5) == desk.expected(asked, 5)
+    desk.reader.memory.forget_vectors()
+    assert matrix._current is None
+    assert matrix._timer is None
+
+
+@pytest.mark.parametrize(
+    ("until", "error"),
+    [(Until(lambda: True), QueryCancelledError), (Until(never, ms=0), OutOfTimeError)],
+    ids=["cancelled", "out of time"],
+)
+def test_a_question_that_is_over_is_not_computed(desk: Desk, until: Until, error: type[Exception]) -> None:
+    desk.give(range(1, 50))
+    with pytest.raises(error):
+        desk.reader.nearest_static(vectors(1, seed=3)[0], 5, ALL, until)
+
+
+# --- the model's vectors ---------------------------------------------------------------------------------
+
+
+def test_the_models_vectors_are_compared_as_sqlite_vec_does(desk: Desk) -> None:
+    model = desk.store.use_model("m", 4)
+    ids = [*desk.write("a.py", 30), *desk.write("b.py", 5, "tide")]
+    embed_rest(desk.store, model)
+    bare = desk.write("c.py", 3, "rope")
+    random.Random(1).shuffle(ids)
+    asked = np.array([1, 2, 3, 4], np.float32)
+    found = desk.reader.similarities([*ids, *bare, 9_999], asked, "m")
+    assert found.keys() == set(ids)
+    stored = desk.reader.read(lambda db: model_vectors._read_by_sqlite_vec(db, model, ids, asked.size))
+    assert stored is not None
+    cosines = model_vectors.of_unit_length(stored[1]) @ model_vectors.of_unit_length(asked)
+    assert found == pytest.approx(dict(zip(stored[0], cosines.tolist(), strict=True)), abs=1e-6)
+
+
+def test_the_models_vectors_are_left_to_sqlite_vec_where_the_layout_is_unknown(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = desk.store.use_model("m", 4)
+    ids = desk.write("a.py", 30)
+    embed_rest(desk.store, model)
+    asked = np.array([1, 2, 3, 4], np.float32)
+    before = desk.reader.similarities(ids, asked, "m")
+
+    def unknown(*_: object) -> object:
+        raise UnknownLayoutError("another version")
+
+    monkeypatch.setattr(model_vectors, "read_vectors_at", unknown)
+    assert desk.reader.similarities(ids, asked, "m") == pytest.approx(before, abs=1e-6)
+    assert len(before) == 30
+
+
+def test_places_that_are_not_there_are_noticed(desk: Desk) -> None:
+    model = desk.store.use_model("m", 4)
+    desk.write("a.py", 3)
+    embed_rest(desk.store, model)
+    for place in ((99, 0), (1, 10**6)):
+        with pytest.raises(UnknownLayoutError):
+            desk.reader.read(
+                lambda db: vector_blocks.read_vectors_at(db, f"vectors_{model}", [place], 4)  # noqa: B023
+            )

@@ -1,0 +1,281 @@
+"""The vectors of an index stay in step with its chunks, and its counters with both."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.index.index_builders import (
+    DIMENSION,
+    MadeUpModels,
+    broken_promises,
+    embed_rest,
+    functions,
+    indexed,
+    made_up,
+    numbers,
+    small_table,
+    twins,
+)
+
+from cairn.index.indexing.progress import Progress
+from cairn.index.store.meta import Facts
+from cairn.index.store.reader import ChunkFilter, IndexReader
+from cairn.index.store.schema import STATIC_TABLE
+from cairn.index.store.writer import IndexedFile, IndexWriter
+from cairn.index.vectors.store import VectorStore
+from cairn.index.vectors.vectors import StaticIntake, VectorIntake
+from cairn.settings.tree import EmbeddingSettings
+
+EMBEDDING = EmbeddingSettings()
+PATHS = ("a.py", "docs/b.md", "c.txt", "d.py")
+TEXTS = (
+    "",
+    "def moor(ship):\n    return rope\n",
+    "# Ships\n\nA ship has a rope.\n\n# Tides\n\nThe tide turns.\n",
+    "class Anchor:\n    def drop(self):\n        return self.rope\n\n\ndef moor(ship):\n    return rope\n",
+)
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[IndexWriter]:
+    writer = IndexWriter(tmp_path)
+    yield writer
+    writer.close()
+
+
+class Life(RuleBasedStateMachine):
+    """Whatever is done to an index, in whichever order, its tables and facts agree."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.writer = IndexWriter(self.folder)
+        self.models = MadeUpModels(table=small_table())
+        self._make_intakes()
+        self.before = self.writer.facts()
+
+    def teardown(self) -> None:
+        self.writer.close()
+        shutil.rmtree(self.folder)
+
+    def _make_intakes(self) -> None:
+        self.vectors = VectorIntake(self.writer, self.models, Progress(), lambda: (), lambda problem: None)
+        self.vectors.select_model(EmbeddingSettings())
+        self.static = StaticIntake(self.writer, self.models, Progress(), lambda: ())
+        self.static.select_table(EmbeddingSettings())
+
+    def _state(self) -> tuple[list[object], list[object]]:
+        """The paths; everything about files and chunks."""
+        rows = self.writer.db.execute("SELECT path, id FROM files ORDER BY path").fetchall()
+        return [row[0] for row in rows], [*rows, *self.writer.db.execute("SELECT id FROM chunks ORDER BY id")]
+
+    def _do(self, change: Callable[[], object], writes: bool = False) -> None:
+        before, (paths, content) = self.writer.facts(), self._state()
+        change()
+        after, (new_paths, new_content) = self.writer.facts(), self._state()
+        assert (after.content > before.content) == writes
+        assert writes or new_content == content
+        assert (after.paths > before.paths) == (new_paths != paths)
+        assert after.generation >= before.generation
+        if _apart_from_generation(after) != _apart_from_generation(before):
+            assert after.generation > before.generation
+
+    @rule(path=st.sampled_from(PATHS), text=st.sampled_from(TEXTS), together=st.booleans())
+    def write(self, path: str, text: str, together: bool) -> None:
+        files = [indexed(path, text)] + ([indexed("e.py", text)] if together else [])
+
+        def change() -> None:
+            ids = self.writer.write(files, ())
+            self.static.added(ids, EMBEDDING)
+            self.vectors.put_first(ids)
+
+        self._do(change, writes=True)
+
+    @rule(path=st.sampled_from(PATHS))
+    def remove(self, path: str) -> None:
+        known = self.writer.records([path])
+        if known:
+            self._do(lambda: self.writer.write((), [path]), writes=True)
+
+    @rule(path=st.sampled_from(PATHS))
+    def open(self, path: str) -> None:
+        self._do(lambda: self.vectors.put_first(self.writer.chunk_ids([path])))
+
+    @rule(steps=st.integers(0, 1))
+    def embed(self, steps: int) -> None:
+        left = iter([False] * steps + [True] * 9)
+        self._do(lambda: self.vectors.step(EMBEDDING, lambda: next(left), lambda: None))
+
+    @rule()
+    def embed_all(self) -> None:
+        while self.vectors.step(EMBEDDING, lambda: False, lambda: None):
+            pass
+        facts = self.writer.facts()
+        if self.vectors.has_model:
+            assert (facts.queued, facts.embedded) == (0, 1)
+
+    @rule()
+    def embed_all_static(self) -> None:
+        while self.static.step(EMBEDDING):
+            pass
+        facts = self.writer.facts()
+        if facts.has_static:
+            assert (facts.static_queued, facts.static) == (0, 1)
+
+    @rule(name=st.sampled_from(["m", "other", None]))
+    def choose_model(self, name: str | None) -> None:
+        self.models.name = name
+        self._do(lambda: self.vectors.select_model(EmbeddingSettings()))
+
+    @rule(table=st.sampled_from([("small", 8), ("large", 16), None]))
+    def choose_table(self, table: tuple[str, int] | None) -> None:
+        self.models.table = small_table(*table) if table else None
+        self._do(lambda: self.static.select_table(EmbeddingSettings()))
+
+    @rule()
+    def restart(self) -> None:
+        self.writer.close()
+        self.writer = IndexWriter(self.folder)
+        self._make_intakes()
+
+    @invariant()
+    def tables_agree(self) -> None:
+        assert broken_promises(self.writer.db, self.writer.facts().chunks) == []
+
+    @invariant()
+    def nothing_waits_unseen(self) -> None:
+        facts, store = self.writer.facts(), VectorStore(self.writer.db)
+        waiting = store.waiting(facts.model_id) if facts.model_id else []
+        assert facts.chunks >= facts.queued >= len(waiting)
+        assert not (facts.embedded and waiting)
+        without = store.without_static() if facts.has_static else []
+        assert facts.chunks >= facts.static_queued >= len(without)
+        assert not (facts.static and without)
+
+
+def _apart_from_generation(facts: Facts) -> Facts:
+    return attrs.evolve(facts, generation=0)
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+
+
+def test_a_text_that_is_there_many_times_has_one_vector(writer: IndexWriter) -> None:
+    writer.write([twins("src/a.py"), indexed("docs/b.md", "# Ships\n")], ())
+    store = VectorStore(writer.db)
+    model = store.use_model("m@1", DIMENSION)
+    texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
+    assert len({text.key for text in texts}) < len(texts)
+    store.store(model, [t.key for t in texts], np.stack([made_up(t.text) for t in texts]), queued=0)
+    assert store.waiting(model) == []
+    assert len(numbers(writer.db, f"SELECT rowid FROM vectors_{model}")) == len({text.key for text in texts})
+
+
+def test_texts_come_in_the_order_that_was_asked_for_and_without_what_is_gone(writer: IndexWriter) -> None:
+    ids = writer.write([functions("a.py", 4)], ())
+    store = VectorStore(writer.db)
+    asked = [ids[2], 10_000, ids[0], ids[3]]
+    assert [text.chunk_id for text in store.texts(asked)] == [ids[2], ids[0], ids[3]]
+    model = store.use_model("m@1", DIMENSION)
+    text = store.texts([ids[0]])[0]
+    store.store(model, [text.key], made_up("x")[None, :], queued=3)
+    assert [text.chunk_id for text in store.texts(asked, model)] == [ids[2], ids[3]]
+    assert store.waiting_among(asked, model) == [ids[2], ids[3]]
+
+
+def test_another_model_starts_with_everything_waiting_and_the_first_comes_back_whole(
+    writer: IndexWriter,
+) -> None:
+    chunks = len(writer.write([functions("a.py", 5)], ()))
+    store = VectorStore(writer.db)
+    first = store.use_model("m@1", DIMENSION)
+    embed_rest(store, first)
+    writer.note(embedded=1, queued=0)
+    store.use_model("m@2", DIMENSION)
+    assert (writer.facts().queued, writer.facts().embedded) == (chunks, 0)
+    assert store.use_model("m@1", DIMENSION) == first
+    assert (writer.facts().queued, store.waiting(first)) == (0, [])
+    store.use_no_model()
+    assert (writer.facts().model_id, writer.facts().queued, writer.facts().embedded) == (0, 0, 0)
+
+
+def test_choosing_the_model_in_use_changes_nothing(writer: IndexWriter) -> None:
+    store = VectorStore(writer.db)
+    store.use_model("m@1", DIMENSION)
+    store.use_static("table", 8)
+    writer.note(embedded=1)
+    before = writer.facts()
+    store.use_model("m@1", DIMENSION)
+    store.use_static("table", 8)
+    assert writer.facts() == before
+
+
+def test_another_static_table_drops_the_vectors_of_the_first(writer: IndexWriter) -> None:
+    ids = writer.write([functions("a.py", 3)], ())
+    store = VectorStore(writer.db)
+    store.use_static("first", 8)
+    store.store_static(ids, np.ones((3, 8), np.int8), queued=0)
+    store.use_static("second", 16)
+    assert numbers(writer.db, f"SELECT rowid FROM {STATIC_TABLE}") == []
+    assert (writer.facts().has_static, writer.facts().static, writer.facts().static_queued) == (1, 0, 3)
+    store.store_static(ids, np.ones((3, 16), np.int8), queued=0)
+    store.use_no_static()
+    assert (writer.facts().has_static, writer.facts().static_queued) == (0, 0)
+    writer.write((), ["a.py"])  # no trigger is left that looks for the table
+
+
+def test_static_vectors_of_more_or_less_of_the_texts_are_made_anew(writer: IndexWriter) -> None:
+    ids = writer.write([functions("a.py", 3)], ())
+    store = VectorStore(writer.db)
+    for number, embedded in enumerate(("64/128", "16/128", "64/128")):
+        store.use_static("table", 8, embedded)
+        assert (writer.facts().static_queued, len(store.without_static())) == (3, 3), number
+        store.store_static(ids, np.ones((3, 8), np.int8), queued=0)
+        store.use_static("table", 8, embedded)
+        assert store.without_static() == []
+
+
+def test_a_batch_that_does_not_fit_is_not_kept_in_part(writer: IndexWriter) -> None:
+    ids = writer.write([functions("a.py", 2)], ())
+    store = VectorStore(writer.db)
+    model = store.use_model("m@1", DIMENSION)
+    keys = [text.key for text in store.texts(ids)]
+    store.use_static("first", 8)
+    before = writer.facts()
+    with pytest.raises(ValueError, match="zip"):
+        store.store(model, keys, made_up("x")[None, :], queued=0)
+    with pytest.raises(ValueError, match="zip"):
+        store.store_static(ids, np.ones((1, 8), np.int8), queued=0)
+    assert writer.facts() == before
+    assert len(store.waiting(model)) == len(store.without_static()) == 2
+    assert not writer.db.in_transaction
+
+
+def test_vectors_are_the_very_numbers_that_were_stored(writer: IndexWriter, tmp_path: Path) -> None:
+    ids = writer.write([functions("a.py", 3)], ())
+    store = VectorStore(writer.db)
+    embed_rest(store, store.use_model("m@1", DIMENSION))
+    reader = IndexReader(tmp_path)
+    for text in store.texts(ids):
+        best = reader.nearest(made_up(text.text), "m@1", 1, ChunkFilter(), lambda: False)[0]
+        assert best.chunk_id == text.chunk_id
+        assert best.score == pytest.approx(1.0, abs=1e-6)
+
+
+def test_what_waits_says_where_it_is_from(writer: IndexWriter) -> None:
+    files: list[IndexedFile] = [indexed("docs/a.md", "# A\n", mtime_ns=7), indexed("tests/b.py", "b = 1\n")]
+    ids = writer.write(files, ())
+    store = VectorStore(writer.db)
+    model = store.use_model("m@1", DIMENSION)
+    found = [(w.chunk_id, w.path, w.kind, w.mtime_ns) for w in store.waiting(model)]
+    assert sorted(found) == [(ids[0], "docs/a.md", "docs", 7), (ids[1], "tests/b.py", "tests", 0)]

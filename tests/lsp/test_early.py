@@ -1,0 +1,96 @@
+"""The early answer to `initialize` is the server's own, and loses nothing of what the editor sends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from cairn.lsp.early import INITIALIZE_RESULT, answer_initialize
+
+SERVER_ALONE = """
+import sys
+from cairn.lsp.early import Answered, ReplayedInput
+from cairn.lsp.server import serve_stdio
+serve_stdio(Answered(ReplayedInput(b"", sys.stdin.buffer), None), sys.stdout.buffer)
+"""
+
+
+def framed(message: Any) -> bytes:
+    body = json.dumps(message).encode()
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def initialize(capabilities: Any, request_id: Any = 1) -> dict[str, Any]:
+    params = {"processId": None, "rootUri": None, "capabilities": capabilities}
+    return {"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params}
+
+
+def without_false(value: Any) -> Any:
+    """What is said to be unsupported is the same as what is not mentioned."""
+    if isinstance(value, dict):
+        return {key: without_false(item) for key, item in value.items() if item is not False}
+    return value
+
+
+@pytest.mark.parametrize(
+    "capabilities",
+    [
+        {},
+        {
+            "workspace": {"workspaceFolders": True, "didChangeWatchedFiles": {"dynamicRegistration": True}},
+            "textDocument": {"synchronization": {"didSave": True, "willSave": True}},
+            "window": {"workDoneProgress": True},
+        },
+    ],
+)
+def test_it_says_what_the_server_would_say(capabilities: Any) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SERVER_ALONE],
+        input=framed(initialize(capabilities)),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    answer = json.loads(done.stdout.partition(b"\r\n\r\n")[2])
+    assert without_false(answer["result"]) == INITIALIZE_RESULT
+
+
+@pytest.mark.parametrize("request_id", [0, 7, "seven"])
+def test_the_request_is_answered_and_everything_is_passed_on(request_id: Any) -> None:
+    first = initialize({"general": {"positionEncodings": ["utf-8"]}}, request_id)
+    stdin, stdout = BytesIO(framed(first) + b"more"), BytesIO()
+    answered = answer_initialize(stdin, stdout)
+    assert answered.request_id == request_id
+    assert json.loads(stdout.getvalue().partition(b"\r\n\r\n")[2])["id"] == request_id
+    length = int(answered.input.readline().split(b":")[1])
+    assert answered.input.readline() == b"\r\n"
+    passed_on = json.loads(answered.input.read(length))
+    assert passed_on == initialize(
+        {}, request_id
+    )  # the encoding that was answered is not up for choice again
+    assert answered.input.read(10) == b"more"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"Content-Length: 5\r\n\r\n{nope",
+        b"Content-Length: 2\r\n\r\n[]",
+        b"no header at all\r\n",
+        framed({"jsonrpc": "2.0", "id": 1, "method": "cairn/search", "params": {"query": "x"}}),
+        framed({"jsonrpc": "2.0", "method": "exit"}),
+        framed(initialize(None)),
+        framed({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": []}),
+    ],
+)
+def test_anything_else_is_left_to_the_server(sent: bytes) -> None:
+    stdout = BytesIO()
+    answered = answer_initialize(BytesIO(sent), stdout)
+    assert (answered.request_id, stdout.getvalue()) == (None, b"")
+    assert answered.input.read(10_000) + answered.input.read(10_000) == sent

@@ -1,0 +1,97 @@
+"""Lines of stdin, whatever they hold and however they come."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCError, JSONRPCNotification, JSONRPCRequest
+
+from cairn.mcp.stdio import MAX_LINE_BYTES, lines, message_of
+
+
+class Pieces:
+    """A stream that yields the given pieces, one a read."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self._pieces = [piece for piece in pieces if piece]
+
+    def read(self, _: int) -> bytes:
+        return self._pieces.pop(0) if self._pieces else b""
+
+
+@given(st.lists(st.binary(max_size=6)), st.integers(1, 7))
+def test_lines_do_not_depend_on_where_reads_end(pieces: list[bytes], longest: int) -> None:
+    whole = b"".join(pieces)
+    expected = [line.removesuffix(b"\n") for line in io.BytesIO(whole)]
+    assert list(lines(Pieces(*pieces), longest)) == [
+        line if len(line) <= longest else None for line in expected
+    ]
+
+
+def test_a_request_and_a_notification_are_read() -> None:
+    request = message_of(b'{"jsonrpc":"2.0","id":"7","method":"ping"}')
+    assert isinstance(request, JSONRPCRequest)
+    assert request.id == "7"
+    told = message_of(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    assert isinstance(told, JSONRPCNotification)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "request_id"),
+    [
+        (b"{", PARSE_ERROR, None),
+        (b"\xff\xfe", PARSE_ERROR, None),
+        (b"[" * 100_000, PARSE_ERROR, None),
+        (b"[]", INVALID_REQUEST, None),
+        (b"12", INVALID_REQUEST, None),
+        (b"{}", INVALID_REQUEST, None),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', INVALID_REQUEST, None),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', INVALID_REQUEST, None),
+        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', INVALID_REQUEST, None),
+        (b'{"jsonrpc":"2.0","id":4,"method":"ping","params":[1]}', INVALID_REQUEST, 4),
+        (b'{"jsonrpc":"1.0","id":"a","method":"ping"}', INVALID_REQUEST, "a"),
+        (b'{"id":5,"method":6}', INVALID_REQUEST, 5),
+        (None, INVALID_REQUEST, None),
+    ],
+)
+def test_a_line_that_is_no_message_is_answered_so_that_nobody_waits(
+    line: bytes | None, code: int, request_id: Any
+) -> None:
+    answer = message_of(line)
+    assert isinstance(answer, JSONRPCError)
+    assert (answer.error.code, answer.id) == (code, request_id)
+    assert answer.error.message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"", b"  \r", b'{"jsonrpc":"2.0","method":"x","params":3}', b'{"jsonrpc":"2.0","id":[],"result":{}}'],
+)
+def test_what_nobody_waits_for_is_not_answered(line: bytes) -> None:
+    assert message_of(line) is None
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda x: (
+            st.lists(x)
+            | st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error"]), x)
+        ),
+    )
+)
+def test_any_json_is_a_message_an_error_or_nothing(data: Any) -> None:
+    found = message_of(json.dumps(data).encode())
+    assert found is None or found.jsonrpc == "2.0"
+
+
+def test_the_longest_line_holds_the_largest_request_that_a_stage_takes() -> None:
+    assert MAX_LINE_BYTES > 6 * 500_000  # each character as \uXXXX

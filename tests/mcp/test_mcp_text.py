@@ -1,0 +1,188 @@
+"""How answers read to a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from attrs import evolve
+
+from cairn import protocol
+from cairn.chunking.model import ChunkType
+from cairn.mcp import text as mcp_text
+from cairn.schema.convert import unstructure
+
+
+class StillIndexing:
+    """As an engine whose index lacks files and vectors."""
+
+    def __init__(self, complete: bool = False, **status: Any) -> None:
+        self._complete = complete
+        self._status = status
+
+    def progress(self) -> Any:
+        return type("Progress", (), {"complete": self._complete})()
+
+    def status(self) -> Any:
+        known = {
+            "files": protocol.FileCounts(400, 120),
+            "generation": 1,
+            "chunks": 900,
+            "embedded": 30,
+            "model": protocol.ModelInfo("m", 2, "m@1"),
+            "paused": False,
+            "seconds_left": None,
+            "state": "indexing",
+            "last_error": None,
+        }
+        return type("Status", (), {**known, **self._status})()
+
+
+DONE: Any = StillIndexing(complete=True)
+
+
+def result(**fields: Any) -> protocol.SearchResult:
+    at = protocol.Range(protocol.Position(11, 0), protocol.Position(20, 0))
+    known = protocol.SearchResult(
+        path="src/berths.py",
+        folder="file:///harbour",
+        uri="file:///harbour/src/berths.py",
+        range=at,
+        selection_range=at,
+        collection="harbour-source",
+        title="Berth",
+        header_path="Berth > moor_ship",
+        symbol="moor_ship",
+        symbol_kind="method",
+        type=ChunkType.CODE,
+        language="python",
+        score=1.0,
+        source="hybrid",
+        matched_terms=("moor",),
+        reasons=("defines the symbol",),
+        snippet="def moor_ship(self):\n    pass\n",
+        context=protocol.Context("BEFORE\n", "AFTER\n"),
+        content_hash="0" * 32,
+    )
+    return evolve(known, **fields)
+
+
+def search_text(engine: Any = DONE, arguments: dict[str, Any] | None = None, **fields: Any) -> str:
+    answer = protocol.SearchAnswer(
+        results=fields.get("results", (result(),)),
+        verdict=fields.get("verdict", protocol.Verdict("answer", "", (), 1.0, ())),
+        query=protocol.QueryInfo("q", ("q",), "name", 0.5),
+        index=protocol.IndexState(1, True),
+        timings={},
+        broken_off=fields.get("broken_off", ()),
+        retrieval=fields.get("retrieval", protocol.AnsweredIn()),
+    )
+    (text,) = mcp_text.search(engine, unstructure(answer), arguments or {})
+    return text
+
+
+def test_a_passage_shows_its_place_what_it_is_why_it_is_there_and_its_text() -> None:
+    text = search_text()
+    assert "1. src/berths.py:12-20 — Berth > moor_ship (method)" in text
+    assert "why: defines the symbol" in text
+    assert "```python\ndef moor_ship(self):\n    pass\n```" in text
+    assert "Paths are relative to file:///harbour" in text
+
+
+def test_a_fence_is_longer_than_any_in_the_text() -> None:
+    text = search_text(results=(result(snippet="a\n````\nb\n", language="markdown"),))
+    assert "`````markdown\na\n````\nb\n`````" in text
+
+
+def test_neighbours_are_shown_where_they_were_asked_for() -> None:
+    assert "BEFORE" not in search_text()
+    with_neighbours = search_text(arguments={"context": 1})
+    assert (
+        with_neighbours.index("BEFORE") < with_neighbours.index("def moor") < with_neighbours.index("AFTER")
+    )
+
+
+def test_results_of_several_folders_name_theirs() -> None:
+    text = search_text(results=(result(), result(folder="file:///tide")))
+    assert "folder: file:///harbour\n" in text
+    assert "folder: file:///tide\n" in text
+    assert "Paths are relative" not in text
+
+
+def test_a_passage_of_one_endless_line_is_cut_and_says_where_the_rest_is() -> None:
+    text = search_text(results=(result(snippet="x" * 100_000),))
+    assert len(text) < 5_000
+    assert "cairn_fetch_page has the rest" in text
+
+
+def test_a_verdict_that_nothing_matches_says_what_to_do() -> None:
+    nothing = protocol.Verdict("noMatch", "Which part?", (), 0.0, ())
+    for results in ((), (result(),)):
+        text = search_text(results=results, verdict=nothing)
+        assert text.startswith("Nothing matches well.")
+        assert "other words" in text
+    assert "src/berths.py:12-20" in text
+    assert "def moor_ship" not in text  # it would only mislead
+
+
+def test_a_verdict_that_is_unclear_offers_candidates_that_its_message_lacks() -> None:
+    candidates = (protocol.Candidate("Berth", "c", "a.py"), protocol.Candidate("Berths", "c", "b.py"))
+    unclear = protocol.Verdict("clarify", "Do you mean Berth (a.py)?", candidates, 0.0, ())
+    text = search_text(verdict=unclear)
+    assert "Do you mean Berth (a.py)?" in text
+    assert "Berths (b.py)" in text
+
+
+def test_an_incomplete_index_says_what_is_missing() -> None:
+    text = search_text(engine=StillIndexing())
+    assert "The index is not complete: 120 of 400 files read; 30 of 900 passages have vectors." in text
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ({"paused": True}, "indexing is paused"),
+        ({"seconds_left": 41.0}, "about 40 s left"),
+        ({"state": "degraded", "last_error": "The disk is full."}, "The disk is full."),
+        ({"files": protocol.FileCounts(0, 0), "generation": 0}, "no file read yet"),
+    ],
+)
+def test_an_incomplete_index_says_why_or_how_long(status: dict[str, Any], said: str) -> None:
+    assert said in mcp_text.incompleteness(StillIndexing(**status))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (protocol.ModelInfo("m", 2, "m@1"), "Model: m."),
+        (
+            protocol.ModelInfo("own", 2, "own@1", packaged=True),
+            "Model: own, which comes with Cairn; `cairn model install` adds a larger one, which takes longer to index.",
+        ),
+        (None, "Model: none, answers use keywords alone."),
+    ],
+)
+def test_the_status_says_which_model_it_is(model: protocol.ModelInfo | None, said: str) -> None:
+    latency = protocol.Latency(None, None, 0, 0)
+    answer = protocol.StatusAnswer(
+        "ready", True, 1, 3, protocol.FileCounts(1, 1), 9, 9, 0, model, (), None, latency, 1
+    )
+    (text,) = mcp_text.status(DONE, unstructure(answer), {})
+    assert said in text.splitlines()
+
+
+def test_a_complete_index_says_nothing() -> None:
+    assert mcp_text.incompleteness(DONE) == ""
+    assert "not complete" not in search_text()
+
+
+def test_an_answer_made_without_vectors_says_so_and_why() -> None:
+    lowered = protocol.AnsweredIn(2, 3, "", "searches took too long")
+    assert "Answered by keywords alone: searches took too long." in search_text(retrieval=lowered)
+
+
+def test_an_answer_that_ran_out_of_time_says_so() -> None:
+    assert "Out of time" in search_text(broken_off=("embedding",))
