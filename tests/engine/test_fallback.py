@@ -16,8 +16,11 @@ from cairn.cli import terminal
 from cairn.engine import search as searching
 from cairn.engine.engine import Engine
 from cairn.engine.fallback import RetrievalOffError
+from cairn.engine.host import Host
 from cairn.errors import IndexUnavailableError, InvalidRequestError, ModelError
+from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.query_log import LOG_NAME
+from cairn.settings.tree import EmbeddingSettings
 
 QUESTION = "where is a ship moored at a berth"
 
@@ -28,9 +31,16 @@ def decides_by_itself(steady: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def engine(workspace: Path, model_data_dir: Path) -> Iterator[Engine]:
+def metrics() -> PrometheusMetrics:
+    return PrometheusMetrics()
+
+
+@pytest.fixture
+def engine(workspace: Path, model_data_dir: Path, metrics: PrometheusMetrics) -> Iterator[Engine]:
     """Over the harbour, indexed and embedded."""
-    engine = Engine({"index": {"watch": False}, "search": {"legDeadlineMs": 60_000}})
+    host = Host(EmbeddingSettings(), metrics)
+    engine = Engine({"index": {"watch": False}, "search": {"legDeadlineMs": 60_000}}, host=host)
+    metrics.show_figures(engine.figures)
     engine.add_folder(workspace)
     deadline = time.monotonic() + 120
     while not engine.progress().complete:
@@ -188,15 +198,14 @@ def test_what_was_asked_is_logged_without_its_words(engine: Engine, model_data_d
     assert (recent.queries, recent.cached_share) == (3, pytest.approx(1 / 3, abs=1e-3))
 
 
-def test_what_is_counted_is_what_was_asked(engine: Engine) -> None:
+def test_what_is_counted_is_what_was_asked(engine: Engine, metrics: PrometheusMetrics) -> None:
     search(engine)
     search(engine)
     engine.discover(protocol.DiscoverParams("how are ships moored"))
-    counted = {counter.name: counter.values for counter in engine.metrics.counters()}
-    assert (counted["cairn_cache_hits"], counted["cairn_cache_misses"]) == ({(): 1}, {(): 1})
-    figures = {figure.name: figure.value for figure in engine.metrics.figures()}
-    assert figures["cairn_phase"] == 3
-    assert figures["cairn_index_chunks"] == engine.status().chunks
+    value = metrics.registry.get_sample_value
+    assert (value("cairn_cache_hits_total"), value("cairn_cache_misses_total")) == (1, 1)
+    assert value("cairn_phase") == 3
+    assert value("cairn_index_chunks") == engine.status().chunks
 
 
 def test_the_status_sums_up_the_latest_questions_for_people(

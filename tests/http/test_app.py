@@ -16,13 +16,14 @@ from attrs import define, evolve, field
 from starlette.datastructures import Headers
 
 from cairn.errors import IndexUnavailableError, InvalidRequestError, OutOfTimeError
-from cairn.http.app import MAX_IN_FLIGHT, HttpFront, Served
+from cairn.http.admission import MAX_IN_FLIGHT
+from cairn.http.app import Served, http_app
 from cairn.http.connection import HEAD_BYTES, ConnectionLimits, Web
 from cairn.http.errors import RefusedError
 from cairn.http.guard import Guard, resolved
-from cairn.http.metrics import FrontMetrics
 from cairn.operations.idling import Presence
-from cairn.operations.metrics import Metrics
+from cairn.operations.metrics import IndexFigures
+from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Token
 from cairn.settings.tree import ServeSettings
 
@@ -63,7 +64,7 @@ class Running:
     port: int
     asking: StagedAsking
     presence: Presence
-    metrics: FrontMetrics
+    metrics: PrometheusMetrics
     connections: Callable[[], int] = lambda: 0
 
     async def exchange(self, data: bytes) -> bytes:
@@ -118,7 +119,7 @@ async def running(
 ) -> AsyncIterator[Running]:
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    front = Running(port, asking or StagedAsking(), Presence(), FrontMetrics(lambda: 0))
+    front = Running(port, asking or StagedAsking(), Presence(), PrometheusMetrics())
     served = Served(
         asking=front.asking,  # type: ignore[arg-type]
         guard=Guard(TOKEN, "127.0.0.1", port),
@@ -128,7 +129,7 @@ async def running(
         metrics=front.metrics,
         presence=front.presence,
     )
-    web = Web(HttpFront(served), limits or ConnectionLimits(), 1)
+    web = Web(http_app(served), limits or ConnectionLimits(), 1)
     front.connections = lambda: len(web.server_state.connections)
     serving = asyncio.create_task(web.serve(sockets=[listening]))
     try:
@@ -463,16 +464,16 @@ async def test_health_checks_keep_nobody_waiting_for_the_end() -> None:
         assert front.presence.seconds_left(60) <= left  # type: ignore[operator]
 
 
-async def test_one_scrape_holds_what_the_front_and_what_all_fronts_count() -> None:
-    metrics = Metrics()
-    metrics.request("search", "lsp", 0.1, "ok")
-    front = FrontMetrics(lambda: 3, metrics)
-    front.answered("/api/v1/search", 200)
-    text = front.text().decode()
+async def test_one_scrape_holds_what_the_front_and_what_the_engine_count() -> None:
+    async with running() as front:
+        front.metrics.show_figures(IndexFigures)
+        front.metrics.request("search", "lsp", 0.1, "ok")
+        await front.ask()
+        text = front.metrics.text().decode()
     for line in (
         'cairn_http_requests_total{route="/api/v1/search",status="200"} 1.0',
         'cairn_requests_total{front="lsp",method="search",outcome="ok"} 1.0',
-        "cairn_lsp_connections 3.0",
+        "cairn_http_requests_in_flight 0.0",
     ):
         assert f"\n{line}\n" in text
     names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]

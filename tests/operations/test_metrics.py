@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 
 import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from cairn.operations.exposition import CONTENT_TYPE, exposition
-from cairn.operations.metrics import IndexFigures, Metrics
+from cairn.operations.metrics import IndexFigures
+from cairn.operations.prometheus import CONTENT_TYPE, PrometheusMetrics
 
 
-def families(metrics: Metrics) -> dict[str, tuple[str, list[Sample]]]:
+def families(metrics: PrometheusMetrics) -> dict[str, tuple[str, list[Sample]]]:
     """The type and the samples of each metric, by its name as Prometheus reads it."""
-    text = exposition(metrics).decode()
+    text = metrics.text().decode()
     return {family.name: (family.type, family.samples) for family in text_string_to_metric_families(text)}
 
 
-def value(metrics: Metrics, name: str, **labels: str) -> float:
+def value(metrics: PrometheusMetrics, name: str, **labels: str) -> float:
     found = [
         sample.value
         for _, samples in families(metrics).values()
@@ -33,7 +32,10 @@ def value(metrics: Metrics, name: str, **labels: str) -> float:
 
 
 def test_every_metric_has_its_name_and_type() -> None:
-    assert {name: kind for name, (kind, _) in families(Metrics()).items()} == {
+    metrics = PrometheusMetrics()
+    metrics.show_figures(IndexFigures)
+    assert {name: kind for name, (kind, _) in families(metrics).items()} == {
+        "python_info": "gauge",
         "cursor_discovery_requests": "counter",
         "cursor_discovery_duration_seconds": "histogram",
         "cursor_discovery_collections_searched": "histogram",
@@ -67,7 +69,7 @@ def test_every_metric_has_its_name_and_type() -> None:
 
 
 def test_the_names_of_s1_are_spelt_as_s1_spells_them() -> None:
-    text = exposition(Metrics()).decode()
+    text = PrometheusMetrics().text().decode()
     assert "\ncursor_discovery_requests_total 0.0\n" in text
     assert 'cursor_discovery_duration_seconds_bucket{le="0.5"} 0.0' in text
     assert 'cursor_discovery_collections_searched_bucket{le="+Inf"} 0.0' in text
@@ -75,8 +77,8 @@ def test_the_names_of_s1_are_spelt_as_s1_spells_them() -> None:
 
 
 def test_a_discovery_counts_as_a_request_whatever_became_of_it() -> None:
-    metrics = Metrics()
-    metrics.request("cairn/discover", "lsp", 0.2, "ok")
+    metrics = PrometheusMetrics()
+    metrics.request("discover", "lsp", 0.2, "ok")
     metrics.discovery(collections_searched=4, queries_generated=8, chunks_found=31, bullets_extracted=20)
     metrics.request("discover", "http", 0.4, "error", error="IndexUnavailableError")
     metrics.request("search", "lsp", 0.01, "ok")
@@ -96,7 +98,7 @@ def test_a_discovery_counts_as_a_request_whatever_became_of_it() -> None:
 
 
 def test_searches_are_counted_by_what_was_done() -> None:
-    metrics = Metrics()
+    metrics = PrometheusMetrics()
     metrics.search(action="answer", cached=False, keyword_match=True)
     metrics.search(action="answer", cached=True, keyword_match=True)
     metrics.search(
@@ -118,7 +120,7 @@ def test_searches_are_counted_by_what_was_done() -> None:
 
 
 def test_buckets_hold_all_that_is_below_them_and_the_bound_itself() -> None:
-    metrics = Metrics()
+    metrics = PrometheusMetrics()
     for seconds in (0.0001, 0.5, 0.50001, 2.0, 1_000.0):
         metrics.request("search", "lsp", seconds, "ok")
     _, samples = families(metrics)["cairn_request_duration_seconds"]
@@ -140,7 +142,8 @@ def test_figures_are_read_when_somebody_asks_and_only_then() -> None:
         asked.append(now)
         return now
 
-    metrics = Metrics(index)
+    metrics = PrometheusMetrics()
+    metrics.show_figures(index)
     metrics.request("search", "lsp", 0.1, "ok")
     assert asked == []
     assert value(metrics, "cairn_index_chunks") == 20
@@ -153,49 +156,13 @@ def test_figures_are_read_when_somebody_asks_and_only_then() -> None:
     assert value(metrics, "cairn_process_start_time_seconds") == psutil.Process().create_time()
 
 
-def test_threads_lose_no_count() -> None:
-    metrics = Metrics()
-
-    def count() -> None:
-        for number in range(2_000):
-            metrics.request(f"method{number % 3}", "lsp", 0.01, "ok")
-            metrics.search(action="answer", cached=False, keyword_match=True)
-
-    threads = [threading.Thread(target=count) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(metrics_values(metrics, "cairn_requests")) == 16_000
-    assert value(metrics, "cairn_verdicts_total", action="answer") == 16_000
-    _, samples = families(metrics)["cairn_request_duration_seconds"]
-    assert sum(s.value for s in samples if s.name.endswith("_count")) == 16_000
-
-
-def metrics_values(metrics: Metrics, name: str) -> list[float]:
-    (counter,) = [counter for counter in metrics.counters() if counter.name == name]
-    return list(counter.values.values())
-
-
-def test_labels_that_clients_make_up_stay_bounded_and_readable() -> None:
-    metrics = Metrics()
-    odd = 'quote " backslash \\ line\nend'
-    metrics.request(odd, "http", 0.1, "invalid")
-    for number in range(1_000):
-        metrics.request(f"made-up-{number}", "http", 0.1, "invalid")
-    assert value(metrics, "cairn_requests_total", method=odd, front="http", outcome="invalid") == 1
-    assert len(metrics_values(metrics, "cairn_requests")) <= 201
-    assert sum(metrics_values(metrics, "cairn_requests")) == 1_001
-    assert value(metrics, "cairn_requests_total", method="other", front="other", outcome="other") == 801
-
-
 def test_two_sets_of_metrics_in_one_process_do_not_mix() -> None:
-    first, second = Metrics(), Metrics()
+    first, second = PrometheusMetrics(), PrometheusMetrics()
     first.feedback("open")
     assert value(first, "cairn_feedback_total", action="open") == 1
-    assert metrics_values(second, "cairn_feedback") == []
+    assert families(second)["cairn_feedback"][1] == []
 
 
-def test_counting_does_without_the_library() -> None:
-    script = "import sys, cairn.operations.metrics; sys.exit('prometheus_client' in sys.modules)"
+def test_only_serve_imports_the_library() -> None:
+    script = "import sys, cairn.lsp.server, cairn.mcp.server; sys.exit('prometheus_client' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -63,8 +63,6 @@ class Engine:
             self._has_vectors,
             self._on_change,
         )
-        if host is None:
-            self._host.figures = self.figures
         self._context = ContextMemory()
         self._gate = self._host.gate
         self._stopped = False

@@ -16,7 +16,7 @@ from cairn.embedding.shared import SharedModel
 from cairn.index.indexing.gate import QueryGate
 from cairn.index.indexing.indexer import Indexer
 from cairn.index.store.reader import IndexMemory
-from cairn.operations.metrics import IndexFigures, Metrics
+from cairn.operations.metrics import Metrics
 from cairn.settings.tree import EmbeddingSettings, Settings
 
 
@@ -59,12 +59,11 @@ class Lease:
 class Host:
     """Made once in a process. Methods may be called from several threads at once."""
 
-    def __init__(self, embedding: EmbeddingSettings) -> None:
+    def __init__(self, embedding: EmbeddingSettings, metrics: Metrics | None = None) -> None:
+        """`metrics` is where the engines count; by default nothing is counted."""
         self.model = SharedModel(embedding)
         self.gate = QueryGate()
-        self.figures: Callable[[], IndexFigures] = IndexFigures
-        """What the metrics say of the index; of the engine that was made first."""
-        self.metrics = Metrics(lambda: self.figures())
+        self.metrics = metrics or Metrics()
         self._shared: dict[tuple[Path, bool], _Shared] = {}
         self._changing = threading.Lock()
 

@@ -6,12 +6,19 @@ to blame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import ExceptionHandler
 
 from cairn.errors import CairnError, InvalidRequestError, OutOfTimeError
 from cairn.schema import strict_json
+
+logger = logging.getLogger(__name__)
 
 PLAIN_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 """Of every answer: it is about this moment, and it is what it says it is."""
@@ -55,29 +62,47 @@ class RefusedError(Exception):
         return CODES[self.code][0]
 
 
-def refused(problem: CairnError) -> RefusedError:
-    """How an error of the engine is told."""
-    match problem:
-        case InvalidRequestError():
-            return RefusedError("invalidParams", str(problem), field=problem.field)
-        case OutOfTimeError():
-            return RefusedError("outOfTime", str(problem))
-        case _:  # each says what stands in the way, and what to do about it
-            return RefusedError("unavailable", str(problem))
-
-
 def error_body(code: str, message: str, field: str = "") -> bytes:
     """The JSON of one error."""
     return strict_json.dumps({"error": {"code": code, "message": message, "field": field}})
 
 
-def error_response(refusal: RefusedError, *, close: bool = False) -> Response:
-    """With `close`, the connection ends with the answer: what of the request was not read is not waited
-    for."""
-    headers = {**PLAIN_HEADERS, **refusal.headers, **({"connection": "close"} if close else {})}
+def error_response(refusal: RefusedError) -> Response:
+    """The answer to a request that is refused."""
     return Response(
         error_body(refusal.code, refusal.message, refusal.field),
         refusal.status,
-        headers,
+        {**PLAIN_HEADERS, **refusal.headers},
         media_type="application/json",
     )
+
+
+def error_handlers(not_found: Callable[[str], str]) -> Mapping[Any, ExceptionHandler]:
+    """How each kind of error is told; `not_found` says of an address that it leads nowhere."""
+
+    def told(refusal: Callable[[Request, Any], RefusedError]) -> ExceptionHandler:
+        async def handle(request: Request, problem: Exception) -> Response:
+            return error_response(refusal(request, problem))
+
+        return handle
+
+    def wrong_verb(_: Request, problem: HTTPException) -> RefusedError:
+        verbs = sorted((problem.headers or {})["Allow"].split(", "))
+        message = f"Use {' or '.join(verbs)}."
+        return RefusedError("methodNotAllowed", message, headers={"allow": ", ".join(verbs)})
+
+    async def left(_: Request, __: Exception) -> Any:
+        logger.debug("a client left before its answer")
+
+    message = "Something went wrong; the log of `cairn serve` says what."
+    return {
+        RefusedError: told(lambda _, refusal: refusal),
+        InvalidRequestError: told(lambda _, it: RefusedError("invalidParams", str(it), field=it.field)),
+        OutOfTimeError: told(lambda _, it: RefusedError("outOfTime", str(it))),
+        # Each says what stands in the way, and what to do about it.
+        CairnError: told(lambda _, it: RefusedError("unavailable", str(it))),
+        404: told(lambda request, _: RefusedError("notFound", not_found(request.scope["path"]))),
+        405: told(wrong_verb),
+        ClientDisconnect: left,
+        Exception: told(lambda _, __: RefusedError("internal", message)),
+    }

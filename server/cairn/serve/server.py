@@ -18,19 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
+from prometheus_client import Gauge
 
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.runner import Asking
 from cairn.errors import CairnError
-from cairn.http.app import API, MCP, HttpFront, Served
+from cairn.http.app import API, MCP, Served, http_app
 from cairn.http.connection import ConnectionLimits, Web
 from cairn.http.guard import Guard, is_loopback, resolved
-from cairn.http.metrics import FrontMetrics
 from cairn.http.openapi import description
 from cairn.lsp.socket import LspSocket
 from cairn.mcp.server import mcp_app
 from cairn.operations.idling import Presence
+from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Token, serve_token
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
@@ -94,15 +95,16 @@ def serve(wanted: Wanted, tell: Callable[[Addresses], None]) -> None:
             port = own.lsp_port if wanted.lsp_port is None else wanted.lsp_port
             lsp = resources.enter_context(_bound(lsp_address, port, "--lsp-port"))
         token = serve_token(new=wanted.new_token)
-        host = Host(settings.embedding)
+        metrics = PrometheusMetrics()
+        host = Host(settings.embedding, metrics)
         engine = Engine(host=host)
-        host.figures = engine.figures
+        metrics.show_figures(engine.figures)
         resources.callback(engine.stop)
         for folder in wanted.folders:
             engine.add_folder(folder)
         let_queries_in()
         idle_minutes = own.idle_minutes if wanted.idle_minutes is None else wanted.idle_minutes
-        asyncio.run(_Serving(own, token, host, engine, http, lsp, idle_minutes, tell).run())
+        asyncio.run(_Serving(own, token, host, engine, metrics, http, lsp, idle_minutes, tell).run())
 
 
 @frozen
@@ -113,6 +115,7 @@ class _Serving:
     token: Token
     host: Host
     engine: Engine
+    metrics: PrometheusMetrics
     http: socket.socket
     lsp: socket.socket | None
     idle_minutes: float
@@ -124,6 +127,10 @@ class _Serving:
         address, port = self.http.getsockname()[:2]
         asking = Asking(self.engine)
         editors = LspSocket(self.host, self.token, self.presence)
+        connected = Gauge(
+            "cairn_lsp_connections", "Editors that are connected", registry=self.metrics.registry
+        )
+        connected.set_function(lambda: editors.editors)
         mcp = mcp_app(
             asking,
             seconds=self.settings.request_seconds,
@@ -135,11 +142,11 @@ class _Serving:
             settings=self.settings,
             ready=self.engine.searchable,
             openapi=functools.cache(lambda: description(_url(address, port))),
-            metrics=FrontMetrics(lambda: editors.editors, self.engine.metrics),
+            metrics=self.metrics,
             presence=self.presence,
             mcp=mcp,
         )
-        web = Web(HttpFront(served), ConnectionLimits(), _END_SECONDS)
+        web = Web(http_app(served), ConnectionLimits(), _END_SECONDS)
         async with mcp.run():
             await self._until_told(web, editors)
             await asyncio.to_thread(asking.close)

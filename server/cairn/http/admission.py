@@ -1,0 +1,138 @@
+"""Stands before the routes: looks at the head of each request, limits how many are answered at once, counts all of
+them, and leaves no refused request half read."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cairn.http.connection import HEAD_BYTES
+from cairn.http.errors import RefusedError, error_response
+from cairn.http.guard import Guard
+from cairn.operations.idling import Presence
+
+logger = logging.getLogger(__name__)
+
+HEALTH = ("/healthz", "/readyz")
+"""Told without the token; whoever asks for them does not count as being there."""
+MAX_IN_FLIGHT = 64
+"""Requests that are read or answered at once; four threads answer, so the last waits for sixteen others."""
+_DISCARD_SECONDS = 2.0
+"""How long what is left of a refused body is read and thrown away: a client that is still sending would miss
+the answer."""
+
+
+class Admission:
+    """ASGI middleware, the outermost one."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        guard: Guard,
+        presence: Presence,
+        registry: CollectorRegistry,
+        max_body_bytes: int,
+        routes: frozenset[str],
+        limited: tuple[str, ...],
+    ) -> None:
+        """`routes` are the addresses that requests are counted by, so that nobody can make up new ones; `limited` are
+        the beginnings of those that count for `MAX_IN_FLIGHT`."""
+        self._app = app
+        self._guard = guard
+        self._presence = presence
+        self._max_body_bytes = max_body_bytes
+        self._routes = routes
+        self._limited = limited
+        self._in_flight = 0
+        self._requests = Counter(
+            "cairn_http_requests", "HTTP requests", ("route", "status"), registry=registry
+        )
+        Gauge(
+            "cairn_http_requests_in_flight", "HTTP requests that are being answered", registry=registry
+        ).set_function(lambda: self._in_flight)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        body, status = _Body(scope, receive), 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if status >= 400 and not await body.discarded(self._max_body_bytes):
+                    message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
+            await send(message)
+
+        try:
+            with self._admitted(scope):
+                await self._app(scope, body, answer)
+        except RefusedError as refusal:
+            await error_response(refusal)(scope, body, answer)
+        except Exception:
+            logger.exception("a request failed that should not have")
+            if status != 500:  # the answer had begun, and stays half
+                raise
+        finally:
+            if status:
+                route = scope["path"] if scope["path"] in self._routes else "other"
+                self._requests.labels(route, str(status)).inc()
+
+    @contextlib.contextmanager
+    def _admitted(self, scope: Scope) -> Iterator[None]:
+        """Around an answer. Raises RefusedError where there is to be none."""
+        headers, path = Headers(scope=scope), scope["path"]
+        self._guard.check_place(headers)
+        # h11 has a limit only for a head of which more is to come.
+        head = sum(len(name) + len(value) for name, value in scope["headers"])
+        if head + len(scope["raw_path"]) + len(scope["query_string"]) > HEAD_BYTES:
+            raise RefusedError(
+                "headTooLarge", f"The address and the headers have more than {HEAD_BYTES:,} bytes."
+            )
+        if path in HEALTH:
+            yield
+            return
+        self._guard.check_token(headers)
+        with self._presence.here():
+            if not path.startswith(self._limited):
+                yield
+                return
+            if self._in_flight >= MAX_IN_FLIGHT:
+                message = f"{MAX_IN_FLIGHT} requests are being answered; ask again in a second."
+                raise RefusedError("busy", message, headers={"retry-after": "1"})
+            self._in_flight += 1
+            try:
+                yield
+            finally:
+                self._in_flight -= 1
+
+
+class _Body:
+    """Passes a request's body on, and knows whether all of it was read."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self._receive = receive
+        headers = Headers(scope=scope)
+        self._ended = "content-length" not in headers and "transfer-encoding" not in headers
+        self._waits_to_be_asked = "expect" in headers
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._ended = self._ended or message["type"] == "http.disconnect" or not message.get("more_body")
+        return message
+
+    async def discarded(self, most: int) -> bool:
+        """Throw away what is left, as far as it comes within `most` bytes and two seconds; whether that is all of it."""
+        if not self._waits_to_be_asked:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_DISCARD_SECONDS):
+                    while most > 0 and not self._ended:
+                        most -= len((await self()).get("body", b""))
+        return self._ended

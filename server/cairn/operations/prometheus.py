@@ -1,0 +1,172 @@
+"""The metrics of `cairn serve`, counted and written by prometheus_client: S1's under S1's names, others as `cairn_…`.
+
+Nothing else imports this module: the library takes 50 ms to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import psutil
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    PlatformCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from cairn.operations.metrics import IndexFigures, Metrics
+
+__all__ = ["CONTENT_TYPE", "PrometheusMetrics"]
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+"""Prometheus' own, and milliseconds below them; S2's 0.5 s is among them, and the 30 s after which a request
+is broken off."""
+_COUNTS = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0)
+"""S1 expands into 8 queries, and asks for 15 chunks, 20 bullets and 50 chunks."""
+
+
+class PrometheusMetrics(Metrics):
+    """The counts of this process since its start; one costs 2 to 5 µs. No label has a value that a client makes up."""
+
+    def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call] # a second series for each, which says when the first was made
+        self.registry = CollectorRegistry(auto_describe=False)
+        """Fronts register what they count by themselves."""
+        PlatformCollector(self.registry)
+
+        def counter(name: str, description: str, *labels: str) -> Counter:
+            return Counter(name, description, labels, registry=self.registry)
+
+        def histogram(
+            name: str, description: str, bounds: Sequence[float], labels: Sequence[str] = ()
+        ) -> Histogram:
+            return Histogram(name, description, labels, registry=self.registry, buckets=bounds)
+
+        # S1's three, as S1 spells them.
+        self._discoveries = counter("cursor_discovery_requests", "Total cursor discovery requests")
+        self._discovery_seconds = histogram(
+            "cursor_discovery_duration_seconds", "Cursor discovery request duration", _SECONDS
+        )
+        self._collections = histogram(
+            "cursor_discovery_collections_searched", "Number of collections searched per request", _COUNTS
+        )
+        # The rest of S1's list.
+        self._queries = histogram(
+            "cairn_discovery_queries_generated", "Queries that a question was expanded into", _COUNTS
+        )
+        self._chunks = histogram(
+            "cairn_discovery_chunks_found", "Chunks that a discovery found, before any were merged", _COUNTS
+        )
+        self._bullets = histogram(
+            "cairn_discovery_bullets_extracted", "Bullets that a discovery extracted", _COUNTS
+        )
+        self._cache_hits = counter("cairn_cache_hits", "Searches whose answer was there already")
+        self._cache_misses = counter("cairn_cache_misses", "Searches whose answer had to be made")
+        self._errors = counter("cairn_errors", "Requests that failed, by the kind of error", "kind")
+        # S2's list.
+        self._verdicts = counter(
+            "cairn_verdicts", "Searches by what was done: answer, clarify or noMatch", "action"
+        )
+        self._keyword_matches = counter(
+            "cairn_keyword_matches", "Searches in which some result had one of the question's terms"
+        )
+        self._fallbacks = counter(
+            "cairn_fallbacks", "Searches answered by what stood in for their phase", "kind"
+        )
+        self._broken_off = counter("cairn_legs_broken_off", "Legs of a search whose time was over", "leg")
+        self._feedback = counter("cairn_feedback", "What was done with results", "action")
+        self._phase_changes = counter("cairn_phase_changes", "Steps of the phase", "before", "after")
+        # Of every request.
+        self._requests = counter(
+            "cairn_requests", "Requests by method, front and outcome", "method", "front", "outcome"
+        )
+        self._seconds = histogram("cairn_request_duration_seconds", "Request duration", _SECONDS, ("method",))
+
+    def show_figures(self, figures: Callable[[], IndexFigures]) -> None:
+        """Have the state of the index among the metrics; `figures` is asked whenever somebody asks for them."""
+        self.registry.register(_Figures(figures))
+
+    def text(self) -> bytes:
+        """All metrics as they are now, in Prometheus' text format (`CONTENT_TYPE`)."""
+        return generate_latest(self.registry)
+
+    def request(self, method: str, front: str, seconds: float, outcome: str, error: str = "") -> None:
+        self._requests.labels(method, front, outcome).inc()
+        self._seconds.labels(method).observe(seconds)
+        if error:
+            self._errors.labels(error).inc()
+        if method == "discover":
+            self._discoveries.inc()
+            self._discovery_seconds.observe(seconds)
+
+    def search(
+        self,
+        *,
+        action: str,
+        cached: bool,
+        keyword_match: bool,
+        fallback: str = "",
+        broken_off: Sequence[str] = (),
+    ) -> None:
+        (self._cache_hits if cached else self._cache_misses).inc()
+        self._verdicts.labels(action).inc()
+        if keyword_match:
+            self._keyword_matches.inc()
+        if fallback:
+            self._fallbacks.labels(fallback).inc()
+        for leg in broken_off:
+            self._broken_off.labels(leg).inc()
+
+    def discovery(
+        self, *, collections_searched: int, queries_generated: int, chunks_found: int, bullets_extracted: int
+    ) -> None:
+        self._collections.observe(collections_searched)
+        self._queries.observe(queries_generated)
+        self._chunks.observe(chunks_found)
+        self._bullets.observe(bullets_extracted)
+
+    def fallback(self, kind: str) -> None:
+        self._fallbacks.labels(kind).inc()
+
+    def feedback(self, action: str) -> None:
+        self._feedback.labels(action).inc()
+
+    def phase_change(self, before: int, after: int) -> None:
+        self._phase_changes.labels(str(before), str(after)).inc()
+
+
+class _Figures(Collector):
+    """What is read only when somebody asks: of the index, of retrieval and of this process."""
+
+    def __init__(self, figures: Callable[[], IndexFigures]) -> None:
+        self._figures = figures
+
+    def collect(self) -> Iterator[Metric]:
+        now, process = self._figures(), psutil.Process()
+        for name, description, value in (
+            ("cairn_phase", "The phase that searches are answered in; 0 is off", now.phase),
+            ("cairn_phase_wanted", "The phase that is asked for, by the settings or by hand", now.wanted),
+            ("cairn_retrieval_enabled", "Whether retrieval.enabled is on", now.enabled),
+            ("cairn_index_files", "Files in the index", now.files),
+            ("cairn_index_chunks", "Chunks in the index", now.chunks),
+            ("cairn_index_embedded_chunks", "Chunks with a vector", now.embedded),
+            ("cairn_index_queued_chunks", "Chunks that wait for a vector", now.queued),
+            ("cairn_index_generation", "How often the index was changed", now.generation),
+            ("cairn_index_complete", "Whether every file is indexed and embedded", now.complete),
+            ("cairn_resident_memory_bytes", "Memory of this process", process.memory_info().rss),
+            (
+                "cairn_process_start_time_seconds",
+                "When this process began, in Unix seconds",
+                process.create_time(),
+            ),
+        ):
+            yield GaugeMetricFamily(name, description, value=value)
+        yield CounterMetricFamily(
+            "cairn_query_log_failures", "Lines the log of questions lost", value=now.log_failures
+        )
