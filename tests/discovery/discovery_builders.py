@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cairn.discovery import Bullet, BulletCategory, ChunkMetadata, CollectionRef, ScoredChunk
+from cairn.protocol import whole_lines
 
 
 def collection(name: str, **fields: Any) -> CollectionRef:
@@ -28,14 +29,22 @@ def chunk(
     return ScoredChunk(collection_name, f"{collection_name}/{path}#{index}", content, score, metadata)
 
 
-def bullet(text: str = "Cairn indexes a workspace.", score: float = 0.5, **fields: Any) -> Bullet:
+def bullet(
+    text: str = "Cairn indexes a workspace.",
+    score: float = 0.5,
+    lines: tuple[int, int] | None = None,
+    **fields: Any,
+) -> Bullet:
     values: dict[str, Any] = {
+        "citation": "",
         "source_id": "demo-docs#0",
         "collection": "demo-docs",
-        "file_path": "README.md",
+        "path": "README.md",
+        "uri": "file:///demo/README.md",
+        "range": whole_lines(0, 0),
         "category": BulletCategory.OTHER,
     }
-    return Bullet(text=text, score=score, **(values | fields))
+    return Bullet(text=text, score=score, **(values | fields)).citing(lines)
 
 
 @attrs.define

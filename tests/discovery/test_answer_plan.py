@@ -79,4 +79,4 @@ def test_sources_stand_once_in_order_of_first_use_and_none_is_lost():
 
 
 def test_no_bullets_make_an_empty_plan():
-    assert build_answer_plan([], AnswerPlanConfig()) == AnswerPlan()
+    assert build_answer_plan([], AnswerPlanConfig()) == AnswerPlan((), 0, ())

@@ -15,7 +15,7 @@ def quotes(code, path="src/app.py", signature="", language="python", chunk_type=
     code = dedent(code).strip("\n")
     given = chunk(code, path=path, chunk_type=chunk_type, signature=signature, language=language)
     bullets = compress_evidence([given], 20, 3, CompressionConfig(**config))
-    return {b.text: (b.line_range[0] - 10, b.line_range[1] - 10) for b in bullets}
+    return {b.text: (b.lines[0] - 10, b.lines[1] - 10) for b in bullets}
 
 
 def test_a_python_head_is_quoted_with_the_first_sentence_of_its_docstring():

@@ -24,7 +24,7 @@ def test_the_example_of_s1():
     assert found.text == "Vectorizer is a high-performance vector database."
     assert found.category is BulletCategory.DEFINITION
     assert found.score == pytest.approx(0.85)
-    assert (found.source_id, found.file_path, found.collection) == (
+    assert (found.source_id, found.path, found.collection) == (
         "demo-docs#0",
         "docs/guide.md",
         "demo-docs",
@@ -115,7 +115,7 @@ def test_a_definition_wins_where_one_is_asked_for():
 
 def test_a_better_chunk_gives_better_bullets():
     chunks = [chunk(f"The first {FILLER}.", 0.4), chunk(f"Another one {FILLER}.", 0.9, "b.md")]
-    assert [b.file_path for b in run(chunks)] == ["b.md", "docs/guide.md"]
+    assert [b.path for b in run(chunks)] == ["b.md", "docs/guide.md"]
 
 
 def test_scores_of_promoted_readmes_are_brought_down_to_one():
@@ -147,7 +147,7 @@ def test_nearly_equal_bullets_are_one():
         chunk(f"The  router\n{FILLER}!", 0.7, "b.md"),
         chunk("Something else altogether is said in this other file.", 0.5, "c.md"),
     ]
-    assert [b.file_path for b in run(chunks)] == ["b.md", "c.md"]
+    assert [b.path for b in run(chunks)] == ["b.md", "c.md"]
 
 
 def test_sources_that_would_share_an_id_are_told_apart():
@@ -187,4 +187,4 @@ def test_a_passage_that_runs_past_its_lines_cites_all_of_them():
     )
     (given,) = [chunk(cell, path="analysis.ipynb", line_range=(4, 5))]
     bullets = compress_evidence([given], 20, 3, CompressionConfig())
-    assert {bullet.line_range for bullet in bullets} == {(4, 5)}
+    assert {bullet.lines for bullet in bullets} == {(4, 5)}

@@ -65,7 +65,7 @@ def test_a_question_becomes_a_prompt_with_cited_evidence():
     )
     assert "README.md#L13-L13" in response.answer_prompt
     assert response.bullets[0].citation == "README.md#L13-L13"
-    assert {bullet.file_path for bullet in response.bullets} == {
+    assert {bullet.path for bullet in response.bullets} == {
         "README.md",
         "docs/guide.md",
         "src/search.py",
@@ -96,8 +96,8 @@ def test_where_a_readme_is_no_answer_it_is_not_promoted():
 
 
 def test_include_and_exclude_reach_the_first_stage():
-    assert {b.file_path for b in run(include=["*-source"]).bullets} == {"src/search.py"}
-    assert {b.file_path for b in run(exclude=["*-docs"]).bullets} == {"src/search.py"}
+    assert {b.path for b in run(include=["*-source"]).bullets} == {"src/search.py"}
+    assert {b.path for b in run(exclude=["*-docs"]).bullets} == {"src/search.py"}
 
 
 def test_only_the_best_collections_are_focused_on():

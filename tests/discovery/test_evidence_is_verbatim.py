@@ -81,7 +81,7 @@ def check(content, path, language, signature):
     lines = re.split(r"\r\n|\r|\n", content)
     bullets = compress_evidence([given_chunk], 50, 3, WINDOW, query="parser files")
     for bullet in bullets:
-        start, end = bullet.line_range
+        start, end = bullet.lines
         assert 100 <= start < end <= 100 + len(lines)
         assert stands_in(bullet.text, lines[start - 100 : end - 100])
         assert 2 <= len(bullet.text.split()) <= 40

@@ -37,8 +37,8 @@ BULLETS = [
         "Sub-3ms search times",
         0.7,
         source_id="vectorizer-source#5",
-        file_path="src/search.rs",
-        line_range=(9, 12),
+        path="src/search.rs",
+        lines=(9, 12),
         category=BulletCategory.FEATURE,
     ),
 ]
@@ -133,9 +133,9 @@ def test_metadata_adds_path_score_and_category():
 
 def test_a_source_with_several_citations_is_listed_once():
     shared = [
-        bullet("one", line_range=(0, 1)),
-        bullet("two", line_range=(4, 6)),
-        bullet("three", line_range=(0, 1)),
+        bullet("one", lines=(0, 1)),
+        bullet("two", lines=(4, 6)),
+        bullet("three", lines=(0, 1)),
     ]
     assert "- [demo-docs#0] README.md#L1-L1, README.md#L5-L6\n" in render(shared)
     assert "Found 3 relevant pieces of information from 1 sources." in render(shared)
@@ -188,7 +188,7 @@ def test_the_counts_speak_of_what_the_prompt_holds():
 
 @pytest.mark.parametrize("style", FormatStyle)
 def test_no_evidence_makes_no_prompt(style):
-    assert render_llm_prompt(AnswerPlan(), [], PromptRenderConfig(format_style=style)) == ""
+    assert render_llm_prompt(AnswerPlan((), 0, ()), [], PromptRenderConfig(format_style=style)) == ""
 
 
 @attrs.frozen
@@ -227,7 +227,7 @@ PLACES = st.tuples(TEXTS, st.floats(0, 1), st.sampled_from(list(BulletCategory))
 )
 def test_the_budget_holds_and_bullets_are_whole(places, budget, style, count):
     bullets = [
-        bullet(text, score, category=category, source_id=f"c#{index}", line_range=(index, index + 1))
+        bullet(text, score, category=category, source_id=f"c#{index}", lines=(index, index + 1))
         for text, score, category, index in places
     ]
     prompt = render(bullets, count_tokens=count, max_prompt_tokens=budget, format_style=style)

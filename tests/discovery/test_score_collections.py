@@ -11,6 +11,7 @@ from tests.discovery.discovery_builders import collection
 from cairn.discovery import ScoringConfig, score_collections
 
 NOW = datetime(2025, 10, 7, tzinfo=UTC)
+TODAY = NOW.isoformat()
 NAME_ONLY = ScoringConfig(name_match_weight=1, term_boost_weight=0, signal_boost_weight=0)
 TERMS_ONLY = ScoringConfig(name_match_weight=0, term_boost_weight=1, signal_boost_weight=0)
 SIGNALS_ONLY = ScoringConfig(name_match_weight=0, term_boost_weight=0, signal_boost_weight=1)
@@ -51,12 +52,12 @@ def test_boost_terms_within_the_name_count_a_fifth_each(name, expected):
         ({}, 0.0),
         ({"vector_count": 500_000}, 0.5 / 3),
         ({"vector_count": 5_000_000}, 1 / 3),
-        ({"updated_at": NOW}, 1 / 3),
-        ({"updated_at": NOW - timedelta(days=90)}, math.exp(-1) / 3),
-        ({"updated_at": NOW + timedelta(days=1)}, 1 / 3),
-        ({"updated_at": datetime(2025, 10, 7)}, 1 / 3),
+        ({"updated_at": TODAY}, 1 / 3),
+        ({"updated_at": str(NOW - timedelta(days=90))}, math.exp(-1) / 3),
+        ({"updated_at": str(NOW + timedelta(days=1))}, 1 / 3),
+        ({"updated_at": "2025-10-07"}, 1 / 3),
         ({"tags": ("code", "documentation", "other")}, 2 / 9),
-        ({"tags": ("code",), "vector_count": 1_000_000, "updated_at": NOW}, (1 + 1 + 1 / 3) / 3),
+        ({"tags": ("code",), "vector_count": 1_000_000, "updated_at": TODAY}, (1 + 1 + 1 / 3) / 3),
     ],
 )
 def test_size_recency_and_tags_are_averaged(fields, expected):
@@ -65,15 +66,15 @@ def test_size_recency_and_tags_are_averaged(fields, expected):
 
 def test_the_default_weights_are_s1s():
     ref = collection(
-        "vectorizer-docs", vector_count=1_000_000, updated_at=NOW, tags=("documentation", "code", "api")
+        "vectorizer-docs", vector_count=1_000_000, updated_at=TODAY, tags=("documentation", "code", "api")
     )
     assert score(ref, ["vectorizer"]) == pytest.approx(0.4 * 1.5 + 0.3 * 0.2 + 0.3 * 1.0)
 
 
 def test_no_decay_time_makes_only_the_present_recent():
     config = ScoringConfig(0, 0, 1, recency_decay_days=0)
-    assert score(collection("x", updated_at=NOW), config=config) == pytest.approx(1 / 3)
-    assert score(collection("x", updated_at=NOW - timedelta(days=1)), config=config) == 0.0
+    assert score(collection("x", updated_at=TODAY), config=config) == pytest.approx(1 / 3)
+    assert score(collection("x", updated_at=str(NOW - timedelta(days=1))), config=config) == 0.0
 
 
 def test_best_come_first_and_equals_by_name():
@@ -83,7 +84,7 @@ def test_best_come_first_and_equals_by_name():
 
 
 def test_the_current_time_is_used_when_none_is_given():
-    [(_, value)] = score_collections([], [collection("x", updated_at=datetime.now(UTC))], SIGNALS_ONLY)
+    [(_, value)] = score_collections([], [collection("x", updated_at=datetime.now(UTC).isoformat())], SIGNALS_ONLY)
     assert value == pytest.approx(1 / 3, abs=1e-3)
 
 

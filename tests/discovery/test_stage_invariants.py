@@ -56,7 +56,7 @@ def test_bullets_are_few_and_sorted_and_of_the_length_asked_for(chunks, most, pe
     assert all(least <= len(bullet.text.split()) <= least + more for bullet in bullets)
     used = defaultdict(set)
     for bullet in bullets:
-        used[bullet.collection, bullet.file_path].add(bullet.source_id)
+        used[bullet.collection, bullet.path].add(bullet.source_id)
     assert all(len(sources) <= per_doc for sources in used.values())
 
 

@@ -14,10 +14,10 @@ TEXT = "Cairn indexes a workspace."
 OTHER = "Nothing of the kind is said here."
 
 
-def checked(lines, text=TEXT, line_range=(2, 3)):
+def checked(lines, text=TEXT, cited=(2, 3)):
     """The lines that a bullet of these lines cites once it was checked, None if it is gone."""
-    kept = verified([bullet(text, line_range=line_range)], lambda folder, path: lines)
-    return kept[0].line_range if kept else None
+    kept = verified([bullet(text, lines=cited)], lambda uri: lines)
+    return kept[0].lines if kept else None
 
 
 @pytest.mark.parametrize(
@@ -48,11 +48,11 @@ def test_a_bullet_cites_the_lines_that_hold_it_now(lines, now):
 )
 def test_the_place_nearest_to_where_it_was_is_cited(places, nearest):
     lines = [TEXT if place in places else OTHER for place in range(14)]
-    assert checked(lines, line_range=(8, 9)) == (nearest, nearest + 1)
+    assert checked(lines, cited=(8, 9)) == (nearest, nearest + 1)
 
 
 def test_of_two_places_as_near_the_first_is_cited():
-    assert checked([OTHER, TEXT, OTHER, TEXT], line_range=(2, 3)) == (1, 2)
+    assert checked([OTHER, TEXT, OTHER, TEXT], cited=(2, 3)) == (1, 2)
 
 
 def test_what_stands_on_several_lines_moves_with_all_of_them():
@@ -63,28 +63,21 @@ def test_what_stands_on_several_lines_moves_with_all_of_them():
 
 
 def test_a_bullet_without_lines_needs_the_text_alone():
-    assert verified([bullet(line_range=None)], lambda *_: [OTHER, TEXT])[0].line_range is None
-    assert verified([bullet(line_range=None)], lambda *_: [OTHER]) == []
+    assert verified([bullet(lines=None)], lambda _: [OTHER, TEXT])[0].lines is None
+    assert verified([bullet(lines=None)], lambda _: [OTHER]) == []
 
 
-def test_each_file_is_read_once_and_told_apart_by_its_folder():
-    files = {("file:///a", "x.md"): [TEXT], ("file:///b", "x.md"): [OTHER], ("file:///a", "y.md"): None}
+def test_each_file_is_read_once_and_told_apart_by_its_uri():
+    files = {"file:///a/x.md": [TEXT], "file:///b/x.md": [OTHER], "file:///a/y.md": None}
     read = []
 
-    def lines_now(folder, path):
-        read.append((folder, path))
-        return files[folder, path]
+    def lines_now(uri):
+        read.append(uri)
+        return files[uri]
 
-    bullets = [
-        bullet(folder=folder, file_path=path, line_range=(0, 1), score=score)
-        for score in (0.9, 0.5)
-        for folder, path in files
-    ]
+    bullets = [bullet(uri=uri, lines=(0, 1), score=score) for score in (0.9, 0.5) for uri in files]
     kept = verified(bullets, lines_now)
-    assert [(each.folder, each.file_path, each.score) for each in kept] == [
-        ("file:///a", "x.md", 0.9),
-        ("file:///a", "x.md", 0.5),
-    ]
+    assert [(each.uri, each.score) for each in kept] == [("file:///a/x.md", 0.9), ("file:///a/x.md", 0.5)]
     assert read == list(files)
 
 
@@ -94,7 +87,7 @@ def test_each_file_is_read_once_and_told_apart_by_its_folder():
     st.integers(1, 3),
 )
 def test_what_is_cited_always_holds_the_text(lines, first, height):
-    now = checked(lines, line_range=(first, first + height))
+    now = checked(lines, cited=(first, first + height))
     if now is None:
         # Nothing was lost: no lines of that height hold it.
         assert not any(stands_in(TEXT, lines[n : n + height]) for n in range(len(lines) - height + 1))

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from cairn import protocol
 from cairn.engine import methods
 from cairn.engine.engine import Engine
-from cairn.engine.results import lines as lines_of
 from cairn.engine.stages import STAGES
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.protocol.stages import PARAMS
@@ -106,7 +105,7 @@ def shaped(cls: Any, sound: bool, own_config: Any = None) -> st.SearchStrategy[d
     """An object of the class: what it needs and any of the rest, all of which may be junk unless `sound`."""
     if cls is protocol.Range and sound:
         lines = st.lists(st.integers(0, 20), min_size=2, max_size=2).map(sorted)
-        return lines.map(lambda pair: unstructure(lines_of(*pair)))
+        return lines.map(lambda pair: unstructure(protocol.whole_lines(*pair)))
     hints = typing.get_type_hints(cls)
     needed, others = {}, {}
     for field in attrs.fields(cls):

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from cairn.cli.main import cli
-from cairn.discovery import model
 from cairn.errors import InvalidRequestError
 from cairn.protocol import messages as protocol
 from cairn.protocol import stages as stage_protocol
@@ -146,13 +145,21 @@ def test_one_document_can_hold_what_is_read_and_what_is_answered(first: bool, ot
     assert buoys["items"] == {"$ref": f"#/$defs/{other}Buoy"}
 
 
+@frozen
+class OtherBullet:
+    weight: float
+
+
+OtherBullet.__name__ = "Bullet"
+
+
 def test_two_classes_of_one_name_do_not_hide_each_other() -> None:
     definitions: dict[str, Any] = {}
     reference_to(protocol.Bullet, definitions=definitions)
     listed = reference_to(tuple[protocol.Bullet, ...], definitions=definitions, whole=True)
     assert listed == {"type": "array", "items": {"$ref": "#/$defs/Bullet"}}
     with pytest.raises(ValueError, match="two different classes are called Bullet"):
-        reference_to(model.Bullet, definitions=definitions)
+        reference_to(OtherBullet, definitions=definitions)
 
 
 # --- the settings ----------------------------------------------------------------------------------------
@@ -257,7 +264,7 @@ def test_one_document_describes_the_whole_protocol(naming: Naming) -> None:
     Draft202012Validator.check_schema({"components": {"schemas": definitions}})
     named = set(json.dumps(definitions).split('"' + COMPONENTS)[1:])
     assert {each.partition('"')[0] for each in named} <= set(definitions)
-    assert {"SearchParams", "SearchAnswer", "Collection", "WholeCollection", "Bullet"} <= set(definitions)
+    assert {"SearchParams", "SearchAnswer", "CollectionRef", "WholeCollectionRef", "Bullet"} <= set(definitions)
 
 
 def is_taken(cls: Any, data: Any) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cairn.discovery.model import CollectionRef, ScoredChunk, Searcher
+from cairn.discovery.model import Searcher
 from cairn.discovery.order import merge
 from cairn.discovery.similarity import Floats, distinct, jaccard, maximal_marginal_relevance, word_sets
+from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.settings.tree import BroadDiscoveryConfig
 
 

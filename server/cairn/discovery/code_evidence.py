@@ -13,10 +13,10 @@ from attrs import frozen
 
 from cairn.discovery.blocks import Block, join_lines, read_blocks
 from cairn.discovery.definition_heads import PREPROCESSOR, Head, head_above, head_below, module_above
-from cairn.discovery.model import ChunkMetadata
 from cairn.discovery.passages import Passage, passages_of, reads_as_statement
 from cairn.discovery.sentences import split_sentences
 from cairn.discovery.verbatim import OMISSION, lines_of, stands_in, starts_with_mark
+from cairn.protocol.evidence import ChunkMetadata
 
 DOCSTRING_LANGUAGES = frozenset({"python", "py", "pyi", "elixir", "ex", "exs", "julia", "jl"})
 """Where a string in triple quotes at the start of a line documents; elsewhere it is data."""

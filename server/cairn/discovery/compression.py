@@ -15,11 +15,13 @@ from attrs import frozen
 
 from cairn.discovery.categories import categorize
 from cairn.discovery.code_evidence import code_passages
-from cairn.discovery.model import Bullet, ChunkMetadata, ScoredChunk
 from cairn.discovery.passages import Passage, prose_passages
 from cairn.discovery.terms import QueryTerms
 from cairn.discovery.verbatim import lines_of, stands_in
+from cairn.protocol.evidence import Bullet, ChunkMetadata, ScoredChunk
+from cairn.protocol.places import citation, whole_lines
 from cairn.settings.tree import BulletCategory, CompressionConfig
+from cairn.text.uris import file_uri
 
 MAX_BULLETS_PER_CHUNK = 3
 """More from one passage is the passage itself, not its evidence."""
@@ -252,15 +254,17 @@ def _source_ids(chunks: Iterable[ScoredChunk]) -> dict[str, str]:
 
 def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: bool) -> Bullet:
     chunk, passage = candidate.chunk, candidate.passage
+    path, lines = chunk.metadata.file_path, _cited_lines(chunk, passage) if cite else None
     return Bullet(
         text=passage.text,
+        citation=citation(path, lines),
         source_id=sources[chunk.doc_id],
         collection=chunk.collection,
-        file_path=chunk.metadata.file_path,
+        path=path,
+        uri=file_uri(chunk.metadata.folder, path),
+        range=whole_lines(*(lines or (0, 0))),
         score=candidate.score / scale,
         category=categorize(passage.text, _headings(chunk), passage.head),
-        line_range=_cited_lines(chunk, passage) if cite else None,
-        folder=chunk.metadata.folder,
     )
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from cairn.discovery.model import CollectionRef
 from cairn.discovery.terms import content_words
+from cairn.protocol.evidence import CollectionRef
 from cairn.settings.tree import FilterConfig
 
 _PART = re.compile(r"[\W_]+")

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from cairn.discovery.model import CollectionRef, ScoredChunk, Searcher
+from cairn.discovery.model import Searcher
 from cairn.discovery.order import merge
 from cairn.discovery.terms import QueryTerms
 from cairn.errors import InvalidRequestError
+from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.settings.tree import SemanticFocusConfig
 
 # S1's weights of the second ranking (stage 5).

@@ -8,9 +8,9 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from cairn.discovery.model import ChunkMetadata, ScoredChunk
 from cairn.index.store.reader import ChunkFilter, IndexReader
 from cairn.index.text.known_words import IndexVocabulary
+from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
 from cairn.retrieval.query import Query, understand

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cairn.discovery.model import ScoredChunk
+from cairn.protocol.evidence import ScoredChunk
 
 
 def place(chunk: ScoredChunk) -> tuple[str, str, str, int, str]:

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
-import attrs
-from attrs import define, field, frozen
+from attrs import define, evolve, frozen
 
 from cairn.discovery.broad import broad_discovery
 from cairn.discovery.compression import compress_evidence
 from cairn.discovery.expansion import expand_queries_baseline
 from cairn.discovery.filtering import filter_collections
 from cairn.discovery.focus import semantic_focus
-from cairn.discovery.model import (
-    AnswerPlan,
-    Bullet,
-    CollectionRef,
-    DiscoveryMetrics,
-    DiscoveryResponse,
-    ScoredChunk,
-    Searcher,
-)
+from cairn.discovery.model import NOTHING_YET, DiscoveryResponse, Searcher
 from cairn.discovery.order import merge
 from cairn.discovery.plan import build_answer_plan
 from cairn.discovery.readme import promote_readme
@@ -32,6 +21,7 @@ from cairn.discovery.render import TokenCounter, render_llm_prompt
 from cairn.discovery.scoring import score_collections
 from cairn.discovery.terms import QueryTerms, content_words
 from cairn.discovery.verification import LinesNow, verified
+from cairn.protocol.evidence import AnswerPlan, Bullet, CollectionRef, DiscoveryMetrics, ScoredChunk
 from cairn.retrieval.intent import Readme
 from cairn.settings.tree import DiscoveryConfig
 
@@ -63,7 +53,7 @@ def discover(
     readme: Readme = Readme.FIRST,
     ask_back: Callable[[Sequence[ScoredChunk]], AskBack | None] | None = None,
     lines_now: LinesNow | None = None,
-    check_cancelled: Callable[[], None] | None = None,
+    check_cancelled: Callable[[], None] = lambda: None,
     on_stage: StageListener | None = None,
 ) -> DiscoveryResponse:
     """Answer `query` from `collections` (S1, `cursor_discover`).
@@ -73,105 +63,136 @@ def discover(
     the chunks that were found, best first, and may want a question asked, before the answer or instead of one. With
     `lines_now`, evidence that does not stand in its file any more is left out. `check_cancelled` is called before each
     stage and before each focused search; what it raises ends the run. `on_stage` hears of each stage when it is done.
-
-    The metrics count: collections that were searched, queries, chunks found (broad and focused
-    together), chunks left after each is kept once, bullets, tokens of the prompt; and milliseconds, in
-    all and by stage.
     """
-    run = _Run(check_cancelled, on_stage)
     count = lru_cache(maxsize=None)(count_tokens)  # the prompt that is chosen was counted before
-
-    with run.stage("filter_collections"):
-        filtered = filter_collections(query, include, exclude, collections, config.filter)
-        run.measure(collections_searched=len(filtered))
-
-    with run.stage("score_collections"):
-        scored = score_collections(content_words(query), filtered, config.scoring)
-
-    with run.stage("expand_queries_baseline"):
-        queries = expand_queries_baseline(query, config.expansion)
-        run.measure(queries_generated=len(queries))
-
-    with run.stage("broad_discovery"):
-        broad = broad_discovery(searcher, queries, filtered, config.broad_k, config.broad)
-        run.measure(chunks_found=len(broad))
-        run.update(chunks=tuple(broad))
-
-    with run.stage("semantic_focus"):
-        focused: list[ScoredChunk] = []
-        for collection, _ in scored[: config.focus_top_n_collections]:
-            run.check_cancelled()
-            focused.extend(semantic_focus(searcher, collection, queries, config.focus_k, config.focus))
-        chunks = merge([*broad, *focused])
-        run.measure(chunks_found=len(broad) + len(focused), chunks_after_dedup=len(chunks))
-        run.update(chunks=tuple(chunks))
-
-    with run.stage("promote_readme"):
-        asking = ask_back(chunks) if ask_back else None
-        chunks = promote_readme(chunks, config.readme, readme)
-        run.update(chunks=tuple(chunks))
-
-    with run.stage("compress_evidence"):
-        bullets: list[Bullet] = []
-        if not (asking and asking.instead):
-            bullets = compress_evidence(
-                chunks, config.max_bullets, config.max_per_doc, config.compression, query, terms
-            )
-        if asking and asking.unsure and terms:
-            bullets = [bullet for bullet in bullets if terms.coverage(bullet.text)]
-        if lines_now:
-            bullets = verified(bullets, lines_now)
-        run.measure(bullets_extracted=len(bullets))
-        run.update(bullets=tuple(bullets))
-
-    with run.stage("build_answer_plan"):
-        plan = build_answer_plan(bullets, config.plan)
-        run.update(plan=plan)
-
-    with run.stage("render_llm_prompt"):
-        prompt = render_llm_prompt(
-            plan, bullets, config.render, count, query, asking.question if asking else ""
+    run = _Run(
+        searcher, collections, query, config, count, include, exclude, terms, readme, ask_back, lines_now, check_cancelled
+    )  # fmt: skip
+    started = time.perf_counter()
+    for stage in _STAGES:
+        check_cancelled()
+        began = time.perf_counter()
+        counts = stage(run)
+        ended = time.perf_counter()
+        run.metrics = evolve(
+            run.metrics,
+            stages={**run.metrics.stages, stage.__name__: _milliseconds(began, ended)},
+            total_time_ms=_milliseconds(started, ended),
+            **counts,
         )
-        run.measure(final_prompt_tokens=count(prompt) if prompt else 0)
-        run.update(answer_prompt=prompt)
-
-    return run.response
-
-
-def _nothing_yet() -> DiscoveryResponse:
-    return DiscoveryResponse("", AnswerPlan(), (), (), DiscoveryMetrics())
+        if on_stage:
+            on_stage(stage.__name__, run.response())
+    return run.response()
 
 
 @define
 class _Run:
-    """The response as it grows, its clock, and those who watch it."""
+    """What is asked, and what the stages have found so far. Each stage returns what it adds to the metrics."""
 
-    _cancelled: Callable[[], None] | None
-    _listener: StageListener | None
-    response: DiscoveryResponse = field(factory=_nothing_yet)
-    _started: float = field(factory=time.perf_counter)
+    searcher: Searcher
+    collections: Sequence[CollectionRef]
+    query: str
+    config: DiscoveryConfig
+    count_tokens: TokenCounter
+    include: Sequence[str] | None
+    exclude: Sequence[str] | None
+    terms: QueryTerms | None
+    readme: Readme
+    ask_back: Callable[[Sequence[ScoredChunk]], AskBack | None] | None
+    lines_now: LinesNow | None
+    check_cancelled: Callable[[], None]
 
-    def check_cancelled(self) -> None:
-        if self._cancelled:
-            self._cancelled()
+    metrics: DiscoveryMetrics = NOTHING_YET.metrics
+    scored: Sequence[tuple[CollectionRef, float]] = ()
+    queries: Sequence[str] = ()
+    chunks: Sequence[ScoredChunk] = ()
+    asking: AskBack | None = None
+    bullets: Sequence[Bullet] = ()
+    plan: AnswerPlan = NOTHING_YET.plan
+    prompt: str = ""
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Time what happens inside under `name`, and tell the listener afterwards."""
-        self.check_cancelled()
-        began = time.perf_counter()
-        yield
-        ended = time.perf_counter()
-        stages = {**self.response.metrics.stages, name: (ended - began) * 1000}
-        total = (ended - self._started) * 1000
-        self.update(metrics=attrs.evolve(self.response.metrics, stages=stages, total_time_ms=total))
-        if self._listener:
-            self._listener(name, self.response)
+    def response(self) -> DiscoveryResponse:
+        return DiscoveryResponse(
+            self.prompt, self.plan, tuple(self.bullets), tuple(self.chunks), self.metrics
+        )
 
-    def measure(self, **counts: Any) -> None:
-        """Set the named counts of the metrics."""
-        self.update(metrics=attrs.evolve(self.response.metrics, **counts))
+    def filter_collections(self) -> Mapping[str, int]:
+        self.collections = filter_collections(
+            self.query, self.include, self.exclude, self.collections, self.config.filter
+        )
+        return {"collections_searched": len(self.collections)}
 
-    def update(self, **parts: Any) -> None:
-        """Set the named parts of the response."""
-        self.response = attrs.evolve(self.response, **parts)
+    def score_collections(self) -> Mapping[str, int]:
+        self.scored = score_collections(content_words(self.query), self.collections, self.config.scoring)
+        return {}
+
+    def expand_queries_baseline(self) -> Mapping[str, int]:
+        self.queries = expand_queries_baseline(self.query, self.config.expansion)
+        return {"queries_generated": len(self.queries)}
+
+    def broad_discovery(self) -> Mapping[str, int]:
+        self.chunks = broad_discovery(
+            self.searcher, self.queries, self.collections, self.config.broad_k, self.config.broad
+        )
+        return {"chunks_found": len(self.chunks)}
+
+    def semantic_focus(self) -> Mapping[str, int]:
+        found = list(self.chunks)
+        for collection, _ in self.scored[: self.config.focus_top_n_collections]:
+            self.check_cancelled()
+            found += semantic_focus(
+                self.searcher, collection, self.queries, self.config.focus_k, self.config.focus
+            )
+        self.chunks = merge(found)
+        return {"chunks_found": len(found), "chunks_after_dedup": len(self.chunks)}
+
+    def promote_readme(self) -> Mapping[str, int]:
+        self.asking = self.ask_back(self.chunks) if self.ask_back else None
+        self.chunks = promote_readme(self.chunks, self.config.readme, self.readme)
+        return {}
+
+    def compress_evidence(self) -> Mapping[str, int]:
+        config, asking = self.config, self.asking
+        if not (asking and asking.instead):
+            self.bullets = compress_evidence(
+                self.chunks,
+                config.max_bullets,
+                config.max_per_doc,
+                config.compression,
+                self.query,
+                self.terms,
+            )
+        if asking and asking.unsure and self.terms:
+            self.bullets = [bullet for bullet in self.bullets if self.terms.coverage(bullet.text)]
+        if self.lines_now:
+            self.bullets = verified(self.bullets, self.lines_now)
+        return {"bullets_extracted": len(self.bullets)}
+
+    def build_answer_plan(self) -> Mapping[str, int]:
+        self.plan = build_answer_plan(self.bullets, self.config.plan)
+        return {}
+
+    def render_llm_prompt(self) -> Mapping[str, int]:
+        ask = self.asking.question if self.asking else ""
+        self.prompt = render_llm_prompt(
+            self.plan, self.bullets, self.config.render, self.count_tokens, self.query, ask
+        )
+        return {"final_prompt_tokens": self.count_tokens(self.prompt) if self.prompt else 0}
+
+
+_STAGES: Sequence[Callable[[_Run], Mapping[str, int]]] = (
+    _Run.filter_collections,
+    _Run.score_collections,
+    _Run.expand_queries_baseline,
+    _Run.broad_discovery,
+    _Run.semantic_focus,
+    _Run.promote_readme,
+    _Run.compress_evidence,
+    _Run.build_answer_plan,
+    _Run.render_llm_prompt,
+)
+"""In the order in which they run; the metrics name each by its function."""
+
+
+def _milliseconds(start: float, end: float) -> float:
+    return round((end - start) * 1000, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from cairn.discovery.model import AnswerPlan, Bullet, Section
+from cairn.protocol.evidence import AnswerPlan, Bullet, Section
 from cairn.settings.tree import AnswerPlanConfig, BulletCategory, SectionType
 
 # S1's titles. S1 has no section for what fits none of its six; without one, such evidence is lost.
@@ -43,7 +43,7 @@ def build_answer_plan(bullets: Sequence[Bullet], config: AnswerPlanConfig) -> An
         }
         chosen[SectionType.OTHER] = [bullet for bullet in ranked if id(bullet) not in placed]
     sections = [
-        Section(SECTIONS[section_type][1], section_type, tuple(best), priority)
+        Section(SECTIONS[section_type][1], section_type, priority, tuple(best))
         for priority, (section_type, best) in enumerate(((t, b) for t, b in chosen.items() if b), 1)
     ]
     used = [bullet for section in sections for bullet in section.bullets]

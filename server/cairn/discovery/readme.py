@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 
 import attrs
 
-from cairn.discovery.model import ScoredChunk
 from cairn.discovery.order import best_first
+from cairn.protocol.evidence import ScoredChunk
 from cairn.retrieval.intent import Readme
 from cairn.settings.tree import ReadmePromotionConfig
 from cairn.workspace.collections import FileKind, file_kind

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import attrs
 from attrs import frozen
 
-from cairn.discovery.model import AnswerPlan, Bullet, Section
 from cairn.discovery.plan import SECTIONS
+from cairn.protocol.evidence import AnswerPlan, Bullet, Section
 from cairn.settings.tree import FormatStyle, PromptRenderConfig, SectionType
 
 # The prompt's words are S1's (stage 9).
@@ -86,7 +86,7 @@ def render_llm_prompt(
 
 def _unplaced(bullets: Sequence[Bullet]) -> tuple[Section, ...]:
     title = SECTIONS[SectionType.OTHER][1]
-    return (Section(title, SectionType.OTHER, tuple(bullets), priority=1),) if bullets else ()
+    return (Section(title, SectionType.OTHER, 1, tuple(bullets)),) if bullets else ()
 
 
 def _best_first(sections: Sequence[Section]) -> list[tuple[int, int]]:
@@ -113,7 +113,7 @@ def _sources(sections: Sequence[Section]) -> dict[str, list[str]]:
     for section in sections:
         for bullet in section.bullets:
             citations = sources.setdefault(bullet.source_id, {})
-            if bullet.line_range:
+            if bullet.lines:
                 citations[bullet.citation] = None
     return {source_id: list(citations) for source_id, citations in sources.items()}
 
@@ -205,7 +205,7 @@ def _evidence(bullet: Bullet, config: PromptRenderConfig) -> str:
     if config.include_sources:
         parts.append(f"[{bullet.source_id}]")
     if config.include_metadata:
-        parts.append(f"({bullet.file_path}, score {bullet.score:.2f}, {bullet.category})")
+        parts.append(f"({bullet.path}, score {bullet.score:.2f}, {bullet.category})")
     return " ".join(parts)
 
 
@@ -214,7 +214,7 @@ def _json_evidence(bullet: Bullet, config: PromptRenderConfig) -> dict[str, Any]
     if config.include_sources:
         evidence["source"] = bullet.source_id
     if config.include_metadata:
-        evidence |= {"path": bullet.file_path, "score": round(bullet.score, 2), "category": bullet.category}
+        evidence |= {"path": bullet.path, "score": round(bullet.score, 2), "category": bullet.category}
     return evidence
 
 

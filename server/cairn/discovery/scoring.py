@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from cairn.discovery.model import CollectionRef
+from cairn.protocol.evidence import CollectionRef
 from cairn.settings.tree import ScoringConfig
 
 # All numbers and words below are S1's (stage 2).
@@ -62,12 +62,12 @@ def _signal_boost(ref: CollectionRef, config: ScoringConfig, now: datetime) -> f
     return (size + _recency(ref.updated_at, config.recency_decay_days, now) + tags) / 3
 
 
-def _recency(updated_at: datetime | None, decay_days: float, now: datetime) -> float:
+def _recency(updated_at: str | None, decay_days: float, now: datetime) -> float:
     """`exp(-days / decay_days)` of whole days, as in S1, so that the same question has the same answer twice: 1 for today or
     later, 0 for a collection without a time."""
-    if updated_at is None:
+    if not updated_at:
         return 0.0
-    days = max(0, (_utc(now) - _utc(updated_at)).days)
+    days = max(0, (_utc(now) - _utc(datetime.fromisoformat(updated_at))).days)
     if decay_days == 0:
         return 0.0 if days else 1.0
     return math.exp(-days / decay_days)

@@ -393,7 +393,9 @@ def _place(asked: _Asked) -> protocol.ContextPlace:
     return protocol.ContextPlace(
         path=asked.passage.path,
         uri=asked.params.text_document.uri,
-        range=answers.lines(chunks[0].start_line, chunks[-1].end_line) if chunks else answers.lines(0, 0),
+        range=protocol.whole_lines(chunks[0].start_line, chunks[-1].end_line)
+        if chunks
+        else protocol.whole_lines(0, 0),
         title=first.title if first else "",
         header_path=first.header_path if first else "",
         symbol=first.symbol if first else "",

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from attrs import evolve
+from attrs import define, evolve, field
 
 from cairn import protocol
-from cairn.discovery import Bullet, ScoredChunk, discover
-from cairn.discovery.model import DiscoveryMetrics
+from cairn.discovery import DiscoveryResponse, discover
+from cairn.discovery.indexed_searcher import IndexedSearcher
+from cairn.discovery.model import NOTHING_YET
 from cairn.discovery.pipeline import AskBack
+from cairn.discovery.terms import QueryTerms
 from cairn.engine import results as answers
 from cairn.engine.fallback import Attempt
 from cairn.engine.folders import Folder, index_state, uris
 from cairn.engine.open_workspace import OpenWorkspace
-from cairn.engine.partial_answers import PartialAnswers, Tell
 from cairn.engine.search import nothing_judged
 from cairn.errors import InvalidRequestError
+from cairn.protocol import ScoredChunk, SearchResult
+from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import policy
 from cairn.retrieval.verdict import NOTHING_MATCHES, Action, Verdict, judge_evidence
 from cairn.settings.layers import overlay
 from cairn.settings.tree import DiscoveryConfig
 
 T = TypeVar("T")
+Tell = Callable[[protocol.DiscoverProgress], None]
 
 
 def discover_evidence(
@@ -35,68 +39,100 @@ def discover_evidence(
     """
     config = _discovery_config(workspace.settings.discovery, params)
     query = workspace.understood(params.query)
-    terms = workspace.terms(query)
-    searcher = workspace.searcher()
-    verdict = Verdict(Action.NO_MATCH, NOTHING_MATCHES)
-
-    def shown(bullet: Bullet) -> protocol.Bullet:
-        return answers.bullet(bullet, workspace.uri_of(bullet.folder, bullet.file_path))
-
-    def passages(chunks: Sequence[ScoredChunk]) -> tuple[protocol.SearchResult, ...]:
-        ranked = answers.in_order(chunks, searcher.found)
-        return answers.search_results(
-            ranked, query, workspace.readers, uris(workspace.folders), context=0, explain=False
-        )
-
-    def ask_back(chunks: Sequence[ScoredChunk]) -> AskBack | None:
-        nonlocal verdict
-        ranked = answers.in_order(chunks, searcher.found)
-        settings = workspace.settings.search.verdict
-        verdict = judge_evidence(
-            query, ranked, settings, terms.shares, searcher.similarity, static=searcher.static
-        )
-        if verdict.action is Action.ANSWER:
-            return None
-        is_unsure = len(verdict.candidates) <= 1  # of two, each is called what was asked for
-        return AskBack(verdict.message, instead=verdict.action is Action.NO_MATCH, unsure=is_unsure)
-
+    asked = _Question(workspace, query, workspace.terms(query), workspace.searcher())
     response = discover(
-        searcher,
+        asked.searcher,
         workspace.collections(),
         query.text if query.terms else "",  # variations of nothing would find something
         config,
         count_tokens=workspace.token_counter(config.render.tokenizer),
         include=params.include or None,
         exclude=params.exclude,
-        terms=terms,
+        terms=asked.terms,
         readme=policy(query).readme,
-        ask_back=ask_back if query.text.strip() else None,
+        ask_back=asked.ask_back if query.text.strip() else None,
         lines_now=workspace.lines_now,
         check_cancelled=workspace.check_cancelled,
-        on_stage=PartialAnswers(tell, passages, shown) if tell else None,
+        on_stage=asked.telling(tell) if tell else None,
     )
     answer = protocol.DiscoverAnswer(
         answer_prompt=response.answer_prompt,
-        plan=answers.plan(response.plan, shown),
-        bullets=tuple(map(shown, response.bullets)),
-        chunks=passages(response.chunks),
-        verdict=answers.verdict(verdict),
-        metrics=answers.discover_metrics(response.metrics),
+        plan=answers.rounded_plan(response.plan),
+        bullets=answers.rounded(response.bullets),
+        chunks=asked.results(response.chunks),
+        verdict=answers.verdict(asked.verdict),
+        metrics=response.metrics,
         index=index_state(workspace.folders),
     )
-    problem = "Vectors could not be compared." if searcher.without_vectors else None
-    return Attempt(answer, problem, searcher.without_vectors)
+    without_vectors = asked.searcher.without_vectors
+    return Attempt(answer, "Vectors could not be compared." if without_vectors else None, without_vectors)
+
+
+@define
+class _Question:
+    """One question, as the stages ask back about it and show what they found."""
+
+    workspace: OpenWorkspace
+    query: Query
+    terms: QueryTerms
+    searcher: IndexedSearcher
+    verdict: Verdict = field(init=False, factory=lambda: Verdict(Action.NO_MATCH, NOTHING_MATCHES))
+
+    def results(self, chunks: Sequence[ScoredChunk]) -> tuple[SearchResult, ...]:
+        """The chunks as a search would show them."""
+        ranked = answers.in_order(chunks, self.searcher.found)
+        uri_of = uris(self.workspace.folders)
+        return answers.search_results(
+            ranked, self.query, self.workspace.readers, uri_of, context=0, explain=False
+        )
+
+    def ask_back(self, chunks: Sequence[ScoredChunk]) -> AskBack | None:
+        """Judge what was found; the question to be put where it does not just answer."""
+        self.verdict = verdict = judge_evidence(
+            self.query,
+            answers.in_order(chunks, self.searcher.found),
+            self.workspace.settings.search.verdict,
+            self.terms.shares,
+            self.searcher.similarity,
+            static=self.searcher.static,
+        )
+        if verdict.action is Action.ANSWER:
+            return None
+        is_unsure = len(verdict.candidates) <= 1  # of two, each is called what was asked for
+        return AskBack(verdict.message, instead=verdict.action is Action.NO_MATCH, unsure=is_unsure)
+
+    def telling(self, tell: Tell) -> Callable[[str, DiscoveryResponse], None]:
+        """A listener to the stages that tells what each changed of the answer."""
+        known = NOTHING_YET
+
+        def on_stage(stage: str, response: DiscoveryResponse) -> None:
+            nonlocal known
+            before, known = known, response
+            tell(
+                protocol.DiscoverProgress(
+                    stage=stage,
+                    metrics=response.metrics,
+                    chunks=self.results(response.chunks) if response.chunks != before.chunks else None,
+                    bullets=answers.rounded(response.bullets) if response.bullets != before.bullets else None,
+                    plan=answers.rounded_plan(response.plan) if response.plan != before.plan else None,
+                    answer_prompt=response.answer_prompt
+                    if response.answer_prompt != before.answer_prompt
+                    else None,
+                )
+            )
+
+        return on_stage
 
 
 def nothing_discovered(folders: Sequence[Folder], message: str) -> protocol.DiscoverAnswer:
     """The answer where nothing could be searched: a message alone, which is what a language model is told, too."""
     return protocol.DiscoverAnswer(
         answer_prompt=message,
-        plan=protocol.Plan((), 0, ()),
+        plan=NOTHING_YET.plan,
         bullets=(),
         chunks=(),
         verdict=nothing_judged(message),
-        metrics=answers.discover_metrics(DiscoveryMetrics()),
+        metrics=NOTHING_YET.metrics,
         index=index_state(folders, whole=False),
     )
 

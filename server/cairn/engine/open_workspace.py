@@ -3,7 +3,6 @@ asked for."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 from attrs import define, evolve
 
 from cairn.discovery.indexed_searcher import IndexedSearcher
-from cairn.discovery.model import CollectionRef
 from cairn.discovery.render import TokenCounter, estimate_tokens
 from cairn.discovery.terms import QueryTerms
 from cairn.discovery.verbatim import lines_of
@@ -23,12 +21,14 @@ from cairn.engine.search import meaning_of
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.text.known_words import IndexVocabulary
+from cairn.protocol import CollectionRef
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.rarity import term_shares
 from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
 from cairn.settings.tree import Settings
+from cairn.text.uris import path_below
 from cairn.workspace.collections import TAGS, FileKind
 from cairn.workspace.scan import read_text
 
@@ -94,8 +94,8 @@ class OpenWorkspace:
                     name=stats.name,
                     dimension=dimension,
                     vector_count=stats.chunks + (known.vector_count if known else 0),
-                    created_at=datetime.datetime.fromisoformat(stats.created_at),
-                    updated_at=datetime.datetime.fromisoformat(stats.updated_at),
+                    created_at=stats.created_at,
+                    updated_at=stats.updated_at,
                     tags=TAGS[FileKind(stats.kind)],
                 )
         return list(refs.values())
@@ -133,28 +133,26 @@ class OpenWorkspace:
             raise ValueError("it is no file")
         return path
 
-    def lines_now(self, folder_uri: str, path: str) -> Sequence[str] | None:
-        """The lines of a file as it is now, on the screen or else on disk; None where it is gone or no text.
+    def lines_now(self, uri: str) -> Sequence[str] | None:
+        """The lines of a file with unsaved changes; None where it is gone or not text.
 
-        No path leads to a file that the index does not hold, whoever sends it.
+        No URI leads to a file that the index does not hold, whoever sends it.
         """
-        folder = next((folder for folder in self.folders if folder.uri == folder_uri), None)
-        if folder is None:
-            return None
-        text = folder.reader.overlay.text_of(path)
-        if text is None and path in folder.reader.contents([path]):
-            try:
-                text = read_text(folder.root / path)
-            except OSError:
-                return None
-        if text is None:
-            return None
-        return _cells_of(text) if path.endswith(".ipynb") else lines_of(text)
+        for folder, path in self.places_of(uri):
+            text = folder.reader.overlay.text_of(path)
+            if text is None and path in folder.reader.contents([path]):
+                try:
+                    text = read_text(folder.root / path)
+                except OSError:
+                    continue
+            if text is not None:
+                return _cells_of(text) if path.endswith(".ipynb") else lines_of(text)
+        return None
 
-    def uri_of(self, folder_uri: str, path: str) -> str:
-        """The URI of a file; "" where its folder is none of the workspace's."""
-        folder = next((folder for folder in self.folders if folder.uri == folder_uri), None)
-        return folder.uri_of(path) if folder else ""
+    def places_of(self, uri: str) -> list[tuple[Folder, str]]:
+        """The folders that the file lies in, each with its path there: several where folders lie in each other."""
+        places = ((folder, path_below(folder.uri, uri)) for folder in self.folders)
+        return [(folder, path) for folder, path in places if path is not None]
 
     def check_cancelled(self) -> None:
         """Raises QueryCancelledError if the client does not want the answer any more."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -15,9 +14,6 @@ from cairn.retrieval.query import Query
 from cairn.retrieval.search import Ranked
 from cairn.retrieval.verdict import Verdict, matched_terms
 from cairn.workspace.languages import language_of
-
-if TYPE_CHECKING:
-    from cairn.discovery.model import AnswerPlan, Bullet, DiscoveryMetrics, ScoredChunk
 
 UriOf = Callable[[int, str], tuple[str, str]]
 """From a folder's number and a path in it to the URIs of the folder and the file."""
@@ -75,8 +71,8 @@ def search_result(
         path=stored.path,
         folder=folder_uri,
         uri=uri,
-        range=lines(chunk.start_line, chunk.end_line),
-        selection_range=lines(named, named + 1),
+        range=protocol.whole_lines(chunk.start_line, chunk.end_line),
+        selection_range=protocol.whole_lines(named, named + 1),
         collection=stored.collection,
         title=chunk.title,
         header_path=chunk.header_path,
@@ -128,56 +124,23 @@ def query_info(query: Query) -> protocol.QueryInfo:
     return protocol.QueryInfo(query.normalized, query.terms, query.type.value, query.alpha, query.corrections)
 
 
-def bullet(found: Bullet, uri: str) -> protocol.Bullet:
-    start, end = found.line_range or (0, 0)
-    return protocol.Bullet(
-        text=found.text,
-        citation=found.citation,
-        source_id=found.source_id,
-        collection=found.collection,
-        path=found.file_path,
-        uri=uri,
-        range=lines(start, end),
-        score=round(found.score, 4),
-        category=found.category,
-    )
+def rounded(bullets: Sequence[protocol.Bullet]) -> tuple[protocol.Bullet, ...]:
+    """The bullets with scores as they are shown."""
+    return tuple(evolve(bullet, score=round(bullet.score, 4)) for bullet in bullets)
 
 
-def plan(built: AnswerPlan, shown: Callable[[Bullet], protocol.Bullet]) -> protocol.Plan:
-    sections = tuple(
-        protocol.Section(
-            section.title, section.section_type, section.priority, tuple(shown(b) for b in section.bullets)
-        )
-        for section in built.sections
-    )
-    return protocol.Plan(sections, built.total_bullets, built.sources)
+def rounded_plan(plan: protocol.AnswerPlan) -> protocol.AnswerPlan:
+    sections = (evolve(section, bullets=rounded(section.bullets)) for section in plan.sections)
+    return evolve(plan, sections=tuple(sections))
 
 
-def discover_metrics(metrics: DiscoveryMetrics) -> protocol.DiscoverMetrics:
-    return protocol.DiscoverMetrics(
-        total_time_ms=round(metrics.total_time_ms, 3),
-        collections_searched=metrics.collections_searched,
-        queries_generated=metrics.queries_generated,
-        chunks_found=metrics.chunks_found,
-        chunks_after_dedup=metrics.chunks_after_dedup,
-        bullets_extracted=metrics.bullets_extracted,
-        final_prompt_tokens=metrics.final_prompt_tokens,
-        stages={name: round(ms, 3) for name, ms in metrics.stages.items()},
-    )
-
-
-def in_order(chunks: Sequence[ScoredChunk], found: dict[str, Ranked]) -> list[Ranked]:
+def in_order(chunks: Sequence[protocol.ScoredChunk], found: dict[str, Ranked]) -> list[Ranked]:
     """The passages behind `chunks`, in their order and with their scores."""
     return [
         Ranked(r.folder, r.stored, min(1.0, chunk.score), r.source, r.reasons)
         for chunk in chunks
         if (r := found.get(chunk.doc_id))
     ]
-
-
-def lines(start: int, end: int) -> protocol.Range:
-    """Whole lines `[start, end)` as an LSP range."""
-    return protocol.Range(protocol.Position(start, 0), protocol.Position(end, 0))
 
 
 def page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
@@ -188,7 +151,10 @@ def page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
         language=language_of(chunks[0].path, text),
         chunks=tuple(
             protocol.PageChunk(
-                lines(s.chunk.start_line, s.chunk.end_line), s.chunk.title, s.chunk.type, s.chunk.symbol
+                protocol.whole_lines(s.chunk.start_line, s.chunk.end_line),
+                s.chunk.title,
+                s.chunk.type,
+                s.chunk.symbol,
             )
             for s in chunks
         ),

@@ -6,20 +6,17 @@ what the one before returned, they give its evidence.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypeVar
 
 import attrs
 from attrs import evolve
 
-from cairn import protocol
 from cairn.discovery import (
-    AnswerPlan,
     Bullet,
     CollectionRef,
     ScoredChunk,
-    Section,
     broad_discovery,
     build_answer_plan,
     compress_evidence,
@@ -33,12 +30,12 @@ from cairn.discovery import (
 from cairn.discovery.order import merge
 from cairn.discovery.terms import content_words
 from cairn.discovery.verification import verified
-from cairn.engine import results as answers
 from cairn.engine.discover import laid_over
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.errors import InvalidRequestError
 from cairn.protocol import stages as stage_protocol
-from cairn.protocol.stages import MAX_BULLETS, MAX_CHUNKS, MAX_GLOBS
+from cairn.protocol.evidence import MAX_GLOBS
+from cairn.protocol.stages import MAX_BULLETS, MAX_CHUNKS
 from cairn.retrieval.intent import Readme
 from cairn.retrieval.query import MAX_QUERY_CHARS
 from cairn.retrieval.ranking import policy
@@ -62,9 +59,7 @@ def _question(workspace: OpenWorkspace, text: str) -> str:
     return query.text if query.terms else ""
 
 
-def _collections(
-    workspace: OpenWorkspace, given: Sequence[stage_protocol.Collection] | None
-) -> list[CollectionRef]:
+def _collections(workspace: OpenWorkspace, given: Sequence[CollectionRef] | None) -> list[CollectionRef]:
     """Those given, each name once, or the workspace's own."""
     if given is None:
         return workspace.collections()
@@ -81,7 +76,7 @@ def _filter_collections(
         _collections(workspace, params.collections),
         _config(workspace.settings.discovery.filter, params.config),
     )
-    return stage_protocol.CollectionsAnswer(tuple(map(_collection, refs)))
+    return stage_protocol.CollectionsAnswer(tuple(refs))
 
 
 def _score_collections(
@@ -93,7 +88,7 @@ def _score_collections(
         _collections(workspace, params.collections),
         _config(workspace.settings.discovery.scoring, params.config),
     )
-    return stage_protocol.CollectionsAnswer(tuple(_collection(ref, score) for ref, score in scored))
+    return stage_protocol.CollectionsAnswer(tuple(evolve(ref, score=score) for ref, score in scored))
 
 
 def _expand_queries(
@@ -153,36 +148,32 @@ def _compress_evidence(
         _question(workspace, params.query),
         workspace.terms(workspace.understood(params.query)),
     )
-    uris = {folder.uri for folder in workspace.folders}
-    here = verified([bullet for bullet in bullets if bullet.folder in uris], workspace.lines_now)
-    elsewhere = [bullet for bullet in bullets if bullet.folder not in uris]  # of whom only the client knows
+    here = verified([bullet for bullet in bullets if workspace.places_of(bullet.uri)], workspace.lines_now)
+    # What lies elsewhere only the client knows.
+    elsewhere = [evolve(bullet, uri="") for bullet in bullets if not workspace.places_of(bullet.uri)]
     kept = sorted([*here, *elsewhere], key=lambda bullet: -bullet.score)
-    return stage_protocol.BulletsAnswer(
-        tuple(_shown(bullet, workspace.uri_of(bullet.folder, bullet.file_path)) for bullet in kept)
-    )
+    return stage_protocol.BulletsAnswer(tuple(kept))
 
 
 def _build_answer_plan(
     workspace: OpenWorkspace, params: stage_protocol.BuildAnswerPlanParams
 ) -> stage_protocol.PlanAnswer:
     config = _config(workspace.settings.discovery.plan, params.config)
-    plan = build_answer_plan(tuple(map(_bullet, params.bullets)), config)
-    return stage_protocol.PlanAnswer(answers.plan(plan, lambda bullet: _shown(bullet, bullet.folder)))
+    return stage_protocol.PlanAnswer(build_answer_plan(_bullets(params.bullets), config))
 
 
 def _render_prompt(
     workspace: OpenWorkspace, params: stage_protocol.RenderPromptParams
 ) -> stage_protocol.PromptAnswer:
-    given = params.plan
     sections = tuple(
-        Section(well_formed(s.title), s.section_type, tuple(map(_bullet, s.bullets)), s.priority)
-        for s in given.sections
+        evolve(section, title=well_formed(section.title), bullets=_bullets(section.bullets))
+        for section in params.plan.sections
     )
     config = _config(workspace.settings.discovery.render, params.config)
     count_tokens = workspace.token_counter(config.tokenizer)
     prompt = render_llm_prompt(
-        AnswerPlan(sections, given.total_bullets, given.sources),
-        tuple(map(_bullet, params.bullets)),
+        evolve(params.plan, sections=sections),
+        _bullets(params.bullets),
         config,
         count_tokens,
         _question(workspace, params.query),
@@ -232,31 +223,19 @@ def _queries(queries: Sequence[str], each: int, name: str, most: int) -> list[st
     return [well_formed(query[:MAX_QUERY_CHARS]) for query in queries]
 
 
-def _reference(given: stage_protocol.Collection) -> CollectionRef:
-    return CollectionRef(
+def _reference(given: CollectionRef) -> CollectionRef:
+    """The collection as the stages compare it: its name can be searched for, its times are written in one way."""
+    return evolve(
+        given,
         name=well_formed(given.name),
-        dimension=given.dimension,
-        vector_count=given.vector_count,
         created_at=_moment(given.created_at),
         updated_at=_moment(given.updated_at),
-        tags=given.tags,
+        score=None,
     )
 
 
-def _moment(given: str | None) -> datetime.datetime | None:
-    return datetime.datetime.fromisoformat(given) if given else None
-
-
-def _collection(ref: CollectionRef, score: float | None = None) -> stage_protocol.Collection:
-    return stage_protocol.Collection(
-        name=ref.name,
-        dimension=ref.dimension,
-        vector_count=ref.vector_count,
-        created_at=ref.created_at.isoformat() if ref.created_at else None,
-        updated_at=ref.updated_at.isoformat() if ref.updated_at else None,
-        tags=ref.tags,
-        score=score,
-    )
+def _moment(given: str | None) -> str | None:
+    return datetime.fromisoformat(given).isoformat() if given else None
 
 
 def _chunks(given: Sequence[ScoredChunk]) -> list[ScoredChunk]:
@@ -271,21 +250,14 @@ def _chunks(given: Sequence[ScoredChunk]) -> list[ScoredChunk]:
     ]
 
 
-def _bullet(given: protocol.Bullet) -> Bullet:
-    """The bullet as the stages know it. Its `folder` is the file's URI, which they only hand through."""
-    lines = (given.range.start.line, given.range.end.line)
-    return Bullet(
-        text=well_formed(given.text),
-        source_id=well_formed(given.source_id),
-        collection=given.collection,
-        file_path=well_formed(given.path),
-        score=given.score,
-        category=given.category,
-        line_range=lines if any(lines) else None,
-        folder=given.uri,
+def _bullets(given: Sequence[Bullet]) -> tuple[Bullet, ...]:
+    """The bullets with text that can be counted, cited by whole lines."""
+    return tuple(
+        evolve(
+            bullet,
+            text=well_formed(bullet.text),
+            source_id=well_formed(bullet.source_id),
+            path=well_formed(bullet.path),
+        ).citing(bullet.lines)
+        for bullet in given
     )
-
-
-def _shown(bullet: Bullet, uri: str) -> protocol.Bullet:
-    """With its exact score: the next stage must not see ties where there are none."""
-    return evolve(answers.bullet(bullet, uri), score=bullet.score)

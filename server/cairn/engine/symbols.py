@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from cairn import protocol
 from cairn.chunking.definition_place import definition_lines, kind_at
-from cairn.engine import results as answers
 from cairn.engine.folders import Folder, on_screen
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -99,5 +98,7 @@ def _shown(
             container = place.parent if is_main else place.symbol or place.parent
             kind = place.symbol_kind if is_main else kind_at(stored.chunk, start)
             uri = folders[number].uri_of(stored.path)
-            symbols.append(protocol.Symbol(found.name, kind, container, uri, answers.lines(start, end)))
+            symbols.append(
+                protocol.Symbol(found.name, kind, container, uri, protocol.whole_lines(start, end))
+            )
     return tuple(symbols)

@@ -3,4 +3,6 @@
 Only shapes and their limits belong here, and no work: the methods themselves are modules of `cairn.engine`.
 """
 
+from cairn.protocol.evidence import *  # noqa: F403
 from cairn.protocol.messages import *  # noqa: F403
+from cairn.protocol.places import *  # noqa: F403

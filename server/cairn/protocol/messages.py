@@ -15,27 +15,17 @@ from attrs import field, frozen
 
 from cairn.chunking.model import ChunkType
 from cairn.errors import InvalidRequestError
+from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics
+from cairn.protocol.places import Position, Range
 from cairn.retrieval.learned import FeedbackAction
 from cairn.schema.bounds import at_most, check_bounds, within
-from cairn.settings.tree import BulletCategory, FormatStyle, SectionType
+from cairn.settings.tree import FormatStyle
 
 MAX_LIMIT = 200
 _HASH = re.compile(r"^[0-9a-f]{32}$")
 _NOT_BLANK = r"\S"
 _LIMIT = within(1, MAX_LIMIT)
 _AROUND = within(0, 10)
-
-
-@frozen
-class Position:
-    line: int
-    character: int
-
-
-@frozen
-class Range:
-    start: Position
-    end: Position
 
 
 # --- cairn/search -------------------------------------------------------------------------------
@@ -398,55 +388,13 @@ class DiscoverParams:
 
 
 @frozen
-class Bullet:
-    text: str
-    citation: str
-    """`path#L10-L14`, 1-based and inclusive."""
-    source_id: str
-    collection: str
-    path: str
-    uri: str
-    range: Range
-    score: float
-    category: BulletCategory
-
-
-@frozen
-class Section:
-    title: str
-    section_type: SectionType
-    priority: int
-    bullets: tuple[Bullet, ...]
-
-
-@frozen
-class Plan:
-    sections: tuple[Section, ...]
-    total_bullets: int
-    sources: tuple[str, ...]
-
-
-@frozen
-class DiscoverMetrics:
-    total_time_ms: float
-    collections_searched: int
-    queries_generated: int
-    chunks_found: int
-    chunks_after_dedup: int
-    bullets_extracted: int
-    final_prompt_tokens: int
-    stages: dict[str, float]
-    """Milliseconds by stage."""
-
-
-@frozen
 class DiscoverAnswer:
     answer_prompt: str
-    plan: Plan
+    plan: AnswerPlan
     bullets: tuple[Bullet, ...]
     chunks: tuple[SearchResult, ...]
     verdict: Verdict
-    metrics: DiscoverMetrics
+    metrics: DiscoveryMetrics
     index: IndexState
     retrieval: AnsweredIn = AnsweredIn()
 
@@ -461,11 +409,11 @@ class DiscoverProgress:
 
     stage: str
     """The stage that has ended, as `metrics.stages` names it."""
-    metrics: DiscoverMetrics
+    metrics: DiscoveryMetrics
     """As far as they are known."""
     chunks: tuple[SearchResult, ...] | None = None
     bullets: tuple[Bullet, ...] | None = None
-    plan: Plan | None = None
+    plan: AnswerPlan | None = None
     answer_prompt: str | None = None
 
 

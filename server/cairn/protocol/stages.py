@@ -11,24 +11,26 @@ stage to stage: some 15 queries, 100 chunks and 20 bullets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from attrs import field, frozen
 
-from cairn.discovery.model import ScoredChunk
 from cairn.errors import InvalidRequestError
-from cairn.protocol.messages import Bullet, Plan
+from cairn.protocol.evidence import (
+    MAX_GLOBS,
+    MAX_NAME_CHARS,
+    AnswerPlan,
+    Bullet,
+    CollectionRef,
+    ScoredChunk,
+)
 from cairn.schema.bounds import MAX_NUMBER, Bounds, at_most, check_bounds, too_long, too_many, within
 
 MAX_COLLECTIONS = 1_000
 MAX_QUERIES = 100
-MAX_GLOBS = 100
 MAX_CHUNKS = 500
 """Given, or asked for by `k`: what one stage returns, the next one takes."""
 MAX_BULLETS = 1_000
-MAX_NAME_CHARS = 1_000
-"""Of the name of a collection, a glob, a word and a path."""
 MAX_CHUNK_CHARS = 10_000
 """The index cuts files into chunks of some 1,500 characters."""
 MAX_BULLET_CHARS = 10_000
@@ -42,29 +44,8 @@ _COUNT = Bounds(low=0, high=MAX_NUMBER)
 
 
 @frozen
-class Collection:
-    """A named group of files; only the name is needed."""
-
-    name: str = field(metadata=at_most(chars=MAX_NAME_CHARS))
-    dimension: int = 0
-    """Of its vectors; 0 where there are none."""
-    vector_count: int = field(default=0, metadata=within(0, MAX_NUMBER))
-    created_at: str | None = None
-    """ISO 8601, as `updated_at`."""
-    updated_at: str | None = None
-    tags: tuple[str, ...] = field(default=(), metadata=_GLOBS)
-    score: float | None = None
-    """What `cairn/scoreCollections` gave it; null before. Taken, but not used, by the stages after it."""
-
-    def __attrs_post_init__(self) -> None:
-        check_bounds(self)
-        for name, moment in (("createdAt", self.created_at), ("updatedAt", self.updated_at)):
-            _a_moment(name, moment)
-
-
-@frozen
 class CollectionsAnswer:
-    collections: tuple[Collection, ...]
+    collections: tuple[CollectionRef, ...]
 
 
 @frozen
@@ -82,7 +63,7 @@ class FilterCollectionsParams:
     """Globs; without any, `config.defaultInclude`, then the collections that the query names, then all."""
     exclude: tuple[str, ...] = field(default=(), metadata=_GLOBS)
     """Globs; without any, `config.defaultExclude`."""
-    collections: tuple[Collection, ...] | None = field(default=None, metadata=_COLLECTIONS)
+    collections: tuple[CollectionRef, ...] | None = field(default=None, metadata=_COLLECTIONS)
     """S1's `all_collections`; the workspace's own when absent."""
     config: dict[str, Any] = field(factory=dict)
 
@@ -99,7 +80,7 @@ class ScoreCollectionsParams:
     )
     query: str = ""
     """Where the terms are taken from when they are absent."""
-    collections: tuple[Collection, ...] | None = field(default=None, metadata=_COLLECTIONS)
+    collections: tuple[CollectionRef, ...] | None = field(default=None, metadata=_COLLECTIONS)
     """The workspace's own when absent."""
     config: dict[str, Any] = field(factory=dict)
 
@@ -129,7 +110,7 @@ class BroadDiscoveryParams:
 
     queries: tuple[str, ...] = field(metadata=at_most(items=MAX_QUERIES))
     """The first is the question, whose best passage scores 1."""
-    collections: tuple[Collection, ...] | None = field(default=None, metadata=_COLLECTIONS)
+    collections: tuple[CollectionRef, ...] | None = field(default=None, metadata=_COLLECTIONS)
     """The workspace's own when absent."""
     k: int | None = field(default=None, metadata=_K)
     """The setting `discovery.broadK` when absent."""
@@ -146,7 +127,7 @@ class SemanticFocusParams:
     The number of queries times 2 `k` is 2,000 at most.
     """
 
-    collection: Collection
+    collection: CollectionRef
     queries: tuple[str, ...] = field(metadata=at_most(items=MAX_QUERIES))
     """The first is the question, by which the chunks are ranked again."""
     k: int | None = field(default=None, metadata=_K)
@@ -210,14 +191,14 @@ class BuildAnswerPlanParams:
 
 @frozen
 class PlanAnswer:
-    plan: Plan
+    plan: AnswerPlan
 
 
 @frozen
 class RenderPromptParams:
     """`cairn/renderPrompt` → PromptAnswer."""
 
-    plan: Plan
+    plan: AnswerPlan
     bullets: tuple[Bullet, ...] = field(default=(), metadata=at_most(items=MAX_BULLETS))
     """Shown only where the plan holds none."""
     query: str = ""
@@ -290,13 +271,6 @@ def _valid_lines(name: str, lines: Sequence[int]) -> None:
         raise InvalidRequestError(
             name, f"expected a first line and the line after the last, counted from 0; got {list(lines[:3])}"
         )
-
-
-def _a_moment(name: str, moment: str | None) -> None:
-    try:
-        datetime.fromisoformat(moment or "0001-01-01")
-    except ValueError:
-        raise InvalidRequestError(name, f"expected a time as ISO 8601, got {str(moment)[:40]!r}") from None
 
 
 def _short(name: str, text: str, most: int) -> None:
