@@ -84,7 +84,9 @@ def test_best_come_first_and_equals_by_name():
 
 
 def test_the_current_time_is_used_when_none_is_given():
-    [(_, value)] = score_collections([], [collection("x", updated_at=datetime.now(UTC).isoformat())], SIGNALS_ONLY)
+    [(_, value)] = score_collections(
+        [], [collection("x", updated_at=datetime.now(UTC).isoformat())], SIGNALS_ONLY
+    )
     assert value == pytest.approx(1 / 3, abs=1e-3)
 
 

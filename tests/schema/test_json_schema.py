@@ -264,7 +264,9 @@ def test_one_document_describes_the_whole_protocol(naming: Naming) -> None:
     Draft202012Validator.check_schema({"components": {"schemas": definitions}})
     named = set(json.dumps(definitions).split('"' + COMPONENTS)[1:])
     assert {each.partition('"')[0] for each in named} <= set(definitions)
-    assert {"SearchParams", "SearchAnswer", "CollectionRef", "WholeCollectionRef", "Bullet"} <= set(definitions)
+    assert {"SearchParams", "SearchAnswer", "CollectionRef", "WholeCollectionRef", "Bullet"} <= set(
+        definitions
+    )
 
 
 def is_taken(cls: Any, data: Any) -> bool:
