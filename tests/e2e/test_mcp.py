@@ -27,8 +27,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from cairn.engine import first_files
 from cairn.engine.engine import Engine
+from cairn.engine.first_files import FirstFiles
 from cairn.engine.methods import STAGES
 from cairn.engine.runner import Asking
 from cairn.mcp.server import build_server
@@ -282,10 +282,7 @@ async def test_while_the_first_indexing_runs_answers_say_how_complete_they_are(t
         assert answer["results"][0]["path"].startswith("cargo_")
 
 
-async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_files(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(first_files, "SECONDS", PATIENCE_SECONDS)
+async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_files(workspace: Path) -> None:
     asking = Asking(Engine())
 
     async def given(*_: Any) -> Asking:
@@ -293,7 +290,7 @@ async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_f
 
     try:
         asking.engine.add_folder(workspace)
-        async with Client(build_server(given)) as client:
+        async with Client(build_server(given, first_files=FirstFiles(PATIENCE_SECONDS))) as client:
             found = await called(client, "cairn_search", query="moor_ship")
         assert found.structured_content["results"], text_of(found)
     finally:

@@ -8,7 +8,6 @@ from typing import Any, cast
 import pytest
 from attrs import define
 
-from cairn.engine import first_files
 from cairn.engine.engine import Engine
 from cairn.engine.first_files import FirstFiles
 
@@ -49,28 +48,23 @@ async def waited(first: FirstFiles, engine: Indexing, workspace: str = "") -> No
         await first.wait(cast(Engine, engine), workspace)
 
 
-async def test_a_question_waits_until_something_can_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_files, "SECONDS", FOREVER)
+async def test_a_question_waits_until_something_can_be_found() -> None:
     engine = Indexing(found_after=3)
-    await waited(FirstFiles(), engine, "harbour")
+    await waited(FirstFiles(FOREVER), engine, "harbour")
     assert (engine.looks, engine.asked_over) == (4, "harbour")
 
 
 @pytest.mark.parametrize(
     "hopeless", [{"problem": "The index cannot be written."}, {"enabled": False}, {"phase": 0}]
 )
-async def test_nobody_waits_for_files_that_cannot_come(
-    monkeypatch: pytest.MonkeyPatch, hopeless: dict[str, Any]
-) -> None:
-    monkeypatch.setattr(first_files, "SECONDS", FOREVER)
+async def test_nobody_waits_for_files_that_cannot_come(hopeless: dict[str, Any]) -> None:
     engine = Indexing(**hopeless)
-    await waited(FirstFiles(), engine)
+    await waited(FirstFiles(FOREVER), engine)
     assert engine.looks == 1
 
 
-async def test_files_that_never_come_are_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_files, "SECONDS", 0.001)
-    first, engine = FirstFiles(), Indexing()
+async def test_files_that_never_come_are_waited_for_once() -> None:
+    first, engine = FirstFiles(0.001), Indexing()
     await waited(first, engine)
     looks = engine.looks
     assert looks >= 1

@@ -78,9 +78,8 @@ def test_files_are_listed_with_what_was_done_most_chosen_first(tmp_path: Path) -
     assert (first.latest - second.latest).days == 1
 
 
-def test_the_oldest_leave_when_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cairn.operations.feedback.MOST_CHOICES", 3)
-    store = FeedbackStore(tmp_path)
+def test_the_oldest_leave_when_there_are_too_many(tmp_path: Path) -> None:
+    store = FeedbackStore(tmp_path, most_choices=3)
     for number in range(5):
         opened(store, f"{number}.py")
     assert set(counts(store)) == {"2.py", "3.py", "4.py"}

@@ -6,7 +6,6 @@ import json
 import multiprocessing
 import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -47,26 +46,17 @@ def test_every_change_is_seen_at_once_however_soon_it_follows(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_file_has_the_time_of_a_finer_clock_than_the_file_system_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_123_456_700)
-    write_override(tmp_path, 2)
+def test_the_file_has_the_time_of_a_finer_clock_than_the_file_system_has(tmp_path: Path) -> None:
+    write_override(tmp_path, 2, clock=lambda: 1_700_000_000_123_456_700)
     assert (tmp_path / OVERRIDE_NAME).stat().st_mtime_ns == 1_700_000_000_123_456_700
 
 
-def test_the_file_is_read_once_for_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reads: list[Path] = []
-
-    def counted(data: Path) -> PhaseOverride:
-        reads.append(data)
-        return read_override(data)
-
-    monkeypatch.setattr("cairn.operations.override.read_override", counted)
+def test_the_file_is_read_once_for_each_change(tmp_path: Path) -> None:
     write_override(tmp_path, 2)
     reader = OverrideReader(tmp_path)
-    assert [reader.phase() for _ in range(10)] == [2] * 10
-    assert len(reads) == 1
+    first = reader.read()
+    assert first.phase == 2
+    assert all(reader.read() is first for _ in range(10))
 
 
 def _set_in_another_process(data: str) -> None:

@@ -20,7 +20,8 @@ from attrs import evolve
 
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
-from cairn.operations.query_log import LoggedResult, QueryLog, QueryRecord, read_recent, record_of
+from cairn.operations.query_log import LoggedResult, QueryLog, QueryRecord, record_of
+from cairn.operations.recent_queries import read_recent
 from cairn.settings.tree import LogSettings
 
 PROCESSES, LINES = 4, 2_000

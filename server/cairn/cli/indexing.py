@@ -36,7 +36,7 @@ def reindex(path: Path | None, folder: Path, as_json: bool) -> None:
     That is done also to what has not changed.
     """
     require_directory(folder)
-    from cairn.operations.control import path_in
+    from cairn.operations.places import path_in
 
     _index_anew(folder, path_in(folder, path) if path else "", as_json)
 

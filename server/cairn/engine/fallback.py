@@ -122,7 +122,7 @@ class Answering:
 
     def recent(self, folder: Folder) -> protocol.RecentQueries:
         """What the latest questions were like, in all processes that have the folder open."""
-        from cairn.operations.query_log import read_recent  # with the first status
+        from cairn.operations.recent_queries import read_recent  # with the first status
 
         now, known = time.monotonic(), self._recent.get(folder.root)
         if known is None or now >= known[0]:

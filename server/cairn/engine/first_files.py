@@ -21,7 +21,8 @@ class FirstFiles:
     There is one such time in all: where files never come, they have been waited for once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
         self._until: float | None = None
 
     async def wait(self, engine: Engine, workspace: str = "") -> None:
@@ -33,7 +34,7 @@ class FirstFiles:
             if not await asyncio.to_thread(_are_to_come, engine, workspace):
                 return
             if self._until is None:
-                self._until = time.monotonic() + SECONDS
+                self._until = time.monotonic() + self._seconds
             await asyncio.sleep(_LOOK_SECONDS)
 
 

@@ -55,11 +55,12 @@ def build_server(
     *,
     seconds: float | None = None,
     problems: Callable[[], Sequence[str]] = tuple,
+    first_files: FirstFiles | None = None,
 ) -> Server[Any]:
     """A server with all tools. `asking` is where to ask for a client, or what it has to tell first, `seconds` the time for an answer, and `problems`
     what `cairn_status` tells besides."""
 
-    first_files = FirstFiles()
+    patience = first_files or FirstFiles()
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=_listed())
@@ -74,7 +75,7 @@ def build_server(
             found = await asking(context.session, params)
             if isinstance(found, types.InputRequiredResult):
                 return found
-            data, texts = await _answer(found, tool, params, context, seconds, first_files)
+            data, texts = await _answer(found, tool, params, context, seconds, patience)
         except InvalidRequestError as problem:
             return _failed(tool.remedy(problem, params.arguments or {}))
         except CairnError as problem:

@@ -15,14 +15,15 @@ import os
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 import apsw
 import filelock
 from attrs import frozen
 
-from cairn.errors import CairnError, InvalidRequestError
+from cairn.errors import CairnError
+from cairn.operations.places import require_directory
 from cairn.paths import workspace_dir
 from cairn.retrieval.learned import Choice, FeedbackAction, Learned, learn
 
@@ -73,7 +74,9 @@ class FileChoices:
 class FeedbackStore:
     """The choices of one workspace folder. Methods may be called from several threads at once."""
 
-    def __init__(self, data: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, data: Path, clock: Callable[[], float] = time.time, most_choices: int = MOST_CHOICES
+    ) -> None:
         """`data` is the folder's data folder; `clock` tells Unix seconds."""
         self.path = data / FEEDBACK_NAME
         self._damaged: str | None = None
@@ -81,6 +84,7 @@ class FeedbackStore:
         self._problem: str | None = None
         """Why the file could not be read the last time."""
         self._clock = clock
+        self._most_choices = most_choices
         self._reading = threading.Lock()
         self._reader: apsw.Connection | None = None
         self._read_file: tuple[int, int] | None = None
@@ -109,7 +113,9 @@ class FeedbackStore:
                 [(now, asked, path, content_hash, action.value) for path in paths],
             )
             # Ids have no gaps: only the oldest ever leave.
-            db.execute("DELETE FROM choices WHERE id <= (SELECT max(id) FROM choices) - ?", (MOST_CHOICES,))
+            db.execute(
+                "DELETE FROM choices WHERE id <= (SELECT max(id) FROM choices) - ?", (self._most_choices,)
+            )
 
         self._write(insert)
 
@@ -200,7 +206,7 @@ class FeedbackStore:
         self._reader = self._read_file = None
 
     def _read(self, db: apsw.Connection) -> Learned | None:
-        with _transaction(db, "DEFERRED"):
+        with db:
             if not _is_usable(db):  # another process is just making it
                 return None
             generation = int(db.execute("SELECT generation FROM state").get)
@@ -249,7 +255,7 @@ class FeedbackStore:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.closing(_connect(self.path, _WRITE_MS, create=True)) as db:
             _check(db)
-            with _transaction(db, "IMMEDIATE"):
+            with db:
                 if not _is_usable(db):
                     db.execute(_SCHEMA)
                     db.execute("INSERT INTO state VALUES (?)", (time.time_ns(),))
@@ -288,8 +294,7 @@ class FeedbackStore:
 
 def store_of(folder: Path) -> FeedbackStore:
     """The store of a workspace folder, whether or not anything is in it. Raises InvalidRequestError if it is no directory."""
-    if not folder.is_dir():
-        raise InvalidRequestError("folder", f"{folder} is not a directory that can be read")
+    require_directory(folder)
     return FeedbackStore(workspace_dir(folder))
 
 
@@ -299,20 +304,10 @@ def _connect(path: Path, busy_ms: int, *, create: bool = False) -> apsw.Connecti
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     connection = apsw.Connection(str(path), flags=flags)
     connection.set_busy_timeout(busy_ms)
+    if create:
+        connection.transaction_mode = "IMMEDIATE"
     connection.pragma("secure_delete", True)  # what is forgotten is not left in free pages
     return connection
-
-
-@contextlib.contextmanager
-def _transaction(db: apsw.Connection, mode: str) -> Iterator[None]:
-    db.execute(f"BEGIN {mode}")
-    try:
-        yield
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
 
 
 def _is_usable(db: apsw.Connection) -> bool:

@@ -34,7 +34,7 @@ _COUNT_SECONDS = 2.0
 """Directories are counted for so long at most: 8,700 take 0.12 s."""
 _CHECK_SECONDS = 5.0
 """A file is checked for so long at most: 49 MB take 0.2 s. Its writer goes on meanwhile, and only its log grows."""
-_CHECK_EVERY = 10_000
+_CHECK_EVERY = 1_000
 """SQLite instructions between two looks at the clock."""
 _LARGE_LOG = 100_000_000
 """Bytes. SQLite begins the log anew at 4 MB, unless somebody reads without end."""
@@ -43,7 +43,7 @@ _WRITES_IT = "an editor that has the folder open does, and `cairn index`"
 _MADE_ANEW = "Run `cairn index`: what is damaged is set aside and made anew."
 
 
-def folder_checks(folder: Path) -> Sequence[tuple[str, Look]]:
+def folder_checks(folder: Path, check_seconds: float = _CHECK_SECONDS) -> Sequence[tuple[str, Look]]:
     """The checks of one workspace folder, each with its name."""
     data = workspace_dir(folder)
     return (
@@ -51,7 +51,7 @@ def folder_checks(folder: Path) -> Sequence[tuple[str, Look]]:
         ("watching", lambda: check_watching(folder)),
         ("writer", lambda: _writer(data)),
         ("index", lambda: _told(_index, data)),
-        ("index is sound", lambda: _told(_soundness, data)),
+        ("index is sound", lambda: _told(lambda data: _soundness(data, check_seconds), data)),
         ("index is in step", lambda: _told(_steps, data)),
         ("vectors", lambda: _told(_vectors, data)),
     )
@@ -188,20 +188,18 @@ def _index(data: Path) -> Finding | str:
     return f"{found}; complete" if facts.complete else found
 
 
-def _soundness(data: Path) -> Finding | str | None:
+def _soundness(data: Path, seconds: float) -> Finding | str | None:
     path = data / DATABASE_NAME
     if not _is_readable(path):
         return None
     began = time.monotonic()
     try:
         with _reading(data) as db:
-            db.set_progress_handler(lambda: time.monotonic() > began + _CHECK_SECONDS, _CHECK_EVERY)
+            db.set_progress_handler(lambda: time.monotonic() > began + seconds, _CHECK_EVERY)
             verdict = str(db.execute("PRAGMA quick_check(1)").get)
     except apsw.InterruptError:
         size = megabytes(path.stat().st_size)
-        return note(
-            f"{size} are more than can be checked in {_CHECK_SECONDS:.0f} s; nothing was found until then"
-        )
+        return note(f"{size} are more than can be checked in {seconds:.0f} s; nothing was found until then")
     if verdict != "ok":
         return problem(f"damaged: {verdict}", _MADE_ANEW)
     return f"quick_check took {time.monotonic() - began:.1f} s"

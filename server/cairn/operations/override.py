@@ -11,6 +11,7 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -94,8 +95,12 @@ def read_override(data: Path) -> PhaseOverride:
     return PhaseOverride(phase, _text(values.get("since")), _text(values.get("by")))
 
 
-def write_override(data: Path, phase: int | None, by: str = "cairn phase") -> PhaseOverride:
+def write_override(
+    data: Path, phase: int | None, by: str = "cairn phase", clock: Callable[[], int] = time.time_ns
+) -> PhaseOverride:
     """Set the phase for every process that uses the data folder `data`; None lets the settings decide again.
+
+    `clock` tells nanoseconds since 1970, for the file's time.
 
     Returns what is set now. Raises InvalidRequestError for what is no phase, and OverrideUnavailableError
     where the file cannot be written.
@@ -106,7 +111,7 @@ def write_override(data: Path, phase: int | None, by: str = "cairn phase") -> Ph
     content = json.dumps({"phase": phase, "since": since, "by": by}).encode() + b"\n"
     try:
         data.mkdir(parents=True, exist_ok=True)
-        _put_in_place(data, content)
+        _put_in_place(data, content, clock())
     except OSError as problem:
         raise OverrideUnavailableError(
             f"The phase cannot be kept in {data / OVERRIDE_NAME} ({problem.strerror or problem}). "
@@ -115,7 +120,7 @@ def write_override(data: Path, phase: int | None, by: str = "cairn phase") -> Ph
     return PhaseOverride(phase, since, by)
 
 
-def _put_in_place(data: Path, content: bytes) -> None:
+def _put_in_place(data: Path, content: bytes, now: int) -> None:
     """Whoever reads meanwhile finds the old file or the new one, whole."""
     handle, name = tempfile.mkstemp(prefix=f"{OVERRIDE_NAME}.", dir=data)
     try:
@@ -123,7 +128,6 @@ def _put_in_place(data: Path, content: bytes) -> None:
             file.write(content)
         # The file system's own clock goes in steps of milliseconds, in which two files of one size would be
         # taken for one.
-        now = time.time_ns()
         os.utime(name, ns=(now, now))
         for tries_left in reversed(range(_REPLACE_TRIES)):
             try:

@@ -1,6 +1,6 @@
 """The log of questions (S2): one line of JSON each, in the workspace's data folder.
 
-`cairn status` has its figures from it. Every process of the workspace appends to the same file, opened anew
+`cairn status` has its figures from it (`cairn.operations.recent_queries`). Every process of the workspace appends to the same file, opened anew
 for each line and written at once, so that no two lines mix. What was asked is not in it unless the user wants
 that.
 """
@@ -14,9 +14,9 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import filelock
 from attrs import frozen
@@ -24,8 +24,6 @@ from attrs import frozen
 import cairn
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
-from cairn.operations.latency import percentile
-from cairn.protocol.messages import LoggedPhaseChange, RecentQueries
 from cairn.settings.tree import LogSettings
 
 logger = logging.getLogger(__name__)
@@ -40,12 +38,6 @@ _MOST_CHARACTERS = 1_000
 """Of a question, and of all of its terms; nobody reads on, and one line must not fill the log."""
 _APPEND_LOCK_S = 0.2
 """On Windows, where appending is two steps, a line waits so long for another process's."""
-_BLOCK_BYTES = 65_536
-_MOST_READ_BYTES = 4_000_000
-"""Of the log's end: 5,800 questions, in 65 ms."""
-_SHOWN_CHANGES = 5
-_CLOCK_STEP_S = 2.0
-"""A process that began so much later than a line with its number is not the one that wrote it."""
 
 
 @frozen
@@ -174,7 +166,11 @@ class QueryLog:
             self._cut_off, self.problem = False, None
 
     def _write(self, line: bytes) -> None:
-        with self._alone():
+        if sys.platform != "win32":  # POSIX appends a line in one step
+            _write(self._path, line)
+            return
+        # Two processes could find the same end. A timeout is an OSError, and counted with the others.
+        with filelock.FileLock(self._data / _LOCK_NAME, timeout=_APPEND_LOCK_S):
             _write(self._path, line)
 
     def _make_room(self, coming: int, max_bytes: int) -> None:
@@ -195,16 +191,6 @@ class QueryLog:
         except FileNotFoundError:
             return False
         return size > 0 and size + coming > max_bytes
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """POSIX appends a line in one step. On Windows, two processes could find the same end."""
-        if sys.platform != "win32":
-            yield
-            return
-        # A timeout is an OSError, and counted with the others.
-        with filelock.FileLock(self._data / _LOCK_NAME, timeout=_APPEND_LOCK_S):
-            yield
 
     def _count(self, problem: OSError) -> None:
         with self._counting:
@@ -269,143 +255,3 @@ def _line(values: dict[str, Any]) -> bytes:
     # In ASCII nothing is cut in the middle, no text is a line's end for some reader, and half a surrogate can
     # be written.
     return json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
-
-
-# --- reading -------------------------------------------------------------------------------------------
-
-
-def read_recent(data: Path, limit: int = 500, now: datetime.datetime | None = None) -> RecentQueries:
-    """What the latest `limit` questions in the log of the data folder `data` were like.
-
-    Lines that are broken, or of another version, are left out; a log that cannot be read has none.
-    """
-    moment = now or datetime.datetime.now(datetime.UTC)
-    queries: list[dict[str, Any]] = []
-    changes: list[LoggedPhaseChange] = []
-    for line in _latest_lines(data):
-        enough = len(queries) >= limit
-        if enough and len(changes) == _SHOWN_CHANGES:
-            break
-        # Past the limit, only changes are wanted: seldom, and told apart without reading the line.
-        if enough and b'"phase"' not in line[:20]:
-            continue
-        try:
-            values = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(values, dict):
-            continue
-        if values.get("event") == "query" and _has(values, _QUERY_FIELDS):
-            queries.append(values)
-        elif values.get("event") == "phase" and _has(values, _PHASE_FIELDS) and len(changes) < _SHOWN_CHANGES:
-            changes += _logged_change(values, moment)
-    return _summary(queries, tuple(changes))
-
-
-def _summary(queries: Sequence[dict[str, Any]], changes: tuple[LoggedPhaseChange, ...]) -> RecentQueries:
-    answered = [q for q in queries if not q["error"]]
-    judged = [q for q in answered if q["action"]]
-    made = [float(q["ms"]) for q in answered if not q["cached"]]
-
-    def share(of: Sequence[dict[str, Any]], holds: Callable[[dict[str, Any]], bool]) -> float | None:
-        return round(sum(map(holds, of)) / len(of), 4) if of else None
-
-    return RecentQueries(
-        queries=len(queries),
-        since=queries[-1]["at"] if queries else "",
-        p50_ms=percentile(made, 0.5),
-        p95_ms=percentile(made, 0.95),
-        cached_share=share(answered, lambda q: q["cached"]),
-        error_share=share(queries, lambda q: bool(q["error"])),
-        no_match_share=share(judged, lambda q: q["action"] == "noMatch"),
-        clarify_share=share(judged, lambda q: q["action"] == "clarify"),
-        keyword_match_share=share(judged, lambda q: q["keywordMatch"]),
-        below_wanted_share=share(queries, lambda q: q["phase"] < q["wanted"] or bool(q["fallback"])),
-        phase_changes=changes,
-    )
-
-
-_QUERY_FIELDS: dict[str, type | tuple[type, ...]] = {
-    "at": str,
-    "ms": (int, float),
-    "phase": int,
-    "wanted": int,
-    "fallback": str,
-    "cached": bool,
-    "error": str,
-    "action": str,
-    "keywordMatch": bool,
-}
-_PHASE_FIELDS: dict[str, type | tuple[type, ...]] = {
-    "at": str,
-    "before": int,
-    "after": int,
-    "reason": str,
-    "until": (int, float, type(None)),
-    "pid": int,
-}
-
-
-def _has(values: dict[str, Any], fields: dict[str, type | tuple[type, ...]]) -> bool:
-    return all(name in values and isinstance(values[name], kind) for name, kind in fields.items())
-
-
-def _logged_change(values: dict[str, Any], now: datetime.datetime) -> list[LoggedPhaseChange]:
-    try:
-        at = datetime.datetime.fromisoformat(values["at"])
-        left = None if values["until"] is None else values["until"] - (now - at).total_seconds()
-    except (ValueError, TypeError):  # no time, or one without a zone
-        return []
-    return [
-        LoggedPhaseChange(
-            at=values["at"],
-            before=values["before"],
-            after=values["after"],
-            reason=values["reason"],
-            next_try_seconds=None if left is None else round(max(0.0, left), 1),
-            pid=values["pid"],
-            alive=_wrote_before(values["pid"], at),
-        )
-    ]
-
-
-def _wrote_before(pid: int, at: datetime.datetime) -> bool:
-    """Whether the process that had this number then runs still."""
-    import psutil  # which takes 30 ms, and only where there was a change
-
-    try:
-        return bool(psutil.Process(pid).create_time() <= at.timestamp() + _CLOCK_STEP_S)
-    except psutil.AccessDenied:  # somebody else's, but there
-        return True
-    except (psutil.Error, ValueError, OverflowError):
-        return False
-
-
-def _latest_lines(data: Path) -> Iterator[bytes]:
-    """The lines of both files, the last one first, as far as `_MOST_READ_BYTES` go."""
-    left = _MOST_READ_BYTES
-    seen: set[tuple[int, int]] = set()
-    for name in (LOG_NAME, OLDER_NAME):
-        try:
-            with (data / name).open("rb") as file:
-                status = os.fstat(file.fileno())
-                if (status.st_dev, status.st_ino) in seen:  # it was rotated since it was read
-                    continue
-                seen.add((status.st_dev, status.st_ino))
-                start = max(0, status.st_size - left)
-                left -= status.st_size - start
-                yield from _backwards(file, start, status.st_size)
-        except OSError:
-            continue
-
-
-def _backwards(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
-    """The lines between two places of a file, the last one first; the first may be a part of one."""
-    rest = b""
-    while end > start:
-        begin = max(start, end - _BLOCK_BYTES)
-        file.seek(begin)
-        first, *others = (file.read(end - begin) + rest).split(b"\n")
-        yield from reversed(others)
-        rest, end = first, begin
-    yield rest

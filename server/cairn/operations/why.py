@@ -13,6 +13,7 @@ from cairn.errors import IndexUnavailableError, InvalidRequestError
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.reader import IndexReader
 from cairn.index.store.rows import key_blob
+from cairn.operations.places import path_in
 from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
 from cairn.text.unicode import well_formed
@@ -62,10 +63,7 @@ def why(path: Path, folder: Path) -> Why:
 
     Raises InvalidRequestError if the folder or the path does not exist, or one is not in the other.
     """
-    root = folder.resolve()
-    if not root.is_dir():
-        raise InvalidRequestError("folder", f"{folder} is not a directory that can be read")
-    relative = _below(Path(os.path.abspath(path)), folder, root)  # noqa: PTH100 - a link is asked about itself
+    root, relative = folder.resolve(), path_in(folder, path)
     absolute = root / relative
     reader = IndexReader(workspace_dir(root))
     if not os.path.lexists(absolute):
@@ -93,15 +91,6 @@ def why(path: Path, folder: Path) -> Why:
         held,
         tuple(laid.texts()),
     )
-
-
-def _below(path: Path, folder: Path, root: Path) -> str:
-    shown = Path(os.path.abspath(folder))  # noqa: PTH100
-    for place, base in ((path, shown), (path.parent.resolve() / path.name, root), (path.resolve(), root)):
-        if place.is_relative_to(base):
-            relative = place.relative_to(base).as_posix()
-            return "" if relative == "." else relative
-    raise InvalidRequestError("path", f"{path} is not in the folder {root}; name its folder with -C")
 
 
 def _decide(rules: FileRules, root: Path, path: str, directory: bool) -> Decision:

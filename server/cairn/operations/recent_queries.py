@@ -1,0 +1,160 @@
+"""What the latest questions in the log were like: the figures of `cairn status`."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from cairn.operations.latency import percentile
+from cairn.operations.query_log import LOG_NAME, OLDER_NAME
+from cairn.protocol.messages import LoggedPhaseChange, RecentQueries
+
+_BLOCK_BYTES = 65_536
+_MOST_READ_BYTES = 4_000_000
+"""Of the log's end: 5,800 questions, in 65 ms."""
+_SHOWN_CHANGES = 5
+_CLOCK_STEP_S = 2.0
+"""A process that began so much later than a line with its number is not the one that wrote it."""
+
+
+def read_recent(data: Path, limit: int = 500, now: datetime.datetime | None = None) -> RecentQueries:
+    """What the latest `limit` questions in the log of the data folder `data` were like.
+
+    Lines that are broken, or of another version, are left out; a log that cannot be read has none.
+    """
+    moment = now or datetime.datetime.now(datetime.UTC)
+    queries: list[_QueryLine] = []
+    changes: list[LoggedPhaseChange] = []
+    for line in _latest_lines(data):
+        enough = len(queries) >= limit
+        if enough and len(changes) == _SHOWN_CHANGES:
+            break
+        # Past the limit, only changes are wanted: seldom, and told apart without reading the line.
+        if enough and b'"phase"' not in line[:20]:
+            continue
+        try:
+            read = _LINES.decode(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(read, _QueryLine):
+            queries.append(read)
+        elif len(changes) < _SHOWN_CHANGES:
+            changes += _logged_change(read, moment)
+    return _summary(queries, tuple(changes))
+
+
+def _summary(queries: Sequence[_QueryLine], changes: tuple[LoggedPhaseChange, ...]) -> RecentQueries:
+    answered = [q for q in queries if not q.error]
+    judged = [q for q in answered if q.action]
+    made = [q.ms for q in answered if not q.cached]
+
+    def share(of: Sequence[_QueryLine], holds: Callable[[_QueryLine], bool]) -> float | None:
+        return round(sum(map(holds, of)) / len(of), 4) if of else None
+
+    return RecentQueries(
+        queries=len(queries),
+        since=queries[-1].at if queries else "",
+        p50_ms=percentile(made, 0.5),
+        p95_ms=percentile(made, 0.95),
+        cached_share=share(answered, lambda q: q.cached),
+        error_share=share(queries, lambda q: bool(q.error)),
+        no_match_share=share(judged, lambda q: q.action == "noMatch"),
+        clarify_share=share(judged, lambda q: q.action == "clarify"),
+        keyword_match_share=share(judged, lambda q: q.keyword_match),
+        below_wanted_share=share(queries, lambda q: q.phase < q.wanted or bool(q.fallback)),
+        phase_changes=changes,
+    )
+
+
+class _QueryLine(msgspec.Struct, tag_field="event", tag="query", rename="camel"):
+    """What is read of a question's line."""
+
+    at: str
+    ms: float
+    phase: int
+    wanted: int
+    fallback: str
+    cached: bool
+    error: str
+    action: str
+    keyword_match: bool
+
+
+class _PhaseLine(msgspec.Struct, tag_field="event", tag="phase"):
+    """What is read of the line of a phase change."""
+
+    at: str
+    before: int
+    after: int
+    reason: str
+    until: float | None
+    pid: int
+
+
+_LINES = msgspec.json.Decoder(_QueryLine | _PhaseLine)
+
+
+def _logged_change(line: _PhaseLine, now: datetime.datetime) -> list[LoggedPhaseChange]:
+    try:
+        at = datetime.datetime.fromisoformat(line.at)
+        left = None if line.until is None else line.until - (now - at).total_seconds()
+    except (ValueError, TypeError):  # no time, or one without a zone
+        return []
+    return [
+        LoggedPhaseChange(
+            at=line.at,
+            before=line.before,
+            after=line.after,
+            reason=line.reason,
+            next_try_seconds=None if left is None else round(max(0.0, left), 1),
+            pid=line.pid,
+            alive=_wrote_before(line.pid, at),
+        )
+    ]
+
+
+def _wrote_before(pid: int, at: datetime.datetime) -> bool:
+    """Whether the process that had this number then runs still."""
+    import psutil  # which takes 30 ms, and only where there was a change
+
+    try:
+        return bool(psutil.Process(pid).create_time() <= at.timestamp() + _CLOCK_STEP_S)
+    except psutil.AccessDenied:  # somebody else's, but there
+        return True
+    except (psutil.Error, ValueError, OverflowError):
+        return False
+
+
+def _latest_lines(data: Path) -> Iterator[bytes]:
+    """The lines of both files, the last one first, as far as `_MOST_READ_BYTES` go."""
+    left = _MOST_READ_BYTES
+    seen: set[tuple[int, int]] = set()
+    for name in (LOG_NAME, OLDER_NAME):
+        try:
+            with (data / name).open("rb") as file:
+                status = os.fstat(file.fileno())
+                if (status.st_dev, status.st_ino) in seen:  # it was rotated since it was read
+                    continue
+                seen.add((status.st_dev, status.st_ino))
+                start = max(0, status.st_size - left)
+                left -= status.st_size - start
+                yield from _backwards(file, start, status.st_size)
+        except OSError:
+            continue
+
+
+def _backwards(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+    """The lines between two places of a file, the last one first; the first may be a part of one."""
+    rest = b""
+    while end > start:
+        begin = max(start, end - _BLOCK_BYTES)
+        file.seek(begin)
+        first, *others = (file.read(end - begin) + rest).split(b"\n")
+        yield from reversed(others)
+        rest, end = first, begin
+    yield rest
