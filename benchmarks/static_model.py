@@ -26,7 +26,7 @@ from cairn.chunking.composite import composite_text
 from cairn.chunking.model import ChunkType
 from cairn.embedding.packaged import load_packaged, packaged_model
 from cairn.settings.tree import EmbeddingSettings
-from cairn.workspace.languages import Category, category, detect_language
+from cairn.text.languages import Category, category, detect_language
 
 _PAGE = 512
 """As the indexer takes them (`cairn.index.vectors.vectors`)."""

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cairn.text.identifiers import identifier_words
+from cairn.text.languages import detect_language
 from cairn.text.words import stem
-from cairn.workspace.languages import detect_language
 
 TIMES = 3
 SHARE = 8

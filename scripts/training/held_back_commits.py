@@ -11,9 +11,9 @@ from attrs import frozen
 from engine.place import git
 
 from cairn.text.identifiers import identifier_words
+from cairn.text.languages import Category, category, detect_language
 from cairn.text.words import is_stopword
 from cairn.workspace.collections import FileKind, file_kind
-from cairn.workspace.languages import Category, category, detect_language
 
 _STEP = 50
 """Commits by which the checkout is moved back until there are enough questions."""

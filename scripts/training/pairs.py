@@ -21,8 +21,8 @@ from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
 from cairn.text.identifiers import identifier_words
+from cairn.text.languages import Category, category, detect_language
 from cairn.workspace.collections import FileKind, file_kind
-from cairn.workspace.languages import Category, category, detect_language
 
 _CHUNKS = 20_000
 """Most chunks of one repository: large ones shall not drown the others."""

@@ -7,7 +7,7 @@ import semble_grammars
 
 from cairn.chunking.chunker import is_parsed
 from cairn.chunking.grammars import UNUSED, parse
-from cairn.workspace.languages import DETECTED_LANGUAGES
+from cairn.text.languages import DETECTED_LANGUAGES
 
 _BUNDLED = frozenset(semble_grammars.available_languages())
 

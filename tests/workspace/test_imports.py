@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cairn.text.languages import language_of
 from cairn.workspace.imports import import_specs, in_degrees
-from cairn.workspace.languages import language_of
 
 
 def specs(path: str, text: str) -> list[str]:

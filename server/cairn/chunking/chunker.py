@@ -11,7 +11,7 @@ from cairn.chunking.notebook import notebook_chunks
 from cairn.chunking.plain import plain_chunks
 from cairn.chunking.rst import rst_elements
 from cairn.chunking.sections import section_chunks
-from cairn.workspace.languages import Category, category, language_of
+from cairn.text.languages import Category, category, language_of
 
 
 def chunk_text(path: str, text: str) -> list[Chunk]:

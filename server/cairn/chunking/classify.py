@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cairn.chunking.model import ChunkType
-from cairn.workspace.languages import Category, category
+from cairn.text.languages import Category, category
 
 # Languages in which interfaces are described and nothing else.
 _API_LANGUAGES = frozenset({"capnproto", "flatbuffers", "graphql", "http", "proto", "thrift"})

@@ -8,7 +8,7 @@ from functools import lru_cache
 from cairn.chunking.comments import comment_text
 from cairn.chunking.model import Chunk
 from cairn.text.identifiers import identifier_words
-from cairn.workspace.languages import Category, category, detect_language
+from cairn.text.languages import Category, category, detect_language
 
 # The model reads about 64 tokens of a skeleton: folders close to the file say more than those further up.
 _FOLDERS = 3

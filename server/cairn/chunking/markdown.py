@@ -9,7 +9,7 @@ from attrs import evolve
 
 from cairn.chunking.elements import Element, Fence, FrontMatter, Heading, with_blocks
 from cairn.chunking.lines import Lines
-from cairn.workspace.languages import language_of_fence
+from cairn.text.languages import language_of_fence
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:(=+)|-{2,})[ \t]*$")

@@ -10,7 +10,7 @@ from attrs import frozen
 from cairn.chunking.elements import Element, Fence, Heading, with_blocks
 from cairn.chunking.lines import Lines
 from cairn.chunking.markdown import plain_title
-from cairn.workspace.languages import language_of_fence
+from cairn.text.languages import language_of_fence
 
 
 @frozen

@@ -20,8 +20,8 @@ from cairn.chunking.markdown import markdown_elements, plain_title
 from cairn.chunking.model import Chunk
 from cairn.chunking.plain import plain_chunks
 from cairn.chunking.sections import HeadingPath, section_chunks
+from cairn.text.languages import detect_language, language_of_fence
 from cairn.text.unicode import well_formed
-from cairn.workspace.languages import detect_language, language_of_fence
 
 # What most notebooks are written in, for those that do not say it.
 _DEFAULT_LANGUAGE = "python"

@@ -6,7 +6,7 @@ import re
 
 from cairn.chunking.elements import Element, Fence, Heading, with_blocks
 from cairn.chunking.lines import Lines
-from cairn.workspace.languages import language_of_fence
+from cairn.text.languages import language_of_fence
 
 _ADORNMENT = re.compile(r"([^\w\s])\1{2,}\s*$")
 _CODE_DIRECTIVE = re.compile(

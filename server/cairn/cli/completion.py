@@ -60,7 +60,7 @@ def languages_like(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """The languages that begin so."""
-    from cairn.workspace.languages import KNOWN_LANGUAGES
+    from cairn.text.languages import KNOWN_LANGUAGES
 
     return _beginning(incomplete, sorted(KNOWN_LANGUAGES))
 

@@ -13,7 +13,7 @@ from cairn.index.store.reader import IndexReader, StoredChunk
 from cairn.retrieval.query import Query
 from cairn.retrieval.search import Ranked
 from cairn.retrieval.verdict import Verdict, matched_terms
-from cairn.workspace.languages import language_of
+from cairn.text.languages import language_of
 
 UriOf = Callable[[int, str], tuple[str, str]]
 """From a folder's number and a path in it to the URIs of the folder and the file."""

@@ -28,9 +28,9 @@ from cairn.retrieval.rarity import term_shares
 from cairn.retrieval.search import retrieve
 from cairn.retrieval.verdict import JUDGED, judge
 from cairn.settings.tree import Leg, Settings
+from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_language
 from cairn.text.unicode import well_formed
 from cairn.workspace.ignore_patterns import selection_problem
-from cairn.workspace.languages import KNOWN_LANGUAGES, language_of_fence, nearest_language
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
+from cairn.text.languages import detect_language
 from cairn.text.words import LIGHT_WORDS, is_stopword
-from cairn.workspace.languages import detect_language
 
 MAX_MENTIONS = 8
 """Of each kind: a paste names many things, and each costs a look-up."""

@@ -1,4 +1,4 @@
-"""Words, identifiers and Unicode: what every other package compares text by.
+"""Words, identifiers, Unicode and the names of languages: what every other package compares text by.
 
-It knows neither files nor indexes.
+It reads neither files nor indexes.
 """

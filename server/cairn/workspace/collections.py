@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 
 from attrs import field, frozen
 
+from cairn.text.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES, detect_language
 from cairn.workspace.git import locate
 from cairn.workspace.ignore_patterns import Selection
-from cairn.workspace.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES, detect_language
 
 
 class FileKind(enum.StrEnum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cairn.text.languages import PROSE_LANGUAGES, detect_language
 from cairn.workspace.decision import INDEXED, Decision
-from cairn.workspace.languages import PROSE_LANGUAGES, detect_language
 
 _PRIVATE_KEY = Decision(False, "built-in: may hold secrets", "it begins as a private key does")
 _MINIFIED = Decision(False, "built-in: minified", "nearly all of it is in very long lines")

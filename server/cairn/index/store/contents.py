@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cairn.index.store.writer import FileRecord, IndexedFile
+from cairn.text.languages import language_of
 from cairn.workspace.collections import file_kind
-from cairn.workspace.languages import language_of
 
 
 def indexed_file(record: FileRecord, text: str) -> IndexedFile:

@@ -19,7 +19,7 @@ Reader = Callable[[str], Iterator[str]]
 def import_specs(path: str, language: str, text: str) -> tuple[str, ...]:
     """What the file imports and what it is imported as, for `in_degrees`; without duplicates, in order.
 
-    `path` is relative to the workspace, with `/`; `language` as `cairn.workspace.languages` names it.
+    `path` is relative to the workspace, with `/`; `language` as `cairn.text.languages` names it.
     """
     reader = _MANIFESTS.get(path.rpartition("/")[2]) or _READERS.get(language)
     return tuple(islice(dict.fromkeys(reader("\n" + text[:_CHARACTERS])), _SPECS)) if reader else ()

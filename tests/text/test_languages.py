@@ -1,6 +1,6 @@
 import pytest
 
-from cairn.workspace.languages import Category, category, detect_language, language_of, language_of_fence
+from cairn.text.languages import Category, category, detect_language, language_of, language_of_fence
 
 
 @pytest.mark.parametrize(
