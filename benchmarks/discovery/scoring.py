@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import frozen
 
-from cairn.discovery.verbatim import lines_of, stands_in
+from cairn.text.verbatim import lines_of, stands_in
 from discovery.projects import Place, Question
 
 _VARYING = frozenset({"metrics", "index"})

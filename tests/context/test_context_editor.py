@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cairn.context.editor import Problem, Shown, diagnostic_items, editor_items, query_items
+from cairn.context.editor import CursorPassage, Problem, diagnostic_items, editor_items, query_items
 from cairn.context.model import Item
 
-SHOWN = Shown(
+SHOWN = CursorPassage(
     "src/berths.py",
     "def moor(ship):\n    return ship\n",
     (4, 6),
@@ -33,14 +33,14 @@ def test_the_place_comes_first_then_open_documents_then_the_passage() -> None:
 
 
 def test_a_selection_is_called_one() -> None:
-    selected = Shown("a.md", "Text\n", (2, 3), cursor=2, selected=True, title="Tides")
+    selected = CursorPassage("a.md", "Text\n", (2, 3), cursor=2, selected=True, title="Tides")
     place, passage = editor_items(selected, [])
     assert place.text == "- Selection: `a.md`, lines 3 to 3, in `Tides`"
     assert passage.title == "selected"
 
 
 def test_an_empty_document_has_a_place_and_no_passage() -> None:
-    (place,) = editor_items(Shown("new.py", "", (0, 0), 0), [])
+    (place,) = editor_items(CursorPassage("new.py", "", (0, 0), 0), [])
     assert place.text == "- Cursor: `new.py`, line 1"
 
 

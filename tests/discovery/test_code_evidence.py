@@ -8,7 +8,7 @@ import pytest
 from tests.discovery.discovery_builders import chunk
 
 from cairn.discovery import CompressionConfig, compress_evidence
-from cairn.discovery.verbatim import stands_in
+from cairn.text.verbatim import stands_in
 
 
 def quotes(code, path="src/app.py", signature="", language="python", chunk_type="code", **config):

@@ -7,10 +7,10 @@ import pytest
 from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
 import cairn.discovery
-from cairn.discovery import DiscoveryConfig, DiscoveryMetrics, SemanticFocusConfig, discover
+from cairn.discovery import DiscoveryConfig, DiscoveryMetrics, discover
 from cairn.discovery.pipeline import AskBack
 from cairn.discovery.terms import QueryTerms
-from cairn.errors import InvalidRequestError, QueryCancelledError
+from cairn.errors import QueryCancelledError
 from cairn.retrieval.intent import Readme
 
 STAGES = [
@@ -142,11 +142,6 @@ def test_a_run_can_be_cancelled_before_each_stage_and_each_focused_search(calls)
         run(check_cancelled=check, on_stage=lambda name, _: heard.append(name))
     # Two collections are focused on, within the fifth stage.
     assert heard == STAGES[: [0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8][calls - 1]]
-
-
-def test_a_bad_setting_is_refused():
-    with pytest.raises(InvalidRequestError):
-        run(config=DiscoveryConfig(focus=SemanticFocusConfig(cross_encoder=True)))
 
 
 @pytest.mark.parametrize(("query", "collections"), [("", COLLECTIONS), ("what is vectorizer", [])])

@@ -16,7 +16,7 @@ from tests.discovery.discovery_builders import chunk
 from cairn.discovery import CompressionConfig, compress_evidence
 from cairn.discovery.code_evidence import code_passages
 from cairn.discovery.passages import prose_passages
-from cairn.discovery.verbatim import stands_in
+from cairn.text.verbatim import stands_in
 
 WORDS = st.sampled_from(
     "The parser reads files. It is v1.2 e.g. a `code span` [link](a.md) **bold** *soft* (in brackets) flask.Flask "

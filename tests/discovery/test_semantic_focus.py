@@ -9,7 +9,6 @@ from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 from cairn.discovery import SemanticFocusConfig, semantic_focus
 from cairn.discovery.focus import sentence_quality_score, term_frequency_score
 from cairn.discovery.terms import QueryTerms
-from cairn.errors import InvalidRequestError
 
 DOCS = collection("demo-docs")
 PLAIN = SemanticFocusConfig(semantic_reranking=False, context_window=0)
@@ -82,10 +81,9 @@ def test_nothing_asked_finds_nothing(queries, k):
     assert run([chunk("a")], PLAIN, k=k, queries=queries) == []
 
 
-def test_a_cross_encoder_is_refused_by_name():
-    with pytest.raises(InvalidRequestError, match="no cross-encoder is available") as caught:
-        run([], SemanticFocusConfig(cross_encoder=True))
-    assert caught.value.field == "config.focus.crossEncoder"
+def test_a_cross_encoder_changes_nothing():
+    chunks = [chunk("a berth", 0.9), chunk("a ship", 0.8, index=4)]
+    assert run(chunks, SemanticFocusConfig(cross_encoder=True)) == run(chunks, SemanticFocusConfig())
 
 
 def test_term_frequency_saturates_and_averages_over_terms():

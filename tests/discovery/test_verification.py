@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.discovery.discovery_builders import bullet
 
-from cairn.discovery.verbatim import stands_in
 from cairn.discovery.verification import verified
+from cairn.text.verbatim import stands_in
 
 TEXT = "Cairn indexes a workspace."
 OTHER = "Nothing of the kind is said here."

@@ -17,7 +17,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams, JsonRpcRequestCancelled
 
-from cairn.discovery.verbatim import stands_in
+from cairn.text.verbatim import stands_in
 
 from .conftest import COMMAND, PATIENCE_SECONDS, Daemon
 

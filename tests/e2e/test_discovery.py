@@ -16,9 +16,9 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from cairn.discovery.render import INSTRUCTIONS
-from cairn.discovery.verbatim import lines_of, stands_in
 from cairn.embedding.model_files import TOKENIZER_FILE, find_model
 from cairn.embedding.tokenization import load_tokenizer
+from cairn.text.verbatim import lines_of, stands_in
 
 from .conftest import Daemon
 

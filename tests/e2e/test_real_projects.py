@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cairn.discovery.verbatim import stands_in
+from cairn.text.verbatim import stands_in
 
 SDISTS = {"flask": "3.1.3", "httpx": "0.28.1"}
 CORPORA = Path(sys.prefix) / "corpora"

@@ -235,11 +235,6 @@ BAD_PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("semanticFocus", {"collection": {"name": "c"}, "queries": ["x"] * 3, "k": 400}, "queries: 3 queries times"),
     (
         "semanticFocus",
-        {"collection": {"name": "c"}, "queries": ["x"], "config": {"crossEncoder": True}},
-        "config.crossEncoder: no cross-encoder",
-    ),
-    (
-        "semanticFocus",
         {"collection": {"name": "c"}, "queries": ["x"], "config": {"contextWindow": 51}},
         "config.contextWindow: expected 0 to 50",
     ),

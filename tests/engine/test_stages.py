@@ -186,11 +186,23 @@ def test_a_stage_answers_what_is_in_its_limits_however_odd(engine: Engine, name:
     @hypotheses
     @given(shaped(PARAMS[name], True, CONFIGS[name]))
     def holds(params: Any) -> None:
-        for refused in ("crossEncoder", "tokenizer"):  # there is no such thing, no such file
-            params.get("config", {}).pop(refused, None)
+        params.get("config", {}).pop("tokenizer", None)  # there is no such file
         assert answered(engine, name, params)
 
     holds()
+
+
+@pytest.mark.parametrize("name", ["semanticFocus", "discover"])
+def test_a_cross_encoder_that_is_asked_for_is_warned_of(
+    engine: Engine, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = {"crossEncoder": True}
+    params = {
+        "semanticFocus": {"queries": ["berth"], "collection": {"name": "harbour-docs"}, "config": asked},
+        "discover": {"query": "berth", "config": {"focus": asked}},
+    }
+    assert methods.answer(engine, name, params[name])
+    assert "crossEncoder has no effect: no cross-encoder comes with Cairn" in caplog.text
 
 
 @pytest.mark.parametrize("stage", [*STAGES][3:5])

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import define, evolve, field, frozen
 
 from cairn.context.markdown import block, cut_block, cut_item, section, section_frame, text_lines
-from cairn.context.model import TITLES, Assembled, Dropped, Item, Part, PartName, PartUse
+from cairn.context.model import TITLES, Assembled, Item, Part, PartName
+from cairn.protocol import ContextPart, DroppedItem
 
 TokenCounter = Callable[[str], int]
 
@@ -47,7 +48,7 @@ def assemble(
     return Assembled(
         text=text,
         tokens=tokens,
-        parts=tuple(PartUse(name, budget, used.get(name, 0)) for name, budget in budgets.items()),
+        parts=tuple(ContextPart(name, budget, used.get(name, 0)) for name, budget in budgets.items()),
         dropped=tuple(dropped for fitted in sections for dropped in fitted.dropped),
     )
 
@@ -66,7 +67,7 @@ class _Section:
     name: PartName
     frame_tokens: int
     blocks: list[_Block] = field(factory=list)
-    dropped: list[Dropped] = field(factory=list)
+    dropped: list[DroppedItem] = field(factory=list)
 
     @property
     def tokens(self) -> int:
@@ -148,5 +149,5 @@ def _give(sections: Sequence[_Section], total: int) -> None:
             return
 
 
-def _dropped(part: PartName, item: Item, tokens: int, why: str) -> Dropped:
-    return Dropped(part, item.title, item.citation, tokens, round(item.score, 4), why)
+def _dropped(part: PartName, item: Item, tokens: int, why: str) -> DroppedItem:
+    return DroppedItem(part, item.title, item.citation, tokens, round(item.score, 4), why)

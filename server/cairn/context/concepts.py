@@ -9,8 +9,8 @@ from attrs import frozen
 
 from cairn.context.markdown import as_code, text_lines
 from cairn.context.model import Item
-from cairn.discovery.blocks import Block, read_blocks
 from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.text.paragraphs import Paragraph, read_paragraphs
 
 _TERMS, _PROJECT, _README = 1.0, 0.9, 0.8
 _MOST_COLLECTIONS = 12
@@ -93,13 +93,13 @@ def _introduction(reader: OverlaidReader, path: str) -> Introduction | None:
     """The first paragraph of running text; None where there is none."""
     lines = text_lines("".join(stored.chunk.text for stored in reader.page(path)))
     markdown = path.lower().endswith(_MARKDOWN)
-    for each in read_blocks(enumerate(lines), markdown):
+    for each in read_paragraphs(enumerate(lines), markdown):
         if _is_text(each):
             first, last = each.numbers[0], each.numbers[-1] + 1
             return Introduction(path, "".join(lines[first:last]), (first, last))
     return None
 
 
-def _is_text(found: Block) -> bool:
+def _is_text(found: Paragraph) -> bool:
     without_links = _LINK.sub(" ", _IMAGE.sub(" ", found.text))
     return not found.item and len(_WORD.findall(without_links)) >= _FEWEST_WORDS

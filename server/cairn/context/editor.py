@@ -8,6 +8,7 @@ from attrs import frozen
 
 from cairn.context.markdown import as_code, one_line, text_lines
 from cairn.context.model import Item
+from cairn.protocol import citation
 
 _CURSOR, _FIRST_OPEN, _SHOWN, _OPEN = 1.0, 0.9, 0.8, 0.4
 """Scores: the place, some open documents, the passage at the cursor, the other documents. The names of a few documents
@@ -19,7 +20,7 @@ SEVERITIES = ("error", "warning", "information", "hint")
 
 
 @frozen
-class Shown:
+class CursorPassage:
     """The passage at the cursor, or what is selected."""
 
     path: str
@@ -50,7 +51,7 @@ class Problem:
     code: str = ""
 
 
-def editor_items(shown: Shown, open_documents: Sequence[str]) -> tuple[Item, ...]:
+def editor_items(shown: CursorPassage, open_documents: Sequence[str]) -> tuple[Item, ...]:
     """The place, the passage there, and the other open documents, the most important ones first."""
     place = Item(_place(shown), title=shown.path, score=_CURSOR, path=shown.path)
     passage = Item(
@@ -102,7 +103,7 @@ def _score(number: int) -> float:
     return highest - number / 10_000
 
 
-def _place(shown: Shown) -> str:
+def _place(shown: CursorPassage) -> str:
     inside = shown.header_path if shown.header_path else shown.title
     if shown.symbol and shown.symbol not in inside:
         inside = f"{inside} > {shown.symbol}" if inside else shown.symbol
@@ -117,7 +118,7 @@ def _problem(path: str, problem: Problem) -> str:
     by = " ".join(filter(None, (problem.source, problem.code)))
     # Indented, the lines of the message stay in the list item, whatever they hold.
     first, *rest = [line.strip() for line in text_lines(problem.message.strip())] or [""]
-    place = f"`{path}#L{problem.line + 1}-L{problem.end}`"
+    place = f"`{citation(path, (problem.line, problem.end))}`"
     head = f"- {kind}, {place}{f' ({by})' if by else ''}: {first}"
     return "\n".join([head, *(f"  {line}" for line in rest if line)])
 

@@ -6,6 +6,8 @@ import enum
 
 from attrs import frozen
 
+from cairn.protocol import ContextPart, DroppedItem, citation
+
 
 class PartName(enum.StrEnum):
     """The parts of the context stack (S2, phase 4), in the order in which they are shown."""
@@ -49,9 +51,7 @@ class Item:
     @property
     def citation(self) -> str:
         """`path#L10-L14`, 1-based and inclusive; the path alone where lines are not known."""
-        if self.lines is None:
-            return self.path
-        return f"{self.path}#L{self.lines[0] + 1}-L{self.lines[1]}"
+        return citation(self.path, self.lines)
 
 
 @frozen
@@ -63,33 +63,11 @@ class Part:
 
 
 @frozen
-class PartUse:
-    """How much of its budget a part took, in tokens."""
-
-    name: PartName
-    budget: int
-    tokens: int
-
-
-@frozen
-class Dropped:
-    """An item that is left out, or of which lines are."""
-
-    part: PartName
-    title: str
-    citation: str
-    tokens: int
-    """That are missing for it."""
-    score: float
-    why: str
-
-
-@frozen
 class Assembled:
     """The context as one Markdown text."""
 
     text: str
     tokens: int
-    parts: tuple[PartUse, ...]
+    parts: tuple[ContextPart, ...]
     """Of all parts, also those that take nothing."""
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[DroppedItem, ...]

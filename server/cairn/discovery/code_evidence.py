@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-from cairn.discovery.blocks import Block, join_lines, read_blocks
 from cairn.discovery.definition_heads import PREPROCESSOR, Head, head_above, head_below, module_above
 from cairn.discovery.passages import Passage, passages_of, reads_as_statement
 from cairn.discovery.sentences import split_sentences
-from cairn.discovery.verbatim import OMISSION, lines_of, stands_in, starts_with_mark
 from cairn.protocol.evidence import ChunkMetadata
+from cairn.text.paragraphs import Paragraph, join_lines, read_paragraphs
+from cairn.text.verbatim import OMISSION, lines_of, stands_in, starts_with_mark
 
 DOCSTRING_LANGUAGES = frozenset({"python", "py", "pyi", "elixir", "ex", "exs", "julia", "jl"})
 """Where a string in triple quotes at the start of a line documents; elsewhere it is data."""
@@ -69,7 +69,7 @@ def code_passages(content: str, metadata: ChunkMetadata, min_words: int = 0) -> 
         for doc in _documentation(lines, language)
         if not any(_LEGAL.search(text) for _, text in doc.lines)
     ]
-    blocks = [read_blocks(doc.lines) for doc in documentation]
+    blocks = [read_paragraphs(doc.lines) for doc in documentation]
     passages = [
         passage
         for doc, its_blocks in zip(documentation, blocks, strict=True)
@@ -83,7 +83,7 @@ def code_passages(content: str, metadata: ChunkMetadata, min_words: int = 0) -> 
 
 
 def _documented_head(
-    lines: Sequence[str], doc: _Documentation, blocks: Sequence[Block], language: str
+    lines: Sequence[str], doc: _Documentation, blocks: Sequence[Paragraph], language: str
 ) -> Passage | None:
     """The head that `doc` is about with the first sentence of it, in the order of the file."""
     sentence = _first_sentence(blocks)
@@ -106,7 +106,7 @@ def _documented_head(
     return Passage(text, first, last, head=head.text) if text else None
 
 
-def _first_sentence(blocks: Sequence[Block]) -> Passage | None:
+def _first_sentence(blocks: Sequence[Paragraph]) -> Passage | None:
     """The first sentence of documentation, unless that starts with a tag or leads in something."""
     if not blocks or _TAG.match(text := blocks[0].text):
         return None

@@ -1,7 +1,7 @@
 """Stage 7: the few sentences that carry the answer, each with the lines it can be checked on.
 
 A bullet is quoted, never rewritten: whitespace is collapsed, inline markup and the marks of lists and
-comments are left out; nothing else changes (`cairn.discovery.verbatim`).
+comments are left out; nothing else changes (`cairn.text.verbatim`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from cairn.discovery.categories import categorize
 from cairn.discovery.code_evidence import code_passages
 from cairn.discovery.passages import Passage, prose_passages
 from cairn.discovery.terms import QueryTerms
-from cairn.discovery.verbatim import lines_of, stands_in
 from cairn.protocol.evidence import Bullet, ChunkMetadata, ScoredChunk
 from cairn.protocol.places import citation, whole_lines
 from cairn.settings.tree import BulletCategory, CompressionConfig
 from cairn.text.uris import file_uri
+from cairn.text.verbatim import lines_of, stands_in
 
 MAX_BULLETS_PER_CHUNK = 3
 """More from one passage is the passage itself, not its evidence."""
@@ -78,8 +78,8 @@ def compress_evidence(
     """
     if max_bullets <= 0 or max_per_doc <= 0:
         return []
-    question = _Question(QueryTerms.of(query) if terms is None else terms, query)
-    chosen = _choose(_candidates(chunks, question, config, max_bullets), max_bullets, max_per_doc)
+    scorer = _Scorer(QueryTerms.of(query) if terms is None else terms, query)
+    chosen = _choose(_candidates(chunks, scorer, config, max_bullets), max_bullets, max_per_doc)
     sources = _source_ids(candidate.chunk for candidate in chosen)
     # The chunks of a promoted README may score more than 1; their bullets are the measure then.
     scale = max([1.0, *(candidate.score for candidate in chosen)])
@@ -87,16 +87,16 @@ def compress_evidence(
 
 
 def _candidates(
-    chunks: Sequence[ScoredChunk], question: _Question, config: CompressionConfig, max_bullets: int
+    chunks: Sequence[ScoredChunk], scorer: _Scorer, config: CompressionConfig, max_bullets: int
 ) -> list[_Candidate]:
     """The passages that may become bullets, best first; chunks that cannot hold any of the best are not read."""
-    bounds = [(question.most(chunk), chunk) for chunk in chunks]
+    bounds = [(scorer.most(chunk), chunk) for chunk in chunks]
     bounds.sort(key=lambda pair: -pair[0])
     found: list[_Candidate] = []
     for bound, chunk in bounds:
         if sum(candidate.score >= bound for candidate in found) >= _SPARE * max_bullets:
             break
-        found.extend(_best_of(chunk, question, config))
+        found.extend(_best_of(chunk, scorer, config))
     return sorted(found, key=_Candidate.order)
 
 
@@ -122,8 +122,8 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 @frozen
-class _Question:
-    """What is asked for."""
+class _Scorer:
+    """Scores passages by what is asked for."""
 
     terms: QueryTerms
     text: str
@@ -178,13 +178,13 @@ def _document(chunk: ScoredChunk) -> tuple[str, str, str]:
     return chunk.collection, chunk.metadata.folder, chunk.metadata.file_path
 
 
-def _best_of(chunk: ScoredChunk, question: _Question, config: CompressionConfig) -> list[_Candidate]:
+def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> list[_Candidate]:
     """The chunk's best passages within the word window, none of them part of another."""
     candidates = []
     for position, passage in enumerate(_passages(chunk, config.min_sentence_words)):
         if config.min_sentence_words <= len(passage.text.split()) <= config.max_sentence_words:
             start = 1 / (1 + START_DECAY * position) if config.prefer_starts else 1.0
-            candidates.append(_Candidate(passage, chunk, question.score(chunk, passage, start)))
+            candidates.append(_Candidate(passage, chunk, scorer.score(chunk, passage, start)))
     lines = lines_of(chunk.content)
     best: list[_Candidate] = []
     for candidate in sorted(candidates, key=_Candidate.order):

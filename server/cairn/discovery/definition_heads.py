@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from cairn.discovery.blocks import join_lines
+from cairn.text.paragraphs import join_lines
 
 MAX_LINES = 14
 """A longer head is a table of parameters that nobody quotes."""

@@ -10,7 +10,6 @@ import attrs
 from cairn.discovery.model import Searcher
 from cairn.discovery.order import merge
 from cairn.discovery.terms import QueryTerms
-from cairn.errors import InvalidRequestError
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.settings.tree import SemanticFocusConfig
 
@@ -41,14 +40,9 @@ def semantic_focus(
 
     Asks `2k` chunks for each query, drops those below `config.similarity_threshold`, ranks the rest
     again by the first query (the user's own) and adds `config.context_window` chunks before and after
-    each, at half the hit's score for each step away. Raises `InvalidRequestError` for
-    `config.cross_encoder`: no cross-encoder comes with Cairn.
+    each, at half the hit's score for each step away. S1's `config.cross_encoder` has no effect: no cross-encoder
+    comes with Cairn.
     """
-    if config.cross_encoder:
-        raise InvalidRequestError(
-            "config.focus.crossEncoder",
-            "no cross-encoder is available; leave it false, semanticReranking ranks without one",
-        )
     if not queries or k <= 0:
         return []
     found = searcher.search(queries, [collection.name], 2 * k)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
-from cairn.discovery.blocks import Block, read_blocks
 from cairn.discovery.sentences import split_sentences
-from cairn.discovery.verbatim import lines_of
+from cairn.text.paragraphs import Paragraph, read_paragraphs
+from cairn.text.verbatim import lines_of
 
 MIN_WORD_SHARE = 0.7
 """Share of words that must hold letters and no code punctuation; below it a "sentence" is data or code."""
@@ -50,10 +50,10 @@ class Passage:
 
 def prose_passages(content: str, markdown: bool, min_words: int = 0) -> list[Passage]:
     """The sentences of a document's chunk, in order; lines count from the chunk's first."""
-    return passages_of(read_blocks(enumerate(lines_of(content)), markdown), min_words)
+    return passages_of(read_paragraphs(enumerate(lines_of(content)), markdown), min_words)
 
 
-def passages_of(blocks: Iterable[Block], min_words: int = 0) -> list[Passage]:
+def passages_of(blocks: Iterable[Paragraph], min_words: int = 0) -> list[Passage]:
     """The sentences of `blocks` that read as statements and can be cited, in order.
 
     A sentence of fewer than `min_words` words is read on into those that follow it in its block, as long as

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cairn.discovery.verbatim import stands_in
 from cairn.protocol.evidence import Bullet
+from cairn.text.verbatim import stands_in
 
 LinesNow = Callable[[str], Sequence[str] | None]
 """From a file's URI to its lines, with unsaved changes; None where it is gone."""

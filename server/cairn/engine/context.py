@@ -17,12 +17,12 @@ from cairn.context.budgets import part_budgets
 from cairn.context.builder import TokenCounter, assemble
 from cairn.context.concepts import concept_items, readmes_above
 from cairn.context.markdown import text_lines
-from cairn.context.memory import ContextMemory
 from cairn.context.model import Assembled, Item, Part, PartName
 from cairn.context.passages import Grouped, passage_items, related_passages, with_query
 from cairn.discovery.render import estimate_tokens
 from cairn.embedding.shared import SharedModel
 from cairn.engine import results as answers
+from cairn.engine.context_memory import ContextMemory
 from cairn.engine.feedback import learned_from
 from cairn.engine.folders import Folder, index_state, on_screen, path_of_uri, uris
 from cairn.engine.related import covered, indexed_page, shared_names
@@ -62,7 +62,7 @@ class _Asked:
     params: protocol.ContextParams
     passage: Passage
     """Without chunks where the document holds nothing."""
-    shown: editor.Shown
+    shown: editor.CursorPassage
     indexed: bool
     """Whether the passage is one of the index, or of what is on the screen."""
     learned: Mapping[int, Learned]
@@ -191,10 +191,10 @@ def _range(params: protocol.ContextParams) -> tuple[protocol.Range, str]:
     return protocol.Range(position, position), "position"
 
 
-def _shown(path: str, there: Sequence[StoredChunk], at: protocol.Range) -> editor.Shown:
+def _shown(path: str, there: Sequence[StoredChunk], at: protocol.Range) -> editor.CursorPassage:
     """What the editor shows at the place: the passage around a cursor, or the lines that are selected."""
     if not there:
-        return editor.Shown(path, "", (0, 0), 0)
+        return editor.CursorPassage(path, "", (0, 0), 0)
     first, last = there[0].chunk, there[-1].chunk
     text = "".join(stored.chunk.text for stored in there)
     start, end = first.start_line, last.end_line
@@ -206,7 +206,7 @@ def _shown(path: str, there: Sequence[StoredChunk], at: protocol.Range) -> edito
         if from_line < to_line:
             text = "".join(lines[from_line - start : to_line - start])
             start, end = from_line, to_line
-    return editor.Shown(
+    return editor.CursorPassage(
         path,
         text,
         (start, end),
@@ -344,7 +344,7 @@ def _counter(model: SharedModel, memory: ContextMemory) -> tuple[TokenCounter, b
     tokenizer = model.tokenizer()
     if tokenizer is None:
         return estimate_tokens, False
-    return memory.counts.by(model.version(), tokenizer.count), tokenizer.counts_by_line
+    return memory.counting(model.version(), tokenizer.count), tokenizer.counts_by_line
 
 
 def _answer(
@@ -358,11 +358,8 @@ def _answer(
     return protocol.ContextAnswer(
         passages=_shown_passages(asked, query, passages),
         context=assembled.text,
-        parts=tuple(protocol.ContextPart(p.name, p.budget, p.tokens) for p in assembled.parts),
-        dropped=tuple(
-            protocol.DroppedItem(d.part, d.title, d.citation, d.tokens, d.score, d.why)
-            for d in assembled.dropped
-        ),
+        parts=assembled.parts,
+        dropped=assembled.dropped,
         tokens=assembled.tokens,
         budget=budget,
         place=_place(asked),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -26,6 +27,8 @@ from cairn.retrieval.verdict import NOTHING_MATCHES, Action, Verdict, judge_evid
 from cairn.settings.layers import overlay
 from cairn.settings.tree import DiscoveryConfig
 
+logger = logging.getLogger(__name__)
+
 T = TypeVar("T")
 Tell = Callable[[protocol.DiscoverProgress], None]
 
@@ -39,7 +42,7 @@ def discover_evidence(
     """
     config = _discovery_config(workspace.settings.discovery, params)
     query = workspace.understood(params.query)
-    asked = _Question(workspace, query, workspace.terms(query), workspace.searcher())
+    asked = _Discovery(workspace, query, workspace.terms(query), workspace.searcher())
     response = discover(
         asked.searcher,
         workspace.collections(),
@@ -69,7 +72,7 @@ def discover_evidence(
 
 
 @define
-class _Question:
+class _Discovery:
     """One question, as the stages ask back about it and show what they found."""
 
     workspace: OpenWorkspace
@@ -153,4 +156,6 @@ def laid_over(config: T, values: Mapping[str, Any]) -> T:
     if problems:
         field, _, problem = problems[0].partition(": ")
         raise InvalidRequestError(field, problem)
+    if values and getattr(getattr(config, "focus", config), "cross_encoder", False):
+        logger.warning("crossEncoder has no effect: no cross-encoder comes with Cairn")
     return config

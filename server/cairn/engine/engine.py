@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from cairn import protocol
-from cairn.context.memory import ContextMemory
+from cairn.engine.context_memory import ContextMemory
 from cairn.engine.fallback import Answering
 from cairn.engine.folders import Folder, FolderSettings, path_inside, path_of_uri
 from cairn.engine.host import Host

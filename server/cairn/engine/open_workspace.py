@@ -12,7 +12,6 @@ from attrs import define, evolve
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.render import TokenCounter, estimate_tokens
 from cairn.discovery.terms import QueryTerms
-from cairn.discovery.verbatim import lines_of
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.tokenization import TextTokenizer
 from cairn.engine.feedback import learned_from
@@ -29,6 +28,7 @@ from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
 from cairn.settings.tree import Settings
 from cairn.text.uris import path_below
+from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import TAGS, FileKind
 from cairn.workspace.scan import read_text
 

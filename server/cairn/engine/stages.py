@@ -118,13 +118,9 @@ def _semantic_focus(
     config = _config(workspace.settings.discovery.focus, params.config)
     k = _given(params.k, workspace.settings.discovery.focus_k, MAX_CHUNKS)
     queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
-    try:
-        # As behind a broad search: scores say how good a passage is among all.
-        searcher = workspace.searcher(everywhere=True)
-        chunks = semantic_focus(searcher, _reference(params.collection), queries, k, config)
-    except InvalidRequestError as problem:  # named as in the settings of all nine stages
-        place, _, message = str(problem).partition(": ")
-        raise InvalidRequestError(place.replace("config.focus.", "config."), message) from None
+    # As behind a broad search: scores say how good a passage is among all.
+    searcher = workspace.searcher(everywhere=True)
+    chunks = semantic_focus(searcher, _reference(params.collection), queries, k, config)
     workspace.check_cancelled()
     return stage_protocol.ChunksAnswer(tuple(chunks))
 

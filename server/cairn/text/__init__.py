@@ -1,4 +1,4 @@
-"""Words, identifiers, Unicode and the names of languages: what every other package compares text by.
+"""Words, identifiers, Unicode, sentences of running text and the names of languages: what every other package compares by.
 
 It reads neither files nor indexes.
 """

@@ -85,7 +85,7 @@ def strip_inline(source: str) -> Stripped:
 
 
 @define
-class _Run:
+class _Marks:
     """Emphasis marks that may open: `source[start:end]`."""
 
     mark: str
@@ -162,7 +162,7 @@ class _Edits:
         hidden = bytearray(len(self.source))
         for start, end in self._opaque:
             hidden[start:end] = b"\1" * (end - start)
-        openers: list[_Run] = []
+        openers: list[_Marks] = []
         for run in _RUN.finditer(self.source):
             if hidden[run.start()]:
                 continue
@@ -170,12 +170,12 @@ class _Edits:
             if self._closes(start, end):
                 start = self._close(openers, run[0][0], start, end)
             if start < end and self._opens(start, end):
-                openers.append(_Run(run[0][0], start, end))
+                openers.append(_Marks(run[0][0], start, end))
 
         if note := _NOTE.search(self.source):
             self._replaced.append((*note.span(), ""))
 
-    def _close(self, openers: list[_Run], mark: str, start: int, end: int) -> int:
+    def _close(self, openers: list[_Marks], mark: str, start: int, end: int) -> int:
         """Pair the marks `[start, end)` with those that are open; where the unpaired rest starts."""
         while start < end:
             index = next((i for i in reversed(range(len(openers))) if openers[i].mark == mark), None)

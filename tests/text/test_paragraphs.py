@@ -6,11 +6,13 @@ from textwrap import dedent
 
 import pytest
 
-from cairn.discovery.blocks import read_blocks
+from cairn.text.paragraphs import read_paragraphs
 
 
 def blocks(text, markdown=True):
-    return [block.text for block in read_blocks(enumerate(dedent(text).strip("\n").split("\n")), markdown)]
+    return [
+        block.text for block in read_paragraphs(enumerate(dedent(text).strip("\n").split("\n")), markdown)
+    ]
 
 
 MARKDOWN = {
@@ -92,7 +94,7 @@ def test_restructured_text_and_docstrings_are_read_as_paragraphs_and_items(text,
 
 
 def test_a_part_of_a_block_knows_its_lines():
-    [block] = read_blocks([(7, "one two"), (8, "  three"), (9, "four")], markdown=True)
+    [block] = read_paragraphs([(7, "one two"), (8, "  three"), (9, "four")], markdown=True)
     assert block.text == "one two three four"
     assert [block.lines(*span) for span in ((0, 3), (4, 13), (8, 13), (8, 18), (0, 18))] == [
         (7, 8),
@@ -105,24 +107,26 @@ def test_a_part_of_a_block_knows_its_lines():
 
 @pytest.mark.parametrize("line", ["-- so", "// so", "% so"])
 def test_text_over_a_line_that_starts_like_a_comment_cannot_be_cited(line):
-    [block] = read_blocks([(0, "see"), (1, line)], markdown=True)
+    [block] = read_paragraphs([(0, "see"), (1, line)], markdown=True)
     assert block.lines(0, len(block.text)) is None
     assert block.lines(0, 3) == (0, 1)
 
 
 @pytest.mark.parametrize("line", ["*emphasis* here", "--flag there", "**bold** there", "%s is put in"])
 def test_text_over_a_line_that_starts_with_emphasis_or_a_flag_can_be_cited(line):
-    [block] = read_blocks([(0, "see"), (1, line)], markdown=True)
+    [block] = read_paragraphs([(0, "see"), (1, line)], markdown=True)
     assert block.lines(0, len(block.text)) == (0, 2)
 
 
 def test_a_quotation_can_be_cited_over_its_lines():
-    [block] = read_blocks([(0, "> see"), (1, "> more")], markdown=True)
+    [block] = read_paragraphs([(0, "> see"), (1, "> more")], markdown=True)
     assert (block.text, block.lines(0, 8)) == ("see more", (0, 2))
 
 
 def test_a_link_over_two_lines_is_cited_as_a_whole():
-    [block] = read_blocks([(0, "One [two"), (1, "three](http://x.y)"), (2, "**four** five")], markdown=True)
+    [block] = read_paragraphs(
+        [(0, "One [two"), (1, "three](http://x.y)"), (2, "**four** five")], markdown=True
+    )
     assert block.text == "One two three four five"
     assert block.lines(4, 7) == (0, 2)
     assert block.lines(14, 18) == (2, 3)
@@ -133,4 +137,4 @@ def test_a_link_over_two_lines_is_cited_as_a_whole():
     ("text", "expected"), [("Do this\n- a", True), ("Do this\n\n```\na\n```", True), ("Do this\n\nb", False)]
 )
 def test_a_paragraph_knows_whether_it_leads_in_something(text, expected):
-    assert read_blocks(enumerate(text.split("\n")), markdown=True)[0].leads_in is expected
+    assert read_paragraphs(enumerate(text.split("\n")), markdown=True)[0].leads_in is expected

@@ -16,8 +16,8 @@ from itertools import accumulate
 import attrs
 from attrs import define, field, frozen
 
-from cairn.discovery.inline_markup import strip_inline
-from cairn.discovery.verbatim import stands_in, starts_with_mark
+from cairn.text.inline_markup import strip_inline
+from cairn.text.verbatim import stands_in, starts_with_mark
 
 TAB_WIDTH = 4
 INDENTED_CODE = 4
@@ -76,7 +76,7 @@ _CODE_DIRECTIVES = frozenset(_CODE_DIRECTIVE_NAMES.split())
 
 
 @frozen
-class Block:
+class Paragraph:
     """One paragraph or list item: its lines without markers and inline markup, joined by single spaces."""
 
     text: str
@@ -121,12 +121,12 @@ class Block:
         return wider if wider == (first, last) else self._unbroken(*wider)
 
 
-def read_inline(lines: Sequence[tuple[int, str, bool]], item: bool) -> Block:
+def read_inline(lines: Sequence[tuple[int, str, bool]], item: bool) -> Paragraph:
     """The block of numbered lines of running text, each with whether it may be joined to the one before it."""
     source = "\n".join(text for _, text, _ in lines)
     starts = list(accumulate((len(text) + 1 for _, text, _ in lines[:-1]), initial=0))
     stripped = strip_inline(source)
-    return Block(
+    return Paragraph(
         stripped.text,
         tuple(number for number, _, _ in lines),
         tuple(stripped.position(start) for start in starts),
@@ -145,11 +145,11 @@ def read_inline(lines: Sequence[tuple[int, str, bool]], item: bool) -> Block:
     )
 
 
-def join_lines(lines: Sequence[tuple[int, str, bool]]) -> Block:
+def join_lines(lines: Sequence[tuple[int, str, bool]]) -> Paragraph:
     """The same of lines of code, in which nothing is markup."""
     texts = [text for _, text, _ in lines]
     offsets = accumulate((len(text) + 1 for text in texts[:-1]), initial=0)
-    return Block(
+    return Paragraph(
         " ".join(texts),
         tuple(number for number, _, _ in lines),
         tuple(offsets),
@@ -157,12 +157,12 @@ def join_lines(lines: Sequence[tuple[int, str, bool]]) -> Block:
     )
 
 
-def read_blocks(lines: Iterable[tuple[int, str]], markdown: bool = False) -> list[Block]:
+def read_paragraphs(lines: Iterable[tuple[int, str]], markdown: bool = False) -> list[Paragraph]:
     """The blocks of numbered lines, in order.
 
     `markdown` settles what the syntaxes disagree on: indented code, `~~~` and lazy continuation lines.
     """
-    reader = _Reader(markdown)
+    reader = _ParagraphReader(markdown)
     for number, line in lines:
         reader.feed(number, line)
     reader.close()
@@ -178,12 +178,12 @@ class _Open:
     lines: list[tuple[int, str, bool]] = field(factory=list)
 
 
-class _Reader:
+class _ParagraphReader:
     """Reads line by line; remembers the open block and the kind of region that is being skipped."""
 
     def __init__(self, markdown: bool) -> None:
         self.markdown = markdown
-        self.blocks: list[Block] = []
+        self.blocks: list[Paragraph] = []
         self._open: _Open | None = None
         self._fence = ""
         self._comment = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cairn.discovery.inline_markup import strip_inline
+from cairn.text.inline_markup import strip_inline
 
 OMISSION = " … "
 """Between the parts of a quotation that do not follow each other directly in the file."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.discovery.inline_markup import strip_inline
+from cairn.text.inline_markup import strip_inline
 
 CASES = {
     "emphasis": ("**bold** and *soft*, ***both***, _it_ and ~~not~~", "bold and soft, both, it and not"),
