@@ -12,7 +12,7 @@ from attrs import field, frozen
 from engine.daemon import Daemon, settled
 from engine.index_file import UnavailableError
 
-from cairn.retrieval.ranking import SIGNALS
+from cairn.retrieval.signals import SIGNALS
 
 FULL_NAME, NO_VECTORS_NAME, NO_HISTORY_NAME = "cairn", "cairn without vectors", "cairn without history"
 _SETTLES_SECONDS = 600.0

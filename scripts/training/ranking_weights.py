@@ -38,7 +38,7 @@ from cairn.retrieval.candidates import gather, whole_files
 from cairn.retrieval.legs import Legs, run_legs
 from cairn.retrieval.meaning import StaticMeaning
 from cairn.retrieval.query import understand
-from cairn.retrieval.ranking import SIGNALS
+from cairn.retrieval.signals import SIGNALS
 from cairn.retrieval.search import EVERYTHING, matching_of, scores_of
 from cairn.settings.tree import SearchSettings
 

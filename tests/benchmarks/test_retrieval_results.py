@@ -14,7 +14,7 @@ from retrieval.results import results
 from retrieval.sets import Question, Repository
 from retrieval.summary import summary
 
-from cairn.retrieval.ranking import SIGNALS
+from cairn.retrieval.signals import SIGNALS
 
 QUAY = Repository("quay", "python", "https://example.org/quay", "abc", "lib")
 PIER = Repository("pier", "go", "https://example.org/pier", "def", ".")

@@ -8,7 +8,7 @@ from attrs import evolve
 from cairn.retrieval.intent import DocumentPolicy, Documents, Readme, document_policy
 from cairn.retrieval.query import understand
 from cairn.retrieval.query_types import QueryType
-from cairn.retrieval.ranking import policy
+from cairn.retrieval.intent import policy
 
 FIRST, RAISED, AS_IT_IS = Readme.FIRST, Readme.RAISED, Readme.AS_IT_IS
 WELCOME, EQUAL, HELD_BACK = Documents.WELCOME, Documents.EQUAL, Documents.HELD_BACK

@@ -9,7 +9,7 @@ import pytest
 from cairn.chunking.model import Chunk, ChunkType
 from cairn.index.store.reader import StoredChunk
 from cairn.retrieval.query import understand
-from cairn.retrieval.search import Ranked
+from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.verdict import Verdict, judge, judge_evidence
 from cairn.settings.tree import VerdictSettings
 

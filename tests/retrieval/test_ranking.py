@@ -13,9 +13,9 @@ from tests.retrieval.ranking_builders import MadeUpChunk, MadeUpFile, file, orde
 from cairn.engine.engine import Engine
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.query import understand
-from cairn.retrieval.ranking import SIGNALS, weight_warnings, weighted
+from cairn.retrieval.signals import SIGNALS, weight_warnings, weighted
 from cairn.retrieval.search import retrieve
-from cairn.retrieval.signals import Asked, Family, Signal
+from cairn.retrieval.scores import Asked, Family, Signal
 from cairn.settings.tree import SearchSettings
 
 PAIRS = [

@@ -24,7 +24,7 @@ from cairn.retrieval.related import (
     find_related,
     rank_related,
 )
-from cairn.retrieval.search import Ranked
+from cairn.retrieval.ranking import Ranked
 
 BODY = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
 FILES = {

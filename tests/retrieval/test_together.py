@@ -14,7 +14,7 @@ from cairn.errors import QueryCancelledError
 from cairn.index.store.reader import ChunkFilter
 from cairn.retrieval.meaning import Meaning, StaticMeaning
 from cairn.retrieval.query import understand
-from cairn.retrieval.search import EVERYTHING
+from cairn.retrieval.ranking import EVERYTHING
 from cairn.retrieval.together import Ranking, rank_together
 from cairn.settings.tree import SearchSettings
 

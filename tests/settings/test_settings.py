@@ -21,7 +21,7 @@ from tests.conftest import STEADY
 from cairn.cli.main import cli
 from cairn.engine import engine
 from cairn.engine.folders import FolderSettings
-from cairn.retrieval.ranking import SIGNALS
+from cairn.retrieval.signals import SIGNALS
 from cairn.schema.convert import camel_case, snake_case
 from cairn.settings.layers import Layered, Layers, leaves, overlay, user_file
 from cairn.settings.tree import (

@@ -11,8 +11,8 @@ from cairn.chunking.model import ChunkType
 from cairn.context.model import Item
 from cairn.index.store.reader import StoredChunk
 from cairn.index.store.readmes import readme_rule
+from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.related import DEFINES, SIMILAR, USES, Related, rank_related
-from cairn.retrieval.search import Ranked
 from cairn.workspace.collections import FileKind
 
 FOUND = "found by the query"

@@ -14,8 +14,8 @@ from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
 from cairn.retrieval.query import Query, understand
-from cairn.retrieval.search import EVERYTHING, Ranked
-from cairn.retrieval.together import Ranking, rank_together
+from cairn.retrieval.ranking import EVERYTHING, Ranked, Ranking, rank
+from cairn.retrieval.scoring import evidence
 from cairn.settings.tree import SearchSettings
 
 _CHUNKS_PER_FILE = 20
@@ -36,7 +36,7 @@ class IndexedSearcher:
         *,
         everywhere: bool = False,
     ) -> None:
-        """`folders` are the URIs of the folders that `readers` read, in the same order; `learned` is `retrieve`'s.
+        """`folders` are the URIs of the folders that `readers` read, in the same order; `learned` is that of `rank`.
 
         With `everywhere` all collections are ranked, whichever are searched first.
         """
@@ -92,11 +92,12 @@ class IndexedSearcher:
     def _ranked(self, queries: Sequence[str], only: ChunkFilter) -> Ranking:
         key = tuple(queries), only
         if key not in self._rankings:
-            self._rankings[key] = rank_together(
+            self._rankings[key] = rank(
                 self._readers,
                 self._understood(queries),
                 self._meaning,
                 self._settings,
+                scoring=evidence,
                 only=only,
                 learned=self._learned,
                 cancelled=self._cancelled,

@@ -37,8 +37,8 @@ from cairn.index.vectors.store import ChunkText
 from cairn.index.vectors.vectors import static_vectors
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import Query, understand
+from cairn.retrieval.ranking import rank
 from cairn.retrieval.related import Passage, relate
-from cairn.retrieval.search import retrieve
 from cairn.retrieval.verdict import matched_terms
 from cairn.settings.tree import Settings
 from cairn.text.unicode import well_formed
@@ -248,18 +248,18 @@ def _passages(
         related = related_passages(found, limit, asked.readme_patterns)
     if query is None or not asked.readers:
         return tuple(related), None, True
-    retrieved = retrieve(
+    ranking = rank(
         asked.readers,
-        query,
+        [query],
         meaning_of(asked.readers, asked.model, asked.settings),
         asked.settings.search,
-        limit=limit + len(passage.chunks),
         learned=asked.learned,
         cancelled=cancelled,
     )
-    others = [r for r in retrieved.ranked if r.folder != passage.folder or r.stored.id not in passage.ids]
+    ranked = ranking.results(limit + len(passage.chunks), asked.settings.search.diversity)
+    others = [r for r in ranked if r.folder != passage.folder or r.stored.id not in passage.ids]
     passages = with_query(others, related, limit, asked.readme_patterns)
-    return tuple(passages), next(iter(retrieved.problems), None), not retrieved.broken_off
+    return tuple(passages), next(iter(ranking.problems), None), not ranking.broken_off
 
 
 def _characters(passages: Sequence[Grouped]) -> int:

@@ -21,8 +21,8 @@ from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.search import nothing_judged
 from cairn.errors import InvalidRequestError
 from cairn.protocol import ScoredChunk, SearchResult
+from cairn.retrieval.intent import policy
 from cairn.retrieval.query import Query
-from cairn.retrieval.ranking import policy
 from cairn.retrieval.verdict import NOTHING_MATCHES, Action, Verdict, judge_evidence
 from cairn.settings.layers import overlay
 from cairn.settings.tree import DiscoveryConfig

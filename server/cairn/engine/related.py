@@ -11,8 +11,8 @@ from cairn.engine.folders import Folder, index_state, on_screen, path_of_uri, ur
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.store.reader import StoredChunk
+from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.related import Passage, find_related
-from cairn.retrieval.search import Ranked
 from cairn.text.unicode import well_formed
 
 

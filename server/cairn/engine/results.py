@@ -11,7 +11,7 @@ from cairn.chunking.definition_place import definition_lines, kind_at
 from cairn.chunking.model import Chunk
 from cairn.index.store.reader import IndexReader, StoredChunk
 from cairn.retrieval.query import Query
-from cairn.retrieval.search import Ranked
+from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.verdict import Verdict, matched_terms
 from cairn.text.languages import language_of
 

@@ -24,8 +24,8 @@ from cairn.operations.answer_cache import AnswerCache
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import understand
+from cairn.retrieval.ranking import rank
 from cairn.retrieval.rarity import term_shares
-from cairn.retrieval.search import retrieve
 from cairn.retrieval.verdict import JUDGED, judge
 from cairn.settings.tree import Leg, Settings
 from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_language
@@ -140,31 +140,31 @@ def _search(
     # Meaning alone, where it cannot be compared, would find nothing.
     alpha = None if params.alpha == 1 and meaning is None else params.alpha
     query = understand(params.query, alpha, vocabulary, settings.search)
-    retrieved = retrieve(
+    ranking = rank(
         readers,
-        query,
+        [query],
         meaning,
         settings.search,
-        limit=max(params.limit, JUDGED),
         only=chunk_filter(params.filter, readers),
         case=params.case_sensitive,
         word=params.whole_word,
         learned=learned,
         cancelled=cancelled,
     )
+    found = ranking.results(max(params.limit, JUDGED), settings.search.diversity)
     results = answers.search_results(
-        retrieved.ranked[: params.limit], query, readers, uris(folders), params.context, params.explain
+        found[: params.limit], query, readers, uris(folders), params.context, params.explain
     )
-    verdict = judge(query, retrieved.ranked, settings.search.verdict, term_shares(query, vocabulary))
+    verdict = judge(query, found, settings.search.verdict, term_shares(query, vocabulary))
     answer = protocol.SearchAnswer(
         results=results,
         verdict=answers.verdict(verdict),
         query=answers.query_info(query),
         index=index_state(folders),
-        timings=dict(retrieved.timings),
-        broken_off=retrieved.broken_off,
+        timings=ranking.timings,
+        broken_off=ranking.broken_off,
     )
-    return Attempt(answer, next(iter(retrieved.problems), None), retrieved.without_vectors)
+    return Attempt(answer, next(iter(ranking.problems), None), ranking.without_vectors)
 
 
 def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel, settings: Settings) -> Meaning | None:
@@ -183,7 +183,7 @@ def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel, settings: 
             return None
 
     facts = [reader.facts_with_screen() for reader in readers]
-    return choose_meaning(facts, embedder, model.static_table, settings.retrieval.drill_ms)
+    return choose_meaning(facts, embedder, model.static_table)
 
 
 def chunk_filter(wanted: protocol.SearchFilter, readers: Sequence[IndexReader]) -> ChunkFilter:

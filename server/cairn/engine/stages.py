@@ -36,9 +36,8 @@ from cairn.errors import InvalidRequestError
 from cairn.protocol import stages as stage_protocol
 from cairn.protocol.evidence import MAX_GLOBS
 from cairn.protocol.stages import MAX_BULLETS, MAX_CHUNKS
-from cairn.retrieval.intent import Readme
+from cairn.retrieval.intent import Readme, policy
 from cairn.retrieval.query import MAX_QUERY_CHARS
-from cairn.retrieval.ranking import policy
 from cairn.schema.convert import camel_case
 from cairn.text.unicode import well_formed
 

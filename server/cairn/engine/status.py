@@ -231,6 +231,6 @@ def _weight_warnings(folders: Sequence[Folder]) -> list[str]:
     weights = {name: 0.0 for folder in folders for name in folder.settings().search.weights}
     if not weights:
         return []
-    from cairn.retrieval.ranking import weight_warnings  # which imports all that ranks
+    from cairn.retrieval.signals import weight_warnings  # which imports all that ranks
 
     return weight_warnings(weights)

@@ -71,7 +71,7 @@ def _settings(folder: Path) -> Finding | str:
     laid = Layers().of(folder)
     settings, warnings = laid.settings, laid.texts(WORKSPACE_FILE)
     if settings.search.weights:
-        from cairn.retrieval.ranking import weight_warnings  # which imports all that ranks
+        from cairn.retrieval.signals import weight_warnings  # which imports all that ranks
 
         warnings.extend(weight_warnings(settings.search.weights))
     if warnings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import groupby, repeat
 from typing import cast
 
@@ -35,8 +36,8 @@ class FileCandidate:
     """BM25 over the subjects of the commits that touched it, as a share of what is possible."""
     facts: FileFacts = field(factory=FileFacts)
     words: float = 0.0
-    """How much of the question its candidate chunks and its name hold, 0 to 1: words count by how much they tell, and
-    half where they are part of no name."""
+    """How much of the question its candidate chunks and its name hold, 0 to 1: words count by their inverse document
+    frequency, and half where they are part of no name."""
     is_named: bool = False
     """Whether the question names it, or a folder of it, by its path."""
 
@@ -62,7 +63,7 @@ class Chunks:
     exact: Floats
     """How well it holds the very text that was asked for, 1 at most."""
     reexport: Floats
-    """1 where it hands on the very name that was asked for."""
+    """1 where it re-exports the very name that was asked for."""
     _starts: NDArray[np.intp] = field(init=False)
 
     @_starts.default
@@ -97,6 +98,32 @@ class Candidates:
 
     files: tuple[FileCandidate, ...]
     chunks: Chunks
+
+    @cached_property
+    def ids(self) -> NDArray[np.int64]:
+        """int64[chunks]: their ids, unique within a folder."""
+        return np.array([outline.id for outline in self.chunks.outlines], np.int64)
+
+    @cached_property
+    def folders(self) -> NDArray[np.intp]:
+        """intp[chunks]: which of the searched folders each is from."""
+        return np.array([file.folder for file in self.files], np.intp)[self.chunks.files]
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[int, int], int]:
+        """Where each chunk stands among all, by folder and id."""
+        folders_and_ids = zip(self.folders.tolist(), self.ids.tolist(), strict=True)
+        return {key: place for place, key in enumerate(folders_and_ids)}
+
+    def column(self, found: Sequence[Mapping[int, float]]) -> Floats:
+        """float64[chunks]: the numbers that `found` has, by folder, for chunks; 0 for others."""
+        column = np.zeros(len(self.ids))
+        for folder, of_folder in enumerate(found):
+            for chunk, value in of_folder.items():
+                place = self._places.get((folder, chunk))
+                if place is not None:
+                    column[place] = value
+        return column
 
 
 Outlines = dict[int, Outline]
@@ -186,7 +213,7 @@ def _files(
 
 def _words_held(pool: Pool, chunks: Mapping[str, Sequence[Outline]]) -> list[float]:
     """`FileCandidate.words` of each file."""
-    possible = sum(word.weight for word in pool.words)
+    possible = sum(word.idf for word in pool.words)
     if not chunks or not possible:
         return [0.0] * len(chunks)
     ids = np.array([outline.id for of_file in chunks.values() for outline in of_file], np.int64)
@@ -196,7 +223,7 @@ def _words_held(pool: Pool, chunks: Mapping[str, Sequence[Outline]]) -> list[flo
     for word in pool.words:
         in_chunks = np.maximum.reduceat(word.held.shares(ids), starts)
         in_name = np.array([not word.stems.isdisjoint(name) for name in names], np.bool_)
-        held += word.weight * np.where(in_name, 1.0, in_chunks)
+        held += word.idf * np.where(in_name, 1.0, in_chunks)
     return cast("list[float]", (held / possible).tolist())
 
 

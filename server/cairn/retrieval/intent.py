@@ -13,7 +13,9 @@ from functools import lru_cache
 
 from attrs import frozen
 
+from cairn.retrieval.query import Query
 from cairn.retrieval.query_types import QueryType
+from cairn.text.words import stem
 
 
 class Readme(enum.Enum):
@@ -53,25 +55,35 @@ _EXPLICIT_LOCATION = re.compile(
 _IN_CODE = frozenset({QueryType.SYMBOL, QueryType.BUG_FIX})
 
 
-def document_policy(
-    wording: str, kind: QueryType, *, terms: int, names_documents: bool, for_evidence: bool
-) -> DocumentPolicy:
-    """The one rule about documents.
+_ABOUT_DOCUMENTS = frozenset(
+    map(
+        stem,
+        (
+            *("documentation", "docs", "guide", "readme", "tutorial", "changelog", "changes", "release"),
+            *("install", "installation", "contributing", "license"),
+        ),
+    )
+)
+"""Stems of words that ask for documents by name."""
 
-    `terms` is the number of the question's terms; `names_documents` whether it asks for documents by name (a guide, the
-    changelog). `for_evidence`: whether passages are wanted to quote, which documents give as well as code, or places to
-    go to; then what is in no type counts as a location, as in a search.
+
+def policy(query: Query) -> DocumentPolicy:
+    """What the question wants of documents, by its type and wording.
+
+    A question for evidence wants passages to quote, which documents give as well as code; a search wants places to go to.
     """
+    wording, kind = query.wording, query.type
     explains = kind is QueryType.EXPLANATION
     asks_what = _ASKS_WHAT.match(wording) is not None
-    is_whole = asks_for_overview(wording) and (terms <= _MOST_TERMS or not asks_what)
-    if is_whole or (explains and terms <= _OVERVIEW_TERMS):
+    is_whole = asks_for_overview(wording) and (len(query.terms) <= _MOST_TERMS or not asks_what)
+    if is_whole or (explains and len(query.terms) <= _OVERVIEW_TERMS):
         readme = Readme.FIRST
     else:
         readme = Readme.RAISED if explains else Readme.AS_IT_IS
+    is_evidence = query.for_evidence and kind not in _IN_CODE and not _EXPLICIT_LOCATION.match(wording)
     if asks_as_user(wording):
         documents = Documents.WELCOME
-    elif names_documents or (for_evidence and kind not in _IN_CODE and not _EXPLICIT_LOCATION.match(wording)):
+    elif is_evidence or not _ABOUT_DOCUMENTS.isdisjoint(query.stems):
         documents = Documents.EQUAL
     else:
         documents = Documents.HELD_BACK

@@ -52,7 +52,7 @@ class Choice:
 
 
 @frozen
-class _Question:
+class _EarlierQuestion:
     """A question that was asked before, with what its choices say of files by now."""
 
     stems: frozenset[str]
@@ -66,7 +66,7 @@ class Learned:
 
     version: tuple[int, int]
     """The generation of the choices, and the day: what is learned is the same while it is."""
-    _questions: tuple[_Question, ...]
+    _questions: tuple[_EarlierQuestion, ...]
     _by_stem: Mapping[str, tuple[int, ...]]
     """For each stem the places of the questions that have it."""
 
@@ -74,25 +74,25 @@ class Learned:
         """Whether there are any choices."""
         return bool(self._questions)
 
-    def values(self, asked: Set[str], telling: Mapping[str, float]) -> dict[str, float]:
+    def values(self, asked: Set[str], idf: Mapping[str, float]) -> dict[str, float]:
         """What is learned of files for a question of the stems `asked`, by path: −1 to 1, and nothing of most files.
 
-        `telling` is how much stems tell, rarer ones more; one that is not in there tells as little as the least of them.
+        `idf` is the inverse document frequency of stems; one that is not in there counts as the most frequent of them.
         """
-        least = min(telling.values(), default=1.0) or 1.0
-        tells = {stem: telling.get(stem, least) for stem in asked}
-        whole = sum(tells.values())
+        lowest = min(idf.values(), default=1.0) or 1.0
+        rarity = {stem: idf.get(stem, lowest) for stem in asked}
+        whole = sum(rarity.values())
         common: defaultdict[int, float] = defaultdict(float)
         number: defaultdict[int, int] = defaultdict(int)
-        for stem, telling_so_much in tells.items():
+        for stem, weight in rarity.items():
             for place in self._by_stem.get(stem, ()):
-                common[place] += telling_so_much
+                common[place] += weight
                 number[place] += 1
         evidence: defaultdict[str, float] = defaultdict(float)
         for place, shared in common.items():
             question = self._questions[place]
-            # How much words tell that are not asked about now is not known: as much as the others on average.
-            others = (len(question.stems) - number[place]) * whole / len(tells)
+            # How rare words are that are not asked about now is not known: as rare as the others on average.
+            others = (len(question.stems) - number[place]) * whole / len(rarity)
             alike = shared / (whole + others)
             if alike > _LEAST_ALIKE:
                 counted = (alike - _LEAST_ALIKE) / (1 - _LEAST_ALIKE)
@@ -107,7 +107,7 @@ def learn(choices: Iterable[Choice], generation: int, today: int) -> Learned:
     for choice in choices:
         age = max(0, today - choice.day)
         evidence[choice.stems][choice.path] += STRENGTH[choice.action] * 0.5 ** (age / HALF_LIFE_DAYS)
-    questions = tuple(_Question(stems, said) for stems, said in evidence.items())
+    questions = tuple(_EarlierQuestion(stems, said) for stems, said in evidence.items())
     by_stem: defaultdict[str, list[int]] = defaultdict(list)
     for place, question in enumerate(questions):
         for stem in question.stems:

@@ -1,7 +1,4 @@
-"""The search legs of one query: each finds chunks or files in its own way, and what they find is pooled.
-
-Words and meaning are looked for side by side: SQLite and the model both work without Python's lock.
-"""
+"""The search legs of one question: each finds chunks or files in its own way, and what they find is pooled by index."""
 
 from __future__ import annotations
 
@@ -9,11 +6,11 @@ import logging
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TypeVar
+from types import TracebackType
 
+import numpy as np
 from attrs import define, field, frozen
 
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
@@ -21,23 +18,21 @@ from cairn.index.store.file_queries import best_by_file, files_at, files_by_path
 from cairn.index.store.reader import ChunkFilter, ColumnWeights, Hit, IndexReader
 from cairn.index.store.until import Until
 from cairn.index.text.holding import Holding, chunks_holding
-from cairn.index.text.keyword_counts import KeywordCounts, keyword_counts
-from cairn.retrieval.keyword_plan import Plan, plan_keywords
-from cairn.retrieval.meaning import Meaning, ModelVector, QueryVector
+from cairn.retrieval.keyword_plan import KeywordTable, plan_keywords
+from cairn.retrieval.meaning import QueryVector, finder, similarities
 from cairn.retrieval.query import Query
-from cairn.retrieval.reexports import hands_on
+from cairn.retrieval.reexports import reexports
 from cairn.settings.tree import Leg, SearchSettings
 from cairn.text.words import stem
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
-KEYWORD_WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.5)
+_COLUMNS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.5)
 """Defined names count 2.5 times (docs/ranking.md)."""
-
 _MAX_SYMBOLS = 50
+"""Chunks that one spelling of a name may contribute; a name defined more often says little."""
 _MAX_LITERALS = 4
+"""Quoted texts that are looked for; each takes a look at the whole index."""
 _MAX_FILES = 40
 """Files that may be found as wholes, by their paths and by their commits each."""
 _SUBJECT_ROWS = 4_000
@@ -47,11 +42,9 @@ _RESPELLED = 0.5
 _SIGILS = ("$", "@", "_", "#")
 """Marks that some languages write before a name, and nobody asks for."""
 _SIGILLED = 0.9
-
+"""What the name counts with a sigil: as much as in another case."""
 
 _OF_MEANING = frozenset({"similarity", "compared"})
-_LONGEST_MEANING_MS = 2_000.0
-"""Nobody waits longer for vectors: S2 calls that an error. A model's call cannot be broken off, so it goes on."""
 
 
 @frozen
@@ -60,8 +53,8 @@ class HeldWord:
 
     stems: frozenset[str]
     """Of the word and what counts as it."""
-    weight: float
-    """How much it tells."""
+    idf: float
+    """Its inverse document frequency."""
     held: Holding
 
 
@@ -72,13 +65,16 @@ class Pool:
     found: defaultdict[str, dict[int, float]] = field(factory=lambda: defaultdict(dict))
     """For each leg, what it says of each chunk that it found."""
     words: list[HeldWord] = field(factory=list)
-    """Those of the question that tell something."""
+    """The question's rarer words."""
     files: dict[str, None] = field(factory=dict)
     """Paths of files that were found as wholes."""
     named: frozenset[str] = frozenset()
-    """Those that the question names."""
+    """Paths of files that the question names."""
     subjects: Mapping[str, float] = field(factory=dict)
     """BM25 over the subjects of their commits, as a share of what is possible, by path."""
+
+    def add(self, leg: str, hits: Iterable[Hit]) -> None:
+        self.found[leg].update((hit.chunk_id, hit.score) for hit in hits)
 
     def chunks(self) -> list[int]:
         """All that was found, each once."""
@@ -91,9 +87,10 @@ class Pool:
 
 @define
 class Legs:
-    """Runs legs over several indexes. A leg that fails is left out; the others still answer."""
+    """Runs the legs of one question over several indexes. A leg that fails in an index is left out; the others still answer."""
 
     readers: Sequence[IndexReader]
+    query: Query
     only: ChunkFilter
     settings: SearchSettings
     cancelled: Callable[[], bool]
@@ -110,264 +107,207 @@ class Legs:
     def __attrs_post_init__(self) -> None:
         self.pools = [Pool() for _ in self.readers]
 
-    def by_name(self, query: Query) -> None:
-        """The definitions of what is asked for by name."""
-        if self._takes(Leg.NAMES):
-            self._run(
-                "symbol", lambda index, pool, _: self._add(pool, "symbol", self._defining(index, query))
-            )
+    def beside(self) -> Legs:
+        """Legs of the same question with nothing found yet, for another thread."""
+        return Legs(self.readers, self.query, self.only, self.settings, self.cancelled)
+
+    def found(self, leg: str) -> list[Mapping[int, float]]:
+        """What the leg says of each chunk that it found, by index."""
+        return [pool.found.get(leg, {}) for pool in self.pools]
 
     @property
     def is_defined(self) -> bool:
         """Whether `by_name` found a definition of the very name, in whatever case."""
-        return any(score > _RESPELLED for pool in self.pools for score in pool.found["symbol"].values())
+        return any(score > _RESPELLED for found in self.found("symbol") for score in found.values())
 
-    def by_words(self, query: Query) -> None:
-        """Keywords in chunks, in paths and in the subjects of commits."""
-        self.by_keywords(query)
-        if self._takes(Leg.FILES):
-            self._run("file", lambda index, pool, until: self._files(index, pool, query, until))
-
-    def by_keywords(self, query: Query) -> None:
-        """Keywords in chunks alone."""
-        if self._takes(Leg.KEYWORDS):
-            self._run("keyword", lambda index, pool, until: self._keywords(index, pool, query, until))
-
-    def _keywords(self, index: IndexReader, pool: Pool, query: Query, until: Until) -> None:
-        plan = self._plan(index, query, "chunks_fts", self.settings.keyword_rows, until)
-        hits = index.keywords(plan.match, KEYWORD_WEIGHTS, self.settings.candidates, self.only, until)
-        self._add(pool, "keyword", hits)
-        pool.found["definition"].update((hit.chunk_id, hit.names) for hit in hits if hit.names > 0)
-        for word in plan.telling:
-            held = chunks_holding(index, word.expression, until)
-            stems = (stem(part) for one in query.groups[word.group] for part in one.split())
-            pool.words.append(HeldWord(frozenset(stems), word.weight, held))
-
-    def _files(self, index: IndexReader, pool: Pool, query: Query, until: Until) -> None:
-        plan = self._plan(index, query, "subjects_fts", _SUBJECT_ROWS, until)
-        found_by = files_by_subjects(index, plan.match, until)
-        pool.subjects = {path: score / (plan.possible or 1.0) for path, score in found_by.items()}
-        pool.named = frozenset(files_at(index, query.paths, _MAX_FILES, until))
-        by_path = self._plan(index, query, "paths_fts", _SUBJECT_ROWS, until)
-        found = [
-            *sorted(pool.named),
-            *files_by_path(index, by_path.match, _MAX_FILES, until),
-            *best_by_file(pool.subjects, _MAX_FILES),
-        ]
-        pool.files = dict.fromkeys(found)
-
-    def _plan(self, index: IndexReader, query: Query, table: str, rows: int, until: Until) -> Plan:
-        def count(words: Sequence[str]) -> KeywordCounts:
-            counted = index.read(lambda db: keyword_counts(index, db, table, words, rows + 1), until)
-            return counted or KeywordCounts()
-
-        return plan_keywords(query, count, rows)
-
-    def _defining(self, index: IndexReader, query: Query) -> list[Hit]:
-        found: dict[int, float] = {}
+    def by_name(self) -> None:
+        """The definitions of what is asked for by name."""
+        query = self.query
         spellings = (
             (query.respelled, _RESPELLED),
             ([sigil + name for name in query.names for sigil in _SIGILS], _SIGILLED),
             (query.names, 1.0),
         )
-        for names, share in spellings:
-            for hit in index.defining(names, _MAX_SYMBOLS, self.only) if names else ():
-                found[hit.chunk_id] = max(share * hit.score, found.get(hit.chunk_id, 0.0))
-        return [Hit(chunk, score) for chunk, score in found.items()]
+        for reader, pool, leg in self._run("symbol", Leg.NAMES):
+            with leg:
+                found = pool.found["symbol"]
+                for names, share in spellings:
+                    for hit in reader.defining(names, _MAX_SYMBOLS, self.only) if names else ():
+                        found[hit.chunk_id] = max(share * hit.score, found.get(hit.chunk_id, 0.0))
 
-    def by_text(self, query: Query, *, case: bool = False, word: bool = False) -> None:
+    def by_keywords(self) -> None:
+        """Keywords in chunks."""
+        for reader, pool, leg in self._run("keyword", Leg.KEYWORDS):
+            with leg:
+                table = KeywordTable(reader, "chunks_fts", self.settings.keyword_rows, leg.deadline)
+                plan = plan_keywords(self.query, table)
+                hits = reader.keywords(
+                    plan.match, _COLUMNS, self.settings.candidates, self.only, leg.deadline
+                )
+                pool.add("keyword", hits)
+                pool.found["definition"].update((hit.chunk_id, hit.names) for hit in hits if hit.names > 0)
+                for word in plan.rare:
+                    held = chunks_holding(reader, word.expression, leg.deadline)
+                    stems = (stem(part) for one in self.query.groups[word.group] for part in one.split())
+                    pool.words.append(HeldWord(frozenset(stems), word.idf, held))
+
+    def by_files(self) -> None:
+        """Keywords in paths and in the subjects of commits, and the paths that the question names."""
+        for reader, pool, leg in self._run("file", Leg.FILES):
+            with leg:
+                subjects, paths = (
+                    plan_keywords(self.query, KeywordTable(reader, name, _SUBJECT_ROWS, leg.deadline))
+                    for name in ("subjects_fts", "paths_fts")
+                )
+                by_subject = files_by_subjects(reader, subjects.match, leg.deadline)
+                pool.subjects = {
+                    path: score / (subjects.possible or 1.0) for path, score in by_subject.items()
+                }
+                pool.named = frozenset(files_at(reader, self.query.paths, _MAX_FILES, leg.deadline))
+                by_path = files_by_path(reader, paths.match, _MAX_FILES, leg.deadline)
+                pool.files = dict.fromkeys(
+                    [*sorted(pool.named), *by_path, *best_by_file(pool.subjects, _MAX_FILES)]
+                )
+
+    def by_text(self, *, case: bool = False, word: bool = False) -> None:
         """The query's literals as they are written. What other legs found is looked at first: it stands high anyway.
 
         `case` and `word`: whether upper and lower case must be the same, and whether a literal may not be part of a
         longer word; then the whole query is one, where it quotes none.
         """
-        if not self._takes(Leg.EXACT):
+        wanted = literals(self.query, all_of_it=case or word) or self._undefined_name()
+        if not wanted:
             return
-        wanted = _literals(query, case or word) or self._undefined_name(query)
+        for reader, pool, leg in self._run("exact", Leg.EXACT):
+            with leg:
+                scores: dict[int, float] = defaultdict(float)
+                for literal in wanted:
+                    hits = reader.containing(
+                        literal,
+                        case=case,
+                        word=word,
+                        limit=self.settings.candidates,
+                        only=self.only,
+                        cancelled=self.cancelled,
+                        deadline_ms=leg.deadline.ms_left,
+                        first=pool.chunks(),
+                    ).hits
+                    for hit in hits:
+                        scores[hit.chunk_id] += hit.score / len(wanted)
+                pool.found["exact"].update(scores)
 
-        def find(index: IndexReader, pool: Pool, until: Until) -> None:
-            scores: dict[int, float] = defaultdict(float)
-            for literal in wanted:
-                found = index.containing(
-                    literal,
-                    case=case,
-                    word=word,
-                    limit=self.settings.candidates,
-                    only=self.only,
-                    cancelled=self.cancelled,
-                    deadline_ms=until.ms_left,
-                    first=pool.chunks(),
-                )
-                for hit in found.hits:
-                    scores[hit.chunk_id] += hit.score / len(wanted)
-            self._add(pool, "exact", [Hit(chunk, score) for chunk, score in scores.items()])
-
-        if wanted:
-            self._run("exact", find)
-
-    def by_reexports(self, query: Query) -> None:
-        """What hands the name on that is asked for, where nothing is called so: its definition is elsewhere."""
-        if not query.is_symbol or self.is_defined or not self._takes(Leg.EXACT):
-            return
-
-        def find(index: IndexReader, pool: Pool, until: Until) -> None:
-            for name in query.names:
-                held = index.containing(
-                    name,
-                    case=True,
-                    word=True,
-                    limit=_MAX_SYMBOLS,
-                    only=self.only,
-                    cancelled=self.cancelled,
-                    deadline_ms=until.ms_left,
-                )
-                for chunk_id, stored in index.chunks([hit.chunk_id for hit in held.hits]).items():
-                    if hands_on(name, stored.path, stored.chunk.text):
-                        pool.found["reexport"][chunk_id] = 1.0
-
-        self._run("reexport", find)
-
-    def _undefined_name(self, query: Query) -> tuple[str, ...]:
+    def _undefined_name(self) -> tuple[str, ...]:
         """The query, where it is one name or piece of code that nothing is called: it may be part of a name.
 
         A plain word is one only where it stands nowhere as a word.
         """
-        name = query.text.strip().removesuffix("()")
-        found = {leg for pool in self.pools for leg, chunks in pool.found.items() if chunks}
-        is_one = len(name) > 1 and not re.search(r"\s", name) and not query.paths
+        name = self.query.text.strip().removesuffix("()")
+        is_one = len(name) > 1 and not re.search(r"\s", name) and not self.query.paths
         is_plain = name.isalpha() and name[1:].islower()
-        return (name,) if is_one and not found & {"symbol", *(("keyword",) if is_plain else ())} else ()
+        known = any(self.found("symbol")) or (is_plain and any(self.found("keyword")))
+        return (name,) if is_one and not known else ()
 
-    def by_meaning(self, query: Query, meaning: Meaning, vector: QueryVector | None) -> QueryVector:
-        """The nearest chunks to the question; its vector, which `vector` is where the caller has it already."""
-        if self.cancelled():  # a model's call cannot be broken off
-            raise QueryCancelledError("The request was cancelled.")
-        began = time.perf_counter()
-        asked = vector or meaning.vectors([query.meant])[0]
-        self.timings["embed"] = (time.perf_counter() - began) * 1000
-        # Static vectors find without comparing: the model's are compared with all that was found, whichever leg did.
-        finder, leg = _finder(asked)
-        limit = self.settings.neighbours
-        self._run(
-            "similarity",
-            lambda index, pool, until: self._add(pool, leg, finder.nearest(index, limit, self.only, until)),
-        )
-        return asked
+    def by_reexports(self) -> None:
+        """What re-exports the name that is asked for, where nothing is called so: its definition is elsewhere."""
+        if not self.query.is_symbol or self.is_defined:
+            return
+        for reader, pool, leg in self._run("reexport", Leg.EXACT):
+            with leg:
+                for name in self.query.names:
+                    held = reader.containing(
+                        name,
+                        case=True,
+                        word=True,
+                        limit=_MAX_SYMBOLS,
+                        only=self.only,
+                        cancelled=self.cancelled,
+                        deadline_ms=leg.deadline.ms_left,
+                    )
+                    for chunk_id, stored in reader.chunks([hit.chunk_id for hit in held.hits]).items():
+                        if reexports(name, stored.path, stored.chunk.text):
+                            pool.found["reexport"][chunk_id] = 1.0
 
-    def compare(self, asked: QueryVector) -> None:
-        """The similarity of all that was found and has none yet."""
+    def by_meaning(self, vector: QueryVector) -> None:
+        """The chunks nearest to the question's vector."""
+        nearest, name = finder(vector)
+        for reader, pool, leg in self._run("similarity"):
+            with leg:
+                pool.add(name, nearest.nearest(reader, self.settings.neighbours, self.only, leg.deadline))
 
-        def find(index: IndexReader, pool: Pool, _: Until) -> None:
-            known = pool.found["similarity"]
-            unknown = [chunk for chunk in pool.chunks() if chunk not in known]
-            pool.found["compared"].update(asked.similarities(index, unknown))
+    def compare(self, every: Sequence[Legs], vectors: Sequence[QueryVector]) -> None:
+        """The similarity of all chunks that were found here to each question; `every` are the questions' legs, these first."""
+        for place, (reader, pool, leg) in enumerate(self._run("compared")):
+            with leg:
+                ids = pool.chunks()
+                for legs, cosines in zip(every, similarities(vectors, reader, ids), strict=True):
+                    known = np.flatnonzero(~np.isnan(cosines))
+                    values = zip(known.tolist(), cosines[known].tolist(), strict=True)
+                    legs.pools[place].found["compared"].update(
+                        (ids[number], cosine) for number, cosine in values
+                    )
 
-        self._run("compared", find)
-
-    def merge(self, other: Legs) -> None:
-        """Add the chunks that `other` found, which looked in the same indexes."""
+    def merge(self, other: Legs, *, leg: str = "") -> None:
+        """Add what `other` found in the same indexes; under the name of `leg`, where one is given."""
         for pool, theirs in zip(self.pools, other.pools, strict=True):
-            for leg, found in theirs.found.items():
-                pool.found[leg].update(found)
-        self.timings |= other.timings
+            for name, found in theirs.found.items():
+                pool.found[leg or name].update(found)
+        self.timings = other.timings | self.timings
         self.problems += other.problems
         self.broken_off += other.broken_off
         self.without_vectors |= other.without_vectors
 
-    def _takes(self, leg: Leg) -> bool:
-        return leg in self.settings.legs
+    def add_time(self, step: str, began: float) -> None:
+        """Count the time since `began`, in seconds of `time.perf_counter`, to the step."""
+        self.timings[step] = self.timings.get(step, 0.0) + (time.perf_counter() - began) * 1000
 
-    @staticmethod
-    def _add(pool: Pool, leg: str, hits: Iterable[Hit]) -> None:
-        pool.found[leg].update((hit.chunk_id, hit.score) for hit in hits)
+    def failed(self, problem: CairnError, leg: str) -> None:
+        """Keep the reason why a leg did not answer."""
+        logger.warning("the %s leg failed: %s", leg, problem)
+        self.problems.append(problem)
+        self.without_vectors |= leg in _OF_MEANING
 
-    def _run(self, leg: str, find: Callable[[IndexReader, Pool, Until], None]) -> None:
-        started = time.perf_counter()
-        until = Until(self.cancelled, self.settings.leg_deadline_ms)
+    def _run(self, name: str, setting: Leg | None = None) -> Iterator[tuple[IndexReader, Pool, _RunningLeg]]:
+        """Each index with its pool, for one leg; none where the settings leave the leg out.
+
+        Raises QueryCancelledError afterwards where the request was cancelled.
+        """
+        if setting is not None and setting not in self.settings.legs:
+            return
+        began = time.perf_counter()
+        leg = _RunningLeg(self, name, Until(self.cancelled, self.settings.leg_deadline_ms))
         for reader, pool in zip(self.readers, self.pools, strict=True):
-            try:
-                find(reader, pool, until)
-            except QueryCancelledError:
-                raise
-            except OutOfTimeError:
-                continue
-            except CairnError as problem:
-                logger.warning("the %s leg failed: %s", leg, problem)
-                self.problems.append(problem)
-                self.without_vectors |= leg in _OF_MEANING
-        self.timings[leg] = (time.perf_counter() - started) * 1000
-        if until.is_over:
-            logger.info("the %s leg was broken off after %.0f ms", leg, self.timings[leg])
-            self.broken_off.append(leg)
+            yield reader, pool, leg
+        self.add_time(name, began)
+        if leg.deadline.is_over:
+            logger.info("the %s leg was broken off after %.0f ms", name, self.timings[name])
+            self.broken_off.append(name)
+        self.check_cancelled()
+
+    def check_cancelled(self) -> None:
+        """Raises QueryCancelledError where the request was cancelled."""
         if self.cancelled():
             raise QueryCancelledError("The request was cancelled.")
 
 
-def _finder(asked: QueryVector) -> tuple[QueryVector, str]:
-    """What finds the nearest chunks to `asked`, and the leg that it is."""
-    if isinstance(asked, ModelVector) and asked.static is not None:
-        return asked.static, "static"
-    return asked, "similarity"
+@frozen
+class _RunningLeg:
+    """One leg while it looks into indexes; as a context manager it keeps an index's failure from the others."""
 
+    legs: Legs
+    name: str
+    deadline: Until
 
-side_by_side = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
-"""Threads for legs beside the one that asks; each keeps a connection to every index that it reads."""
-comparing = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-meaning")
-"""Threads of their own for the leg of meaning: one that hangs in the model must not hold up the others."""
+    def __enter__(self) -> None:
+        pass
 
-
-def run_legs(
-    legs: Legs,
-    query: Query,
-    meaning: Meaning | None,
-    *,
-    vector: QueryVector | None = None,
-    case: bool = False,
-    word: bool = False,
-) -> QueryVector | None:
-    """Run all legs that `query` asks for; its vector, where it is compared by meaning."""
-    asking: Future[QueryVector] | None = None
-    beside = Legs(legs.readers, legs.only, legs.settings, legs.cancelled)
-    if query.alpha < 1:
-        legs.by_name(query)
-    if (
-        meaning is not None
-        and query.alpha > 0
-        and query.terms
-        and not (is_identifier(query) and legs.is_defined)
-    ):
-        asking = comparing.submit(beside.by_meaning, query, meaning, vector)
-    if query.alpha < 1:
-        legs.by_words(query)
-        legs.by_text(query, case=case, word=word)
-        legs.by_reexports(query)
-    if asking is None:
-        return None
-    found = wait_for_meaning(asking, legs)
-    if found is not None:
-        legs.merge(beside)
-    return found
-
-
-def wait_for_meaning(asking: Future[T], legs: Legs) -> T | None:
-    """What the leg of meaning found, once it has; None where it failed or takes too long, which `legs` then knows.
-
-    Raises QueryCancelledError where the request was cancelled.
-    """
-    longest = max(_LONGEST_MEANING_MS, legs.settings.leg_deadline_ms)
-    try:
-        return asking.result(timeout=longest / 1000)
-    except QueryCancelledError:
-        raise
-    except TimeoutError:
-        asking.cancel()
-        problem: CairnError = OutOfTimeError(f"Comparing by meaning took more than {longest:,.0f} ms.")
-    except CairnError as failure:
-        problem = failure
-    logger.warning("the question was not compared by meaning: %s", problem)
-    legs.problems.append(problem)
-    legs.without_vectors = True
-    return None
+    def __exit__(
+        self, _: type[BaseException] | None, problem: BaseException | None, __: TracebackType | None
+    ) -> bool:
+        if isinstance(problem, QueryCancelledError) or not isinstance(problem, CairnError):
+            return False
+        if not isinstance(problem, OutOfTimeError):
+            self.legs.failed(problem, self.name)
+        return True
 
 
 def is_identifier(query: Query) -> bool:
@@ -380,7 +320,7 @@ def is_identifier(query: Query) -> bool:
     return query.is_symbol and not (name.isalpha() and name[1:].islower())
 
 
-def _literals(query: Query, all_of_it: bool) -> tuple[str, ...]:
+def literals(query: Query, *, all_of_it: bool) -> tuple[str, ...]:
     """What is to be found as it is written; with `all_of_it`, the lines of the whole query where nothing is quoted."""
     if all_of_it:
         lines = (line.strip() for line in query.text.splitlines())

@@ -6,7 +6,6 @@ Vectors of the two are never compared with each other, so each question uses one
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
@@ -54,8 +53,6 @@ class ModelMeaning:
     embedder: Embedder
     static: StaticTable | None = None
     """Finds chunks, which are then compared by the model's vectors."""
-    drill_ms: float = 0.0
-    """How much longer it takes, where somebody tries the kill switch out."""
 
     @property
     def dimension(self) -> int:
@@ -63,7 +60,6 @@ class ModelMeaning:
 
     def vectors(self, queries: Sequence[str]) -> list[ModelVector]:
         """A vector for each query."""
-        _drill(self.drill_ms)
         static = StaticMeaning(self.static).vectors(queries) if self.static else [None] * len(queries)
         rows = self.embedder.embed_queries(queries)
         model = self.embedder.model.id
@@ -75,7 +71,6 @@ class StaticMeaning:
     """Compares by static vectors."""
 
     table: StaticTable
-    drill_ms: float = 0.0
 
     @property
     def dimension(self) -> int:
@@ -83,13 +78,7 @@ class StaticMeaning:
 
     def vectors(self, queries: Sequence[str]) -> list[StaticVector]:
         """A vector for each query."""
-        _drill(self.drill_ms)
         return [StaticVector(row) for row in self.table.embed_queries_int8(queries)]
-
-
-def _drill(ms: float) -> None:
-    if ms:  # sleeping for no time at all takes 70 µs
-        time.sleep(ms / 1000)
 
 
 @frozen
@@ -131,6 +120,16 @@ class StaticVector:
         return index.static_similarities(ids, self.vector)
 
 
+def finder(asked: QueryVector) -> tuple[QueryVector, str]:
+    """What finds the nearest chunks to `asked`, and the name of the leg that this is.
+
+    Static vectors find without comparing: the model's are compared with all that was found, whichever leg did.
+    """
+    if isinstance(asked, ModelVector) and asked.static is not None:
+        return asked.static, "static"
+    return asked, "similarity"
+
+
 def similarities(asked: Sequence[QueryVector], index: IndexReader, ids: Sequence[int]) -> NDArray[np.float64]:
     """float64[questions, n]: the cosine similarity of each of the n chunks to each question, NaN where it has no vector.
 
@@ -154,11 +153,12 @@ def choose_meaning(
     facts: Sequence[Facts],
     embedder: Callable[[], Embedder | None],
     static: Callable[[], StaticTable | None],
-    drill_ms: float = 0.0,
+    *,
+    may_lack: float = _FEW,
 ) -> Meaning | None:
     """What these indexes are best compared by now, None where they have no vectors. Loads only what it chooses.
 
-    `drill_ms` is how much longer comparing shall take, for a drill of the kill switch.
+    `may_lack` is the share of chunks that may lack the model's vector.
     """
     chunks = sum(f.chunks for f in facts)
     waiting = sum(f.queued if f.model_id else f.chunks for f in facts)
@@ -168,8 +168,8 @@ def choose_meaning(
     if table is not None and any(f.has_static and f.static_key != static_key(table.id) for f in facts):
         table, waiting_static = None, chunks
     # While static vectors are being made, too, those that most chunks have find the most.
-    if waiting < chunks and (waiting <= _FEW * chunks or table is None or waiting < waiting_static):
+    if waiting < chunks and (waiting <= may_lack * chunks or table is None or waiting < waiting_static):
         model = embedder()
         if model is not None:
-            return ModelMeaning(model, table, drill_ms)
-    return StaticMeaning(table, drill_ms) if table is not None else None
+            return ModelMeaning(model, table)
+    return StaticMeaning(table) if table is not None else None

@@ -1,282 +1,300 @@
-"""The ranking pipeline: which signals there are, and what each weighs.
+"""The one ranking pipeline: from questions to ranked passages of the searched folders.
 
-Weights were found on one half of the repositories of a development set and checked on the other, and on repositories in other
-languages; those of meaning and of imports then on weak labels of repositories held back from training the code model
-(scripts/training/ranking_weights.py). docs/ranking.md has the table with what each signal is worth. Those of weight 0 were tried and did nothing, or
-harm; `search.weights` switches them on.
+A search is `rank` with one question. A discovery asks one with variations of it: the question alone decides how much a file
+counts; a variation brings further chunks, and says which of a file's chunks answer it. All legs of words run side by side
+with the model, which embeds all questions in one call: SQLite and the model both work without Python's lock.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
-from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
-from cairn.retrieval.file_names import folder_stems, joined_name, languages, name_stems, versions
-from cairn.retrieval.intent import DocumentPolicy, Documents, asks_for_overview, document_policy
-from cairn.retrieval.portuguese import is_portuguese
+from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
+from cairn.index.store.reader import ChunkFilter, IndexReader, StoredChunk
+from cairn.retrieval.candidates import Candidates, gather, whole_files
+from cairn.retrieval.diversity import Diverse, diversify, is_diverse
+from cairn.retrieval.learned import Learned
+from cairn.retrieval.legs import Legs, is_identifier
+from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query
-from cairn.retrieval.signals import Asked, Family, Signal, Value, best, each, top
-from cairn.retrieval.tried_signals import TRIED
-from cairn.text.words import stem
-from cairn.workspace.collections import FileKind
+from cairn.retrieval.scores import Asked, Contribution, Scores, Signal, score_files
+from cairn.retrieval.scoring import Material, Scoring, best_of_file
+from cairn.retrieval.signals import SIGNALS, weighted
+from cairn.settings.tree import DiversitySettings, SearchSettings
 
-_SLOW_DECAY = tuple(0.7**place for place in range(8))
-"""Shares of a file's best eight chunks: a file that is about something says so in several places."""
-_FAST_DECAY = (1.0, 0.5, 0.25)
+EVERYTHING = ChunkFilter()
+_NOTHING_LEARNED: Mapping[int, Learned] = {}
 
-_MANY_IMPORTS = 4
-"""Where no file is imported by so many, none stands out: in a project of three files each import would count in full."""
+_SPARE = 10
+"""Results beyond those asked for, that may take the places of near-duplicates."""
+_LONGEST_MEANING_MS = 2_000.0
+"""Nobody waits longer for vectors: S2 calls that an error. A model's call cannot be broken off, so it goes on."""
 
-_CHOSEN = 1.0
-"""The most that choices may add to a file's sum or take from it. Over 55 questions to Flask and Click, neighbours among
-the first ten lie 0.27 apart (median), the first and the second 1.1, the first and the fifth 3.2: a file that was always
-chosen passes one better file or two. With this it could come from the second place to the first in 44 % of the
-questions, from the fifth in 4 %, from the tenth in none."""
-
-_TYPE_KINDS = {
-    **dict.fromkeys(
-        ("class", "struct", "interface", "trait", "enum", "type", "protocol", "module", "record"), 0.3
-    ),
-    "object": 0.25,  # beside a class of its name it is the lesser one
-}
-"""What a definition of each kind counts more than a function."""
+_side_by_side = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
+"""Threads for variations; each keeps a connection to every index that it reads."""
+_comparing = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-meaning")
+"""Threads of their own for the leg of meaning: one that hangs in the model must not hold up the others."""
 
 
-def _definition(asked: Asked) -> Floats:
-    """How well each file defines the one name that was asked for."""
-    if not asked.query.is_symbol:
-        return np.zeros(len(asked.files))
-    return asked.chunks.best(definitions(asked.query, asked.chunks))
+@frozen
+class Ranked:
+    """A result: a chunk, its file's score, and why."""
+
+    folder: int
+    stored: StoredChunk
+    score: float
+    """0 to 1."""
+    source: str
+    """`exact`, `keyword`, `embedding` or `hybrid`."""
+    reasons: tuple[Contribution, ...]
+
+    def spoken_for_by(self) -> tuple[str, ...]:
+        """Names of the signals that speak for it, the strongest first."""
+        return tuple(reason.signal for reason in self.reasons if reason.value * reason.weight > 0)
 
 
-def definitions(query: Query, chunks: Chunks) -> Floats:
-    """How well each chunk defines the name that is asked for, 1 at most.
+@frozen(eq=False)
+class Ranking:
+    """The candidates of one or several questions, with what each chunk is worth as an answer to each of them."""
 
-    A type is what is asked for more often than a function, a variable or a member of the same name.
-    """
-    wanted = {name.lower().lstrip("$@_#") for name in query.names}
-    strength = chunks.symbol.copy()
-    for place in np.flatnonzero(strength).tolist():
-        outline = chunks.outlines[place]
-        is_main = outline.symbol.lower().lstrip("$@_#") in wanted
-        of_kind = _TYPE_KINDS.get(outline.symbol_kind, 0.0)
-        strength[place] *= 0.3 + is_main * (0.4 + of_kind)
-    return strength
+    readers: Sequence[IndexReader]
+    legs: Legs
+    """The question's legs, with all that was found."""
+    candidates: Candidates
+    scores: Scores
+    """The files' scores, as the first question ranks them."""
+    values: NDArray[np.float64]
+    """float64[questions, chunks], comparable throughout."""
+    _fetched: dict[int, Ranked] = field(factory=dict, init=False)
 
+    @property
+    def timings(self) -> dict[str, float]:
+        """Milliseconds by step; words and meaning are looked for side by side."""
+        return {name: round(ms, 3) for name, ms in self.legs.timings.items()}
 
-def _file_name(asked: Asked, file: FileCandidate) -> float:
-    """Share of the words of the file's name that the question holds."""
-    words = name_stems(file.path)
-    return sum(word in asked.query.stems for word in words) / len(words) if words else 0.0
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why legs that failed did; the others answered."""
+        return tuple(map(str, self.legs.problems))
 
+    @property
+    def broken_off(self) -> tuple[str, ...]:
+        """Legs whose time was over before they had looked everywhere."""
+        return tuple(self.legs.broken_off)
 
-def _joined_name(asked: Asked, file: FileCandidate) -> float:
-    return float(joined_name(file.path) in asked.joined)
+    @property
+    def without_vectors(self) -> bool:
+        """Whether meaning was to be compared and could not be."""
+        return self.legs.without_vectors
 
+    def results(self, limit: int, diversity: DiversitySettings) -> list[Ranked]:
+        """The question's `limit` best chunks: the best one of each file, and further ones only where files are too few.
 
-def _abbreviated_name(asked: Asked, file: FileCandidate) -> float:
-    """Whether a word of the file's name begins a longer word of the question: `req` and "request"."""
-    return float(
-        any(word in asked.beginnings and word not in asked.query.stems for word in name_stems(file.path))
-    )
+        What is shown falls in score, so no further chunk has a score above that of a file's best one.
+        """
+        began = time.perf_counter()
+        most = limit + _SPARE
+        is_first = self._is_first(0, 1)
+        places = self._best(0, is_first, most)
+        places += self._best(0, ~is_first, most - len(places))
+        scores = np.minimum.accumulate(self.values[0][places]).tolist()
 
+        def shown(which: slice) -> list[Ranked]:
+            fetched = self.fetch(places[which])
+            scored = zip(places[which], scores[which], strict=True)
+            return [evolve(fetched[place], score=score) for place, score in scored if place in fetched]
 
-def _folder_name(asked: Asked, file: FileCandidate) -> float:
-    """Share of the question's words that name a folder of the path."""
-    wanted = asked.own_stems
-    return len(wanted & folder_stems(file.path)) / len(wanted) if wanted else 0.0
+        results = shown(slice(limit))
+        if not is_diverse(comparable(results), diversity):
+            every = results + shown(slice(limit, most))
+            chosen = diversify(comparable(every), diversity)[:limit]
+            results = [
+                evolve(every[each.key], score=each.score) for each in chosen if isinstance(each.key, int)
+            ]
+        self.legs.add_time("rank", began)
+        return results
 
+    def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
+        """The places of the `limit` best chunks of the collections for one of the questions, best first.
 
-def _older_version(asked: Asked, file: FileCandidate) -> float:
-    """Whether it lies in a version's folder beside that of a newer one, and the question does not name its version."""
-    return float(
-        any(
-            asked.newest[file.folder, above] > number and f"v{number}" not in asked.query.terms
-            for above, number in versions(file.path)
+        Only chunks that answer it at all count, and of each file the `per_file` best ones.
+        """
+        of_file = np.isin(self._collections, list(collections))[self.candidates.chunks.files]
+        return self._best(
+            question, (self.values[question] > 0) & self._is_first(question, per_file) & of_file, limit
         )
-    )
+
+    def _best(self, question: int, which: NDArray[np.bool_], limit: int) -> list[int]:
+        places = np.flatnonzero(which)
+        # Where values are equal, in the order of folder, path and position, which candidates have.
+        best_first = places[np.argsort(-self.values[question][places], kind="stable")][:limit]
+        return [int(place) for place in best_first]
+
+    def _is_first(self, question: int, per_file: int) -> NDArray[np.bool_]:
+        """bool[chunks]: which are among the `per_file` best of their file."""
+        chunks, values = self.candidates.chunks, self.values[question]
+        is_first = np.empty(len(values), np.bool_)
+        is_first[chunks.ordered(values)] = chunks.places() < per_file
+        return is_first
+
+    def fetch(self, places: Iterable[int]) -> Mapping[int, Ranked]:
+        """The chunks at these places, and those fetched before, with their texts; one that is gone since is left out."""
+        chunks, folders = self.candidates.chunks, self.candidates.folders
+        missing = [place for place in dict.fromkeys(places) if place not in self._fetched]
+        for folder, reader in enumerate(self.readers):
+            wanted = {chunks.outlines[place].id: place for place in missing if folders[place] == folder}
+            for chunk_id, stored in (reader.chunks(list(wanted)) if wanted else {}).items():
+                place = wanted[chunk_id]
+                self._fetched[place] = Ranked(
+                    folder,
+                    stored,
+                    float(self.values[:, place].max()),
+                    source_of(self.legs.pools[folder].legs_of(chunk_id)),
+                    self.scores.reasons(int(chunks.files[place])),
+                )
+        return self._fetched
+
+    @cached_property
+    def _collections(self) -> NDArray[np.str_]:
+        """The collection of each candidate file."""
+        files, outlines = self.candidates.files, self.candidates.chunks.outlines
+        names: dict[tuple[int, str], str] = {}
+        for folder, reader in enumerate(self.readers):
+            paths = [file.path for file in files if file.folder == folder]
+            indexed = reader.contents(paths)
+            names |= {(folder, path): collection for path, (_, collection) in indexed.items()}
+            new = {path for path in paths if path not in indexed}  # open documents alone
+            ids = [outline.id for outline in outlines if outline.path in new]
+            names |= {(folder, stored.path): stored.collection for stored in reader.chunks(ids).values()}
+        return np.array([names.get((file.folder, file.path), "") for file in files], np.str_)
 
 
-def _translation(asked: Asked) -> Floats:
-    """Whether a file is a translation of what is there in English, and the question is not in another language."""
-    if not asked.english or is_portuguese(asked.query.wording):
-        return np.zeros(len(asked.files))
-
-    def value(file: FileCandidate) -> bool:
-        codes = languages(file.path)
-        return any(code != "en" and (file.folder, above) in asked.english for above, code in codes)
-
-    return np.array([value(file) for file in asked.files], np.float64)
+def comparable(results: Sequence[Ranked]) -> list[Diverse]:
+    """The results as `diversify` takes them, each with its place as its key."""
+    return [
+        Diverse(result.score, result.stored.path, result.stored.chunk.text, key=place, folder=result.folder)
+        for place, result in enumerate(results)
+    ]
 
 
-def _chosen(asked: Asked) -> Floats:
-    """What earlier choices say of each file for a question like this one, −1 to 1."""
-    if not asked.learned:
-        return np.zeros(len(asked.files))
-    values = {
-        folder: learned.values(asked.own_stems, asked.telling) for folder, learned in asked.learned.items()
-    }
-    return np.array([values.get(file.folder, {}).get(file.path, 0.0) for file in asked.files], np.float64)
+def rank(
+    readers: Sequence[IndexReader],
+    queries: Sequence[Query],
+    meaning: Meaning | None,
+    settings: SearchSettings,
+    *,
+    scoring: Scoring = best_of_file,
+    only: ChunkFilter = EVERYTHING,
+    case: bool = False,
+    word: bool = False,
+    learned: Mapping[int, Learned] = _NOTHING_LEARNED,
+    signals: Sequence[Signal] = SIGNALS,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Ranking:
+    """Rank the chunks of the indexes for all `queries`, one at least; the first is the question, the others vary it.
+
+    `scoring` says what a passage is worth; `case` and `word` are those of `Legs.by_text`; `learned` is what earlier choices
+    say, by the index's place. Raises QueryCancelledError soon after `cancelled()` turns true, and a leg's error where no
+    other leg found anything.
+    """
+    every = [Legs(readers, query, only, settings, cancelled) for query in queries]
+    question = every[0]
+    by_words = question.query.alpha < 1
+    if by_words:
+        question.by_name()
+    beside = [legs.beside() for legs in every]
+    asking = _comparing.submit(_embed_and_find, beside, meaning) if meaning and _compares(question) else None
+    varying = [_side_by_side.submit(legs.by_keywords) for legs in every[1:]]
+    if by_words:
+        question.by_keywords()
+        question.by_files()
+        question.by_text(case=case, word=word)
+        question.by_reexports()
+    for task in varying:
+        task.result()
+    if vectors := wait_for_meaning(asking, question) if asking else ():
+        for legs, found in zip(every, beside, strict=True):
+            legs.merge(found)
+    for legs in every[1:]:
+        question.merge(legs, leg="varied")
+    began = time.perf_counter()
+    outlines = whole_files(readers, question.pools, only)
+    question.add_time("outline", began)
+    if vectors:
+        question.compare(every, vectors)
+    if question.problems and not any(pool.chunks() for pool in question.pools):
+        raise question.problems[0]
+    began = time.perf_counter()
+    candidates = gather(readers, question.pools, outlines)
+    idf = _idf(question) if learned else {}
+    asked = Asked(question.query, candidates.files, candidates.chunks, learned=learned, idf=idf)
+    scores = score_files(asked, weighted(settings.weights, signals))
+    values = scoring(Material(candidates, scores, every))
+    question.check_cancelled()
+    question.add_time("rank", began)
+    return Ranking(readers, question, candidates, scores, values)
 
 
-def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
-    """Whether a file is of the kind, and neither that is asked for nor a name that only files of the kind define."""
-
-    def value(asked: Asked) -> Floats:
-        of_kind = asked.of_kind(kind) * (not unless_asked_for & asked.query.stems)
-        defining = _definition(asked) > 0
-        return of_kind if (defining & (of_kind == 0)).any() else of_kind * ~defining
-
-    return value
+def _compares(question: Legs) -> bool:
+    """Whether vectors can say anything of the question."""
+    query = question.query
+    return query.alpha > 0 and bool(query.terms) and not (is_identifier(query) and question.is_defined)
 
 
-def policy(query: Query) -> DocumentPolicy:
-    """What the question wants of documents."""
-    return document_policy(
-        query.wording,
-        query.type,
-        terms=len(query.terms),
-        names_documents=not _ABOUT_DOCS.isdisjoint(query.stems),
-        for_evidence=query.for_evidence,
-    )
+def _embed_and_find(beside: Sequence[Legs], meaning: Meaning) -> Sequence[QueryVector]:
+    """The questions' vectors, once their nearest chunks are found. One call of the model embeds all questions."""
+    beside[0].check_cancelled()  # a model's call cannot be broken off
+    began = time.perf_counter()
+    vectors = meaning.vectors([legs.query.meant for legs in beside])
+    beside[0].add_time("embed", began)
+    for legs, vector in zip(beside, vectors, strict=True):
+        legs.by_meaning(vector)
+    return vectors
 
 
-def _documents(wanted: Documents) -> Value:
-    """Whether a file is a document, and the question is one for which documents are `wanted` so."""
-    return lambda asked: asked.of_kind(FileKind.DOCS) * (policy(asked.query).documents is wanted)
+def wait_for_meaning(
+    asking: Future[Sequence[QueryVector]], legs: Legs, longest_ms: float = _LONGEST_MEANING_MS
+) -> Sequence[QueryVector]:
+    """The questions' vectors, once they are compared; none where that failed or takes too long, which `legs` then knows.
+
+    Raises QueryCancelledError where the request was cancelled.
+    """
+    longest_ms = max(longest_ms, legs.settings.leg_deadline_ms)
+    try:
+        return asking.result(timeout=longest_ms / 1000)
+    except QueryCancelledError:
+        raise
+    except TimeoutError:
+        asking.cancel()
+        legs.failed(
+            OutOfTimeError(f"Comparing by meaning took more than {longest_ms:,.0f} ms."), "similarity"
+        )
+    except CairnError as problem:
+        legs.failed(problem, "similarity")
+    return ()
 
 
-def _introduction(asked: Asked, file: FileCandidate) -> float:
-    """How well the file introduces the project, where that is asked for: its README does before other ones."""
-    if file.kind != FileKind.DOCS or not asks_for_overview(asked.query.wording):
-        return 0.0
-    *folders, name = file.path.lower().split("/")
-    stem_name = name.partition(".")[0]
-    if stem_name == "readme":
-        return 1.0 if not folders else 0.5
-    return 0.5 if stem_name in ("index", "intro", "introduction", "overview") and len(folders) < 3 else 0.0
+def source_of(legs: Set[str]) -> str:
+    """What a result of these legs is found by: `exact`, `keyword`, `embedding` or `hybrid`."""
+    if legs & {"symbol", "exact", "reexport"}:
+        return "exact"
+    by_words = bool(legs & {"keyword", "definition", "file"})
+    if by_words and legs & {"similarity", "static", "varied"}:
+        return "hybrid"
+    return "keyword" if by_words else "embedding"
 
 
-def _asks(words: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in words.split())
-
-
-_ABOUT_TESTS = _asks("test tests testing tested fixture mock assert")
-_ABOUT_EXAMPLES = _asks("example sample demo tutorial benchmark")
-_ABOUT_DOCS = _asks(
-    "documentation docs guide readme tutorial changelog changes release install installation contributing license"
-)
-_ABOUT_CONFIG = _asks(
-    "config configuration settings dependency dependencies package workflow ci build version"
-)
-
-SIGNALS: tuple[Signal, ...] = (
-    Signal("keywords in its best chunk", 0.5, Family.KEYWORD, best(lambda chunks: chunks.keyword)),
-    Signal(
-        "keywords in its best eight chunks",
-        1.5,
-        Family.KEYWORD,
-        top(lambda chunks: chunks.keyword, _SLOW_DECAY),
-    ),
-    Signal(
-        "words of the question that it holds",
-        1.5,
-        Family.KEYWORD,
-        each(lambda _, file: file.words),
-        floor=0.5,
-    ),
-    Signal("names it defines", 0.4, Family.KEYWORD, best(lambda chunks: chunks.definition)),
-    Signal("file name", 1.4, Family.KEYWORD, each(_file_name), relative=False),
-    Signal("file name as one word", 1.0, Family.KEYWORD, each(_joined_name), relative=False),
-    Signal("file name abbreviated", 1.0, Family.KEYWORD, each(_abbreviated_name), relative=False),
-    Signal("folder names", 0.7, Family.KEYWORD, each(_folder_name)),
-    Signal("defines the symbol", 5.0, Family.KEYWORD, _definition, relative=False, always=False),
-    Signal(
-        "hands on the symbol",
-        3.0,
-        Family.KEYWORD,
-        best(lambda chunks: chunks.reexport),
-        relative=False,
-        always=False,
-    ),
-    Signal(
-        "contains the very text",
-        4.0,
-        Family.KEYWORD,
-        best(lambda chunks: chunks.exact),
-        relative=False,
-        always=False,
-    ),
-    Signal(
-        "is named by its path",
-        6.0,
-        Family.KEYWORD,
-        each(lambda _, file: float(file.is_named)),
-        relative=False,
-        always=False,
-    ),
-    Signal(
-        "commit subjects",
-        2.2,
-        Family.KEYWORD,
-        each(lambda _, file: file.subjects),
-        floor=0.3,
-        needs_history=True,
-    ),
-    Signal(
-        "imported by others",
-        0.9,
-        Family.FILE,
-        each(lambda _, file: math.log1p(file.facts.in_degree)),
-        floor=math.log1p(_MANY_IMPORTS),
-    ),
-    Signal("meaning of its best chunk", 3.5, Family.VECTOR, best(lambda chunks: chunks.similarity)),
-    Signal(
-        "meaning of its best three chunks",
-        0.5,
-        Family.VECTOR,
-        top(lambda chunks: chunks.similarity, _FAST_DECAY),
-    ),
-    Signal("is a test", -4.5, Family.FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
-    Signal("is an example", -2.5, Family.FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),
-    Signal("is documentation", -4.0, Family.FILE, _documents(Documents.HELD_BACK), relative=False),
-    Signal(
-        "documents what was asked",
-        3.0,
-        Family.FILE,
-        _documents(Documents.WELCOME),
-        relative=False,
-        always=False,
-    ),
-    Signal("introduces the project", 3.0, Family.FILE, each(_introduction), relative=False, always=False),
-    Signal("is configuration", -2.7, Family.FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
-    Signal("is a translation", -2.0, Family.FILE, _translation, relative=False),
-    Signal("is of an older version", -4.0, Family.FILE, each(_older_version), relative=False),
-    Signal(
-        "chosen for such questions", _CHOSEN, Family.FILE, _chosen, relative=False, always=False, signed=True
-    ),
-    *TRIED,
-)
-"""The signals with the weights that are used where the settings have no others."""
-
-
-def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) -> tuple[Signal, ...]:
-    """The signals with other weights, by name."""
-    return tuple(evolve(s, weight=weights[s.name]) if s.name in weights else s for s in signals)
-
-
-def weight_warnings(weights: Mapping[str, float]) -> list[str]:
-    """One warning for each name in `weights` that no signal has."""
-    from rapidfuzz import process  # seldom needed
-
-    known = [signal.name for signal in SIGNALS]
-    warnings = []
-    for name in weights:
-        if name not in known:
-            nearest = process.extractOne(name, known)[0]
-            warnings.append(f"search.weights.{name}: no signal is called so; did you mean {nearest!r}?")
-    return warnings
+def _idf(question: Legs) -> dict[str, float]:
+    """The inverse document frequency of the question's stems, in whichever index it is the highest."""
+    idf: dict[str, float] = {}
+    for word in (word for pool in question.pools for word in pool.words):
+        for stem in word.stems:
+            idf[stem] = max(word.idf, idf.get(stem, 0.0))
+    return idf

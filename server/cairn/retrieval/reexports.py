@@ -1,4 +1,4 @@
-"""Code that hands a name on from where it is defined: that is what a name leads to whose definition is elsewhere."""
+"""Code that re-exports a name: that is what a name leads to whose definition is elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FROM_A_PACKAGE = r"^from\s+\S+\s+import\s+(?:\([^)]*|[^\n(]*)\b{name}\b"
 """Python, in what a package is imported by."""
 
 
-def hands_on(name: str, path: str, text: str) -> bool:
-    """Whether `text`, of the file at `path`, hands `name` on."""
+def reexports(name: str, path: str, text: str) -> bool:
+    """Whether `text`, of the file at `path`, re-exports `name`."""
     forms = (*_FORMS, _FROM_A_PACKAGE) if path.endswith("__init__.py") else _FORMS
     return any(re.search(form.format(name=re.escape(name)), text, re.MULTILINE) for form in forms)

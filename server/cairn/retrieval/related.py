@@ -18,8 +18,8 @@ from cairn.index.store import relations
 from cairn.index.store.reader import ChunkFilter, ColumnWeights, Hit, StoredChunk
 from cairn.retrieval.diversity import Diverse, diversify
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
-from cairn.retrieval.search import Ranked
-from cairn.retrieval.signals import Contribution
+from cairn.retrieval.ranking import Ranked
+from cairn.retrieval.scores import Contribution
 from cairn.settings.tree import DiversitySettings
 from cairn.text.words import STOPWORDS
 

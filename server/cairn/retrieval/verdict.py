@@ -20,7 +20,7 @@ from cairn.index.store.reader import StoredChunk
 from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query import Query, QueryType
-from cairn.retrieval.search import Ranked
+from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.wording import read_words
 from cairn.settings.tree import VerdictSettings
 from cairn.text.words import stem

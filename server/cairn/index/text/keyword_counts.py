@@ -7,7 +7,7 @@ until the table has grown or shrunk by a tenth; a plan needs no exact number.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 import apsw
@@ -45,12 +45,21 @@ class KeywordCounts:
 
 
 def keyword_counts(
-    reader: IndexReader, db: apsw.Connection, table: str, expressions: Iterable[str], bound: int
+    reader: IndexReader,
+    table: str,
+    expressions: Sequence[str],
+    bound: int,
+    cancelled: Callable[[], bool] | None = None,
 ) -> KeywordCounts:
-    """How many rows of `table` match each FTS5 expression, counted up to `bound`.
+    """How many rows of `table` match each FTS5 expression, counted up to `bound`."""
+    return (
+        reader.read(lambda db: _counted(reader, db, table, expressions, bound), cancelled) or KeywordCounts()
+    )
 
-    `db` is the calling thread's connection to the index of `reader`.
-    """
+
+def _counted(
+    reader: IndexReader, db: apsw.Connection, table: str, expressions: Sequence[str], bound: int
+) -> KeywordCounts:
     generation = int(db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
     with _changing:
         kept = _KEPT.setdefault(reader.memory, {}).setdefault(table, _Kept())

@@ -11,7 +11,7 @@ import re
 import time
 
 from cairn.retrieval.candidates import FileCandidate
-from cairn.retrieval.signals import Asked, Family, Signal, each, top
+from cairn.retrieval.scores import Asked, Family, Signal, each, top
 from cairn.text.words import text_stems
 from cairn.workspace.collections import FileKind
 

@@ -1,0 +1,208 @@
+"""Ranking signals: each a named object with a weight and the reason for it (docs/ranking.md has the measurements).
+
+Files are scored, then their best chunk is shown: one result a file was worth +0.055 NDCG@10 over ranking chunks. A signal's
+values are divided by their maximum over the candidates of the query (rank-normalising instead cost 0.006) and added with
+its weight.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from attrs import field, frozen
+
+from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
+from cairn.retrieval.file_names import languages, versions
+from cairn.retrieval.learned import Learned
+from cairn.retrieval.query import Query
+from cairn.text.words import stem
+
+
+class Family(enum.StrEnum):
+    """What `alpha` balances: 0 is keywords alone, 1 vectors alone."""
+
+    KEYWORD = "keyword"
+    VECTOR = "vector"
+    FILE = "file"
+    """About the file whatever was asked; `alpha` leaves it alone."""
+
+
+@frozen(eq=False)
+class Asked:
+    """A question and all its candidates, with what several signals ask of them."""
+
+    query: Query
+    files: tuple[FileCandidate, ...]
+    chunks: Chunks
+    learned: Mapping[int, Learned] = field(factory=dict)
+    """What earlier choices say, by folder."""
+    idf: Mapping[str, float] = field(factory=dict)
+    """The inverse document frequency of stems of the question, where that is known."""
+
+    @cached_property
+    def own_stems(self) -> frozenset[str]:
+        """The stems of the question's own words."""
+        return frozenset(map(stem, self.query.terms))
+
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        """What abbreviates a word of the question: its beginnings of two letters or more that leave out as many."""
+        return frozenset(term[:end] for term in self.query.terms for end in range(2, len(term) - 1))
+
+    def of_kind(self, kind: str) -> Floats:
+        """1 for each file of the kind, 0 for others."""
+        return np.array([file.kind == kind for file in self.files], np.float64)
+
+    @cached_property
+    def joined(self) -> frozenset[str]:
+        """What a file's name may be as one word."""
+        compounds = {name.lower().replace("_", "") for name in self.query.compounds}
+        names = {name.lower().replace("_", "").lstrip("$@#") for name in self.query.names}
+        return frozenset({*self.query.joined, *compounds, *(names if self.query.is_symbol else ())})
+
+    @cached_property
+    def newest(self) -> Mapping[tuple[int, str], int]:
+        """The highest version among folders that name one, by what lies above them."""
+        newest: dict[tuple[int, str], int] = {}
+        for file in self.files:
+            for above, number in versions(file.path):
+                newest[file.folder, above] = max(number, newest.get((file.folder, above), 0))
+        return newest
+
+    @cached_property
+    def english(self) -> frozenset[tuple[int, str]]:
+        """Folders above those that hold what is written in English, where other languages stand beside it."""
+        return frozenset(
+            (file.folder, above)
+            for file in self.files
+            for above, code in languages(file.path)
+            if code == "en"
+        )
+
+
+Value = Callable[[Asked], Floats]
+"""float64[files]: what a signal says of each file that is asked about."""
+
+
+def each(value: Callable[[Asked, FileCandidate], float]) -> Value:
+    """What `value` says of one file, of each."""
+    return lambda asked: np.array([value(asked, file) for file in asked.files], np.float64)
+
+
+@frozen
+class Signal:
+    """One reason why a file should stand higher or lower."""
+
+    name: str
+    weight: float
+    family: Family
+    value: Value
+    """At least 0, or above −1 where it is signed; divided by the maximum over the candidates unless that is below 1 by
+    nature."""
+    relative: bool = True
+    """Whether values are divided by their maximum; false where 1 already means "fully"."""
+    floor: float = 0.0
+    """Where no file has a higher value, values are divided by this: the best of poor ones is poor, too."""
+    always: bool = True
+    """Whether it may speak for any question; otherwise it counts towards the best possible score only where it does."""
+    signed: bool = False
+    """Whether it may speak against a file as well as for it."""
+
+
+def best(of: Callable[[Chunks], Floats]) -> Value:
+    """What the file's best chunk has of something."""
+    return lambda asked: asked.chunks.best(of(asked.chunks))
+
+
+def top(of: Callable[[Chunks], Floats], decay: Sequence[float]) -> Value:
+    """What the file's best chunks have of something, each counting less."""
+    return lambda asked: asked.chunks.decayed(of(asked.chunks), decay)
+
+
+@frozen
+class Contribution:
+    """What one signal added to a file's score."""
+
+    signal: str
+    value: float
+    weight: float
+
+    def __str__(self) -> str:
+        return f"{self.signal}: {self.value:.2f} × {self.weight:g} = {self.value * self.weight:+.2f}"
+
+
+@frozen(eq=False)
+class _Column:
+    """What one signal says of each file."""
+
+    signal: str
+    weight: float
+    values: Floats
+
+
+@frozen(eq=False)
+class Scores:
+    """The scores of some files, in their order, 0 to 1."""
+
+    totals: Floats
+    """float64[files]."""
+    _columns: tuple[_Column, ...]
+
+    def held_back(self) -> Floats:
+        """float64[files]: what signals of negative weight took from each file's sum, 0 or more."""
+        taken = np.zeros(len(self.totals))
+        for column in self._columns:
+            taken += np.maximum(-column.weight * column.values, 0.0)
+        return taken
+
+    def reasons(self, place: int) -> tuple[Contribution, ...]:
+        """What made one file's score, strongest first."""
+        parts = (
+            Contribution(c.signal, float(c.values[place]), c.weight) for c in self._columns if c.values[place]
+        )
+        return tuple(sorted(parts, key=lambda part: -abs(part.value * part.weight)))
+
+
+def score_files(asked: Asked, signals: Sequence[Signal]) -> Scores:
+    """The scores of the files that are asked about."""
+    columns: list[_Column] = []
+    totals = np.zeros(len(asked.files))
+    # Without vectors nothing can score by them: then the words alone make up the whole.
+    compared = asked.chunks.similarity.any()
+    best_possible = 0.0
+    for signal in signals:
+        if not signal.weight:
+            continue
+        weight = signal.weight * _balance(signal.family, asked.query.alpha)
+        values = np.maximum(signal.value(asked), -1.0 if signal.signed else 0.0)
+        highest = values.max(initial=0.0)
+        speaks = highest > 0
+        if weight > 0 and (speaks or (signal.always and (compared or signal.family is not Family.VECTOR))):
+            best_possible += weight
+        if not (speaks or values.min(initial=0.0) < 0) or not weight:
+            continue
+        if signal.relative:
+            values /= max(signal.floor, highest)
+        columns.append(_Column(signal.name, weight, values))
+        totals += weight * values
+    return Scores(_positive(totals / (best_possible or 1.0)), tuple(columns))
+
+
+_FLOOR = 0.05
+
+
+def _positive(shares: Floats) -> Floats:
+    """`shares` themselves above 0.05; below, and below 0, ever closer to 0 but in the same order.
+
+    Penalties can outweigh everything a file has, and a workspace of tests alone still has a best test.
+    """
+    return np.where(shares >= _FLOOR, shares, _FLOOR * np.exp(np.minimum(shares, _FLOOR) / _FLOOR - 1))
+
+
+def _balance(family: Family, alpha: float) -> float:
+    """The factor on a family's weights: 1 for all at alpha 0.5; towards either end, the other family fades."""
+    shares = {Family.KEYWORD: 2 * (1 - alpha), Family.VECTOR: 2 * alpha, Family.FILE: 1.0}
+    return min(1.0, shares[family])

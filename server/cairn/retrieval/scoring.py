@@ -1,0 +1,126 @@
+"""What a candidate passage is worth as an answer: one way for a search, another one for evidence.
+
+A search shows each file's best passage, so the file's score decides. Evidence is many passages, and most of a good file's are
+about something else, so there a passage is worth a sum of shares. The first 20 passages by that sum held 89 % of what 60
+questions must cite; by the file's score times the passage's share of its file's best match, 81 % (docs/ranking.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from attrs import frozen
+
+from cairn.retrieval.candidates import Candidates, Chunks, Floats
+from cairn.retrieval.legs import Legs
+from cairn.retrieval.query import Query
+from cairn.retrieval.scores import Scores
+from cairn.retrieval.signals import definitions
+
+_PREAMBLE_SHARE = 0.5
+"""A preamble is shown only where it matches twice as well as anything that is defined below it."""
+_DEFINITION = 20.0
+"""Whoever asks for a name is shown where it is defined, however often it stands elsewhere in the file."""
+
+_FILE = 1.0
+_KEYWORDS = 0.75
+_MEANING = 1.0
+_COVERAGE = 2.0
+"""For the words of the question that the passage holds, by their inverse document frequency. This weight and the three above
+are those with which 60 questions had most of what they must cite among the first passages."""
+_NAME = 2.0
+"""For a passage that defines the very name that is asked for, or contains the very text."""
+_HELD_BACK = 0.2
+"""For each unit that a signal such as "is a test" takes from the file's sum: the share of a file among others says too little."""
+_LEAST_LEFT = 0.05
+"""A passage keeps at least this share of its worth: a folder of tests alone still has a best passage."""
+_VARIATION = 0.5
+"""What an answer to a variation is worth beside one to the question."""
+
+
+@frozen(eq=False)
+class Material:
+    """What passages are scored from."""
+
+    candidates: Candidates
+    scores: Scores
+    """The files' scores, as the first question ranks them."""
+    legs: Sequence[Legs]
+    """What was found for each question; the first is the question, the others vary it."""
+
+
+Scoring = Callable[[Material], Floats]
+"""Returns float64[questions, chunks], 0 or more: what each candidate chunk is worth as an answer to each question."""
+
+
+def best_of_file(material: Material) -> Floats:
+    """For a search, float64[1, chunks]: the file's score times the chunk's share of its file's best match."""
+    chunks = material.candidates.chunks
+    matching = _matching(chunks, material.legs[0].query)
+    best = chunks.best(matching)[chunks.files] if len(matching) else matching
+    shares = np.divide(matching, best, out=np.ones_like(best), where=best != 0)
+    return (material.scores.totals[chunks.files] * shares)[np.newaxis]
+
+
+def _matching(chunks: Chunks, query: Query) -> Floats:
+    """float64[chunks]: how well each chunk answers beside the others of its file."""
+    words = 3.0 * _share(chunks.keyword) + 0.5 * _share(chunks.definition)
+    symbol = 2.0 * chunks.symbol
+    if query.is_symbol:
+        symbol = _DEFINITION * np.maximum(definitions(query, chunks), chunks.reexport)
+    by_words = (1 - query.alpha) * (words + symbol + 4.0 * chunks.exact)
+    matching = by_words + query.alpha * _share(chunks.similarity)
+    is_preamble = np.array([outline.is_preamble for outline in chunks.outlines], np.bool_)
+    return np.where(is_preamble, _PREAMBLE_SHARE * matching, matching)
+
+
+def evidence(material: Material) -> Floats:
+    """For a discovery, float64[questions, chunks]: a sum of shares; 0 for a chunk that a variation did not find."""
+    candidates, scores = material.candidates, material.scores
+    chunks, question = candidates.chunks, material.legs[0].query
+    in_file = _FILE * _share(scores.totals)[chunks.files]
+    held_back = _HELD_BACK * scores.held_back()[chunks.files]
+    named = _NAME * np.maximum(definitions(question, chunks) * question.is_symbol, chunks.exact)
+    values = []
+    for number, legs in enumerate(material.legs):
+        keyword = candidates.column(legs.found("keyword"))
+        worth = (
+            in_file
+            + _KEYWORDS * _share(keyword)
+            + _MEANING * _above_usual(candidates.column(legs.found("compared")))
+            + _COVERAGE * _coverage(candidates, legs)
+        )
+        if number == 0:
+            values.append(_less(worth + named, held_back))
+        else:
+            nearest = candidates.column(legs.found("static")) + candidates.column(legs.found("similarity"))
+            values.append(np.where((keyword > 0) | (nearest > 0), _VARIATION * _less(worth, held_back), 0.0))
+    return np.stack(values)
+
+
+def _less(worth: Floats, held_back: Floats) -> Floats:
+    return np.maximum(worth - held_back, _LEAST_LEFT * worth)
+
+
+def _share(column: Floats) -> Floats:
+    return column / (column.max(initial=0.0) or 1.0)
+
+
+def _above_usual(cosines: Floats) -> Floats:
+    """0 to 1: how far each cosine lies between the median and the highest. Any two texts are somewhat alike."""
+    if not cosines.any():
+        return cosines
+    usual = np.median(cosines)
+    return np.maximum(cosines - usual, 0.0) / ((cosines.max() - usual) or 1.0)
+
+
+def _coverage(candidates: Candidates, legs: Legs) -> Floats:
+    """float64[chunks], 0 to 1: how much of the question each chunk holds, by inverse document frequency."""
+    covered = np.zeros(len(candidates.ids))
+    for folder, pool in enumerate(legs.pools):
+        possible = sum(word.idf for word in pool.words) or 1.0
+        here = candidates.folders == folder
+        for word in pool.words:
+            covered[here] += word.idf / possible * word.held.holds(candidates.ids[here])
+    return covered
