@@ -24,11 +24,13 @@ from cairn.index.vectors.store import ChunkText, VectorStore
 from cairn.index.vectors.vectors import static_vectors
 from cairn.retrieval.meaning import Meaning, similarities
 from cairn.retrieval.query import understand
-from cairn.retrieval.search import retrieve
+from cairn.retrieval.ranking import rank
+from cairn.retrieval.signals import SIGNALS
 from cairn.settings.tree import EmbeddingSettings, SearchSettings
 from retrieval.asking import Answer, answer
 from retrieval.metrics import DEPTH, Span
 from retrieval.sets import Question
+from retrieval.tried_signals import tried_signals
 
 _PAGE = 4_096
 
@@ -94,7 +96,8 @@ class OpenIndex:
         meaning: Meaning | None,
         weights: Mapping[str, float] | None = None,
     ) -> list[Answer]:
-        """Cairn's answers; without `meaning`, keyword legs alone, as with `alpha` 0."""
+        """Cairn's answers; without `meaning`, keyword legs alone, as with `alpha` 0. `weights` may name tried signals."""
+        signals = (*SIGNALS, *tried_signals(self.reader)) if weights else SIGNALS
         settings = SearchSettings(weights=dict(weights or {}), leg_deadline_ms=60_000.0)
         answers = []
         for question in questions:
@@ -102,11 +105,12 @@ class OpenIndex:
             query = understand(
                 question.query, None if meaning else 0.0, IndexVocabulary([self.reader]), settings
             )
-            found = retrieve([self.reader], query, meaning, settings, limit=DEPTH)
+            ranking = rank([self.reader], [query], meaning, settings, signals=signals)
+            found = ranking.results(DEPTH, settings.diversity)
             ms = (time.perf_counter() - began) * 1000
             spans = [
                 Span(each.stored.path, each.stored.chunk.start_line + 1, each.stored.chunk.end_line)
-                for each in found.ranked
+                for each in found
             ]
             answers.append(answer(question, spans, ms))
         return answers

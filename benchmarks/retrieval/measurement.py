@@ -11,13 +11,16 @@ from typing import Any
 from attrs import field, frozen
 from engine.daemon import Daemon
 from engine.figures import Figures
-from engine.index_file import UnavailableError, opened
+from engine.index_file import UnavailableError, index_path, opened
 from engine.ready import indexed
 
+from cairn.embedding.packaged import load_packaged
+from cairn.retrieval.meaning import StaticMeaning
 from retrieval import ablation
 from retrieval.ablation import FULL, Variant
 from retrieval.asking import Answer, ask
 from retrieval.baselines import BM25, BM25_NAME, RIPGREP_NAME, Ripgrep, ask_baseline
+from retrieval.in_process import OpenIndex
 from retrieval.metrics import DEPTH
 from retrieval.sets import Question, Repository
 
@@ -84,7 +87,12 @@ def _measure(
         # Once unmeasured: what is read from the disk is there then. One result more, or the answers would be there, too.
         ask(daemon, questions, FULL, limit=DEPTH + 1)
         for variant in (FULL, *variants):
-            _ask_variant(daemon, questions, variant, answers)
+            if variant.is_tried:
+                tried = OpenIndex.at(index_path(data).parent)
+                meaning = StaticMeaning(load_packaged())
+                answers.given[variant.name] = tried.ranked(questions, meaning, variant.weights)
+            else:
+                _ask_variant(daemon, questions, variant, answers)
         with opened(data) as index:
             answers.given[BM25_NAME] = ask_baseline(BM25(index), questions)
             try:

@@ -1,4 +1,4 @@
-"""Signals that were tried and are off, for they did nothing or harm (docs/ranking.md): S5's and S3's heuristics among them.
+"""Ranking signals that were tried and did nothing, or harm (docs/ranking.md), so that Cairn does not have them.
 
 Each stays what its document says, as a number that is added: a factor there is its logarithm here.
 """
@@ -9,9 +9,13 @@ import itertools
 import math
 import re
 import time
+from collections.abc import Callable, Mapping
 
-from cairn.retrieval.candidates import FileCandidate
-from cairn.retrieval.scores import Asked, Family, Signal, each, top
+import numpy as np
+
+from cairn.index.store.reader import IndexReader
+from cairn.retrieval.candidates import FileCandidate, Floats
+from cairn.retrieval.scores import Asked, Family, Signal, Value, each, top
 from cairn.text.words import text_stems
 from cairn.workspace.collections import FileKind
 
@@ -35,10 +39,6 @@ _SPECIFICATION = re.compile(r"(?:^|/)[^/]*spec[^/]*\.md$", re.IGNORECASE)
 _README = re.compile(r"(?:^|/)readme[^/]*$", re.IGNORECASE)
 
 
-def _text(asked: Asked, file: FileCandidate) -> str:
-    return asked.texts.get((file.folder, file.path), "")
-
-
 def _shallow(_: Asked, file: FileCandidate) -> float:
     return 1 / (1 + 0.1 * len(file.path.split("/")))
 
@@ -60,15 +60,14 @@ def _words_in_path(asked: Asked, file: FileCandidate) -> float:
     return sum(math.log(1.4) * (word in path) + math.log(1.2) * (word in folders) for word in words)
 
 
-def _density(asked: Asked, file: FileCandidate) -> float:
+def _density(asked: Asked, file: FileCandidate, text: str) -> float:
     """S5, priority 2: a tenth for each word of the question in the text, up to half."""
-    text = _text(asked, file).lower()
+    text = text.lower()
     words = [word for word in asked.query.text.lower().split() if len(word) > 3]
     return math.log(min(1.5, 1 + 0.1 * sum(word in text for word in words)))
 
 
-def _patterns(asked: Asked, file: FileCandidate) -> float:
-    text = _text(asked, file)
+def _patterns(asked: Asked, file: FileCandidate, text: str) -> float:
     factor = 1.0
     if _IMPLEMENTATION.search(text) and _TYPE_DEFINITION.search(text):
         factor *= 1.3
@@ -83,7 +82,7 @@ def _patterns(asked: Asked, file: FileCandidate) -> float:
     return math.log(factor)
 
 
-def _documents_by_content(asked: Asked, file: FileCandidate) -> float:
+def _documents_by_content(asked: Asked, file: FileCandidate, text: str) -> float:
     """S5, priority 4, where 1 is a document that counts nothing: specifications, READMEs, then texts without code."""
     if file.kind != FileKind.DOCS:
         return 0.0
@@ -91,30 +90,29 @@ def _documents_by_content(asked: Asked, file: FileCandidate) -> float:
         return 0.95
     if _SPECIFICATION.search(file.path):
         return 0.97
-    text = _text(asked, file)
     return 0.7 if "```" in text else 0.6 if "## API" in text or "### Methods" in text else 0.9
 
 
-def _whole_question(asked: Asked, file: FileCandidate) -> float:
+def _whole_question(asked: Asked, file: FileCandidate, text: str) -> float:
     """S3, task 014: the question stands in the text, and at its beginning."""
-    text, question = _text(asked, file).lower(), asked.query.text.lower()
+    text, question = text.lower(), asked.query.text.lower()
     beginning = "\n".join(text.splitlines()[:3])
     return math.log(1.2) * (question in text) + math.log(1.1) * (question in beginning)
 
 
-def _long(asked: Asked, file: FileCandidate) -> float:
-    return float(_text(asked, file).count("\n") > 150)
+def _long(asked: Asked, file: FileCandidate, text: str) -> float:
+    return float(text.count("\n") > 150)
 
 
-def _coverage(asked: Asked, file: FileCandidate) -> float:
+def _coverage(asked: Asked, file: FileCandidate, text: str) -> float:
     """Share of the question's words that the shown chunk holds."""
-    held = text_stems(_text(asked, file))
+    held = text_stems(text)
     return sum(stem in held for stem in asked.query.stems) / (len(asked.query.stems) or 1)
 
 
-def _proximity(asked: Asked, file: FileCandidate) -> float:
+def _proximity(asked: Asked, file: FileCandidate, text: str) -> float:
     """How close together two different words of the question stand in the text, nearest pair."""
-    words = re.findall(r"\w+", _text(asked, file).lower())
+    words = re.findall(r"\w+", text.lower())
     places = [(place, word) for place, word in enumerate(words) if word in asked.query.terms]
     gaps = [b - a for (a, x), (b, y) in itertools.pairwise(places) if x != y]
     return 1 / min(gaps) if gaps else 0.0
@@ -122,35 +120,52 @@ def _proximity(asked: Asked, file: FileCandidate) -> float:
 
 _names_decayed = top(lambda chunks: chunks.definition, tuple(0.7**place for place in range(8)))
 
-TRIED: tuple[Signal, ...] = (
-    Signal("shallow path (S5)", 0.0, Family.FILE, each(_shallow)),
-    Signal("not tiny (S5)", 0.0, Family.FILE, each(_not_tiny)),
-    Signal("words in the path (S5)", 0.0, Family.KEYWORD, each(_words_in_path)),
-    Signal("words in the text (S5)", 0.0, Family.KEYWORD, each(_density), needs_text=True),
-    Signal("code patterns (S5)", 0.0, Family.FILE, each(_patterns), needs_text=True),
-    Signal(
-        "documents by content (S5)",
-        0.0,
-        Family.FILE,
-        each(_documents_by_content),
-        relative=False,
-        needs_text=True,
-        trial_weight=-1.0,
-    ),
-    Signal("recently changed", 0.0, Family.FILE, each(_recent), needs_history=True),
-    Signal(
-        "often changed",
-        0.0,
-        Family.FILE,
-        each(lambda _, file: math.log1p(file.facts.commits)),
-        needs_history=True,
-        trial_weight=0.5,
-    ),
-    Signal("whole question in the text (S3)", 0.0, Family.KEYWORD, each(_whole_question), needs_text=True),
-    Signal(
-        "long chunk (S3)", 0.0, Family.FILE, each(_long), relative=False, needs_text=True, trial_weight=-0.2
-    ),
-    Signal("share of the words in the text", 0.0, Family.KEYWORD, each(_coverage), needs_text=True),
-    Signal("words close together", 0.0, Family.KEYWORD, each(_proximity), needs_text=True, trial_weight=0.5),
-    Signal("names in its best eight chunks", 0.0, Family.KEYWORD, _names_decayed),
-)
+TRIAL_WEIGHTS: Mapping[str, float] = {
+    "shallow path (S5)": 1.0,
+    "not tiny (S5)": 1.0,
+    "words in the path (S5)": 1.0,
+    "words in the text (S5)": 1.0,
+    "code patterns (S5)": 1.0,
+    "documents by content (S5)": -1.0,
+    "recently changed": 1.0,
+    "often changed": 0.5,
+    "whole question in the text (S3)": 1.0,
+    "long chunk (S3)": -0.2,
+    "share of the words in the text": 1.0,
+    "words close together": 0.5,
+    "names in its best eight chunks": 1.0,
+}
+"""The weight that each is tried with."""
+
+
+def tried_signals(reader: IndexReader) -> tuple[Signal, ...]:
+    """The signals, without weight, for one index; some read the text of a file's best chunk there."""
+
+    def of_text(value: Callable[[Asked, FileCandidate, str], float]) -> Value:
+        def values(asked: Asked) -> Floats:
+            chunks = asked.chunks
+            best = chunks.ordered(chunks.keyword)[chunks.places() == 0].tolist()
+            stored = reader.chunks(chunks.outlines[place].id for place in best)
+            texts = [stored[chunks.outlines[place].id].chunk.text for place in best]
+            return np.array(
+                [value(asked, file, text) for file, text in zip(asked.files, texts, strict=True)], np.float64
+            )
+
+        return values
+
+    often = each(lambda _, file: math.log1p(file.facts.commits))
+    return (
+        Signal("shallow path (S5)", 0.0, Family.FILE, each(_shallow)),
+        Signal("not tiny (S5)", 0.0, Family.FILE, each(_not_tiny)),
+        Signal("words in the path (S5)", 0.0, Family.KEYWORD, each(_words_in_path)),
+        Signal("words in the text (S5)", 0.0, Family.KEYWORD, of_text(_density)),
+        Signal("code patterns (S5)", 0.0, Family.FILE, of_text(_patterns)),
+        Signal("documents by content (S5)", 0.0, Family.FILE, of_text(_documents_by_content), relative=False),
+        Signal("recently changed", 0.0, Family.FILE, each(_recent)),
+        Signal("often changed", 0.0, Family.FILE, often),
+        Signal("whole question in the text (S3)", 0.0, Family.KEYWORD, of_text(_whole_question)),
+        Signal("long chunk (S3)", 0.0, Family.FILE, of_text(_long), relative=False),
+        Signal("share of the words in the text", 0.0, Family.KEYWORD, of_text(_coverage)),
+        Signal("words close together", 0.0, Family.KEYWORD, of_text(_proximity)),
+        Signal("names in its best eight chunks", 0.0, Family.KEYWORD, _names_decayed),
+    )

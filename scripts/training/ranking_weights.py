@@ -6,7 +6,7 @@
 The first set is fitted on half of its repositories and checked on the other half and on the other sets. A file's score
 is a sum of signals times weights; the fit minimises the listwise softmax loss of the files that answer among all
 candidates, keeps every sign, and holds on to the present weights where the questions say nothing. Nothing is written to
-`ranking.py`.
+`signals.py`.
 """
 
 from __future__ import annotations
@@ -34,18 +34,16 @@ from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.index.store.reader import IndexReader
 from cairn.index.text.known_words import IndexVocabulary
-from cairn.retrieval.candidates import gather, whole_files
-from cairn.retrieval.legs import Legs, run_legs
 from cairn.retrieval.meaning import StaticMeaning
 from cairn.retrieval.query import understand
+from cairn.retrieval.ranking import rank
 from cairn.retrieval.signals import SIGNALS
-from cairn.retrieval.search import EVERYTHING, matching_of, scores_of
 from cairn.settings.tree import SearchSettings
 
 Floats = NDArray[np.float64]
 
-NAMES = tuple(signal.name for signal in SIGNALS if signal.weight)
-PRESENT: Floats = np.array([signal.weight for signal in SIGNALS if signal.weight])
+NAMES = tuple(signal.name for signal in SIGNALS)
+PRESENT: Floats = np.array([signal.weight for signal in SIGNALS])
 _HOLD = (0.003, 0.03, 0.3)
 """How strongly present weights are held on to, tried by splitting the half that is fitted once more."""
 _STEPS = 150
@@ -111,25 +109,19 @@ def _candidates(each: models.Set, data: Path, table: StaticTable) -> Iterator[Ca
 
 
 def _found(reader: IndexReader, question: Question, meaning: StaticMeaning) -> Candidate:
-    """As `retrieve` does, up to the values of the signals."""
+    """The candidates of a search with the values of the signals."""
     settings = SearchSettings(leg_deadline_ms=60_000.0)
     query = understand(question.query, None, IndexVocabulary([reader]), settings)
-    legs = Legs([reader], EVERYTHING, settings, lambda: False)
-    asked = run_legs(legs, query, meaning, vector=None, case=False, word=False)
-    outlines = whole_files([reader], legs.pools, EVERYTHING)
-    if asked is not None:
-        legs.compare(asked)
-    candidates = gather([reader], legs.pools, outlines)
-    matching = matching_of(candidates.chunks, query)
-    scores = scores_of([reader], query, candidates, legs.pools, matching, settings, {})
+    ranking = rank([reader], [query], meaning, settings)
+    candidates, scores = ranking.candidates, ranking.scores
     values = np.zeros((len(candidates.files), len(NAMES)))
     for file in range(len(candidates.files)):
         for reason in scores.reasons(file):
             if reason.signal in NAMES:
                 values[file, NAMES.index(reason.signal)] = reason.value
     chunks = candidates.chunks
-    # In the order of files and, within one, of how well chunks match: the first of each is shown.
-    ordered = chunks.ordered(matching)
+    # In the order of files and, within one, of what chunks are worth: the first of each is shown.
+    ordered = chunks.ordered(ranking.values[0])
     first = {int(chunks.files[chunk]): chunks.outlines[chunk].id for chunk in ordered[chunks.places() == 0]}
     stored = reader.chunks(first.values())
     shown = tuple(_span(stored[first[file]]) for file in range(len(candidates.files)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -13,8 +14,13 @@ from retrieval.metrics import Span
 from retrieval.results import results
 from retrieval.sets import Question, Repository
 from retrieval.summary import summary
+from retrieval.tried_signals import TRIAL_WEIGHTS, tried_signals
 
+from cairn.retrieval.query import understand
+from cairn.retrieval.ranking import rank
 from cairn.retrieval.signals import SIGNALS
+from cairn.settings.tree import SearchSettings
+from tests.retrieval.indexed_folder import IndexedFolder
 
 QUAY = Repository("quay", "python", "https://example.org/quay", "abc", "lib")
 PIER = Repository("pier", "go", "https://example.org/pier", "def", ".")
@@ -69,11 +75,21 @@ def test_what_is_not_available_is_said_and_not_plotted() -> None:
     assert {text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")} >= {"cairn", "folder"}
 
 
-def test_every_signal_has_a_variant_and_those_without_weight_are_tried() -> None:
-    assert [next(iter(variant.weights)) for variant in signals()] == [signal.name for signal in SIGNALS]
+def test_every_signal_is_left_out_once_and_those_of_the_past_are_tried() -> None:
+    without = [variant for variant in signals() if not variant.is_tried]
+    assert [variant.weights for variant in without] == [{signal.name: 0.0} for signal in SIGNALS]
+    tried = {variant.name: variant.weights for variant in signals() if variant.is_tried}
+    assert tried["with: words close together"] == {"words close together": 0.5}
 
-    class Unused:
-        name, weight, trial_weight = "commits that say so", 0.0, 1.5
 
-    (variant,) = signals([Unused])
-    assert variant.weights == {"commits that say so": 1.5}
+def test_each_signal_of_the_past_can_be_tried(tmp_path: Path) -> None:
+    folder = IndexedFolder(
+        tmp_path, {"src/moor.py": "def moor(ship):\n    return rope\n", "README.md": "# Moor\n"}
+    )
+    known = tried_signals(folder.reader)
+    assert {signal.name for signal in known} == TRIAL_WEIGHTS.keys()
+    settings = SearchSettings(weights=TRIAL_WEIGHTS)
+    ranking = rank([folder.reader], [understand("moor ropes tightly")], None, settings, signals=known)
+    reasons = {each.signal: each.value for each in ranking.results(2, settings.diversity)[0].reasons}
+    assert reasons["share of the words in the text"] == 1.0  # the most of any file
+    folder.close()

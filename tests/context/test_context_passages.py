@@ -10,8 +10,8 @@ from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.context.passages import FOUND, Group, Grouped, passage_items, related_passages, with_query
 from cairn.index.store.reader import ChunkFilter
-from cairn.retrieval.related import DEFINES, IMPORTED, SIMILAR, USES, Passage, Related, rank_related, relate
 from cairn.retrieval.ranking import Ranked
+from cairn.retrieval.related import DEFINES, IMPORTED, SIMILAR, USES, Passage, Related, rank_related, relate
 from cairn.settings.tree import ReadmePromotionConfig
 
 PATTERNS = ReadmePromotionConfig().readme_patterns

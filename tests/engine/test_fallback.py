@@ -78,10 +78,10 @@ def break_meaning(monkeypatch: pytest.MonkeyPatch, problem: Exception) -> None:
 
 
 def break_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    def retrieve(*_: Any, **__: Any) -> Any:
+    def rank(*_: Any, **__: Any) -> Any:
         raise IndexUnavailableError("The index cannot be read.")
 
-    monkeypatch.setattr(searching, "retrieve", retrieve)
+    monkeypatch.setattr(searching, "rank", rank)
 
 
 def test_an_answer_says_in_which_phase_it_was_made(engine: Engine) -> None:

@@ -13,8 +13,8 @@ from cairn.index.store.reader import Outline
 from cairn.retrieval.candidates import Candidates, Chunks, FileCandidate, Floats
 from cairn.retrieval.learned import Choice, FeedbackAction, learn
 from cairn.retrieval.query import Query, understand
-from cairn.retrieval.signals import SIGNALS
 from cairn.retrieval.scores import Asked, Contribution, Signal, score_files
+from cairn.retrieval.signals import SIGNALS
 from cairn.text.words import stem
 from cairn.workspace.collections import file_kind
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from cairn.retrieval.intent import DocumentPolicy, Documents, Readme, document_policy
+from cairn.retrieval.intent import DocumentPolicy, Documents, Readme, policy
 from cairn.retrieval.query import understand
 from cairn.retrieval.query_types import QueryType
-from cairn.retrieval.intent import policy
 
 FIRST, RAISED, AS_IT_IS = Readme.FIRST, Readme.RAISED, Readme.AS_IT_IS
 WELCOME, EQUAL, HELD_BACK = Documents.WELCOME, Documents.EQUAL, Documents.HELD_BACK
@@ -63,9 +62,9 @@ def test_only_explanations_raise_a_readme_where_the_wording_says_nothing(
     kind: QueryType, for_evidence: bool
 ) -> None:
     def readme(terms: int) -> Readme:
-        return document_policy(
-            "session cookies", kind, terms=terms, names_documents=False, for_evidence=for_evidence
-        ).readme
+        words = ("session", "cookies")[:terms]
+        asked = evolve(understand("session cookies"), type=kind, terms=words, for_evidence=for_evidence)
+        return policy(asked).readme
 
     explains = kind is QueryType.EXPLANATION
     assert (readme(1), readme(2)) == ((FIRST, RAISED) if explains else (AS_IT_IS, AS_IT_IS))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.searching import search
 
 from cairn import protocol
 from cairn.chunking.model import ChunkType
@@ -18,7 +19,6 @@ from cairn.index.store.reader import ChunkFilter, StoredChunk
 from cairn.retrieval.legs import Legs
 from cairn.retrieval.meaning import ModelVector, StaticMeaning, StaticVector
 from cairn.retrieval.query import understand
-from cairn.retrieval.search import retrieve
 from cairn.settings.tree import SearchSettings
 from cairn.workspace.ignore_patterns import Selection
 
@@ -87,10 +87,10 @@ def test_every_leg_keeps_to_every_filter(
         import numpy as np
 
         vector = ModelVector(np.array([1, 0, 0, 0], np.float32), "m@1")
-    legs = Legs([folder.reader], only, SearchSettings(), lambda: False)
-    legs.by_words(query)
-    meaning = StaticMeaning(folder.models.table)
-    legs.by_meaning(query, meaning, vector)
+    legs = Legs([folder.reader], query, only, SearchSettings(), lambda: False)
+    legs.by_keywords()
+    legs.by_files()
+    legs.by_meaning(vector)
     assert not legs.problems
     found = folder.reader.chunks(legs.pools[0].chunks())
     assert all(passes(stored, only) for stored in found.values())
@@ -98,9 +98,7 @@ def test_every_leg_keeps_to_every_filter(
     every = [stored for path in (*FILES, "docs/new.md") for stored in folder.reader.page(path)]
     with_vector = {stored.id for stored in every if passes(stored, only)} if not by_model else set()
     assert with_vector <= set(found)
-    results = retrieve(
-        [folder.reader], query, meaning, SearchSettings(), limit=50, only=only, vector=vector
-    ).ranked
+    results = search([folder.reader], query, meaning=StaticMeaning(folder.models.table), limit=50, only=only)
     assert all(passes(result.stored, only) for result in results)
 
 
@@ -108,9 +106,9 @@ def test_a_filter_of_code_lets_only_code_pass(folder: IndexedFolder) -> None:
     only = chunk_filter(protocol.SearchFilter(type=(ChunkType.CODE,)), [folder.reader])
     for asked in QUERIES:
         meaning = StaticMeaning(folder.models.table)
-        found = retrieve([folder.reader], understand(asked), meaning, SearchSettings(), limit=50, only=only)
-        assert found.ranked
-        assert {result.stored.chunk.type for result in found.ranked} == {ChunkType.CODE}
+        found = search([folder.reader], asked, meaning=meaning, limit=50, only=only)
+        assert found
+        assert {result.stored.chunk.type for result in found} == {ChunkType.CODE}
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from tests.retrieval.ranking_builders import MadeUpFile, candidates, file
 
 from cairn.retrieval.learned import HALF_LIFE_DAYS, Choice, FeedbackAction, Learned, learn
 from cairn.retrieval.query import understand
-from cairn.retrieval.signals import SIGNALS, weighted
 from cairn.retrieval.scores import Asked, Scores, score_files
+from cairn.retrieval.signals import SIGNALS, weighted
 
 TODAY = 20_000
 NAME = "chosen for such questions"

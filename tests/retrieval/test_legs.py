@@ -16,11 +16,10 @@ from cairn.chunking.model import content_key
 from cairn.errors import ModelError, QueryCancelledError
 from cairn.index.store.reader import ChunkFilter, Hit, IndexReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.retrieval import legs as legs_module
-from cairn.retrieval.legs import Legs, _literals, run_legs, wait_for_meaning
-from cairn.retrieval.meaning import QueryVector
-from cairn.retrieval.query import understand
-from cairn.retrieval.search import Retrieved, retrieve
+from cairn.retrieval.legs import Legs, literals
+from cairn.retrieval.meaning import Meaning, QueryVector
+from cairn.retrieval.query import Query, understand
+from cairn.retrieval.ranking import Ranked, Ranking, rank, wait_for_meaning
 from cairn.settings.tree import SearchSettings
 
 FILES = {
@@ -42,13 +41,22 @@ def readers(tmp_path: Path) -> Iterator[list[IndexReader]]:
 
 
 def ask(
-    readers: list[IndexReader], text: str, settings: SearchSettings | None = None, **how: bool
-) -> Retrieved:
-    return retrieve(readers, understand(text), None, settings or SearchSettings(), limit=5, **how)
+    readers: list[IndexReader],
+    asked: str | Query,
+    meaning: Meaning | None = None,
+    settings: SearchSettings | None = None,
+    **how: Any,
+) -> Ranking:
+    query = understand(asked) if isinstance(asked, str) else asked
+    return rank(readers, [query], meaning, settings or SearchSettings(), **how)
 
 
-def sources(found: Retrieved) -> list[tuple[str, str]]:
-    return [(ranked.stored.path, ranked.source) for ranked in found.ranked]
+def results(found: Ranking) -> list[Ranked]:
+    return found.results(5, SearchSettings().diversity)
+
+
+def sources(found: Ranking) -> list[tuple[str, str]]:
+    return [(ranked.stored.path, ranked.source) for ranked in results(found)]
 
 
 def test_what_is_quoted_ranks_where_it_stands_as_written(readers: list[IndexReader]) -> None:
@@ -58,7 +66,7 @@ def test_what_is_quoted_ranks_where_it_stands_as_written(readers: list[IndexRead
         ("src/late.py", "exact"),
         ("src/dock.py", "keyword"),
     ]
-    (reason,) = (each for each in found.ranked[0].reasons if each.signal == "contains the very text")
+    (reason,) = (each for each in results(found)[0].reasons if each.signal == "contains the very text")
     assert reason.value == 1.0
     assert "exact" in found.timings
     assert found.broken_off == ()
@@ -84,7 +92,7 @@ def test_a_name_that_is_defined_is_not_looked_for_in_texts(readers: list[IndexRe
 
 
 @pytest.mark.parametrize(
-    ("text", "literals"),
+    ("text", "expected"),
     [
         ("may not leave: %s", ("may not leave: %s",)),  # whatever in it looks like code
         ('the "May Not" of %s', ("May Not",)),
@@ -92,13 +100,13 @@ def test_a_name_that_is_defined_is_not_looked_for_in_texts(readers: list[IndexRe
         ("if x:\n    y()\n", ("if x:", "y()")),
     ],
 )
-def test_what_is_found_as_written_with_case_or_word(text: str, literals: tuple[str, ...]) -> None:
-    assert _literals(understand(text), all_of_it=True) == literals
+def test_what_is_found_as_written_with_case_or_word(text: str, expected: tuple[str, ...]) -> None:
+    assert literals(understand(text), all_of_it=True) == expected
 
 
 def test_a_leg_whose_time_is_over_is_named_and_nothing_fails(readers: list[IndexReader]) -> None:
     hurried = evolve(SearchSettings(), leg_deadline_ms=0.0)
-    found = ask(readers, 'dock "may not leave: %s"', hurried)
+    found = ask(readers, 'dock "may not leave: %s"', settings=hurried)
     assert {"keyword", "exact"} <= set(found.broken_off)
     assert found.problems == ()
 
@@ -112,6 +120,10 @@ class Answering:
     def __init__(self, ready: Callable[[], object] = lambda: None) -> None:
         self.ready = ready
         self.thread = ""
+
+    @property
+    def dimension(self) -> int:
+        return 1
 
     def vectors(self, queries: Sequence[str]) -> Sequence[QueryVector]:
         self.thread = threading.current_thread().name
@@ -132,7 +144,7 @@ def failing() -> None:
 
 
 def test_a_question_that_cannot_be_embedded_is_answered_by_words(readers: list[IndexReader]) -> None:
-    found = retrieve(readers, understand("dock the ship"), Answering(failing), SearchSettings(), limit=5)
+    found = ask(readers, "dock the ship", Answering(failing))
     assert sources(found)[0] == ("src/dock.py", "keyword")
     assert found.problems == ("The model cannot be loaded. Install it again.",)
     assert "compared" not in found.timings
@@ -141,16 +153,14 @@ def test_a_question_that_cannot_be_embedded_is_answered_by_words(readers: list[I
 def test_where_meaning_alone_was_asked_for_its_error_is_told(readers: list[IndexReader]) -> None:
     query = understand("dock the ship", alpha=1.0)
     with pytest.raises(ModelError, match="Install it again"):
-        retrieve(readers, query, Answering(failing), SearchSettings(), limit=5)
+        ask(readers, query, Answering(failing))
     with pytest.raises(ModelError, match="Install it again"):
-        retrieve(readers, understand("barnacle"), Answering(failing), SearchSettings(), limit=5)
+        ask(readers, "barnacle", Answering(failing))
 
 
 def test_an_identifier_that_is_defined_is_not_compared_by_meaning(readers: list[IndexReader]) -> None:
     def compared(name: str) -> bool:
-        return (
-            "compared" in retrieve(readers, understand(name), Answering(), SearchSettings(), limit=5).timings
-        )
+        return "compared" in ask(readers, name, Answering()).timings
 
     assert not compared("WARNING")
     assert compared("dock")  # a word as any other, too
@@ -162,7 +172,7 @@ def test_a_programming_error_of_the_other_thread_is_not_hidden(readers: list[Ind
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        retrieve(readers, understand("dock the ship"), Answering(wrong), SearchSettings(), limit=5)
+        ask(readers, "dock the ship", Answering(wrong))
 
 
 def test_words_are_looked_for_while_the_question_is_embedded(readers: list[IndexReader]) -> None:
@@ -176,35 +186,34 @@ def test_words_are_looked_for_while_the_question_is_embedded(readers: list[Index
 
     embedding = Answering(lambda: words_found.wait(30))
     watched: list[IndexReader] = [Watching(readers[0].folder)]
-    found = retrieve(watched, understand("dock the ship"), embedding, SearchSettings(), limit=5)
+    found = ask(watched, "dock the ship", embedding)
     assert words_found.is_set()
     assert embedding.thread.startswith("cairn-meaning")
     assert {"embed", "keyword", "similarity", "compared", "rank"} <= set(found.timings)
-    assert {r.signal for r in found.ranked[0].reasons} >= {"meaning of its best chunk"}
+    assert {r.signal for r in results(found)[0].reasons} >= {"meaning of its best chunk"}
 
 
 def test_a_question_that_is_cancelled_while_it_is_embedded_ends_there(readers: list[IndexReader]) -> None:
     cancelled = threading.Event()
-    legs = Legs(readers, ChunkFilter(), SearchSettings(), cancelled.is_set)
     with pytest.raises(QueryCancelledError):
-        run_legs(legs, understand("dock the ship"), Answering(cancelled.set))
+        ask(readers, "dock the ship", Answering(cancelled.set), cancelled=cancelled.is_set)
 
 
 def test_a_question_that_is_cancelled_while_words_are_looked_for_waits_for_no_embedding(
     readers: list[IndexReader],
 ) -> None:
-    cancelled, let_go, embedded = threading.Event(), threading.Event(), threading.Event()
+    cancelled, asked, let_go, embedded = (threading.Event() for _ in range(4))
 
     class Cancelling(IndexReader):
         def keywords(self, *given: Any) -> list[Hit]:
+            asked.wait(60)
             cancelled.set()
             return super().keywords(*given)
 
-    embedding = Answering(lambda: (let_go.wait(60), embedded.set()))
+    embedding = Answering(lambda: (asked.set(), let_go.wait(60), embedded.set()))
     cancelling: list[IndexReader] = [Cancelling(readers[0].folder)]
-    legs = Legs(cancelling, ChunkFilter(), SearchSettings(), cancelled.is_set)
     with pytest.raises(QueryCancelledError):
-        run_legs(legs, understand("dock the ship"), embedding)
+        ask(cancelling, "dock the ship", embedding, cancelled=cancelled.is_set)
     assert not embedded.is_set()
     let_go.set()
     assert embedded.wait(60)
@@ -212,8 +221,10 @@ def test_a_question_that_is_cancelled_while_words_are_looked_for_waits_for_no_em
 
 def test_what_legs_find_side_by_side_is_merged(readers: list[IndexReader]) -> None:
     query = understand("dock the ship")
-    one, other = (Legs(readers, ChunkFilter(), SearchSettings(), lambda: False) for _ in range(2))
-    one.by_words(query)
+    one = Legs(readers, query, ChunkFilter(), SearchSettings(), lambda: False)
+    other = one.beside()
+    one.by_keywords()
+    one.by_files()
     by_words = {leg: dict(found) for leg, found in one.pools[0].found.items()}
     (chunk, *_) = by_words["keyword"]
     by_meaning = {chunk: 0.7, 99: 0.2}
@@ -225,12 +236,9 @@ def test_what_legs_find_side_by_side_is_merged(readers: list[IndexReader]) -> No
     assert one.broken_off == ["similarity"]
 
 
-def test_nobody_waits_for_a_model_that_hangs(
-    readers: list[IndexReader], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(legs_module, "_LONGEST_MEANING_MS", 10.0)
+def test_nobody_waits_for_a_model_that_hangs(readers: list[IndexReader]) -> None:
     hurried = evolve(SearchSettings(), leg_deadline_ms=0.0)
-    legs = Legs(readers, ChunkFilter(), hurried, lambda: False)
-    assert wait_for_meaning(Future[None](), legs) is None
+    legs = Legs(readers, understand("dock"), ChunkFilter(), hurried, lambda: False)
+    assert not wait_for_meaning(Future(), legs, longest_ms=10.0)
     assert legs.without_vectors
     assert "took more than 10 ms" in str(legs.problems[0])

@@ -20,10 +20,9 @@ from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.reader import ChunkFilter, IndexReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.vectors import StaticIntake, VectorIntake
-from cairn.retrieval import meaning as meaning_module
-from cairn.retrieval.legs import Legs, run_legs
 from cairn.retrieval.meaning import Meaning, ModelMeaning, ModelVector, StaticMeaning, choose_meaning
 from cairn.retrieval.query import understand
+from cairn.retrieval.ranking import rank
 from cairn.settings.tree import EmbeddingSettings, SearchSettings
 
 MODEL = cast(Embedder, object())
@@ -187,11 +186,10 @@ def path_of(reader: IndexReader, chunk_id: int) -> str:
 
 
 def test_what_has_no_vector_of_the_model_is_found_by_its_static_one_and_not_compared_with_the_others(
-    writer: IndexWriter, models: SharedModel, monkeypatch: pytest.MonkeyPatch
+    writer: IndexWriter, models: SharedModel
 ) -> None:
-    monkeypatch.setattr(meaning_module, "_FEW", 0.5)
     reader = IndexReader(writer.folder)
-    meaning = choose_meaning([reader.facts()], models.embedder, models.static_table)
+    meaning = choose_meaning([reader.facts()], models.embedder, models.static_table, may_lack=0.5)
     assert isinstance(meaning, ModelMeaning)
     (vector,) = meaning.vectors(["lifting containers with a crane"])
     assert isinstance(vector, ModelVector)
@@ -204,9 +202,9 @@ def test_what_has_no_vector_of_the_model_is_found_by_its_static_one_and_not_comp
     assert path_of(reader, found[0].chunk_id) == "cranes.md"
     similar = vector.similarities(reader, [hit.chunk_id for hit in found])
     assert {path_of(reader, chunk_id) for chunk_id in similar} == {"tides.md", "pay.md"}
-    legs = Legs([reader], ALL, SearchSettings(), never)
-    run_legs(legs, understand("lifting containers with a crane", alpha=1.0), meaning)
-    assert legs.pools[0].legs_of(found[0].chunk_id) == {"static"}
+    query = understand("lifting containers with a crane", alpha=1.0)
+    ranking = rank([reader], [query], meaning, SearchSettings())
+    assert ranking.legs.pools[0].legs_of(found[0].chunk_id) == {"static"}
 
 
 def test_each_kind_finds_what_is_meant_and_agrees_with_its_own_similarities(

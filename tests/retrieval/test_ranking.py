@@ -9,13 +9,13 @@ import pytest
 from attrs import evolve
 from tests.retrieval.indexed_folder import IndexedFolder
 from tests.retrieval.ranking_builders import MadeUpChunk, MadeUpFile, file, order, scores
+from tests.retrieval.searching import search
 
 from cairn.engine.engine import Engine
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.query import understand
-from cairn.retrieval.signals import SIGNALS, weight_warnings, weighted
-from cairn.retrieval.search import retrieve
 from cairn.retrieval.scores import Asked, Family, Signal
+from cairn.retrieval.signals import SIGNALS, weight_warnings, weighted
 from cairn.settings.tree import SearchSettings
 
 PAIRS = [
@@ -194,31 +194,37 @@ def test_weights_of_the_settings_reach_a_search(tmp_path: Path) -> None:
 
     def first(**weights: float) -> str:
         settings = SearchSettings(weights={name.replace("_", " "): value for name, value in weights.items()})
-        query = understand("where do ships moor")
-        return retrieve([folder.reader], query, None, settings, limit=2).ranked[0].stored.path
+        return search([folder.reader], "where do ships moor", settings=settings)[0].stored.path
 
     assert first() == "src/moor.py"
     assert first(is_a_test=9.0) == "tests/test_moor.py"
     folder.close()
 
 
-def test_a_signal_that_reads_texts_has_those_of_the_best_files(tmp_path: Path) -> None:
-    folder = IndexedFolder(tmp_path, {"src/moor.py": "def moor(ship):\n    return rope\n"})
-    settings = SearchSettings(weights={"share of the words in the text": 1.0})
-    found = retrieve([folder.reader], understand("moor ropes tightly"), None, settings, limit=2)
-    (value,) = (r.value for r in found.ranked[0].reasons if r.signal == "share of the words in the text")
-    assert value == 1.0  # the most of any file
-    folder.close()
-
-
 @pytest.mark.parametrize(
     ("name", "nearest"),
-    [("is test", "is a test"), ("Commit subject", "commit subjects"), ("recent", "recently changed")],
+    [
+        ("is test", "is a test"),
+        ("Commit subject", "commit subjects"),
+    ],
 )
 def test_a_weight_for_no_signal_is_a_warning_with_the_nearest_one(name: str, nearest: str) -> None:
     (warning,) = weight_warnings({name: 2.0, "is a test": 0.0})
     assert warning.startswith(f"search.weights.{name}: ")
     assert f"did you mean {nearest!r}?" in warning
+
+
+def test_a_weight_for_a_signal_of_no_similar_name_is_a_plain_warning() -> None:
+    assert weight_warnings({"recently changed": 1.0}) == [
+        "search.weights.recently changed: no signal is called so"
+    ]
+
+
+def test_a_former_name_of_a_signal_still_weighs_it_and_is_a_warning() -> None:
+    weights = {"hands on the symbol": 0.5}
+    assert {signal.name: signal.weight for signal in weighted(weights)}["re-exports the symbol"] == 0.5
+    (warning,) = weight_warnings(weights)
+    assert "called 're-exports the symbol' now" in warning
 
 
 def test_the_status_warns_of_weights_for_no_signal_once(bare_data_dir: Path, tmp_path: Path) -> None:
@@ -245,7 +251,7 @@ def test_equal_scores_are_ordered_by_path_whatever_was_written_first(tmp_path: P
     folder = IndexedFolder(tmp_path, {f"{name}.txt": "of mooring\n" for name in names})
     readers = [folder.reader]
     for _ in range(2):
-        found = retrieve(readers, understand("mooring of"), None, SearchSettings(), limit=3).ranked
+        found = search(readers, "mooring of")
         assert [ranked.stored.path for ranked in found] == ["a.txt", "b.txt", "c.txt"]
         folder.writer.write((), ["a.txt"])
         folder.save({"a.txt": "of mooring\n"})
@@ -260,11 +266,10 @@ def test_a_preamble_is_shown_only_where_it_matches_twice_as_well(
     folder = IndexedFolder(tmp_path, {"a.py": f"{imports}\n\ndef moor(ship):\n{body}\n\ndef tide():\n{body}"})
 
     def shown() -> str:
-        query = understand("where do ships moor")
-        return retrieve([folder.reader], query, None, SearchSettings(), limit=1).ranked[0].stored.chunk.symbol
+        return search([folder.reader], "where do ships moor")[0].stored.chunk.symbol
 
     assert shown() == "moor"
-    monkeypatch.setattr("cairn.retrieval.search._PREAMBLE_SHARE", 9.0)
+    monkeypatch.setattr("cairn.retrieval.scoring._PREAMBLE_SHARE", 9.0)
     assert shown() == ""
     folder.close()
 

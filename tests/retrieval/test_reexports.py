@@ -1,4 +1,4 @@
-"""A name whose definition is elsewhere leads to what hands it on."""
+"""A name whose definition is elsewhere leads to what re-exports it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.searching import search
 
-from cairn.retrieval.query import understand
-from cairn.retrieval.reexports import hands_on
-from cairn.retrieval.search import retrieve
-from cairn.settings.tree import SearchSettings
+from cairn.retrieval.reexports import reexports
 
 
 @pytest.mark.parametrize(
@@ -25,8 +23,8 @@ from cairn.settings.tree import SearchSettings
         ("port/__init__.py", "from .berths import (\n    Anchor,\n    Berth,\n)"),
     ],
 )
-def test_what_hands_a_name_on(path: str, text: str) -> None:
-    assert hands_on("Berth", path, f"// A port.\n{text}\n")
+def test_what_reexports_a_name(path: str, text: str) -> None:
+    assert reexports("Berth", path, f"// A port.\n{text}\n")
 
 
 @pytest.mark.parametrize(
@@ -42,11 +40,11 @@ def test_what_hands_a_name_on(path: str, text: str) -> None:
         ("port/__init__.py", "from .berths import Anchor\n\nberth = Berth()"),
     ],
 )
-def test_what_only_uses_a_name_does_not_hand_it_on(path: str, text: str) -> None:
-    assert not hands_on("Berth", path, f"{text}\n")
+def test_what_only_uses_a_name_does_not_reexport_it(path: str, text: str) -> None:
+    assert not reexports("Berth", path, f"{text}\n")
 
 
-def test_where_nothing_is_called_so_what_hands_it_on_comes_first(tmp_path: Path) -> None:
+def test_where_nothing_is_called_so_what_reexports_it_comes_first(tmp_path: Path) -> None:
     uses = "use port_core::Berth;\n\nimpl Berth for Ship {\n    fn moor(&self) -> Berth { Berth }\n}\n"
     files = {
         "src/ship.rs": uses,
@@ -56,7 +54,7 @@ def test_where_nothing_is_called_so_what_hands_it_on_comes_first(tmp_path: Path)
     folder = IndexedFolder(tmp_path, files)
 
     def first() -> tuple[str, str]:
-        best = retrieve([folder.reader], understand("Berth"), None, SearchSettings(), limit=3).ranked[0]
+        best = search([folder.reader], "Berth")[0]
         return best.stored.path, best.source
 
     assert first() == ("src/port/mod.rs", "exact")

@@ -10,6 +10,7 @@ import pytest
 from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.errors import QueryCancelledError
+from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.related import (
     DEFINES,
     IMPORTED,
@@ -24,7 +25,6 @@ from cairn.retrieval.related import (
     find_related,
     rank_related,
 )
-from cairn.retrieval.ranking import Ranked
 
 BODY = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
 FILES = {

@@ -8,7 +8,9 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
+from attrs import frozen
 from numpy.typing import NDArray
+from tests.retrieval.searching import search
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
@@ -19,15 +21,22 @@ from cairn.index.vectors.store import VectorStore
 from cairn.retrieval.candidates import _similarity
 from cairn.retrieval.meaning import ModelVector, QueryVector
 from cairn.retrieval.query import understand
-from cairn.retrieval.search import Retrieved, retrieve
+from cairn.retrieval.ranking import Ranking, rank
 from cairn.settings.tree import SearchSettings
 
 
-class NoMeaning:
-    """Where a question's vector is given, nothing is asked of the model."""
+@frozen
+class Given:
+    """The meaning of any question is this vector of the model `m@1`."""
+
+    vector: NDArray[np.float32]
+
+    @property
+    def dimension(self) -> int:
+        return len(self.vector)
 
     def vectors(self, queries: Sequence[str]) -> Sequence[QueryVector]:
-        raise AssertionError(f"asked for the vectors of {queries}")
+        return [ModelVector(self.vector, "m@1") for _ in queries]
 
 
 @pytest.fixture
@@ -45,10 +54,11 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
     writer.close()
 
 
-def search(folder: Path, query: str, vector: NDArray[np.float32]) -> Retrieved:
-    readers = [IndexReader(folder)]
-    asked = ModelVector(vector, "m@1")
-    return retrieve(readers, understand(query), NoMeaning(), SearchSettings(), limit=5, vector=asked)
+def ranked(folder: Path, query: str, vector: NDArray[np.float32]) -> tuple[Ranking, list[str]]:
+    """The ranking, and the paths of its results."""
+    settings = SearchSettings()
+    ranking = rank([IndexReader(folder)], [understand(query)], Given(vector), settings)
+    return ranking, [result.stored.path for result in ranking.results(5, settings.diversity)]
 
 
 def test_having_a_vector_is_no_merit_while_others_have_none(writer: IndexWriter, tmp_path: Path) -> None:
@@ -58,17 +68,16 @@ def test_having_a_vector_is_no_merit_while_others_have_none(writer: IndexWriter,
     texts = store.texts([waiting.chunk_id for waiting in store.waiting(model)])
     early = [text.key for text in texts if "other" in text.text]
     store.store(model, early, np.array([[1, 0]], np.float32), queued=1)
-    ranked = search(tmp_path, "when to dock", asked).ranked
-    assert [r.stored.path for r in ranked] == ["src/best.py", "src/other.py"]
+    assert ranked(tmp_path, "when to dock", asked)[1] == ["src/best.py", "src/other.py"]
 
 
 def test_a_leg_that_fails_is_named_and_the_others_answer(writer: IndexWriter, tmp_path: Path) -> None:
     VectorStore(writer.db).use_model("m@1", 2)
     database = apsw.Connection(str(tmp_path / DATABASE_NAME))
     database.execute("DROP TABLE definitions")
-    found = search(tmp_path, "moor", np.array([1, 0], np.float32))
-    assert found.ranked[0].stored.path == "src/best.py"
-    assert "definitions" in found.problems[0]
+    ranking, paths = ranked(tmp_path, "moor", np.array([1, 0], np.float32))
+    assert paths[0] == "src/best.py"
+    assert "definitions" in ranking.problems[0]
     database.close()
 
 
@@ -106,5 +115,5 @@ def test_a_definition_is_found_in_every_spelling_of_its_name(tmp_path: Path, ask
     record = FileRecord("src/a.py", len(text), 0, content_key(text), "p-source")
     writer.write([IndexedFile(record, "source", True, tuple(chunk_text("src/a.py", text)))], ())
     writer.close()
-    found = retrieve([IndexReader(tmp_path)], understand(asked), None, SearchSettings(), limit=5).ranked
-    assert [(ranked.stored.path, ranked.source) for ranked in found] == [("src/a.py", "exact")]
+    found = search([IndexReader(tmp_path)], asked)
+    assert [(result.stored.path, result.source) for result in found] == [("src/a.py", "exact")]

@@ -6,8 +6,8 @@ import pytest
 from tests.retrieval.ranking_builders import file, order, scores
 
 from cairn.retrieval.query import understand
-from cairn.retrieval.signals import SIGNALS
 from cairn.retrieval.scores import Family
+from cairn.retrieval.signals import SIGNALS
 
 
 def test_alpha_moves_the_balance_between_words_and_meaning() -> None:

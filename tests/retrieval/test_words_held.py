@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.retrieval.indexed_folder import IndexedFolder
-
-from cairn.retrieval.query import understand
-from cairn.retrieval.search import retrieve
-from cairn.settings.tree import SearchSettings
+from tests.retrieval.searching import search
 
 SIGNAL = "words of the question that it holds"
 FILES = {
@@ -29,10 +26,9 @@ def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
 
 
 def held(folder: IndexedFolder, text: str) -> dict[str, float]:
-    found = retrieve([folder.reader], understand(text), None, SearchSettings(), limit=5).ranked
     return {
         ranked.stored.path: round(reason.value, 2)
-        for ranked in found
+        for ranked in search([folder.reader], text)
         for reason in ranked.reasons
         if reason.signal == SIGNAL
     }
@@ -51,7 +47,7 @@ def test_rarer_words_count_more(folder: IndexedFolder) -> None:
     assert shares["src/names.py"] < 0.5  # it lacks the rarer word
 
 
-def test_what_stands_on_the_screen_counts(folder: IndexedFolder) -> None:
+def test_unsaved_text_counts(folder: IndexedFolder) -> None:
     folder.type("src/often.py", "def moor_rope():\n    return 2\n")
     assert held(folder, "moor the rope")["src/often.py"] == 1.0
 

@@ -161,7 +161,7 @@ def test_a_bad_value_does_not_hide_the_good_ones_beside_it() -> None:
 
 
 def test_every_ranking_signal_may_have_the_weight_that_it_has() -> None:
-    weights = {signal.name: signal.weight or signal.trial_weight for signal in SIGNALS}
+    weights = {signal.name: signal.weight for signal in SIGNALS}
     assert min(weights.values()) < 0
     settings, warnings = overlay(Settings(), {"search": {"weights": weights}}, "cairn")
     assert (settings.search.weights, warnings) == (weights, [])

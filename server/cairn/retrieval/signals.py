@@ -246,6 +246,8 @@ SIGNALS: tuple[Signal, ...] = (
 
 _FORMER_NAMES: Mapping[str, str] = {"hands on the symbol": "re-exports the symbol"}
 """Names that settings may still have."""
+_ALIKE = 70
+"""Of 100: "is test" and "is a test" have 95, names that have nothing in common about 50."""
 
 
 def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) -> tuple[Signal, ...]:
@@ -266,6 +268,7 @@ def weight_warnings(weights: Mapping[str, float]) -> list[str]:
         if name in _FORMER_NAMES:
             warnings.append(f"search.weights.{name}: this signal is called {_FORMER_NAMES[name]!r} now")
         elif name not in known:
-            nearest = process.extractOne(name, known)[0]
-            warnings.append(f"search.weights.{name}: no signal is called so; did you mean {nearest!r}?")
+            nearest = process.extractOne(name, known, score_cutoff=_ALIKE)
+            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+            warnings.append(f"search.weights.{name}: no signal is called so{hint}")
     return warnings

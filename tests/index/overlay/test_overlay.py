@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.retrieval import searching
 
 from cairn.chunking.model import content_key
 from cairn.embedding.embedder import Embedder
@@ -30,9 +31,7 @@ from cairn.index.store.writer import IndexWriter
 from cairn.index.text.known_words import IndexVocabulary
 from cairn.index.vectors.store import VectorStore
 from cairn.index.vectors.vectors import StaticIntake
-from cairn.retrieval.query import understand
-from cairn.retrieval.search import retrieve
-from cairn.settings.tree import EmbeddingSettings, IndexSettings, SearchSettings, Settings
+from cairn.settings.tree import EmbeddingSettings, IndexSettings, Settings
 
 ALL = ChunkFilter()
 WEIGHTS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.5)
@@ -257,8 +256,7 @@ def test_filters_hold_for_what_is_on_the_screen(desk: Desk, only: ChunkFilter, f
 
 
 def search(desk: Desk, text: str) -> list[str]:
-    found = retrieve([desk.reader], understand(text), None, SearchSettings(), limit=5)
-    return [ranked.stored.path for ranked in found.ranked]
+    return [ranked.stored.path for ranked in searching.search([desk.reader], text)]
 
 
 def test_a_word_that_is_on_the_screen_alone_is_found(desk: Desk) -> None:
@@ -295,7 +293,7 @@ def test_a_named_path_counts_the_same_on_the_screen_as_in_the_index(desk: Desk) 
 
 def test_what_a_file_says_on_the_screen_is_shown_for_one_that_its_path_found(desk: Desk) -> None:
     desk.type("ships.py", "def unload():\n    pass\n")
-    (ranked,) = retrieve([desk.reader], understand("ships.py"), None, SearchSettings(), limit=1).ranked
+    (ranked,) = searching.search([desk.reader], "ships.py", limit=1)
     assert ranked.stored.chunk.text == "def unload():\n    pass\n"
     desk.type("ships.py", KEY)
     assert search(desk, "ships.py") == []

@@ -38,7 +38,7 @@ def write(writer: IndexWriter, start: int, end: int) -> None:
 def count(
     reader: IndexReader, *expressions: str, bound: int = 1000, table: str = "chunks_fts"
 ) -> KeywordCounts:
-    return reader.read(lambda db: keyword_counts(reader, db, table, expressions, bound)) or KeywordCounts()
+    return keyword_counts(reader, table, expressions, bound)
 
 
 def test_rows_are_counted_up_to_the_bound(reader: IndexReader) -> None:
@@ -70,16 +70,9 @@ def test_what_was_counted_is_not_counted_again(reader: IndexReader) -> None:
     def statements(*words: str) -> list[str]:
         run: list[str] = []
 
-        def ask() -> None:
-            reader.read(
-                lambda db: (
-                    db.set_exec_trace(lambda _, sql, __: bool(run.append(sql)) or True),
-                    keyword_counts(reader, db, "chunks_fts", words, 100),
-                    db.set_exec_trace(None),
-                )
-            )
-
-        ask()
+        reader.read(lambda db: db.set_exec_trace(lambda _, sql, __: bool(run.append(sql)) or True))
+        count(reader, *words, bound=100)
+        reader.read(lambda db: db.set_exec_trace(None))
         return [sql for sql in run if "MATCH" in sql]
 
     assert len(statements('"ship"', '"rope"')) == 2

@@ -14,8 +14,9 @@ from cairn.errors import QueryCancelledError
 from cairn.index.store.reader import ChunkFilter
 from cairn.retrieval.meaning import Meaning, StaticMeaning
 from cairn.retrieval.query import understand
-from cairn.retrieval.ranking import EVERYTHING
-from cairn.retrieval.together import Ranking, rank_together
+from cairn.retrieval.ranking import EVERYTHING, Ranking
+from cairn.retrieval.ranking import rank as rank_all
+from cairn.retrieval.scoring import evidence
 from cairn.settings.tree import SearchSettings
 
 FILES = {
@@ -48,15 +49,7 @@ def rank(
         evolve(understand(text), for_evidence=True, asked_as=questions[0] if n else "")
         for n, text in enumerate(questions)
     ]
-    return rank_together(
-        [folder.reader],
-        queries,
-        meaning,
-        SearchSettings(),
-        only=only,
-        learned={},
-        cancelled=lambda: False,
-    )
+    return rank_all([folder.reader], queries, meaning, SearchSettings(), scoring=evidence, only=only)
 
 
 def collections(folder: IndexedFolder) -> list[str]:
@@ -140,7 +133,7 @@ def test_a_filter_keeps_everything_else_out(folder: IndexedFolder) -> None:
     assert found(folder, ranking, 1) == []
 
 
-def test_what_stands_on_the_screen_belongs_to_its_collection(folder: IndexedFolder) -> None:
+def test_unsaved_text_belongs_to_its_collection(folder: IndexedFolder) -> None:
     folder.type("docs/new.md", "# Mooring buoys\n\nA mooring buoy is done in orange.\n")
     ranking = rank(folder, QUESTION, VARIATION)
     assert "docs/new.md" in dict(found(folder, ranking, names=["port-docs"]))
@@ -173,12 +166,11 @@ def test_it_ends_soon_after_it_is_cancelled(folder: IndexedFolder, after: int) -
 
     queries = [understand(QUESTION), understand(VARIATION)]
     with pytest.raises(QueryCancelledError):
-        rank_together(
+        rank_all(
             [folder.reader],
             queries,
             StaticMeaning(folder.models.table),
             SearchSettings(),
-            only=EVERYTHING,
-            learned={},
+            scoring=evidence,
             cancelled=cancelled,
         )
