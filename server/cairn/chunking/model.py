@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import enum
 import hashlib
 
 from attrs import frozen
+
+from cairn.protocol.chunk_type import ChunkType
 
 
 def content_key(text: str) -> str:
     """Hex digest of `text`: equal text has an equal key wherever and whenever it is met."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-class ChunkType(enum.StrEnum):
-    """The kind of content (S4 2.1), used as a strict filter."""
-
-    PROSE = "prose"
-    CODE = "code"
-    API = "api"
-    CMD = "cmd"
-    CONFIG = "config"
 
 
 @frozen

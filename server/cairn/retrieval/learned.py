@@ -6,22 +6,13 @@ ago it was; what all choices say together is bounded, so that no file gains more
 
 from __future__ import annotations
 
-import enum
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
 
 from attrs import frozen
 
-
-class FeedbackAction(enum.StrEnum):
-    """What somebody did with a result."""
-
-    OPEN = "open"
-    COPY = "copy"
-    HELPFUL = "helpful"
-    NOT_HELPFUL = "notHelpful"
-
+from cairn.protocol.feedback import FeedbackAction
 
 STRENGTH: Mapping[FeedbackAction, float] = {
     FeedbackAction.OPEN: 0.5,

@@ -1,0 +1,58 @@
+"""`cairn/discover`; its single stages stand in `cairn.protocol.stages`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import field, frozen
+
+from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics
+from cairn.protocol.search import AnsweredIn, IndexState, SearchResult, Verdict
+from cairn.schema.bounds import check_bounds, within
+from cairn.settings.tree import FormatStyle
+
+
+@frozen
+class DiscoverParams:
+    query: str
+    include: tuple[str, ...] = ()
+    """Globs of collections to use; all when empty."""
+    exclude: tuple[str, ...] | None = None
+    """Globs of collections to leave out; the configured default when absent."""
+    max_bullets: int | None = field(default=None, metadata=within(0, 1_000))
+    format: FormatStyle | None = None
+    config: dict[str, Any] = field(factory=dict)
+    """Any part of the `discovery` settings, laid over them for this request."""
+
+    def __attrs_post_init__(self) -> None:
+        check_bounds(self)
+
+
+@frozen
+class DiscoverAnswer:
+    answer_prompt: str
+    plan: AnswerPlan
+    bullets: tuple[Bullet, ...]
+    chunks: tuple[SearchResult, ...]
+    verdict: Verdict
+    metrics: DiscoveryMetrics
+    index: IndexState
+    retrieval: AnsweredIn = AnsweredIn()
+
+
+@frozen
+class DiscoverProgress:
+    """What `$/progress` carries to the `partialResultToken` of `cairn/discover`, after each of its nine stages.
+
+    A part of the answer that the stage did not change is absent; one that is there replaces the one before, whole.
+    The answer itself is complete all the same, so that a client may ignore all of these.
+    """
+
+    stage: str
+    """The stage that has ended, as `metrics.stages` names it."""
+    metrics: DiscoveryMetrics
+    """As far as they are known."""
+    chunks: tuple[SearchResult, ...] | None = None
+    bullets: tuple[Bullet, ...] | None = None
+    plan: AnswerPlan | None = None
+    answer_prompt: str | None = None
