@@ -1,4 +1,4 @@
-"""Writes `editor_client/src/protocol.ts` from `cairn.protocol.messages`, so that the editor's types are those of the schema.
+"""Writes `editor_client/src/protocol.ts` from `cairn.protocol`, so that the editor's types are those of the schema.
 
     .venv/bin/python scripts/protocol_types.py
 
@@ -16,23 +16,27 @@ from typing import Any
 
 import attrs
 
-from cairn.protocol import messages as protocol
+from cairn import protocol
+from cairn.protocol import context, discover, feedback, indexing, page, places, related, search, status
 from cairn.schema.convert import camel_case
 from cairn.schema.field_docs import class_doc, field_docs
 
 TARGET = Path(__file__).resolve().parent.parent / "editor_client" / "src" / "protocol.ts"
 
 _HEADER = """\
-// Written by scripts/protocol_types.py from server/cairn/protocol/messages.py; change that one.
+// Written by scripts/protocol_types.py from server/cairn/protocol; change that one.
 // Lines are 0-based and ranges end exclusive, as in LSP; paths are relative to their folder, with `/`.
 """
+_MODULES = (places, search, feedback, related, context, discover, status, page, indexing)
+"""All that an editor sends and is sent; it asks for no single stage of discovery."""
 _PRIMITIVES = {str: "string", int: "number", float: "number", bool: "boolean", Any: "unknown"}
 _WIDTH = 110
 
 
 def typescript() -> str:
     """The whole file: an interface for each class of the protocol and a union for each enumeration it uses."""
-    classes = [cls for cls in vars(protocol).values() if _is_own_class(cls)]
+    named = [cls for module in _MODULES for cls in vars(module).values() if _is_own_class(cls)]
+    classes = list(dict.fromkeys(part for cls in named for part in reversed(_reachable(cls))))
     enums = sorted({e for cls in classes for e in _enums(cls)}, key=lambda e: e.__name__)
     # What a client sends may leave out all that has a default; what it is sent is always whole.
     sent = {cls for root in classes if root.__name__.endswith("Params") for cls in _reachable(root)}
@@ -42,7 +46,7 @@ def typescript() -> str:
 
 
 def _is_own_class(cls: Any) -> bool:
-    own = isinstance(cls, type) and attrs.has(cls) and cls.__module__ == protocol.__name__
+    own = isinstance(cls, type) and attrs.has(cls) and cls.__module__.startswith(protocol.__name__)
     return own and bool(attrs.fields(cls))
 
 
@@ -89,12 +93,11 @@ def _parts(hint: Any) -> Iterator[Any]:
         yield from _parts(argument)
 
 
-def _reachable(cls: type[Any]) -> set[type[Any]]:
-    found = {cls}
-    for hint in typing.get_type_hints(cls).values():
-        for part in _parts(hint):
-            if _is_own_class(part) and part not in found:
-                found |= _reachable(part)
+def _reachable(cls: type[Any]) -> list[type[Any]]:
+    """The class, and after each class those that it names."""
+    found = [cls]
+    for hint in reversed(typing.get_type_hints(cls).values()):
+        found += [each for part in _parts(hint) if _is_own_class(part) for each in _reachable(part)]
     return found
 
 

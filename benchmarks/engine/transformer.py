@@ -106,8 +106,8 @@ class BareLoop:
     def turn(self, chunks: list[tuple[object, ...]]) -> Turn:
         """Embed these chunks' texts (path, collection and the columns of a chunk, each)."""
         from cairn.chunking.composite import composite_text
-        from cairn.chunking.model import ChunkType
         from cairn.index.store.rows import chunk_from_row
+        from cairn.protocol.chunk_type import ChunkType
         from cairn.settings.tree import EmbeddingSettings
 
         settings = EmbeddingSettings()

@@ -1,4 +1,4 @@
-// Written by scripts/protocol_types.py from server/cairn/protocol/messages.py; change that one.
+// Written by scripts/protocol_types.py from server/cairn/protocol; change that one.
 // Lines are 0-based and ranges end exclusive, as in LSP; paths are relative to their folder, with `/`.
 
 export type BulletCategory =
@@ -33,6 +33,10 @@ export interface Position {
 export interface Range {
   readonly start: Position;
   readonly end: Position;
+}
+
+export interface TextDocument {
+  readonly uri: string;
 }
 
 /** Strict: a result satisfies every field that is given. Several values mean any of them. */
@@ -186,10 +190,6 @@ export interface ResetFeedbackAnswer {
   readonly forgotten: number;
 }
 
-export interface TextDocument {
-  readonly uri: string;
-}
-
 export interface RelatedParams {
   readonly textDocument: TextDocument;
   /** The passage; an empty one is the line it is in. */
@@ -303,6 +303,53 @@ export interface ContextAnswer {
   readonly retrieval: AnsweredIn;
 }
 
+/** One piece of evidence. The cited lines hold `text`, as a reader would read them. */
+export interface Bullet {
+  readonly text: string;
+  /** `path#L10-L14`, 1-based and inclusive. */
+  readonly citation: string;
+  /** `<collection>#<chunk index>` (S1). */
+  readonly sourceId: string;
+  readonly collection: string;
+  readonly path: string;
+  readonly uri: string;
+  /** A range of no lines at the top of the file where the lines are not known. */
+  readonly range: Range;
+  readonly score: number;
+  readonly category: BulletCategory;
+}
+
+/** A titled group of bullets. */
+export interface Section {
+  readonly title: string;
+  readonly sectionType: SectionType;
+  /** 1 is first. */
+  readonly priority: number;
+  readonly bullets: readonly Bullet[];
+}
+
+/** Bullets arranged into sections. */
+export interface AnswerPlan {
+  readonly sections: readonly Section[];
+  readonly totalBullets: number;
+  /** `[source_id]` of every bullet, in order of first use. */
+  readonly sources: readonly string[];
+}
+
+/** What a run did (S1). */
+export interface DiscoveryMetrics {
+  readonly totalTimeMs: number;
+  readonly collectionsSearched: number;
+  readonly queriesGenerated: number;
+  /** Broad and focused together. */
+  readonly chunksFound: number;
+  readonly chunksAfterDedup: number;
+  readonly bulletsExtracted: number;
+  readonly finalPromptTokens: number;
+  /** Milliseconds by stage. */
+  readonly stages: Readonly<Record<string, number>>;
+}
+
 export interface DiscoverParams {
   readonly query: string;
   /** Globs of collections to use; all when empty. */
@@ -315,51 +362,13 @@ export interface DiscoverParams {
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
-export interface Bullet {
-  readonly text: string;
-  /** `path#L10-L14`, 1-based and inclusive. */
-  readonly citation: string;
-  readonly sourceId: string;
-  readonly collection: string;
-  readonly path: string;
-  readonly uri: string;
-  readonly range: Range;
-  readonly score: number;
-  readonly category: BulletCategory;
-}
-
-export interface Section {
-  readonly title: string;
-  readonly sectionType: SectionType;
-  readonly priority: number;
-  readonly bullets: readonly Bullet[];
-}
-
-export interface Plan {
-  readonly sections: readonly Section[];
-  readonly totalBullets: number;
-  readonly sources: readonly string[];
-}
-
-export interface DiscoverMetrics {
-  readonly totalTimeMs: number;
-  readonly collectionsSearched: number;
-  readonly queriesGenerated: number;
-  readonly chunksFound: number;
-  readonly chunksAfterDedup: number;
-  readonly bulletsExtracted: number;
-  readonly finalPromptTokens: number;
-  /** Milliseconds by stage. */
-  readonly stages: Readonly<Record<string, number>>;
-}
-
 export interface DiscoverAnswer {
   readonly answerPrompt: string;
-  readonly plan: Plan;
+  readonly plan: AnswerPlan;
   readonly bullets: readonly Bullet[];
   readonly chunks: readonly SearchResult[];
   readonly verdict: Verdict;
-  readonly metrics: DiscoverMetrics;
+  readonly metrics: DiscoveryMetrics;
   readonly index: IndexState;
   readonly retrieval: AnsweredIn;
 }
@@ -374,10 +383,10 @@ export interface DiscoverProgress {
   /** The stage that has ended, as `metrics.stages` names it. */
   readonly stage: string;
   /** As far as they are known. */
-  readonly metrics: DiscoverMetrics;
+  readonly metrics: DiscoveryMetrics;
   readonly chunks?: readonly SearchResult[];
   readonly bullets?: readonly Bullet[];
-  readonly plan?: Plan;
+  readonly plan?: AnswerPlan;
   readonly answerPrompt?: string;
 }
 

@@ -3,8 +3,9 @@
 import pytest
 
 from cairn.chunking.chunker import chunk_text
-from cairn.chunking.model import Chunk, ChunkType
+from cairn.chunking.model import Chunk
 from cairn.chunking.packing import MAXIMUM, MINIMUM
+from cairn.protocol.chunk_type import ChunkType
 
 # path, text, names defined in order, then of the chunk: title, symbol's kind, signature, comment.
 _LANGUAGES = {

@@ -362,7 +362,7 @@ def test_help_and_completion_import_nothing_heavy() -> None:
         "psutil",
         "onnxruntime",
         "cairn.engine.engine",
-        "cairn.protocol.messages",
+        "cairn.protocol.search",
     )
     code = f"import sys, cairn.cli.main; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

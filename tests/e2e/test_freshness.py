@@ -20,7 +20,7 @@ from cairn.engine.engine import Engine
 from cairn.index.indexing import indexer
 from cairn.index.indexing.surroundings import file_touches
 from cairn.paths import workspace_dir
-from cairn.protocol.messages import SearchParams
+from cairn.protocol import SearchParams
 
 from . import conftest
 from .conftest import PATIENCE_SECONDS, Daemon

@@ -11,8 +11,8 @@ pytest.importorskip("mcp")
 from attrs import evolve
 
 from cairn import protocol
-from cairn.chunking.model import ChunkType
 from cairn.mcp import text as mcp_text
+from cairn.protocol.chunk_type import ChunkType
 from cairn.schema.convert import unstructure
 
 

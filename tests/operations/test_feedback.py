@@ -15,7 +15,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.store.database import set_aside
 from cairn.index.store.writer import IndexWriter
 from cairn.operations.feedback import FeedbackStore, FeedbackUnavailableError, FileChoices, store_of
-from cairn.retrieval.learned import FeedbackAction
+from cairn.protocol.feedback import FeedbackAction
 
 DAY_S = 24 * 60 * 60
 HASH = "0" * 32

@@ -10,8 +10,9 @@ from attrs import frozen
 
 from cairn.index.store.file_queries import FileFacts
 from cairn.index.store.reader import Outline
+from cairn.protocol.feedback import FeedbackAction
 from cairn.retrieval.candidates import Candidates, Chunks, FileCandidate, Floats
-from cairn.retrieval.learned import Choice, FeedbackAction, learn
+from cairn.retrieval.learned import Choice, learn
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.scores import Asked, Contribution, Signal, score_files
 from cairn.retrieval.signals import SIGNALS

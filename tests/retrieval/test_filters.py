@@ -12,10 +12,10 @@ from tests.retrieval.indexed_folder import IndexedFolder
 from tests.retrieval.searching import search
 
 from cairn import protocol
-from cairn.chunking.model import ChunkType
 from cairn.engine.search import chunk_filter
 from cairn.errors import InvalidRequestError
 from cairn.index.store.reader import ChunkFilter, StoredChunk
+from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.legs import Legs
 from cairn.retrieval.meaning import ModelVector, StaticMeaning, StaticVector
 from cairn.retrieval.query import understand

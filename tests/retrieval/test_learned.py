@@ -8,7 +8,8 @@ import pytest
 from attrs import evolve
 from tests.retrieval.ranking_builders import MadeUpFile, candidates, file
 
-from cairn.retrieval.learned import HALF_LIFE_DAYS, Choice, FeedbackAction, Learned, learn
+from cairn.protocol.feedback import FeedbackAction
+from cairn.retrieval.learned import HALF_LIFE_DAYS, Choice, Learned, learn
 from cairn.retrieval.query import understand
 from cairn.retrieval.scores import Asked, Scores, score_files
 from cairn.retrieval.signals import SIGNALS, weighted

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from cairn.chunking.model import Chunk, ChunkType
+from cairn.chunking.model import Chunk
 from cairn.index.store.reader import StoredChunk
+from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.verdict import Verdict, evidence, judge

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cairn.chunking.model import ChunkType
 from cairn.errors import InvalidRequestError
-from cairn.protocol.messages import DiscoverParams, SearchFilter, SearchParams
+from cairn.protocol import DiscoverParams, SearchFilter, SearchParams
+from cairn.protocol.chunk_type import ChunkType
 from cairn.schema.convert import structure, structure_value, unstructure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import importlib
 import json
 import math
 import typing
@@ -18,10 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from cairn import protocol
 from cairn.cli.main import cli
 from cairn.errors import InvalidRequestError
-from cairn.protocol import messages as protocol
-from cairn.protocol import stages as stage_protocol
 from cairn.schema.bounds import at_most, within
 from cairn.schema.convert import structure, unstructure
 from cairn.schema.json_schema import COMPONENTS, Naming, reference_to, schema_of
@@ -241,18 +241,14 @@ def test_the_schema_refuses_what_is_warned_about_and_nothing_else(values: dict[s
 # --- the protocol ----------------------------------------------------------------------------------------
 
 
-PARAMS = [
-    cls
-    for module in (protocol, stage_protocol)
-    for name, cls in vars(module).items()
-    if name.endswith("Params") and cls.__module__ == module.__name__
-]
-ANSWERS = [
-    cls
-    for module in (protocol, stage_protocol)
-    for name, cls in vars(module).items()
-    if name.endswith("Answer") and cls.__module__ == module.__name__
-]
+MESSAGES = {
+    name: cls
+    for module in protocol._MODULES
+    for name, cls in vars(importlib.import_module(f"cairn.protocol.{module}")).items()
+    if name.endswith(("Params", "Answer"))
+}
+PARAMS = [cls for name, cls in MESSAGES.items() if name.endswith("Params")]
+ANSWERS = [cls for name, cls in MESSAGES.items() if name.endswith("Answer")]
 
 
 @pytest.mark.parametrize("naming", ["camel", "snake"])
@@ -305,18 +301,18 @@ HASH = "0" * 32
         (protocol.ContextParams, {**PLACE, "diagnostics": [{"range": RANGE, "message": "", "severity": 5}]}, False),
         (protocol.DiscoverParams, {"query": "x", "maxBullets": 1_001}, False),
         (protocol.DiscoverParams, {"query": "x", "config": {"broadK": 3}}, True),
-        (stage_protocol.FilterCollectionsParams, {"query": "x", "include": ["a"] * 101}, False),
-        (stage_protocol.FilterCollectionsParams, {"query": "x", "include": "a" * 1_001}, False),
-        (stage_protocol.FilterCollectionsParams, {"query": "x", "collections": [{"name": "a"}] * 1_001}, False),
-        (stage_protocol.ScoreCollectionsParams, {"queryTerms": ["a"] * 101}, False),
-        (stage_protocol.ScoreCollectionsParams, {"collections": [{"name": "a", "vectorCount": -1}]}, False),
-        (stage_protocol.ScoreCollectionsParams, {"collections": [{"name": "a", "tags": ["x" * 1_001]}]}, False),
-        (stage_protocol.BroadDiscoveryParams, {"queries": ["x"], "k": 500}, True),
-        (stage_protocol.BroadDiscoveryParams, {"queries": ["x"], "k": 501}, False),
-        (stage_protocol.BroadDiscoveryParams, {"queries": ["x"] * 101}, False),
-        (stage_protocol.SemanticFocusParams, {"collection": {"name": "a"}, "queries": [], "k": -1}, False),
-        (stage_protocol.CompressEvidenceParams, {"chunks": [], "maxBullets": 1_001}, False),
-        (stage_protocol.CompressEvidenceParams, {"chunks": [], "maxPerDoc": 501}, False),
+        (protocol.FilterCollectionsParams, {"query": "x", "include": ["a"] * 101}, False),
+        (protocol.FilterCollectionsParams, {"query": "x", "include": "a" * 1_001}, False),
+        (protocol.FilterCollectionsParams, {"query": "x", "collections": [{"name": "a"}] * 1_001}, False),
+        (protocol.ScoreCollectionsParams, {"queryTerms": ["a"] * 101}, False),
+        (protocol.ScoreCollectionsParams, {"collections": [{"name": "a", "vectorCount": -1}]}, False),
+        (protocol.ScoreCollectionsParams, {"collections": [{"name": "a", "tags": ["x" * 1_001]}]}, False),
+        (protocol.BroadDiscoveryParams, {"queries": ["x"], "k": 500}, True),
+        (protocol.BroadDiscoveryParams, {"queries": ["x"], "k": 501}, False),
+        (protocol.BroadDiscoveryParams, {"queries": ["x"] * 101}, False),
+        (protocol.SemanticFocusParams, {"collection": {"name": "a"}, "queries": [], "k": -1}, False),
+        (protocol.CompressEvidenceParams, {"chunks": [], "maxBullets": 1_001}, False),
+        (protocol.CompressEvidenceParams, {"chunks": [], "maxPerDoc": 501}, False),
     ],
 )  # fmt: skip
 def test_the_schema_of_a_request_takes_what_is_taken(cls: Any, data: Any, ok: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cairn.chunking.model import ChunkType
+from cairn.protocol.chunk_type import ChunkType
 from cairn.text.languages import Category, category
 
 # Languages in which interfaces are described and nothing else.

@@ -12,7 +12,8 @@ from attrs import define, evolve, field
 from cairn.chunking.classify import fence_type, file_type, names_endpoint
 from cairn.chunking.elements import Block, Element, Fence, FrontMatter, Heading
 from cairn.chunking.lines import Lines
-from cairn.chunking.model import Chunk, ChunkType
+from cairn.chunking.model import Chunk
+from cairn.protocol.chunk_type import ChunkType
 
 # R1.6 asks for 400 to 500 tokens; English prose has about four characters a token.
 TARGET = 1600

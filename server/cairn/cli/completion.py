@@ -87,7 +87,7 @@ def collections_like(
 
 
 def _chunk_types() -> list[str]:
-    from cairn.chunking.model import ChunkType
+    from cairn.protocol.chunk_type import ChunkType
 
     return [kind.value for kind in ChunkType]
 

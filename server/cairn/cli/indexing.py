@@ -76,7 +76,7 @@ def _index_anew(folder: Path, path: str, as_json: bool) -> None:
     require_directory(folder)
     from cairn.cli.terminal import print_status
     from cairn.operations.control import is_being_indexed
-    from cairn.protocol.messages import ReindexParams
+    from cairn.protocol import ReindexParams
 
     other = is_being_indexed(folder)
     with opened(folder, keep_indexed=not other) as engine:
@@ -89,7 +89,7 @@ def _set_paused(folder: Path, as_json: bool, *, paused: bool) -> None:
     require_directory(folder)
     from cairn.cli.terminal import print_paused, waiting
     from cairn.operations.control import set_paused
-    from cairn.protocol.messages import PausedAnswer
+    from cairn.protocol import PausedAnswer
 
     with waiting("Asking the process that indexes …"):
         set_paused(folder, paused)

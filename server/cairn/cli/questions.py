@@ -231,7 +231,7 @@ def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool
     """
     from cairn.engine.methods import METHODS, answer
     from cairn.operations.control import is_being_indexed, set_paused
-    from cairn.protocol.messages import PausedAnswer
+    from cairn.protocol import PausedAnswer
 
     name = method.removeprefix("cairn/")
     if name not in METHODS:

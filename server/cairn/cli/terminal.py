@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cairn.operations.examination import Examination
     from cairn.operations.feedback import FileChoices
     from cairn.operations.why import Why
-    from cairn.protocol.messages import (
+    from cairn.protocol import (
         AnsweredIn,
         ContextAnswer,
         DiscoverAnswer,

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from cairn.chunking.model import ChunkType
 from cairn.context.model import Item
 from cairn.index.store.reader import StoredChunk
 from cairn.index.store.readmes import readme_rule
+from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.related import DEFINES, SIMILAR, USES, Related, rank_related
 from cairn.workspace.collections import FileKind

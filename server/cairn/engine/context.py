@@ -11,7 +11,7 @@ from attrs import frozen
 
 from cairn import protocol
 from cairn.chunking.chunker import chunk_text
-from cairn.chunking.model import Chunk, ChunkType, content_key
+from cairn.chunking.model import Chunk, content_key
 from cairn.context import editor
 from cairn.context.budgets import part_budgets
 from cairn.context.builder import TokenCounter, assemble
@@ -35,6 +35,7 @@ from cairn.index.store.relations import PassageVector, vector_of_texts
 from cairn.index.text.known_words import IndexVocabulary
 from cairn.index.vectors.store import ChunkText
 from cairn.index.vectors.vectors import static_vectors
+from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank

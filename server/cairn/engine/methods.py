@@ -6,18 +6,18 @@ imported before a method is called.
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from cairn import protocol
 from cairn.errors import InvalidRequestError, QueryCancelledError
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
-    from cairn.protocol.messages import DiscoverProgress
+    from cairn.protocol import DiscoverProgress
 
 Cancelled = Callable[[], bool]
 Call = Callable[["Engine", Any, Cancelled], Any]
@@ -31,15 +31,14 @@ class Method:
 
     name: str
     params: str
-    """The class of its params, in `module`."""
+    """The class of its params, in `cairn.protocol`."""
     answer: str
-    """The class of its answer, in `module`; `[]` after it for a list of them."""
+    """The class of its answer; `[]` after it for a list of them."""
     summary: str
     """What it does, in a sentence without its full stop."""
     call: Call
     changes: bool = False
     """Whether it changes what later answers depend on."""
-    module: str = "cairn.protocol.messages"
 
     def params_class(self) -> type[Any]:
         """The attrs class that its params are converted to."""
@@ -59,7 +58,7 @@ class Method:
         return self._class(self.answer.removesuffix("[]"))
 
     def _class(self, name: str) -> type[Any]:
-        found: type[Any] = getattr(importlib.import_module(self.module), name)
+        found: type[Any] = getattr(protocol, name)
         return found
 
 
@@ -70,7 +69,6 @@ def _stage(name: str, answer: str, summary: str) -> Method:
         answer,
         summary,
         lambda engine, params, cancelled: engine.stage(name, params, cancelled),
-        module="cairn.protocol.stages",
     )
 
 

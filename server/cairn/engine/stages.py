@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import attrs
 from attrs import evolve
 
+from cairn import protocol
 from cairn.discovery import (
     Bullet,
     CollectionRef,
@@ -33,7 +34,6 @@ from cairn.discovery.verification import verified
 from cairn.engine.discover import laid_over
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.errors import InvalidRequestError
-from cairn.protocol import stages as stage_protocol
 from cairn.protocol.evidence import MAX_GLOBS
 from cairn.protocol.stages import MAX_BULLETS, MAX_CHUNKS
 from cairn.retrieval.intent import Readme, policy
@@ -66,8 +66,8 @@ def _collections(workspace: OpenWorkspace, given: Sequence[CollectionRef] | None
 
 
 def _filter_collections(
-    workspace: OpenWorkspace, params: stage_protocol.FilterCollectionsParams
-) -> stage_protocol.CollectionsAnswer:
+    workspace: OpenWorkspace, params: protocol.FilterCollectionsParams
+) -> protocol.CollectionsAnswer:
     refs = filter_collections(
         _question(workspace, params.query),
         params.include,
@@ -75,45 +75,39 @@ def _filter_collections(
         _collections(workspace, params.collections),
         _config(workspace.settings.discovery.filter, params.config),
     )
-    return stage_protocol.CollectionsAnswer(tuple(refs))
+    return protocol.CollectionsAnswer(tuple(refs))
 
 
 def _score_collections(
-    workspace: OpenWorkspace, params: stage_protocol.ScoreCollectionsParams
-) -> stage_protocol.CollectionsAnswer:
+    workspace: OpenWorkspace, params: protocol.ScoreCollectionsParams
+) -> protocol.CollectionsAnswer:
     terms = params.query_terms
     scored = score_collections(
         content_words(_question(workspace, params.query)) if terms is None else terms,
         _collections(workspace, params.collections),
         _config(workspace.settings.discovery.scoring, params.config),
     )
-    return stage_protocol.CollectionsAnswer(tuple(evolve(ref, score=score) for ref, score in scored))
+    return protocol.CollectionsAnswer(tuple(evolve(ref, score=score) for ref, score in scored))
 
 
-def _expand_queries(
-    workspace: OpenWorkspace, params: stage_protocol.ExpandQueriesParams
-) -> stage_protocol.QueriesAnswer:
+def _expand_queries(workspace: OpenWorkspace, params: protocol.ExpandQueriesParams) -> protocol.QueriesAnswer:
     config = _config(workspace.settings.discovery.expansion, params.config)
-    return stage_protocol.QueriesAnswer(
-        tuple(expand_queries_baseline(_question(workspace, params.query), config))
-    )
+    return protocol.QueriesAnswer(tuple(expand_queries_baseline(_question(workspace, params.query), config)))
 
 
 def _broad_discovery(
-    workspace: OpenWorkspace, params: stage_protocol.BroadDiscoveryParams
-) -> stage_protocol.ChunksAnswer:
+    workspace: OpenWorkspace, params: protocol.BroadDiscoveryParams
+) -> protocol.ChunksAnswer:
     config = _config(workspace.settings.discovery.broad, params.config)
     queries = _queries(params.queries, config.k_per_query, "config.kPerQuery", MAX_COMPARED)
     refs = _collections(workspace, params.collections)
     k = _given(params.k, workspace.settings.discovery.broad_k, MAX_CHUNKS)
     chunks = broad_discovery(workspace.searcher(), queries, refs, k, config)
     workspace.check_cancelled()
-    return stage_protocol.ChunksAnswer(tuple(chunks))
+    return protocol.ChunksAnswer(tuple(chunks))
 
 
-def _semantic_focus(
-    workspace: OpenWorkspace, params: stage_protocol.SemanticFocusParams
-) -> stage_protocol.ChunksAnswer:
+def _semantic_focus(workspace: OpenWorkspace, params: protocol.SemanticFocusParams) -> protocol.ChunksAnswer:
     config = _config(workspace.settings.discovery.focus, params.config)
     k = _given(params.k, workspace.settings.discovery.focus_k, MAX_CHUNKS)
     queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
@@ -121,20 +115,18 @@ def _semantic_focus(
     searcher = workspace.searcher(everywhere=True)
     chunks = semantic_focus(searcher, _reference(params.collection), queries, k, config)
     workspace.check_cancelled()
-    return stage_protocol.ChunksAnswer(tuple(chunks))
+    return protocol.ChunksAnswer(tuple(chunks))
 
 
-def _promote_readme(
-    workspace: OpenWorkspace, params: stage_protocol.PromoteReadmeParams
-) -> stage_protocol.ChunksAnswer:
+def _promote_readme(workspace: OpenWorkspace, params: protocol.PromoteReadmeParams) -> protocol.ChunksAnswer:
     config = _config(workspace.settings.discovery.readme, params.config)
     place = Readme.FIRST if params.query is None else policy(workspace.understood(params.query)).readme
-    return stage_protocol.ChunksAnswer(tuple(promote_readme(merge(_chunks(params.hits)), config, place)))
+    return protocol.ChunksAnswer(tuple(promote_readme(merge(_chunks(params.hits)), config, place)))
 
 
 def _compress_evidence(
-    workspace: OpenWorkspace, params: stage_protocol.CompressEvidenceParams
-) -> stage_protocol.BulletsAnswer:
+    workspace: OpenWorkspace, params: protocol.CompressEvidenceParams
+) -> protocol.BulletsAnswer:
     bullets = compress_evidence(
         _chunks(params.chunks),
         _given(params.max_bullets, workspace.settings.discovery.max_bullets, MAX_BULLETS),
@@ -147,19 +139,17 @@ def _compress_evidence(
     # What lies elsewhere only the client knows.
     elsewhere = [evolve(bullet, uri="") for bullet in bullets if not workspace.places_of(bullet.uri)]
     kept = sorted([*here, *elsewhere], key=lambda bullet: -bullet.score)
-    return stage_protocol.BulletsAnswer(tuple(kept))
+    return protocol.BulletsAnswer(tuple(kept))
 
 
 def _build_answer_plan(
-    workspace: OpenWorkspace, params: stage_protocol.BuildAnswerPlanParams
-) -> stage_protocol.PlanAnswer:
+    workspace: OpenWorkspace, params: protocol.BuildAnswerPlanParams
+) -> protocol.PlanAnswer:
     config = _config(workspace.settings.discovery.plan, params.config)
-    return stage_protocol.PlanAnswer(build_answer_plan(_bullets(params.bullets), config))
+    return protocol.PlanAnswer(build_answer_plan(_bullets(params.bullets), config))
 
 
-def _render_prompt(
-    workspace: OpenWorkspace, params: stage_protocol.RenderPromptParams
-) -> stage_protocol.PromptAnswer:
+def _render_prompt(workspace: OpenWorkspace, params: protocol.RenderPromptParams) -> protocol.PromptAnswer:
     sections = tuple(
         evolve(section, title=well_formed(section.title), bullets=_bullets(section.bullets))
         for section in params.plan.sections
@@ -173,7 +163,7 @@ def _render_prompt(
         count_tokens,
         _question(workspace, params.query),
     )
-    return stage_protocol.PromptAnswer(prompt, count_tokens(prompt) if prompt else 0)
+    return protocol.PromptAnswer(prompt, count_tokens(prompt) if prompt else 0)
 
 
 STAGES: Mapping[str, Callable[[OpenWorkspace, Any], Any]] = {
@@ -187,7 +177,7 @@ STAGES: Mapping[str, Callable[[OpenWorkspace, Any], Any]] = {
     "buildAnswerPlan": _build_answer_plan,
     "renderPrompt": _render_prompt,
 }
-"""By method, without `cairn/`. Each takes what `stage_protocol.PARAMS` says and returns its answer."""
+"""By method, without `cairn/`. Each takes what `cairn.protocol.stages.PARAMS` says and returns its answer."""
 
 
 def _config(settings: T, values: Mapping[str, Any]) -> T:

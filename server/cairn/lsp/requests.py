@@ -15,7 +15,7 @@ from cairn.lsp.streaming import PROGRESS_TOKENS, streaming
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.lsp.server import CairnServer
-    from cairn.protocol.messages import Symbol
+    from cairn.protocol import Symbol
 
 Request = Callable[["Engine", Any, Callable[[], bool]], Any]
 """What the engine does for JSON params; the answer is JSON data."""

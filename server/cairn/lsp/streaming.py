@@ -16,7 +16,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 if TYPE_CHECKING:
     from cairn.lsp.server import CairnServer
-    from cairn.protocol.messages import DiscoverProgress
+    from cairn.protocol import DiscoverProgress
 
 Token = int | str
 

@@ -144,7 +144,7 @@ async def _settings(server: CairnServer, told: Any) -> Any:
 
 def _feedback(server: CairnServer, engine: Engine, params: Any) -> None:
     """Nobody waits for an answer, so what is wrong with it stands in the editor's log."""
-    from cairn.protocol.messages import FeedbackParams
+    from cairn.protocol import FeedbackParams
     from cairn.schema.convert import structure
 
     try:

@@ -35,7 +35,7 @@ from cairn.startup.responsive import let_queries_in
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.engine.runner import Asking
-    from cairn.protocol.messages import DiscoverProgress
+    from cairn.protocol import DiscoverProgress
 
 logger = logging.getLogger(__name__)
 

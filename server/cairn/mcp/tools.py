@@ -21,7 +21,7 @@ from cairn.text.nearest import nearest
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
-    from cairn.protocol.messages import DiscoverProgress
+    from cairn.protocol import DiscoverProgress
 
 Tell = Callable[["DiscoverProgress"], None]
 

@@ -25,7 +25,8 @@ from attrs import frozen
 from cairn.errors import CairnError
 from cairn.operations.places import require_directory
 from cairn.paths import workspace_dir
-from cairn.retrieval.learned import Choice, FeedbackAction, Learned, learn
+from cairn.protocol.feedback import FeedbackAction
+from cairn.retrieval.learned import Choice, Learned, learn
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from attrs import frozen
 
 from cairn.operations.latency import percentile, rank_of
-from cairn.protocol.messages import PhaseState
+from cairn.protocol import PhaseState
 from cairn.settings.tree import KillSwitchSettings, RetrievalSettings
 
 logger = logging.getLogger(__name__)

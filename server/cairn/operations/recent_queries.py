@@ -12,7 +12,7 @@ import msgspec
 
 from cairn.operations.latency import percentile
 from cairn.operations.query_log import LOG_NAME, OLDER_NAME
-from cairn.protocol.messages import LoggedPhaseChange, RecentQueries
+from cairn.protocol import LoggedPhaseChange, RecentQueries
 
 _BLOCK_BYTES = 65_536
 _MOST_READ_BYTES = 4_000_000

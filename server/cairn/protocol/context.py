@@ -120,4 +120,4 @@ class ContextAnswer:
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step; `cached` is 1 where the passages were there already."""
-    retrieval: AnsweredIn = AnsweredIn()
+    retrieval: AnsweredIn = field(factory=AnsweredIn)

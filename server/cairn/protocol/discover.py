@@ -37,7 +37,7 @@ class DiscoverAnswer:
     verdict: Verdict
     metrics: DiscoveryMetrics
     index: IndexState
-    retrieval: AnsweredIn = AnsweredIn()
+    retrieval: AnsweredIn = field(factory=AnsweredIn)
 
 
 @frozen

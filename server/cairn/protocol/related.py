@@ -30,7 +30,7 @@ class RelatedAnswer:
     index: IndexState
     timings: dict[str, float]
     """Milliseconds by step."""
-    retrieval: AnsweredIn = AnsweredIn()
+    retrieval: AnsweredIn = field(factory=AnsweredIn)
 
 
 @frozen

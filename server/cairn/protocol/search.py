@@ -148,4 +148,4 @@ class SearchAnswer:
     """Milliseconds by step; `cached` is 1 where the answer was there already."""
     broken_off: tuple[str, ...] = ()
     """Steps whose time was over before they had looked everywhere; what they found until then counts."""
-    retrieval: AnsweredIn = AnsweredIn()
+    retrieval: AnsweredIn = field(factory=AnsweredIn)

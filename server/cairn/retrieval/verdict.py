@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 from attrs import evolve, field, frozen
 
-from cairn.chunking.model import ChunkType
 from cairn.index.store.reader import StoredChunk
+from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query import Query, QueryType

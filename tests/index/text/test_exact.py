@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.index.index_builders import MadeUpModels, indexed
 
-from cairn.chunking.model import Chunk, ChunkType, content_key
+from cairn.chunking.model import Chunk, content_key
 from cairn.errors import OutOfTimeError, QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
@@ -25,6 +25,7 @@ from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.text.exact import Found
 from cairn.index.text.operators import operator_words
 from cairn.index.text.vocabulary import FEW_NEW, Vocabulary, VocabularyIntake, read_vocabulary, stable_part
+from cairn.protocol.chunk_type import ChunkType
 from cairn.settings.tree import Settings
 
 ALL = ChunkFilter()

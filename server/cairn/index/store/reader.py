@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import apsw
 from attrs import define, evolve, field, frozen
 
-from cairn.chunking.model import Chunk, ChunkType
+from cairn.chunking.model import Chunk
 from cairn.errors import IndexUnavailableError, OutOfTimeError, QueryCancelledError
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, file_identity, open_reader
 from cairn.index.store.meta import Facts, read_facts
@@ -26,6 +26,7 @@ from cairn.index.store.schema import STATIC_TABLE, static_cosine, vectors_table
 from cairn.index.store.until import Until
 from cairn.index.text.exact import Found, Literal, find
 from cairn.index.text.vocabulary import Vocabulary, read_vocabulary
+from cairn.protocol.chunk_type import ChunkType
 from cairn.workspace.ignore_patterns import Selection
 
 if TYPE_CHECKING:

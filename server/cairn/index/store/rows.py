@@ -7,7 +7,8 @@ import zlib
 from collections.abc import Sequence
 from typing import cast
 
-from cairn.chunking.model import Chunk, ChunkType
+from cairn.chunking.model import Chunk
+from cairn.protocol.chunk_type import ChunkType
 
 CHUNK_COLUMNS = (
     "position", "start_line", "end_line", "text", "type", "language", "title", "header_path",

@@ -10,7 +10,7 @@ import apsw
 from attrs import frozen
 
 from cairn.chunking.composite import composite_text
-from cairn.chunking.model import Chunk, ChunkType
+from cairn.chunking.model import Chunk
 from cairn.index.store.meta import raise_generation, set_fact, static_key
 from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.index.store.schema import (
@@ -20,6 +20,7 @@ from cairn.index.store.schema import (
     static_table_name,
     vectors_table,
 )
+from cairn.protocol.chunk_type import ChunkType
 
 if TYPE_CHECKING:
     import numpy as np
