@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cairn.embedding.model_files import find_model
+from cairn.engine.engine import Engine
+from cairn.engine.request import Cancelled, Tell, never
+from cairn.engine.runner import answer
 from cairn.paths import data_dir
 from tests.harbour import HARBOUR
 
@@ -66,3 +70,10 @@ def workspace(tmp_path: Path) -> Path:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
     return root
+
+
+def ask(
+    engine: Engine, method: str, params: Any, cancelled: Cancelled = never, tell: Tell | None = None
+) -> Any:
+    """What a method answers to params, which are JSON data or an object of their class."""
+    return answer(engine, method, params, cancelled, tell=tell, as_json=False)

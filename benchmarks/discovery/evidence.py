@@ -37,6 +37,7 @@ from cairn.discovery.render import estimate_tokens
 from cairn.embedding.packaged import FOLDER, load_packaged
 from cairn.embedding.shared import SharedModel
 from cairn.engine import results as answers
+from cairn.engine.engine import Engine
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
@@ -140,8 +141,8 @@ def judge(place: Place, folder: Path, meaning: Meaning) -> list[Judged]:
     reader = OverlaidReader(folder, overlay=Overlay(folder, Settings, model))
     judged = []
     for text, answerable in place.questions:
-        by_words = _found(text, reader, model, None)
-        found = _found(text, reader, model, meaning)
+        by_words = _found(text, reader, None)
+        found = _found(text, reader, meaning)
         judged.append(
             Judged(
                 set=place.set,
@@ -180,10 +181,10 @@ class _Found:
         return verdict.action
 
 
-def _found(text: str, reader: OverlaidReader, model: SharedModel, meaning: Meaning | None) -> _Found:
+def _found(text: str, reader: OverlaidReader, meaning: Meaning | None) -> _Found:
     """As `cairn.engine.discover` has it."""
     settings = Settings()
-    workspace = OpenWorkspace((), model, settings, lambda: False)
+    workspace = OpenWorkspace(Engine(), (), settings)
     workspace.readers, workspace.meaning = [reader], meaning
     query = workspace.understood(text)
     terms = workspace.terms(query)

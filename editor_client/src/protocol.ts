@@ -208,6 +208,11 @@ export interface RelatedAnswer {
   readonly retrieval: AnsweredIn;
 }
 
+/** Those of LSP's `workspace/symbol`. */
+export interface SymbolParams {
+  readonly query: string;
+}
+
 /** A definition, for LSP's `workspace/symbol`. */
 export interface Symbol {
   readonly name: string;

@@ -21,6 +21,7 @@ from cairn.index.indexing import indexer
 from cairn.index.indexing.surroundings import file_touches
 from cairn.paths import workspace_dir
 from cairn.protocol import SearchParams
+from tests.conftest import ask
 
 from . import conftest
 from .conftest import PATIENCE_SECONDS, Daemon
@@ -227,7 +228,7 @@ async def test_a_change_that_was_not_reported_is_found_by(
     async def first_is(name: str) -> None:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not (
-                (found := engine.search(SearchParams(name)).results)
+                (found := ask(engine, "search", SearchParams(name)).results)
                 and found[0].path == "crew.py"
                 and found[0].matched_terms
             ):

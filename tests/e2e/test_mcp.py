@@ -30,7 +30,7 @@ from mcp.shared.exceptions import MCPError
 from cairn.engine.engine import Engine
 from cairn.engine.first_files import FirstFiles
 from cairn.engine.methods import STAGES
-from cairn.engine.runner import Asking
+from cairn.engine.runner import Runner
 from cairn.mcp.server import build_server
 from tests.harbour import HARBOUR
 
@@ -283,9 +283,9 @@ async def test_while_the_first_indexing_runs_answers_say_how_complete_they_are(t
 
 
 async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_files(workspace: Path) -> None:
-    asking = Asking(Engine())
+    asking = Runner(Engine())
 
-    async def given(*_: Any) -> Asking:
+    async def given(*_: Any) -> Runner:
         return asking
 
     try:
@@ -342,9 +342,9 @@ async def happens(event: threading.Event) -> None:
 @each_era
 async def test_a_question_that_is_cancelled_ends(era: str) -> None:
     slow = Slow()
-    asking = Asking(slow)  # type: ignore[arg-type]
+    asking = Runner(slow)  # type: ignore[arg-type]
 
-    async def given(*_: Any) -> Asking:
+    async def given(*_: Any) -> Runner:
         return asking
 
     async with Client(build_server(given), mode=era) as client:

@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from cairn.engine.engine import Engine
-from cairn.engine.runner import Asking
+from cairn.engine.runner import Runner
 from cairn.mcp.server import mcp_app
 from cairn.mcp.tools import schemas
 
@@ -47,7 +47,7 @@ HELLO = {
 @asynccontextmanager
 async def served(engine: Any, **options: Any) -> AsyncIterator[str]:
     """The URL at which `engine` answers."""
-    asking = Asking(engine)
+    asking = Runner(engine)
     app = mcp_app(asking, **options)
 
     @asynccontextmanager

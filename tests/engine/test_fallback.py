@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import STEADY
+from tests.conftest import STEADY, ask
 
 from cairn import protocol
 from cairn.cli import terminal
@@ -17,6 +17,7 @@ from cairn.engine import search as searching
 from cairn.engine.engine import Engine
 from cairn.engine.fallback import RetrievalOffError
 from cairn.engine.host import Host
+from cairn.engine.status import status_of
 from cairn.errors import IndexUnavailableError, InvalidRequestError, ModelError
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.query_log import LOG_NAME
@@ -44,18 +45,18 @@ def engine(workspace: Path, model_data_dir: Path, metrics: PrometheusMetrics) ->
     engine.add_folder(workspace)
     deadline = time.monotonic() + 120
     while not engine.progress().complete:
-        assert time.monotonic() < deadline, engine.status()
+        assert time.monotonic() < deadline, status_of(engine)
         time.sleep(0.02)
     yield engine
     engine.stop()
 
 
 def search(engine: Engine, query: str = QUESTION) -> protocol.SearchAnswer:
-    return engine.search(protocol.SearchParams(query))
+    return ask(engine, "search", protocol.SearchParams(query))
 
 
 def set_phase(engine: Engine, phase: int | None) -> protocol.PhaseState:
-    return engine.set_phase(protocol.SetPhaseParams(phase))
+    return ask(engine, "setPhase", protocol.SetPhaseParams(phase))
 
 
 class Failing:
@@ -114,12 +115,12 @@ def test_keywords_answer_where_vectors_fail(
     assert answer.results[0].path == "src/harbour/berths.py"
     assert answer.retrieval.fallback == "keywords"
     assert answer.retrieval.reason
-    assert engine.status().last_error == answer.retrieval.reason
+    assert status_of(engine).last_error == answer.retrieval.reason
 
 
 def test_meaning_alone_gives_way_to_keywords_where_it_cannot_be_compared(engine: Engine) -> None:
     set_phase(engine, 2)
-    answer = engine.search(protocol.SearchParams("moor_ship", alpha=1))
+    answer = ask(engine, "search", protocol.SearchParams("moor_ship", alpha=1))
     assert answer.results[0].path == "src/harbour/berths.py"
 
 
@@ -146,8 +147,8 @@ def test_a_message_is_the_last_resort(engine: Engine, monkeypatch: pytest.Monkey
 def test_a_bad_request_is_no_failure_that_something_stands_in_for(engine: Engine) -> None:
     only = protocol.SearchFilter(language=("klingon",))
     with pytest.raises(InvalidRequestError, match=r"filter\.language"):
-        engine.search(protocol.SearchParams("ship", filter=only))
-    assert engine.status().retrieval.state.queries == 0
+        ask(engine, "search", protocol.SearchParams("ship", filter=only))
+    assert status_of(engine).retrieval.state.queries == 0
 
 
 @pytest.mark.usefixtures("decides_by_itself")
@@ -158,7 +159,7 @@ def test_failures_switch_searching_off_and_it_says_when_it_is_tried_again(
         break_everything(broken)
         for number in range(20):
             search(engine, f"ship {number}")
-    state = engine.status().retrieval.state
+    state = status_of(engine).retrieval.state
     assert (state.phase, state.wanted) == (0, 3)
     assert "failed" in state.reason
     off = search(engine, "another ship")
@@ -170,22 +171,22 @@ def test_failures_switch_searching_off_and_it_says_when_it_is_tried_again(
 
 def test_retrieval_that_is_off_says_so_everywhere(engine: Engine, workspace: Path) -> None:
     set_phase(engine, 0)
-    found = engine.discover(protocol.DiscoverParams("how are ships moored"))
+    found = ask(engine, "discover", protocol.DiscoverParams("how are ships moored"))
     assert found.verdict.action == "noMatch"
     assert found.answer_prompt == found.verdict.message
     assert "`cairn phase auto`" in found.answer_prompt
     document = protocol.TextDocument((workspace / "src/harbour/berths.py").as_uri())
     place = protocol.Range(protocol.Position(3, 0), protocol.Position(3, 0))
     with pytest.raises(RetrievalOffError, match="cairn phase auto"):
-        engine.related(protocol.RelatedParams(document, place))
+        ask(engine, "related", protocol.RelatedParams(document, place))
     set_phase(engine, None)
-    assert engine.related(protocol.RelatedParams(document, place)).retrieval.phase == 3
+    assert ask(engine, "related", protocol.RelatedParams(document, place)).retrieval.phase == 3
 
 
 def test_what_was_asked_is_logged_without_its_words(engine: Engine, model_data_dir: Path) -> None:
     search(engine, "zanzibar lighthouse keeper")
     search(engine, "zanzibar lighthouse keeper")
-    engine.discover(protocol.DiscoverParams("zanzibar lighthouse keeper"))
+    ask(engine, "discover", protocol.DiscoverParams("zanzibar lighthouse keeper"))
     (log,) = model_data_dir.glob(f"workspaces/*/{LOG_NAME}")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [(line["method"], line["cached"], line["phase"]) for line in lines] == [
@@ -194,18 +195,18 @@ def test_what_was_asked_is_logged_without_its_words(engine: Engine, model_data_d
         ("discover", False, 3),
     ]
     assert "zanzibar" not in log.read_text()
-    recent = engine.status().retrieval.recent
+    recent = status_of(engine).retrieval.recent
     assert (recent.queries, recent.cached_share) == (3, pytest.approx(1 / 3, abs=1e-3))
 
 
 def test_what_is_counted_is_what_was_asked(engine: Engine, metrics: PrometheusMetrics) -> None:
     search(engine)
     search(engine)
-    engine.discover(protocol.DiscoverParams("how are ships moored"))
+    ask(engine, "discover", protocol.DiscoverParams("how are ships moored"))
     value = metrics.registry.get_sample_value
     assert (value("cairn_cache_hits_total"), value("cairn_cache_misses_total")) == (1, 1)
     assert value("cairn_phase") == 3
-    assert value("cairn_index_chunks") == engine.status().chunks
+    assert value("cairn_index_chunks") == status_of(engine).chunks
 
 
 def test_the_status_sums_up_the_latest_questions_for_people(
@@ -215,7 +216,7 @@ def test_the_status_sums_up_the_latest_questions_for_people(
     search(engine)
     set_phase(engine, 1)
     search(engine, "high water")
-    terminal.print_status(engine.status())
+    terminal.print_status(status_of(engine))
     printed = " ".join(capsys.readouterr().out.split())
     assert "phase: 1 (names and keywords). Phase 1 was set by hand." in printed
     assert "questions: the latest 3: " in printed

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import ask
 
 from cairn import protocol
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
+from cairn.engine.status import status_of
 from cairn.errors import InvalidRequestError
 from cairn.index.indexing.indexer import Indexer
 from cairn.settings.tree import EmbeddingSettings
@@ -44,7 +46,7 @@ def engines(*roots: Path, count: int = 2) -> Iterator[list[Engine]]:
 
 
 def paths(engine: Engine, query: str) -> list[str]:
-    return [result.path for result in engine.search(protocol.SearchParams(query)).results]
+    return [result.path for result in ask(engine, "search", protocol.SearchParams(query)).results]
 
 
 def indexing_threads() -> list[str]:
@@ -123,7 +125,7 @@ def test_each_of_them_hears_of_what_the_thread_does(workspace: Path, bare_data_d
             engine.add_folder(workspace)
         until(lambda: all(engine.progress().complete for engine in made))
         heard.clear()
-        made[0].reindex(protocol.ReindexParams())
+        ask(made[0], "reindex", {})
         until(lambda: {0, 1} <= set(heard))
     finally:
         for engine in made:
@@ -141,7 +143,7 @@ def test_a_question_can_be_about_one_folder_of_several(
         assert set(paths(engine, "moor_ship")) > {"lamp.py"}
         name = {"uri": other.as_uri(), "path": str(other), "name": "lighthouse"}[named]
         assert paths(engine.over(name), "moor_ship") == ["lamp.py"]
-        assert engine.over(name).status().files.indexed == 1
+        assert status_of(engine.over(name)).files.indexed == 1
 
 
 def test_a_folder_that_is_not_open_or_not_the_only_one_is_refused(

@@ -17,11 +17,12 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.conftest import ask
 
 from cairn import protocol
 from cairn.engine import methods
 from cairn.engine.engine import Engine
-from cairn.engine.stages import STAGES
+from cairn.engine.status import status_of
 from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.protocol.stages import PARAMS
 from cairn.schema.bounds import Bounds, bounds_of
@@ -140,14 +141,14 @@ def engine(tmp_path_factory: pytest.TempPathFactory, real_models: Path) -> Itera
         engine.add_folder(folder)
         deadline = time.monotonic() + 60
         while not engine.progress().complete:
-            assert time.monotonic() < deadline, engine.status()
+            assert time.monotonic() < deadline, status_of(engine)
             time.sleep(0.02)
         yield engine
         engine.stop()
 
 
 def test_every_stage_is_a_request_with_params_and_settings_of_its_own() -> None:
-    assert list(methods.STAGES) == list(PARAMS) == list(STAGES) == list(CONFIGS)
+    assert list(methods.STAGES) == list(PARAMS) == list(CONFIGS)
     own = {
         type(value)
         for value in attrs.asdict(DiscoveryConfig(), recurse=False).values()
@@ -159,7 +160,7 @@ def test_every_stage_is_a_request_with_params_and_settings_of_its_own() -> None:
 def answered(engine: Engine, name: str, params: Any) -> bool:
     """Whether the stage answered, with what JSON can hold, and did not refuse. Anything else is an error."""
     try:
-        answer = engine.stage(name, structure(params, PARAMS[name]))
+        answer = ask(engine, name, params)
     except InvalidRequestError:
         return False
     json.dumps(unstructure(answer), allow_nan=False)
@@ -201,11 +202,11 @@ def test_a_cross_encoder_that_is_asked_for_is_warned_of(
         "semanticFocus": {"queries": ["berth"], "collection": {"name": "harbour-docs"}, "config": asked},
         "discover": {"query": "berth", "config": {"focus": asked}},
     }
-    assert methods.answer(engine, name, params[name])
+    assert ask(engine, name, params[name])
     assert "crossEncoder has no effect: no cross-encoder comes with Cairn" in caplog.text
 
 
-@pytest.mark.parametrize("stage", [*STAGES][3:5])
+@pytest.mark.parametrize("stage", [*PARAMS][3:5])
 def test_a_stage_that_searches_ends_when_it_is_cancelled(engine: Engine, stage: str) -> None:
     params = {"queries": [f"ship berth word{n}x{n}" for n in range(30)]}
     if stage == "semanticFocus":
@@ -213,9 +214,9 @@ def test_a_stage_that_searches_ends_when_it_is_cancelled(engine: Engine, stage: 
     looks = itertools.count()
     request = structure(params, PARAMS[stage])
     with pytest.raises(QueryCancelledError):
-        engine.stage(stage, request, lambda: next(looks) >= 3)
+        ask(engine, stage, request, lambda: next(looks) >= 3)
     assert next(looks) <= 3 * 30 + 10  # each query's leg looks before it begins
-    assert engine.stage(stage, request).chunks
+    assert ask(engine, stage, request).chunks
 
 
 @pytest.mark.parametrize("last", ["filter_collections", "broad_discovery", "compress_evidence"])
@@ -223,16 +224,16 @@ def test_a_cancelled_discovery_begins_no_other_stage(engine: Engine, last: str) 
     told: list[str] = []
     params = protocol.DiscoverParams("which ship has which berth")
     with pytest.raises(QueryCancelledError):
-        engine.discover(params, lambda: last in told, lambda progress: told.append(progress.stage))
+        ask(engine, "discover", params, lambda: last in told, lambda progress: told.append(progress.stage))
     assert told[-1] == last
-    engine.discover(params, tell=lambda progress: told.append(progress.stage))
+    ask(engine, "discover", params, tell=lambda progress: told.append(progress.stage))
     assert told[-1] == "render_llm_prompt"
 
 
 def test_evidence_is_not_looked_for_outside_of_the_index(engine: Engine, tmp_path: Path) -> None:
     secret = "The password of the harbour master is written on this very page."
     (tmp_path / "secret.md").write_text(secret)
-    [folder] = engine._folders
+    [folder] = engine.folders
     places = [
         os.path.relpath(tmp_path / "secret.md", folder.root),
         str(tmp_path / "secret.md"),
@@ -242,4 +243,4 @@ def test_evidence_is_not_looked_for_outside_of_the_index(engine: Engine, tmp_pat
         metadata = {"filePath": path, "lineRange": [0, 1], "folder": folder.uri}
         chunk = {"collection": "x", "docId": path, "content": secret, "score": 0.9, "metadata": metadata}
         request = structure({"chunks": [chunk], "query": "password"}, PARAMS["compressEvidence"])
-        assert engine.stage("compressEvidence", request).bullets == ()
+        assert ask(engine, "compressEvidence", request).bullets == ()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.conftest import ask
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from cairn.embedding.model_files import find_model
@@ -16,8 +17,6 @@ from cairn.embedding.tokenization import load_tokenizer
 from cairn.engine import open_workspace
 from cairn.engine.engine import Engine
 from cairn.errors import InvalidRequestError
-from cairn.protocol.stages import RenderPromptParams
-from cairn.schema.convert import structure
 
 TEXT = "The berth is free at high tide."
 BULLET = {
@@ -64,7 +63,7 @@ def opened(engines: list[Engine], root: Path, tokenizer: str = "", *, embedding:
 def rendered(engine: Engine, tokenizer: str | None) -> tuple[str, int]:
     """A prompt and its tokens; `tokenizer` is the request's own."""
     config = {} if tokenizer is None else {"tokenizer": tokenizer}
-    answer = engine.stage("renderPrompt", structure({"plan": PLAN, "config": config}, RenderPromptParams))
+    answer = ask(engine, "renderPrompt", {"plan": PLAN, "config": config})
     return answer.prompt, answer.tokens
 
 

@@ -136,6 +136,11 @@ def test_a_verdict_that_is_unclear_offers_candidates_that_its_message_lacks() ->
     assert "Berths (b.py)" in text
 
 
+@pytest.fixture(autouse=True)
+def staged_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.engine.status.status_of", lambda engine: engine.status())
+
+
 def test_an_incomplete_index_says_what_is_missing() -> None:
     text = search_text(engine=StillIndexing())
     assert "The index is not complete: 120 of 400 files read; 30 of 900 passages have vectors." in text

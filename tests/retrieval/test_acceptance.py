@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests import conftest
 
 from cairn import protocol
 from cairn.engine.engine import Engine
+from cairn.engine.status import status_of
 
 DOCUMENTS = {
     "concepts/home.md": """
@@ -94,7 +96,7 @@ def engine(
         engine = Engine({"index": {"watch": False}, "embedding": {"enabled": compares}})
         engine.add_folder(folder)
         _wait_until_complete(engine)
-        assert (engine.status().embedded > 0) == compares
+        assert (status_of(engine).embedded > 0) == compares
         yield engine
         engine.stop()
 
@@ -102,12 +104,12 @@ def engine(
 def _wait_until_complete(engine: Engine) -> None:
     deadline = time.monotonic() + 60
     while not engine.progress().complete:
-        assert time.monotonic() < deadline, engine.status()
+        assert time.monotonic() < deadline, status_of(engine)
         time.sleep(0.02)
 
 
 def ask(engine: Engine, query: str) -> protocol.SearchAnswer:
-    return engine.search(protocol.SearchParams(query=query, limit=5))
+    return conftest.ask(engine, "search", protocol.SearchParams(query=query, limit=5))
 
 
 @pytest.mark.parametrize(
@@ -189,6 +191,6 @@ def test_a_result_names_the_terms_that_it_holds_by_another_word(engine: Engine) 
 
 
 def test_the_verdict_does_not_depend_on_how_many_results_are_shown(engine: Engine) -> None:
-    alone = engine.search(protocol.SearchParams(query="home", limit=1))
+    alone = conftest.ask(engine, "search", protocol.SearchParams(query="home", limit=1))
     assert len(alone.results) == 1
     assert alone.verdict == ask(engine, "home").verdict

@@ -12,6 +12,7 @@ from tests.retrieval.ranking_builders import MadeUpChunk, MadeUpFile, file, orde
 from tests.retrieval.searching import search
 
 from cairn.engine.engine import Engine
+from cairn.engine.status import status_of
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.query import understand
 from cairn.retrieval.scores import Asked, Family, Signal
@@ -236,7 +237,7 @@ def test_the_status_warns_of_weights_for_no_signal_once(bare_data_dir: Path, tmp
         (tmp_path / name).mkdir()
         (tmp_path / name / ".cairn.toml").write_text(f"[search.weights]\n{weights}")
         engine.add_folder(tmp_path / name, keep_indexed=False)
-    told = [warning for warning in engine.status().warnings if "weights" in warning]
+    told = [warning for warning in status_of(engine).warnings if "weights" in warning]
     assert len(told) == 2
     assert "'is a test'" in told[0]
     assert "'folder names'" in told[1]

@@ -93,7 +93,9 @@ def wait_to_ask(engine: Engine, *, vectors: bool) -> None:
     try:
         wait(engine, vectors=vectors)
     except IndexUnavailableError as problem:
-        if not engine.status().searchable:
+        from cairn.engine.status import status_of
+
+        if not status_of(engine).searchable:
             raise
         remark(f"cairn: {problem}\nAnswering from what was indexed before.")
 
@@ -105,6 +107,7 @@ def wait(engine: Engine, *, vectors: bool, written_by: Sequence[Path] = ()) -> N
     processes: raises IndexUnavailableError when one of those ends.
     """
     from cairn.cli.terminal import progress_bars
+    from cairn.engine.status import status_of
     from cairn.operations.control import is_being_indexed
 
     look_at = 0.0
@@ -120,7 +123,7 @@ def wait(engine: Engine, *, vectors: bool, written_by: Sequence[Path] = ()) -> N
                 look_at = time.monotonic() + _LOOK_SECONDS
                 if not all(map(is_being_indexed, written_by)):
                     raise IndexUnavailableError("The process that was indexing ended; run this again.")
-                if progress.scanned and engine.status().paused:
+                if progress.scanned and status_of(engine).paused:
                     remark("Indexing is paused, some vectors are missing; `cairn resume` goes on.")
                     return
             try:

@@ -20,10 +20,11 @@ def index(folder: Path, force: bool, as_json: bool) -> None:
         _index_anew(folder, "", as_json)
         return
     from cairn.cli.terminal import print_status
+    from cairn.engine.status import status_of
 
     with opened(folder) as engine:
         wait(engine, vectors=True)
-        report(engine.status(), print_status, as_json)
+        report(status_of(engine), print_status, as_json)
 
 
 @click.command()
@@ -66,23 +67,25 @@ def resume(folder: Path, as_json: bool) -> None:
 def status(folder: Path, as_json: bool) -> None:
     """Show what the index of FOLDER holds."""
     from cairn.cli.terminal import print_status
+    from cairn.engine.runner import answer
 
     with opened(folder, keep_indexed=False) as engine:
-        show(engine.status(), print_status, as_json)
+        show(answer(engine, "status", {}, as_json=False), print_status, as_json)
 
 
 def _index_anew(folder: Path, path: str, as_json: bool) -> None:
     """Index `path` anew; where another process indexes the folder, it does that and this one waits."""
     require_directory(folder)
     from cairn.cli.terminal import print_status
+    from cairn.engine.runner import answer
+    from cairn.engine.status import status_of
     from cairn.operations.control import is_being_indexed
-    from cairn.protocol import ReindexParams
 
     other = is_being_indexed(folder)
     with opened(folder, keep_indexed=not other) as engine:
-        engine.reindex(ReindexParams(path or None))
+        answer(engine, "reindex", {"path": path or None})
         wait(engine, vectors=True, written_by=[folder] if other else [])
-        report(engine.status(), print_status, as_json)
+        report(status_of(engine), print_status, as_json)
 
 
 def _set_paused(folder: Path, as_json: bool, *, paused: bool) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,30 @@ from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
+
+
+def _ask(
+    method: str,
+    data: dict[str, Any],
+    folders: Sequence[Path],
+    shown: Callable[[Any], None],
+    *,
+    vectors: bool,
+    as_json: bool,
+    check: Callable[[Engine], None] | None = None,
+) -> None:
+    """Print what a method answers to the params `data`, of indexes that are up to date.
+
+    Wrong params are told before anything is indexed, and `check` may refuse them once that is done.
+    """
+    from cairn.engine.methods import METHODS
+    from cairn.engine.runner import answer
+
+    structured(data, METHODS[method].params_class())
+    with opened_to_ask(folders, vectors=vectors) as engine:
+        if check is not None:
+            check(engine)
+        show(answer(engine, method, data, as_json=False), shown, as_json)
 
 
 @click.command()
@@ -82,18 +107,23 @@ def search(
 ) -> None:
     """Show the passages that answer QUERY best."""
     _require_words(query)
-    from cairn import protocol
     from cairn.cli import terminal
     from cairn.workspace.ignore_patterns import selection_problem
 
     only = {"type": types, "language": languages, "path": paths, "collection": collections}
-    data = {"query": query, "limit": limit, "alpha": alpha, "explain": explain, "filter": only}
-    params = structured({**data, "caseSensitive": case, "wholeWord": word}, protocol.SearchParams)
     if problem := selection_problem(paths):
         raise WrongUsageError("filter.path", problem)
-    with opened_to_ask(folders, vectors=not no_wait) as engine:
-        _require_collections(engine, collections)
-        show(engine.search(params), terminal.print_search, as_json)
+    data = {
+        "query": query,
+        "limit": limit,
+        "alpha": alpha,
+        "explain": explain,
+        "filter": only,
+        "caseSensitive": case,
+        "wholeWord": word,
+    }
+    check = partial(_require_collections, wanted=collections)
+    _ask("search", data, folders, terminal.print_search, vectors=not no_wait, as_json=as_json, check=check)
 
 
 @click.command()
@@ -129,14 +159,19 @@ def discover(
 ) -> None:
     """Gather cited evidence for QUERY, and a prompt."""
     _require_words(query)
-    from cairn import protocol
     from cairn.cli import terminal
 
-    data = {"query": query, "maxBullets": max_bullets, "format": style, "include": include}
-    params = structured({**data, "exclude": exclude or None}, protocol.DiscoverParams)
-    with opened_to_ask(folders, vectors=not no_wait) as engine:
-        _require_matches(engine, include)
-        show(engine.discover(params), terminal.print_discovery, as_json)
+    data = {
+        "query": query,
+        "maxBullets": max_bullets,
+        "format": style,
+        "include": include,
+        "exclude": exclude or None,
+    }
+    check = partial(_require_matches, globs=include)
+    _ask(
+        "discover", data, folders, terminal.print_discovery, vectors=not no_wait, as_json=as_json, check=check
+    )
 
 
 @click.command()
@@ -148,7 +183,6 @@ def discover(
 def related(place: str, folders: Sequence[Path], limit: int, no_wait: bool, as_json: bool) -> None:
     """Show what is related to lines of a file."""
     at = lines_named(place)
-    from cairn import protocol
     from cairn.cli import terminal
 
     _, file = find_file(at.file, folders)
@@ -157,9 +191,7 @@ def related(place: str, folders: Sequence[Path], limit: int, no_wait: bool, as_j
     # Whole lines end before the first character of the next one; an empty range is the line it is in.
     end = start if at.first == at.last else {"line": at.last + 1, "character": 0}
     data = {"textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "limit": limit}
-    params = structured(data, protocol.RelatedParams)
-    with opened_to_ask(folders, vectors=not no_wait) as engine:
-        show(engine.related(params), terminal.print_related, as_json)
+    _ask("related", data, folders, terminal.print_related, vectors=not no_wait, as_json=as_json)
 
 
 @click.command()
@@ -184,7 +216,6 @@ def context(
     After the passages comes a context made of them, for a language model.
     """
     at = position_named(place)
-    from cairn import protocol
     from cairn.cli import terminal
 
     _, file = find_file(at.file, folders)
@@ -196,9 +227,7 @@ def context(
         "budget": budget,
         "limit": limit,
     }
-    params = structured(data, protocol.ContextParams)
-    with opened_to_ask(folders, vectors=not no_wait) as engine:
-        show(engine.context(params), terminal.print_context, as_json)
+    _ask("context", data, folders, terminal.print_context, vectors=not no_wait, as_json=as_json)
 
 
 @click.command()
@@ -207,15 +236,13 @@ def context(
 @answers
 def page(path: str, folders: Sequence[Path], as_json: bool) -> None:
     """Show the whole of a file as it is indexed."""
-    from cairn import protocol
     from cairn.cli import terminal
 
     folder, file = find_file(path, folders)
     inside = (file.parent.resolve() / file.name).relative_to(folder.resolve()).as_posix()
     shown_folder = Path(folder).absolute().as_uri() if len(folders) > 1 else ""
-    params = structured({"path": inside, "folder": shown_folder}, protocol.FetchPageParams)
-    with opened_to_ask(folders, vectors=False) as engine:
-        show(engine.fetch_page(params), terminal.print_page, as_json)
+    data = {"path": inside, "folder": shown_folder}
+    _ask("fetchPage", data, folders, terminal.print_page, vectors=False, as_json=as_json)
 
 
 @click.command()
@@ -229,7 +256,8 @@ def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool
 
     METHOD is its name, such as `search` or `cairn/expandQueries`; the answer is printed as JSON, and so are errors. Its params are JSON, or are read from stdin for `-`; without them, it gets none.
     """
-    from cairn.engine.methods import METHODS, answer
+    from cairn.engine.methods import METHODS, Asks
+    from cairn.engine.runner import answer
     from cairn.operations.control import is_being_indexed, set_paused
     from cairn.protocol import PausedAnswer
 
@@ -245,20 +273,17 @@ def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool
         print_json(PausedAnswer(_STEERING[name]))
         return
     others = [folder for folder in folders if name == "reindex" and is_being_indexed(folder)]
-    with opened(*folders, keep_indexed=name not in _AS_IT_IS and not others) as engine:
+    asks = METHODS[name].asks is not Asks.NOTHING
+    with opened(*folders, keep_indexed=(asks or name == "reindex") and not others) as engine:
+        if asks:
+            wait_to_ask(engine, vectors=not no_wait)
+        answered = answer(engine, name, data)
         if name == "reindex":
-            answered = answer(engine, name, data)
             wait(engine, vectors=True, written_by=others)
-        else:
-            if name not in _AS_IT_IS:
-                wait_to_ask(engine, vectors=not no_wait)
-            answered = answer(engine, name, data)
         print_json(answered)
 
 
 _STEERING = {"pause": True, "resume": False}
-_AS_IT_IS = frozenset({"status", "setPhase", "feedback", "resetFeedback"})
-"""Methods for which nothing is indexed first."""
 
 
 def _json_of(params: str | None) -> Any:
@@ -280,9 +305,7 @@ def _require_words(query: str) -> None:
 
 def _require_collections(engine: Engine, wanted: Sequence[str]) -> None:
     """Raises InvalidRequestError for the name of a collection that there is not."""
-    if not wanted:
-        return
-    known = sorted({collection.name for collection in engine.collections()})
+    known = _collections(engine) if wanted else []
     for name in wanted:
         if name not in known:
             raise InvalidRequestError("filter.collection", f"there is no {name!r}{instead(name, known)}")
@@ -290,12 +313,16 @@ def _require_collections(engine: Engine, wanted: Sequence[str]) -> None:
 
 def _require_matches(engine: Engine, globs: Sequence[str]) -> None:
     """Raises InvalidRequestError for globs that match no collection at all."""
-    if not globs:
-        return
     from fnmatch import fnmatchcase
 
-    known = sorted({collection.name for collection in engine.collections()})
-    if not any(fnmatchcase(name.lower(), glob.lower()) for name in known for glob in globs):
+    known = _collections(engine) if globs else []
+    if globs and not any(fnmatchcase(name.lower(), glob.lower()) for name in known for glob in globs):
         raise InvalidRequestError(
             "include", f"no collection matches {', '.join(globs)}{instead(globs[0], known)}"
         )
+
+
+def _collections(engine: Engine) -> list[str]:
+    from cairn.engine.runner import answer
+
+    return sorted({each.name for each in answer(engine, "collections", {}, as_json=False)})

@@ -46,13 +46,14 @@ def phase(wanted: str | None, folder: Path, as_json: bool) -> None:
     3 is vectors, keywords and names, 2 is without vectors, 1 is names and keywords alone, off is nothing. What is set counts at
     once in every process that has the folder open, until auto leaves it to the settings and the kill switch again.
     """
-    from cairn import protocol
     from cairn.cli import terminal
+    from cairn.engine.runner import answer
+    from cairn.engine.status import status_of
 
     with opened(folder, keep_indexed=False) as engine:
         if wanted is not None:
-            engine.set_phase(protocol.SetPhaseParams(_BY_HAND[wanted]))
-        show(engine.status().retrieval, terminal.print_retrieval, as_json)
+            answer(engine, "setPhase", {"phase": _BY_HAND[wanted]})
+        show(status_of(engine).retrieval, terminal.print_retrieval, as_json)
 
 
 @click.command()

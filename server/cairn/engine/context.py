@@ -24,10 +24,12 @@ from cairn.embedding.shared import SharedModel
 from cairn.engine import results as answers
 from cairn.engine.context_memory import ContextMemory
 from cairn.engine.feedback import learned_from
-from cairn.engine.folders import Folder, index_state, on_screen, path_of_uri, uris
+from cairn.engine.folders import Folder, index_state, path_of_uri, uris
+from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.related import covered, indexed_page, shared_names
+from cairn.engine.request import Attempt
 from cairn.engine.search import answer_key, meaning_of
-from cairn.errors import InvalidRequestError, QueryCancelledError
+from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.store.reader import ChunkFilter, StoredChunk
 from cairn.index.store.readmes import readme_paths
@@ -76,33 +78,30 @@ class _Asked:
         return self.settings.discovery.readme.readme_patterns
 
 
-def context_of(
-    folders: Sequence[Folder],
-    model: SharedModel,
-    settings: Settings,
-    params: protocol.ContextParams,
-    memory: ContextMemory,
-    cancelled: Callable[[], bool],
-) -> tuple[protocol.ContextAnswer, str | None]:
-    """The answer, and why a leg of the query's search failed, if one did.
+def context(
+    request: OpenWorkspace, params: protocol.ContextParams
+) -> protocol.ContextAnswer | Attempt[protocol.ContextAnswer]:
+    """`cairn/context`; with a query, also why a leg of its search failed, if one did.
 
     Raises InvalidRequestError for a document that is not indexed and whose text is not given, and QueryCancelledError
-    soon after `cancelled()` turns true.
+    soon after the request was cancelled.
     """
     started = time.perf_counter()
-    asked = _asked(folders, model, settings, params, memory)
+    memory = request.engine.context_memory
+    asked = _asked(request, params, memory)
     placed = time.perf_counter()
     query = _query(asked)
     key = _passages_key(asked)
     kept = memory.passages.get(key)
-    passages, problem, whole = (kept, None, True) if kept is not None else _passages(asked, query, cancelled)
+    passages, problem, whole = (
+        (kept, None, True) if kept is not None else _passages(asked, query, request.cancelled)
+    )
     if kept is None and problem is None and whole:
         memory.passages.put(key, passages, _characters(passages))
     found = time.perf_counter()
-    if cancelled():
-        raise QueryCancelledError("The request was cancelled.")
-    budgets = part_budgets(settings.context, params.budget)
-    count, counts_by_line = _counter(model, memory)
+    request.check_cancelled()
+    budgets = part_budgets(request.settings.context, params.budget)
+    count, counts_by_line = _counter(request.model, memory)
     assembled = assemble(_parts(asked, passages, memory), budgets, count, counts_by_line)
     timings = {
         "place": _milliseconds(started, placed),
@@ -112,7 +111,8 @@ def context_of(
     }
     if kept is not None:
         timings["cached"] = 1
-    return _answer(asked, query, passages, assembled, sum(budgets.values()), timings), problem
+    answer = _answer(asked, query, passages, assembled, sum(budgets.values()), timings)
+    return Attempt(answer, problem) if params.query else answer
 
 
 def _milliseconds(start: float, end: float) -> float:
@@ -122,14 +122,8 @@ def _milliseconds(start: float, end: float) -> float:
 # --- the place ---------------------------------------------------------------------------------------
 
 
-def _asked(
-    folders: Sequence[Folder],
-    model: SharedModel,
-    settings: Settings,
-    params: protocol.ContextParams,
-    memory: ContextMemory,
-) -> _Asked:
-    readers = on_screen(folders)
+def _asked(request: OpenWorkspace, params: protocol.ContextParams, memory: ContextMemory) -> _Asked:
+    folders, model, settings, readers = request.folders, request.model, request.settings, request.readers
     uri = well_formed(params.text_document.uri)
     # What was chosen before ranks what a query finds, and nothing else.
     learned = learned_from(folders) if params.query.strip() else {}

@@ -9,15 +9,16 @@ from typing import Any, TypeVar
 from attrs import define, evolve, field
 
 from cairn import protocol
-from cairn.discovery import DiscoveryResponse, discover
+from cairn.discovery import DiscoveryResponse
+from cairn.discovery import discover as run_stages
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.model import NOTHING_YET
 from cairn.discovery.pipeline import AskBack
 from cairn.discovery.terms import QueryTerms
 from cairn.engine import results as answers
-from cairn.engine.fallback import Attempt
-from cairn.engine.folders import Folder, index_state, uris
+from cairn.engine.folders import index_state, uris
 from cairn.engine.open_workspace import OpenWorkspace
+from cairn.engine.request import GENERIC, Attempt, Request, Tell
 from cairn.engine.search import nothing_judged
 from cairn.errors import InvalidRequestError
 from cairn.protocol import ScoredChunk, SearchResult
@@ -30,20 +31,14 @@ from cairn.settings.tree import DiscoveryConfig
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Tell = Callable[[protocol.DiscoverProgress], None]
 
 
-def discover_evidence(
-    workspace: OpenWorkspace, params: protocol.DiscoverParams, tell: Tell | None = None
-) -> Attempt[protocol.DiscoverAnswer]:
-    """The evidence, the plan and the prompt. Raises QueryCancelledError soon after the request was cancelled.
-
-    `tell` hears of each stage that has ended, with what it changed of the answer.
-    """
+def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attempt[protocol.DiscoverAnswer]:
+    """`cairn/discover`: all nine stages. Raises QueryCancelledError soon after the request was cancelled."""
     config = _discovery_config(workspace.settings.discovery, params)
     query = workspace.understood(params.query)
     asked = _Discovery(workspace, query, workspace.terms(query), workspace.searcher())
-    response = discover(
+    response = run_stages(
         asked.searcher,
         workspace.collections(),
         query.text if query.terms else "",  # variations of nothing would find something
@@ -56,7 +51,7 @@ def discover_evidence(
         ask_back=asked.ask_back if query.text.strip() else None,
         lines_now=workspace.lines_now,
         check_cancelled=workspace.check_cancelled,
-        on_stage=asked.telling(tell) if tell else None,
+        on_stage=asked.telling(workspace.tell) if workspace.tell else None,
     )
     answer = protocol.DiscoverAnswer(
         answer_prompt=response.answer_prompt,
@@ -127,17 +122,20 @@ class _Discovery:
         return on_stage
 
 
-def nothing_discovered(folders: Sequence[Folder], message: str) -> protocol.DiscoverAnswer:
+def stand_in(
+    request: Request, _: protocol.DiscoverParams, message: str
+) -> tuple[protocol.DiscoverAnswer, str]:
     """The answer where nothing could be searched: a message alone, which is what a language model is told, too."""
-    return protocol.DiscoverAnswer(
+    answer = protocol.DiscoverAnswer(
         answer_prompt=message,
         plan=NOTHING_YET.plan,
         bullets=(),
         chunks=(),
         verdict=nothing_judged(message),
         metrics=NOTHING_YET.metrics,
-        index=index_state(folders, whole=False),
+        index=index_state(request.folders, whole=False),
     )
+    return answer, GENERIC
 
 
 def _discovery_config(config: DiscoveryConfig, params: protocol.DiscoverParams) -> DiscoveryConfig:

@@ -12,20 +12,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
 from cairn import protocol
-from cairn.engine.folders import Folder
-from cairn.engine.host import Host
+from cairn.engine.methods import Asks, Method
+from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.kill_switch import KillSwitch, PhaseChange
 from cairn.operations.latency import LatencyWindow
 from cairn.settings.tree import Leg, Settings
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+    from cairn.engine.folders import Folder
 
 logger = logging.getLogger(__name__)
 
@@ -37,14 +40,11 @@ _LEGS: dict[int, frozenset[Leg]] = {
     NAMES: frozenset({Leg.NAMES, Leg.KEYWORDS}),
 }
 _STANDS_IN = {KEYWORDS: "keywords", NAMES: "names"}
-CACHE, GENERIC = "cache", "generic"
 
 _MODEL_SECONDS = 1.0
 """Looking for a model takes 0.2 ms while none is loaded."""
 _RECENT_SECONDS = 5.0
 """The log of questions is read again after this long at the earliest, which takes up to 10 ms."""
-
-T = TypeVar("T")
 
 
 class RetrievalOffError(CairnError):
@@ -52,21 +52,10 @@ class RetrievalOffError(CairnError):
 
 
 @frozen
-class Attempt(Generic[T]):
-    """An answer in some phase."""
-
-    answer: T
-    problem: str | None = None
-    """Why a leg failed, if one did; the others answered."""
-    without_vectors: bool = False
-    """Whether that was the leg of meaning."""
-
-
-@frozen
-class Answered(Generic[T]):
+class _Answered:
     """What the chain came to."""
 
-    answer: T
+    answer: Any
     retrieval: protocol.AnsweredIn
     began_in: int
     """The phase that was tried first; 0 where nothing was asked."""
@@ -75,28 +64,16 @@ class Answered(Generic[T]):
     problem: str | None = None
 
 
-class Answering:
-    """Of one engine. Methods may be called from several threads at once."""
+class Fallback:
+    """The chain of one engine. Methods may be called from several threads at once."""
 
-    def __init__(
-        self,
-        host: Host,
-        folders: Callable[[], Sequence[Folder]],
-        settings: Callable[[], Settings],
-        has_vectors: Callable[[], bool],
-        on_change: Callable[[], None],
-    ) -> None:
-        """`folders` and `settings` are the engine's own, which stay it even where a question is about one folder;
-        `has_vectors` says whether there is a model to make them with; `on_change` is called when the phase has changed."""
+    def __init__(self, engine: Engine) -> None:
+        """`engine` is the whole one, whose phase counts also where a request is about one of its folders."""
         self.latency = LatencyWindow()
         self.cache: AnswerCache[protocol.SearchAnswer] = AnswerCache()
         self.problem: str | None = None
         """Why a leg of the latest search failed, if one did."""
-        self._metrics = host.metrics
-        self._folders = folders
-        self._settings = settings
-        self._has_vectors = has_vectors
-        self._on_change = on_change
+        self._engine = engine
         self._made_switch: KillSwitch | None = None
         self._making_switch = threading.Lock()
         self._looked_for_model: tuple[float, int] | None = None
@@ -109,7 +86,7 @@ class Answering:
         if self._made_switch is None:
             with self._making_switch:
                 self._made_switch = self._made_switch or KillSwitch(
-                    lambda: self._settings().retrieval,
+                    lambda: self._engine.settings().retrieval,
                     on_change=self._changed,
                     override=self._by_hand,
                     most=self._most,
@@ -137,153 +114,113 @@ class Answering:
         wanted = min(self._most(), settings.retrieval.phase if by_hand is None else by_hand)
         return min(self._switch.phase(), wanted), wanted
 
-    def on(self, settings: Settings) -> tuple[Settings, protocol.AnsweredIn]:
-        """The settings of the phase that an answer is made in where nothing could stand in for it.
+    def ask(self, method: Method, request: Request, params: Any) -> Any:
+        """The answer of a method that asks retrieval, in the highest phase that there is.
 
-        Raises RetrievalOffError where retrieval is switched off.
+        Where the method always answers, a phase that fails falls through to the next, and what it came to is counted and
+        logged. Raises what the handler raises otherwise, and RetrievalOffError where retrieval is switched off.
         """
-        phase, wanted = self.phases(settings)
-        if phase == OFF:
-            raise RetrievalOffError(self._why_off(settings))
-        reason = self._switch.reason if phase < wanted else ""
-        return in_phase(settings, phase), protocol.AnsweredIn(phase, wanted, reason=reason)
+        from cairn.engine.open_workspace import OpenWorkspace  # with the first question
 
-    def through_phases(
-        self,
-        settings: Settings,
-        *,
-        ask: Callable[[Settings], Attempt[T]],
-        kept: Callable[[], T | None],
-        generic: Callable[[str], T],
-    ) -> Answered[T]:
-        """The first answer of S2's chain.
-
-        `ask` answers under settings whose legs are those of a phase; `kept` has an answer from before, whatever has changed
-        since; `generic` makes one of a message. Raises InvalidRequestError and QueryCancelledError as `ask` does.
-        """
-        phase, wanted = self.phases(settings)
+        began = time.perf_counter()
+        phase, wanted = self.phases(request.settings)
+        always = method.asks is Asks.ANSWER
+        if phase == OFF and not always:
+            raise RetrievalOffError(self._why_off(request.settings))
         lowered = self._switch.reason if OFF < phase < wanted else ""
-        reason = error = ""
+        tell, reason, error, answered = request.tell, "", "", None
         for lower in range(phase, OFF, -1):
+            settings = in_phase(request.settings, lower)
+            workspace = OpenWorkspace(request.engine, request.folders, settings, request.cancelled, tell)
             try:
-                attempt = ask(in_phase(settings, lower))
+                found = method.handle()(workspace, params)
             except (InvalidRequestError, QueryCancelledError):
                 raise
-            except CairnError as problem:
-                logger.warning("phase %d failed: %s", lower, problem)
-                reason, error = reason or str(problem), error or type(problem).__name__
             except Exception as problem:
-                logger.exception("phase %d failed", lower)
-                reason = reason or f"Searching failed ({type(problem).__name__}); the log says more."
-                error = error or type(problem).__name__
+                if not always:
+                    raise
+                reason, error = reason or _reason(problem, lower), error or type(problem).__name__
+                tell = None  # the stages are told once, though a lower phase begins anew
             else:
-                fallback = _STANDS_IN.get(lower, "") if lower < phase else ""
-                if attempt.without_vectors and not fallback:
-                    fallback, reason = _STANDS_IN[KEYWORDS], attempt.problem or ""
-                return Answered(
-                    attempt.answer,
-                    protocol.AnsweredIn(lower, wanted, fallback, reason or lowered),
-                    began_in=phase,
-                    problem=attempt.problem or (reason or None),
-                )
-        reason = reason or self._why_off(settings)
-        answer = kept()
-        fallback = GENERIC if answer is None else CACHE
-        in_none = protocol.AnsweredIn(OFF, wanted, fallback, reason)
-        return Answered(generic(reason) if answer is None else answer, in_none, phase, error, reason)
+                answered = _in_phase_answered(found, lower, phase, wanted, reason, lowered)
+                break
+        if answered is None:
+            reason = reason or self._why_off(request.settings)
+            answer, fallback = method.stand_in()(request, params, reason)
+            how = protocol.AnsweredIn(OFF, wanted, fallback, reason)
+            answered = _Answered(answer, how, phase, error, reason)
+        if always:
+            self._note(method, request, params, answered, 1000 * (time.perf_counter() - began))
+        elif isinstance(found, Attempt):
+            self.problem = found.problem
+        if not hasattr(answered.answer, "retrieval"):  # a single stage, which looks nothing up by itself
+            return answered.answer
+        return evolve(answered.answer, retrieval=answered.retrieval)
 
-    def note_search(
-        self, folders: Sequence[Folder], query: str, answered: Answered[protocol.SearchAnswer], ms: float
-    ) -> None:
-        """Count and log a search that took `ms` until its answer was there."""
+    def _note(self, method: Method, request: Request, params: Any, answered: _Answered, ms: float) -> None:
+        """Count and log a question that took `ms` until its answer was there, and tell the kill switch."""
         from cairn.operations.query_log import record_of
 
-        answer, how = answered.answer, answered.retrieval
+        answer, how, metrics = answered.answer, answered.retrieval, self._engine.metrics
         self.problem = answered.problem
-        cached = "cached" in answer.timings and not how.fallback
-        if not cached and not answered.error and how.fallback != CACHE:
-            self.latency.add(ms)
-        self._metrics.search(
-            action=answer.verdict.action,
-            cached=cached,
-            keyword_match=any(result.matched_terms for result in answer.results),
-            fallback=how.fallback,
-            broken_off=answer.broken_off,
-        )
-        if not cached:
-            self._judge(answered, ms)
         record = record_of(
             answer,
-            method="search",
-            query=query,
+            method=method.name,
+            query=params.query,
             ms=ms,
             phase=how.phase,
             wanted=how.wanted,
-            fallback=how.fallback,
-        )
-        record = evolve(record, error=answered.error, cached=cached)
-        for folder in folders:
-            folder.log.add(record)
-
-    def note_discovery(
-        self, folders: Sequence[Folder], query: str, answered: Answered[protocol.DiscoverAnswer], ms: float
-    ) -> None:
-        """Count and log a discovery; its searching stage alone is what the kill switch's percentile is about."""
-        from cairn.operations.query_log import LoggedResult, QueryRecord
-
-        answer, how = answered.answer, answered.retrieval
-        self.problem = answered.problem
-        metrics = answer.metrics
-        self._metrics.discovery(
-            collections_searched=metrics.collections_searched,
-            queries_generated=metrics.queries_generated,
-            chunks_found=metrics.chunks_found,
-            bullets_extracted=metrics.bullets_extracted,
-        )
-        if how.fallback:
-            self._metrics.fallback(how.fallback)
-        self._judge(answered, metrics.stages.get("broad_discovery", ms))
-        record = QueryRecord(
-            method="discover",
-            ms=ms,
-            phase=how.phase,
-            wanted=how.wanted,
-            query=query,
-            results=tuple(LoggedResult(c.path, c.score, c.matched_terms) for c in answer.chunks),
-            action=answer.verdict.action,
-            confidence=answer.verdict.confidence,
             fallback=how.fallback,
             error=answered.error,
-            complete=answer.index.complete,
         )
-        for folder in folders:
-            folder.log.add(record)
-
-    def _judge(self, answered: Answered[T], ms: float) -> None:
-        if answered.began_in != OFF:
-            how = answered.retrieval
-            self._switch.record(
-                ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=answered.began_in
+        judged_ms = ms
+        if isinstance(answer, protocol.DiscoverAnswer):
+            counts = answer.metrics
+            judged_ms = counts.stages.get("broad_discovery", ms)  # the stage that searches
+            metrics.discovery(
+                collections_searched=counts.collections_searched,
+                queries_generated=counts.queries_generated,
+                chunks_found=counts.chunks_found,
+                bullets_extracted=counts.bullets_extracted,
             )
+            if how.fallback:
+                metrics.fallback(how.fallback)
+        else:
+            if not record.cached and not answered.error and how.fallback != CACHE:
+                self.latency.add(ms)
+            metrics.search(
+                action=record.action,
+                cached=record.cached,
+                keyword_match=any(result.matched_terms for result in record.results),
+                fallback=how.fallback,
+                broken_off=answer.broken_off,
+            )
+        if answered.began_in != OFF and not record.cached:
+            self._switch.record(
+                judged_ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=answered.began_in
+            )
+        self._engine.context_memory.recent.note(params.query)
+        for folder in request.folders:
+            folder.log.add(record)
 
     def _most(self) -> int:
         """The highest phase that there can be; whether there is a model to make vectors with is looked up once a second."""
         now = time.monotonic()
         if self._looked_for_model is None or now >= self._looked_for_model[0]:
-            most = VECTORS if self._has_vectors() else KEYWORDS
+            most = VECTORS if self._engine.model_in_use()[0] else KEYWORDS
             self._looked_for_model = now + _MODEL_SECONDS, most
         return self._looked_for_model[1]
 
     def _by_hand(self) -> int | None:
         """The phase that somebody set, in whichever folder."""
-        set_phases = (folder.override.phase() for folder in self._folders())
+        set_phases = (folder.override.phase() for folder in self._engine.folders)
         return next((phase for phase in set_phases if phase is not None), None)
 
     def _changed(self, change: PhaseChange) -> None:
-        self._metrics.phase_change(change.before, change.after)
-        for folder in self._folders():
+        self._engine.metrics.phase_change(change.before, change.after)
+        for folder in self._engine.folders:
             folder.log.add_phase_change(change)
-        self._on_change()
+        self._engine.on_change()
 
     def _why_off(self, settings: Settings) -> str:
         if not settings.retrieval.enabled:
@@ -295,6 +232,27 @@ class Answering:
         return (
             f"Searching is switched off for now. {state.reason}{wait} `cairn phase 3` switches it on at once."
         )
+
+
+def _reason(problem: Exception, phase: int) -> str:
+    """Why a phase failed, for people; it is logged."""
+    if isinstance(problem, CairnError):
+        logger.warning("phase %d failed: %s", phase, problem)
+        return str(problem)
+    logger.error("phase %d failed", phase, exc_info=problem)
+    return f"Searching failed ({type(problem).__name__}); the log says more."
+
+
+def _in_phase_answered(
+    found: Any, phase: int, began_in: int, wanted: int, reason: str, lowered: str
+) -> _Answered:
+    """What was found in a phase; `reason` is why the phases above it failed, `lowered` why it did not begin in the wanted one."""
+    attempt = found if isinstance(found, Attempt) else Attempt(found)
+    fallback = _STANDS_IN.get(phase, "") if phase < began_in else ""
+    if attempt.without_vectors and not fallback:
+        fallback, reason = _STANDS_IN[KEYWORDS], attempt.problem or ""
+    how = protocol.AnsweredIn(phase, wanted, fallback, reason or lowered)
+    return _Answered(attempt.answer, how, began_in, problem=attempt.problem or (reason or None))
 
 
 def in_phase(settings: Settings, phase: int) -> Settings:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cairn import protocol
-from cairn.engine.folders import Folder, on_screen
+from cairn.engine.folders import Folder, folders_named, on_screen
+from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.index.store.file_queries import files_holding
 from cairn.retrieval.learned import Learned
@@ -27,18 +28,15 @@ def learned_from(folders: Sequence[Folder]) -> dict[int, Learned]:
     return {number: learned for number, learned in every.items() if learned}
 
 
-def take_feedback(folders: Sequence[Folder], params: protocol.FeedbackParams) -> protocol.FeedbackAnswer:
-    """Remember what was done with a result. Where copies of a passage are not told apart by `path`, all are meant.
+def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol.FeedbackAnswer:
+    """`cairn/feedback`: remember what was done with a result. Where copies of a passage are not told apart by `path`, all are meant.
 
     Raises InvalidRequestError for what no search finds, FeedbackUnavailableError where nothing can be written.
     """
-    if params.folder and params.folder not in {folder.uri for folder in folders}:
-        raise InvalidRequestError(
-            "folder", f"{params.folder!r} is not open; give a folder as search results have it"
-        )
-    wanted = [folder for folder in folders if params.folder in ("", folder.uri)]
+    wanted = folders_named(request.folders, params.folder)
     learning = [folder for folder in wanted if folder.settings().search.feedback]
     if wanted and not learning:
+        request.engine.metrics.feedback(params.action.value)
         return protocol.FeedbackAnswer(kept=False)
     path = well_formed(params.path)
     holding = [
@@ -61,16 +59,11 @@ def take_feedback(folders: Sequence[Folder], params: protocol.FeedbackParams) ->
         if not stems:
             raise InvalidRequestError("query", f"{params.query!r} has no words to learn from")
         folder.feedback.add(stems, paths, params.content_hash, params.action)
+    request.engine.metrics.feedback(params.action.value)
     return protocol.FeedbackAnswer(kept=True)
 
 
-def reset_feedback(
-    folders: Sequence[Folder], params: protocol.ResetFeedbackParams
-) -> protocol.ResetFeedbackAnswer:
-    """Forget what was learned. Raises InvalidRequestError for a folder that is not open."""
-    wanted = [folder for folder in folders if params.folder in ("", folder.uri)]
-    if params.folder and not wanted:
-        raise InvalidRequestError(
-            "folder", f"{params.folder!r} is not open; give a folder as search results have it"
-        )
+def reset_feedback(request: Request, params: protocol.ResetFeedbackParams) -> protocol.ResetFeedbackAnswer:
+    """`cairn/resetFeedback`: forget what was learned. Raises InvalidRequestError for a folder that is not open."""
+    wanted = folders_named(request.folders, params.folder)
     return protocol.ResetFeedbackAnswer(sum(folder.feedback.reset() for folder in wanted))

@@ -11,6 +11,7 @@ from urllib.request import url2pathname
 from attrs import field, frozen
 
 from cairn import protocol
+from cairn.errors import InvalidRequestError
 from cairn.index.indexing.indexer import Indexer
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.operations.feedback import FeedbackStore
@@ -146,6 +147,14 @@ def path_inside(given: str) -> PurePosixPath | None:
         windows = PureWindowsPath(given)
         outside = outside or bool(windows.anchor) or ".." in windows.parts
     return None if outside else path
+
+
+def folders_named(folders: Sequence[Folder], uri: str) -> list[Folder]:
+    """The folder of that URI; all of them for "". Raises InvalidRequestError for one that is not open."""
+    named = [folder for folder in folders if uri in ("", folder.uri)]
+    if uri and not named:
+        raise InvalidRequestError("folder", f"{uri!r} is not open; give a folder as search results have it")
+    return named
 
 
 def on_screen(folders: Sequence[Folder]) -> list[OverlaidReader]:

@@ -1,28 +1,35 @@
-"""Every method of the protocol, in one table: the params it takes, the answer it gives, and what the engine does.
+"""Every method of the protocol, in one table: its params, its answer, and the function of the engine that handles it.
 
-LSP, REST, MCP and `cairn call` all read it, so the same request has the same answer through each of them. Nothing heavy is
-imported before a method is called.
+LSP, REST, MCP and `cairn call` all read it, so the same request has the same answer through each of them. A method is one
+module of `cairn.engine`, imported with its first request, and classes for its params and answer in `cairn.protocol`.
 """
 
 from __future__ import annotations
 
-import time
+import importlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from enum import IntEnum
+from typing import Any
 
 from attrs import frozen
 
 from cairn import protocol
-from cairn.errors import InvalidRequestError, QueryCancelledError
+from cairn.errors import InvalidRequestError
 
-if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
-    from cairn.protocol import DiscoverProgress
-
-Cancelled = Callable[[], bool]
-Call = Callable[["Engine", Any, Cancelled], Any]
 CLI, HTTP, LSP, MCP = "cli", "http", "lsp", "mcp"
 """The fronts, as the metrics name them."""
+
+
+class Asks(IntEnum):
+    """What a method needs of the indexes; each also needs what stands before it."""
+
+    NOTHING = 0
+    INDEX = 1
+    """What was saved before is indexed, and background indexing steps aside meanwhile."""
+    RETRIEVAL = 2
+    """Retrieval is on, and the handler gets the settings of the phase, as an `OpenWorkspace`."""
+    ANSWER = 3
+    """There is always an answer: lower phases are tried, and the module's `stand_in` makes one where all fail."""
 
 
 @frozen
@@ -30,15 +37,32 @@ class Method:
     """One method; LSP puts `cairn/` before its name."""
 
     name: str
+    handler: str
+    """`module.function` in `cairn.engine`: from a `Request` and the params to the answer."""
     params: str
     """The class of its params, in `cairn.protocol`."""
     answer: str
     """The class of its answer; `[]` after it for a list of them."""
     summary: str
     """What it does, in a sentence without its full stop."""
-    call: Call
+    asks: Asks = Asks.NOTHING
     changes: bool = False
     """Whether it changes what later answers depend on."""
+    streams: bool = False
+    """Whether it tells what it knows while it runs."""
+
+    def handle(self) -> Callable[[Any, Any], Any]:
+        """The handler, imported."""
+        return self._of_engine(self.handler.partition(".")[2])
+
+    def stand_in(self) -> Callable[[Any, Any, str], Any]:
+        """What answers in its place where every phase failed: the module's `stand_in`, imported."""
+        return self._of_engine("stand_in")
+
+    def _of_engine(self, name: str) -> Callable[..., Any]:
+        module = importlib.import_module(f"cairn.engine.{self.handler.partition('.')[0]}")
+        found: Callable[..., Any] = getattr(module, name)
+        return found
 
     def params_class(self) -> type[Any]:
         """The attrs class that its params are converted to."""
@@ -62,179 +86,75 @@ class Method:
         return found
 
 
-def _stage(name: str, answer: str, summary: str) -> Method:
+def _stage(name: str, handler: str, answer: str, summary: str) -> Method:
+    params = name[0].upper() + name[1:] + "Params"
     return Method(
         name,
-        name[0].upper() + name[1:] + "Params",
+        f"stages.{handler}",
+        params,
         answer,
         summary,
-        lambda engine, params, cancelled: engine.stage(name, params, cancelled),
+        asks=Asks.RETRIEVAL,
     )
 
 
-STAGES: Mapping[str, Method] = {
-    stage.name: stage
-    for stage in (
-        _stage("filterCollections", "CollectionsAnswer", "Choose the collections that a question is about"),
-        _stage("scoreCollections", "CollectionsAnswer", "Rank collections by how well they fit a question"),
-        _stage("expandQueries", "QueriesAnswer", "Make variations of a question"),
-        _stage("broadDiscovery", "ChunksAnswer", "Search all collections with several queries"),
-        _stage("semanticFocus", "ChunksAnswer", "Search one collection deeply"),
-        _stage("promoteReadme", "ChunksAnswer", "Put READMEs first where the question asks what a thing is"),
-        _stage("compressEvidence", "BulletsAnswer", "Pick the sentences that answer, each with its citation"),
-        _stage("buildAnswerPlan", "PlanAnswer", "Arrange evidence in sections"),
-        _stage("renderPrompt", "PromptAnswer", "Write the prompt for a language model"),
-    )
-}
+# One line each, as in a table.
+# fmt: off
+_STAGES = (
+    _stage("filterCollections", "filter_", "CollectionsAnswer", "Choose the collections that a question is about"),
+    _stage("scoreCollections", "score", "CollectionsAnswer", "Rank collections by how well they fit a question"),
+    _stage("expandQueries", "expand", "QueriesAnswer", "Make variations of a question"),
+    _stage("broadDiscovery", "search_broadly", "ChunksAnswer", "Search all collections with several queries"),
+    _stage("semanticFocus", "focus", "ChunksAnswer", "Search one collection deeply"),
+    _stage("promoteReadme", "promote", "ChunksAnswer", "Put READMEs first where the question asks what a thing is"),
+    _stage("compressEvidence", "compress", "BulletsAnswer", "Pick the sentences that answer, each with its citation"),
+    _stage("buildAnswerPlan", "plan", "PlanAnswer", "Arrange evidence in sections"),
+    _stage("renderPrompt", "render", "PromptAnswer", "Write the prompt for a language model"),
+)
+_METHODS = (
+    Method("search", "search.search", "SearchParams", "SearchAnswer",
+           "Ranked passages for a question", Asks.ANSWER),
+    Method("discover", "discover.discover", "DiscoverParams", "DiscoverAnswer",
+           "Cited evidence for a question, and a prompt that holds it", Asks.ANSWER, streams=True),
+    Method("related", "related.related", "RelatedParams", "RelatedAnswer",
+           "What is related to a passage", Asks.RETRIEVAL),
+    Method("context", "context.context", "ContextParams", "ContextAnswer",
+           "What belongs to a place in a document, and a prompt made of it", Asks.RETRIEVAL),
+    Method("fetchPage", "page.fetch_page", "FetchPageParams", "PageAnswer",
+           "A whole indexed file", Asks.INDEX),
+    Method("collections", "status.collections", "NoParams", "CollectionInfo[]",
+           "The collections that there are", Asks.INDEX),
+    Method("status", "status.status", "NoParams", "StatusAnswer",
+           "What the index holds, how far indexing is, and how questions are answered"),
+    Method("reindex", "indexing.reindex", "ReindexParams", "ReindexAnswer",
+           "Index a file, a directory or everything anew", changes=True),
+    Method("pause", "indexing.pause", "NoParams", "PausedAnswer",
+           "Make no vectors until `resume`", changes=True),
+    Method("resume", "indexing.resume", "NoParams", "PausedAnswer",
+           "Go on after `pause`", changes=True),
+    Method("setPhase", "phase.set_phase", "SetPhaseParams", "PhaseState",
+           "Set by hand how much takes part in answers, in all processes that have the workspace open", changes=True),
+    Method("feedback", "feedback.take_feedback", "FeedbackParams", "FeedbackAnswer",
+           "Tell which result was opened", changes=True),
+    Method("resetFeedback", "feedback.reset_feedback", "ResetFeedbackParams", "ResetFeedbackAnswer",
+           "Forget which results were opened", changes=True),
+    *_STAGES,
+)
+# fmt: on
+
+STAGES: Mapping[str, Method] = {stage.name: stage for stage in _STAGES}
 """The nine stages of discovery, by name and in the order in which they run."""
-
-METHODS: Mapping[str, Method] = {
-    method.name: method
-    for method in (
-        Method(
-            "search",
-            "SearchParams",
-            "SearchAnswer",
-            "Ranked passages for a question",
-            lambda engine, params, cancelled: engine.search(params, cancelled),
-        ),
-        Method(
-            "discover",
-            "DiscoverParams",
-            "DiscoverAnswer",
-            "Cited evidence for a question, and a prompt that holds it",
-            lambda engine, params, cancelled: engine.discover(params, cancelled),
-        ),
-        Method(
-            "related",
-            "RelatedParams",
-            "RelatedAnswer",
-            "What is related to a passage",
-            lambda engine, params, cancelled: engine.related(params, cancelled),
-        ),
-        Method(
-            "context",
-            "ContextParams",
-            "ContextAnswer",
-            "What belongs to a place in a document, and a prompt made of it",
-            lambda engine, params, cancelled: engine.context(params, cancelled),
-        ),
-        Method(
-            "fetchPage",
-            "FetchPageParams",
-            "PageAnswer",
-            "A whole indexed file",
-            lambda engine, params, _: engine.fetch_page(params),
-        ),
-        Method(
-            "collections",
-            "NoParams",
-            "CollectionInfo[]",
-            "The collections that there are",
-            lambda engine, _, __: engine.collections(),
-        ),
-        Method(
-            "status",
-            "NoParams",
-            "StatusAnswer",
-            "What the index holds, how far indexing is, and how questions are answered",
-            lambda engine, _, __: engine.status(),
-        ),
-        Method(
-            "reindex",
-            "ReindexParams",
-            "ReindexAnswer",
-            "Index a file, a directory or everything anew",
-            lambda engine, params, _: engine.reindex(params),
-            changes=True,
-        ),
-        Method(
-            "pause",
-            "NoParams",
-            "PausedAnswer",
-            "Make no vectors until `resume`",
-            lambda engine, _, __: engine.pause(),
-            changes=True,
-        ),
-        Method(
-            "resume",
-            "NoParams",
-            "PausedAnswer",
-            "Go on after `pause`",
-            lambda engine, _, __: engine.resume(),
-            changes=True,
-        ),
-        Method(
-            "setPhase",
-            "SetPhaseParams",
-            "PhaseState",
-            "Set by hand how much takes part in answers, in all processes that have the workspace open",
-            lambda engine, params, _: engine.set_phase(params),
-            changes=True,
-        ),
-        Method(
-            "feedback",
-            "FeedbackParams",
-            "FeedbackAnswer",
-            "Tell which result was opened",
-            lambda engine, params, _: engine.feedback(params),
-            changes=True,
-        ),
-        Method(
-            "resetFeedback",
-            "ResetFeedbackParams",
-            "ResetFeedbackAnswer",
-            "Forget which results were opened",
-            lambda engine, params, _: engine.reset_feedback(params),
-            changes=True,
-        ),
-        *STAGES.values(),
-    )
-}
+METHODS: Mapping[str, Method] = {method.name: method for method in _METHODS}
 """All of them, by name."""
+SYMBOLS = Method(
+    "workspace/symbol", "symbols.symbols", "SymbolParams", "Symbol[]", "Definitions by name", Asks.INDEX
+)
+"""LSP's own, which no other front has."""
 
 
 def method_named(name: str) -> Method:
     """The method of that name, with or without `cairn/`. Raises InvalidRequestError where there is none."""
-    method = METHODS.get(name.removeprefix("cairn/"))
+    method = METHODS.get(name.removeprefix("cairn/")) or (SYMBOLS if name == SYMBOLS.name else None)
     if method is None:
         raise InvalidRequestError("method", f"there is no {name!r}; the methods are {', '.join(METHODS)}")
     return method
-
-
-def answer(
-    engine: Engine,
-    name: str,
-    data: Any,
-    cancelled: Cancelled = lambda: False,
-    *,
-    front: str = CLI,
-    tell: Callable[[DiscoverProgress], None] | None = None,
-) -> Any:
-    """What the method answers to the JSON params `data`, as JSON data.
-
-    `front` is who is counted as asking; `tell` hears of each stage of `discover` that has ended. Raises
-    InvalidRequestError, naming the field, for params that the method does not take, and any other CairnError of the engine.
-    """
-    from cairn.schema.convert import structure, unstructure
-
-    method = method_named(name)
-    began = time.perf_counter()
-    outcome, error = "error", ""
-    try:
-        params = structure(data, method.params_class())
-        found = engine.discover(params, cancelled, tell) if tell else method.call(engine, params, cancelled)
-        shown = unstructure(found)
-        outcome = "ok"
-        return shown
-    except InvalidRequestError:
-        outcome = "invalid"
-        raise
-    except QueryCancelledError:
-        outcome = "cancelled"
-        raise
-    except Exception as problem:
-        error = type(problem).__name__
-        raise
-    finally:
-        engine.metrics.request(method.name, front, time.perf_counter() - began, outcome, error)

@@ -3,7 +3,7 @@ asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from attrs import define, evolve
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.render import TokenCounter, estimate_tokens
 from cairn.discovery.terms import QueryTerms
-from cairn.embedding.shared import SharedModel
 from cairn.embedding.tokenization import TextTokenizer
 from cairn.engine.feedback import learned_from
-from cairn.engine.folders import Folder, on_screen
+from cairn.engine.folders import on_screen
+from cairn.engine.request import Request
 from cairn.engine.search import meaning_of
-from cairn.errors import InvalidRequestError, QueryCancelledError
+from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.text.known_words import IndexVocabulary
 from cairn.protocol import CollectionRef
@@ -26,7 +26,6 @@ from cairn.retrieval.query import Query, understand
 from cairn.retrieval.rarity import term_shares
 from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
-from cairn.settings.tree import Settings
 from cairn.text.uris import path_below
 from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import TAGS, FileKind
@@ -37,13 +36,8 @@ _MAX_TOKENIZER_BYTES = 200_000_000
 
 
 @define(slots=False)
-class OpenWorkspace:
-    """The open folders, with the settings that count for all of them."""
-
-    folders: Sequence[Folder]
-    model: SharedModel
-    settings: Settings
-    cancelled: Callable[[], bool]
+class OpenWorkspace(Request):
+    """A request that is answered by retrieval."""
 
     @cached_property
     def readers(self) -> list[OverlaidReader]:
@@ -153,11 +147,6 @@ class OpenWorkspace:
         """The folders that the file lies in, each with its path there: several where folders lie in each other."""
         places = ((folder, path_below(folder.uri, uri)) for folder in self.folders)
         return [(folder, path) for folder, path in places if path is not None]
-
-    def check_cancelled(self) -> None:
-        """Raises QueryCancelledError if the client does not want the answer any more."""
-        if self.cancelled():
-            raise QueryCancelledError("The request was cancelled.")
 
 
 @lru_cache(maxsize=4)

@@ -6,22 +6,19 @@ from collections.abc import Sequence
 
 from cairn import protocol
 from cairn.engine import results as answers
-from cairn.engine.folders import Folder, on_screen, path_inside
+from cairn.engine.folders import Folder, folders_named, on_screen, path_inside
+from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.text.unicode import well_formed
 
 
-def fetch_page(folders: Sequence[Folder], params: protocol.FetchPageParams) -> protocol.PageAnswer:
-    """The file as it is on the screen, or as it was indexed. Raises InvalidRequestError for what is no indexed file.
+def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.PageAnswer:
+    """`cairn/fetchPage`: the file as it is on the screen, or as it was indexed. Raises InvalidRequestError for what is no indexed file.
 
     The index is all that is read, so no path leads to a file that it does not hold.
     """
-    if params.folder and params.folder not in {folder.uri for folder in folders}:
-        raise InvalidRequestError(
-            "folder", f"{params.folder!r} is not open; give a folder as search results have it"
-        )
     path = well_formed(params.path)
-    wanted = [folder for folder in folders if params.folder in ("", folder.uri)]
+    wanted = folders_named(request.folders, params.folder)
     readers = on_screen(wanted)
     pages = [
         (folder, page) for folder, reader in zip(wanted, readers, strict=True) if (page := reader.page(path))

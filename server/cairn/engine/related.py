@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from cairn import protocol
 from cairn.engine import results as answers
-from cairn.engine.folders import Folder, index_state, on_screen, path_of_uri, uris
+from cairn.engine.folders import Folder, index_state, path_of_uri, uris
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.store.reader import StoredChunk
@@ -15,15 +16,20 @@ from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.related import Passage, find_related
 from cairn.text.unicode import well_formed
 
+if TYPE_CHECKING:
+    from cairn.engine.open_workspace import OpenWorkspace
 
-def related_passages(
-    folders: Sequence[Folder], params: protocol.RelatedParams, cancelled: Callable[[], bool]
-) -> protocol.RelatedAnswer:
-    """What is related to the passage, as it is on the screen. Raises InvalidRequestError where there is none."""
+
+def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.RelatedAnswer:
+    """`cairn/related`: what is related to the passage, as it is on the screen.
+
+    Raises InvalidRequestError where there is none, and QueryCancelledError soon after the request was cancelled.
+    """
     started = time.perf_counter()
-    readers = on_screen(folders)
-    passage = _passage(folders, readers, params)
-    found = find_related(readers, passage, params.limit, cancelled)
+    folders, readers = request.folders, request.readers
+    number, inside, page = indexed_page(folders, readers, params.text_document.uri)
+    passage = Passage(number, inside, tuple(covered(page, params.range)))
+    found = find_related(readers, passage, params.limit, request.cancelled)
     used, defined = passage.used, passage.defined
     contexts = answers.contexts(found, readers, params.context)
     results = tuple(
@@ -34,13 +40,6 @@ def related_passages(
     )
     elapsed = round((time.perf_counter() - started) * 1000, 3)
     return protocol.RelatedAnswer(results, index_state(folders), {"total": elapsed})
-
-
-def _passage(
-    folders: Sequence[Folder], readers: Sequence[OverlaidReader], params: protocol.RelatedParams
-) -> Passage:
-    number, inside, page = indexed_page(folders, readers, params.text_document.uri)
-    return Passage(number, inside, tuple(covered(page, params.range)))
 
 
 def indexed_page(

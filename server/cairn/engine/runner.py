@@ -1,45 +1,130 @@
-"""Puts the requests of HTTP and MCP clients to the engine: on threads of their own, with a time limit, and cancelled when
-their client goes away. LSP has its own way, with an engine for each editor."""
+"""Runs the requests of every front: on threads, with a time limit and cancellation, and counted.
+
+`Runner.answer` is for fronts with an event loop, `answer` for the command line, whose own thread waits anyway.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cairn.engine.engine import Engine
-from cairn.engine.methods import Cancelled, answer
-from cairn.errors import OutOfTimeError
+from cairn.engine.methods import CLI, Asks, Method, method_named
+from cairn.engine.request import Cancelled, Request, Tell, never
+from cairn.errors import InvalidRequestError, OutOfTimeError, QueryCancelledError
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
 
 T = TypeVar("T")
 
 _THREADS = 4
-"""As for an editor: enough that a request which is being cancelled never holds up the next one."""
+"""Enough that a cancelled request, which ends at its next look at the flag, never holds up the next one."""
 
 
-class Asking:
-    """Asks one engine. Use it on one event loop."""
+def answer(
+    engine: Engine,
+    name: str,
+    data: Any,
+    cancelled: Cancelled = never,
+    *,
+    front: str = CLI,
+    tell: Tell | None = None,
+    as_json: bool = True,
+) -> Any:
+    """What the method `name` answers to the params `data`, which are JSON data or an object of their class.
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    The answer is JSON data, or an object of its class unless `as_json`. `front` is who is counted as asking; `tell` hears
+    of each stage of a method that streams. Raises InvalidRequestError, naming the field, for params that the method does not
+    take, QueryCancelledError soon after `cancelled()` turns true, and any other CairnError of the engine.
+    """
+    from cairn.schema.convert import structure, unstructure
+
+    method = method_named(name)
+    with _counted(engine, method, front):
+        params_class = method.params_class()
+        params = data if isinstance(data, params_class) else structure(data, params_class)
+        request = Request(engine, engine.folders, engine.settings(), cancelled, tell)
+        if method.asks is Asks.NOTHING:
+            found = method.handle()(request, params)
+        else:
+            for folder in request.folders:
+                folder.indexer.wait_for_saves()  # whoever asks after a save asks about what was saved
+            with engine.gate.query():
+                if method.asks is Asks.INDEX:
+                    found = method.handle()(request, params)
+                else:
+                    found = engine.fallback.ask(method, request, params)
+        return unstructure(found) if as_json else found
+
+
+@contextmanager
+def _counted(engine: Engine, method: Method, front: str) -> Iterator[None]:
+    """Count the request in it, with how long it took and how it ended."""
+    began = time.perf_counter()
+    outcome, error = "ok", ""
+    try:
+        yield
+    except InvalidRequestError:
+        outcome = "invalid"
+        raise
+    except QueryCancelledError:
+        outcome = "cancelled"
+        raise
+    except BaseException as problem:
+        outcome, error = "error", type(problem).__name__ if isinstance(problem, Exception) else ""
+        raise
+    finally:
+        engine.metrics.request(method.name, front, time.perf_counter() - began, outcome, error)
+
+
+class Runner:
+    """The threads on which the requests to one engine run. Use it on one event loop."""
+
+    def __init__(self, engine: Engine | None = None, *, make: Callable[[], Engine] | None = None) -> None:
+        """Takes either an engine or what makes it, on a thread, while the first requests wait."""
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="cairn-query")
+        self._engine: Future[Engine] = Future()
+        if make is not None:
+            self._engine = self._executor.submit(make)
+        elif engine is not None:
+            self._engine.set_result(engine)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine; waits until it is made."""
+        return self._engine.result()
+
+    async def made(self) -> Engine:
+        """The engine, once it is made."""
+        if self._engine.done():
+            return self._engine.result()
+        return await asyncio.shield(asyncio.wrap_future(self._engine))
 
     async def answer(
-        self, name: str, data: Any, *, front: str, workspace: str = "", seconds: float | None = None
+        self,
+        name: str,
+        data: Any,
+        *,
+        front: str,
+        workspace: str = "",
+        seconds: float | None = None,
+        tell: Tell | None = None,
+        as_json: bool = True,
     ) -> Any:
-        """The JSON answer of the method `name` to the JSON params `data`, over one folder where `workspace` names it; `front` is who is counted
-        as asking.
+        """As `answer`, on a thread, about one folder where `workspace` names it.
 
-        Raises InvalidRequestError for params or a workspace that cannot be, OutOfTimeError after `seconds`, and any
-        other CairnError of the engine. When the caller is cancelled, the work is.
+        Raises InvalidRequestError for params or a workspace that cannot be, OutOfTimeError after `seconds`, and any other
+        CairnError of the engine. When the caller is cancelled, the work is.
         """
-        return await self.run(
-            lambda engine, cancelled: answer(engine, name, data, cancelled, front=front),
-            workspace=workspace,
-            seconds=seconds,
-        )
+        async with self._limited(workspace, seconds) as (engine, cancelled):
+            work = partial(answer, engine, name, data, cancelled, front=front, tell=tell, as_json=as_json)
+            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
     async def run(
         self,
@@ -49,15 +134,19 @@ class Asking:
         seconds: float | None = None,
     ) -> T:
         """`work(engine, cancelled)` on a thread, under the terms of `answer`."""
+        async with self._limited(workspace, seconds) as (engine, cancelled):
+            return await asyncio.get_running_loop().run_in_executor(self._executor, work, engine, cancelled)
+
+    @asynccontextmanager
+    async def _limited(
+        self, workspace: str, seconds: float | None
+    ) -> AsyncIterator[tuple[Engine, Cancelled]]:
+        """The engine, and what says whether the caller has left or the time is over."""
+        engine = await self.made()
         flag = threading.Event()
-
-        def asked() -> T:
-            return work(self.engine.over(workspace) if workspace else self.engine, flag.is_set)
-
-        working = asyncio.get_running_loop().run_in_executor(self._executor, asked)
         try:
             async with asyncio.timeout(seconds):
-                return await working
+                yield engine.over(workspace) if workspace else engine, flag.is_set
         except TimeoutError:
             raise OutOfTimeError(
                 f"The answer took more than {seconds:g} seconds; ask for less, or raise serve.request_seconds."
@@ -68,3 +157,9 @@ class Asking:
     def close(self) -> None:
         """Wait for what runs; what has not begun is dropped."""
         self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def stop(self) -> None:
+        """Close, and stop the engine, also one that is just being made."""
+        self.close()
+        if self._engine.done() and not self._engine.cancelled() and self._engine.exception() is None:
+            self._engine.result().stop()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -13,14 +13,12 @@ from cairn import protocol
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.engine import results as answers
-from cairn.engine.fallback import Attempt
 from cairn.engine.feedback import learned_from
-from cairn.engine.folders import Folder, index_state, on_screen, uris
+from cairn.engine.folders import Folder, index_state, uris
+from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.store.reader import ChunkFilter, IndexReader
-from cairn.index.text.known_words import IndexVocabulary
-from cairn.operations.answer_cache import AnswerCache
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import understand
@@ -32,59 +30,84 @@ from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_lan
 from cairn.text.unicode import well_formed
 from cairn.workspace.ignore_patterns import selection_problem
 
+if TYPE_CHECKING:
+    from cairn.engine.open_workspace import OpenWorkspace
+
 logger = logging.getLogger(__name__)
 
 
-def search_folders(
-    folders: Sequence[Folder],
-    model: SharedModel,
-    settings: Settings,
-    params: protocol.SearchParams,
-    cancelled: Callable[[], bool],
-    cache: AnswerCache[protocol.SearchAnswer],
-) -> Attempt[protocol.SearchAnswer]:
-    """The answer. Raises QueryCancelledError soon after `cancelled()` turns true.
+def search(request: OpenWorkspace, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
+    """`cairn/search`. An answer that nothing was missing from is kept, and is what the next one like it is answered with.
 
-    An answer that nothing was missing from is kept in `cache`, and is what the next one like it is answered with.
+    Raises QueryCancelledError soon after the request was cancelled.
     """
     started = time.perf_counter()
-    readers = on_screen(folders)
+    folders, readers, settings, cache = (
+        request.folders,
+        request.readers,
+        request.settings,
+        request.engine.fallback.cache,
+    )
     learned = learned_from(folders)
-    key = answer_key(folders, readers, model, settings, params, learned)
+    key = answer_key(folders, readers, request.model, settings, params, learned)
     kept = cache.get(key)
     if kept is not None:
         return Attempt(evolve(kept, timings={"cached": 1, "total": _milliseconds_since(started)}))
-    attempt = _search(folders, readers, model, settings, params, learned, cancelled)
-    answer = evolve(attempt.answer, timings={**attempt.answer.timings, "total": _milliseconds_since(started)})
-    if attempt.problem is None and not answer.broken_off:
+    vocabulary = request.vocabulary
+    meaning = meaning_of(readers, request.model, settings)
+    # Meaning alone, where it cannot be compared, would find nothing.
+    alpha = None if params.alpha == 1 and meaning is None else params.alpha
+    query = understand(params.query, alpha, vocabulary, settings.search)
+    ranking = rank(
+        readers,
+        [query],
+        meaning,
+        settings.search,
+        only=chunk_filter(params.filter, readers),
+        case=params.case_sensitive,
+        word=params.whole_word,
+        learned=learned,
+        cancelled=request.cancelled,
+    )
+    found = ranking.results(max(params.limit, JUDGED), settings.search.diversity)
+    results = answers.search_results(
+        found[: params.limit], query, readers, uris(folders), params.context, params.explain
+    )
+    verdict = judge(query, found, settings.search.verdict, term_shares(query, vocabulary))
+    answer = protocol.SearchAnswer(
+        results=results,
+        verdict=answers.verdict(verdict),
+        query=answers.query_info(query),
+        index=index_state(folders),
+        timings={**ranking.timings, "total": _milliseconds_since(started)},
+        broken_off=ranking.broken_off,
+    )
+    problem = next(iter(ranking.problems), None)
+    if problem is None and not answer.broken_off:
         cache.put(key, answer, _characters(answer))
-    return evolve(attempt, answer=answer)
+    return Attempt(answer, problem, ranking.without_vectors)
 
 
-def kept_search(
-    folders: Sequence[Folder], params: protocol.SearchParams, cache: AnswerCache[protocol.SearchAnswer]
-) -> protocol.SearchAnswer | None:
-    """The latest answer to the same request over the same folders, whatever has changed since; marked as incomplete."""
-    asked = [folder.uri for folder in folders]
+def stand_in(
+    request: Request, params: protocol.SearchParams, reason: str
+) -> tuple[protocol.SearchAnswer, str]:
+    """What answers where nothing can be searched, and what it is.
+
+    That is the latest answer to the same request over the same folders, whatever has changed since, marked as incomplete; or
+    a message alone.
+    """
+    folders = [folder.uri for folder in request.folders]
 
     def is_alike(key: Any) -> bool:
         earlier, _, _, indexes, _ = key
-        return bool(earlier == params and [index[0] for index in indexes] == asked)
+        return bool(earlier == params and [index[0] for index in indexes] == folders)
 
-    kept = cache.latest(is_alike)
-    return (
-        None
-        if kept is None
-        else evolve(kept, index=evolve(kept.index, complete=False), timings={"cached": 1})
-    )
-
-
-def nothing_searched(
-    folders: Sequence[Folder], params: protocol.SearchParams, message: str
-) -> protocol.SearchAnswer:
-    """The answer where nothing could be searched: a message alone."""
+    kept = request.engine.fallback.cache.latest(is_alike)
+    if kept is not None:
+        return evolve(kept, index=evolve(kept.index, complete=False), timings={"cached": 1}), CACHE
     query = protocol.QueryInfo(params.query.strip(), (), "", 0.0)
-    return protocol.SearchAnswer((), nothing_judged(message), query, index_state(folders, whole=False), {})
+    index = index_state(request.folders, whole=False)
+    return protocol.SearchAnswer((), nothing_judged(reason), query, index, {}), GENERIC
 
 
 def nothing_judged(message: str) -> protocol.Verdict:
@@ -124,47 +147,6 @@ _OTHER_FIELDS = 500
 
 def _milliseconds_since(started: float) -> float:
     return round((time.perf_counter() - started) * 1000, 3)
-
-
-def _search(
-    folders: Sequence[Folder],
-    readers: Sequence[OverlaidReader],
-    model: SharedModel,
-    settings: Settings,
-    params: protocol.SearchParams,
-    learned: Mapping[int, Learned],
-    cancelled: Callable[[], bool],
-) -> Attempt[protocol.SearchAnswer]:
-    vocabulary = IndexVocabulary(readers)
-    meaning = meaning_of(readers, model, settings)
-    # Meaning alone, where it cannot be compared, would find nothing.
-    alpha = None if params.alpha == 1 and meaning is None else params.alpha
-    query = understand(params.query, alpha, vocabulary, settings.search)
-    ranking = rank(
-        readers,
-        [query],
-        meaning,
-        settings.search,
-        only=chunk_filter(params.filter, readers),
-        case=params.case_sensitive,
-        word=params.whole_word,
-        learned=learned,
-        cancelled=cancelled,
-    )
-    found = ranking.results(max(params.limit, JUDGED), settings.search.diversity)
-    results = answers.search_results(
-        found[: params.limit], query, readers, uris(folders), params.context, params.explain
-    )
-    verdict = judge(query, found, settings.search.verdict, term_shares(query, vocabulary))
-    answer = protocol.SearchAnswer(
-        results=results,
-        verdict=answers.verdict(verdict),
-        query=answers.query_info(query),
-        index=index_state(folders),
-        timings=ranking.timings,
-        broken_off=ranking.broken_off,
-    )
-    return Attempt(answer, next(iter(ranking.problems), None), ranking.without_vectors)
 
 
 def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel, settings: Settings) -> Meaning | None:

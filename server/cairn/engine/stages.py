@@ -6,7 +6,7 @@ what the one before returned, they give its evidence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -65,7 +65,7 @@ def _collections(workspace: OpenWorkspace, given: Sequence[CollectionRef] | None
     return list({each.name: _reference(each) for each in given}.values())
 
 
-def _filter_collections(
+def filter_(
     workspace: OpenWorkspace, params: protocol.FilterCollectionsParams
 ) -> protocol.CollectionsAnswer:
     refs = filter_collections(
@@ -78,7 +78,7 @@ def _filter_collections(
     return protocol.CollectionsAnswer(tuple(refs))
 
 
-def _score_collections(
+def score(
     workspace: OpenWorkspace, params: protocol.ScoreCollectionsParams
 ) -> protocol.CollectionsAnswer:
     terms = params.query_terms
@@ -90,12 +90,12 @@ def _score_collections(
     return protocol.CollectionsAnswer(tuple(evolve(ref, score=score) for ref, score in scored))
 
 
-def _expand_queries(workspace: OpenWorkspace, params: protocol.ExpandQueriesParams) -> protocol.QueriesAnswer:
+def expand(workspace: OpenWorkspace, params: protocol.ExpandQueriesParams) -> protocol.QueriesAnswer:
     config = _config(workspace.settings.discovery.expansion, params.config)
     return protocol.QueriesAnswer(tuple(expand_queries_baseline(_question(workspace, params.query), config)))
 
 
-def _broad_discovery(
+def search_broadly(
     workspace: OpenWorkspace, params: protocol.BroadDiscoveryParams
 ) -> protocol.ChunksAnswer:
     config = _config(workspace.settings.discovery.broad, params.config)
@@ -107,7 +107,7 @@ def _broad_discovery(
     return protocol.ChunksAnswer(tuple(chunks))
 
 
-def _semantic_focus(workspace: OpenWorkspace, params: protocol.SemanticFocusParams) -> protocol.ChunksAnswer:
+def focus(workspace: OpenWorkspace, params: protocol.SemanticFocusParams) -> protocol.ChunksAnswer:
     config = _config(workspace.settings.discovery.focus, params.config)
     k = _given(params.k, workspace.settings.discovery.focus_k, MAX_CHUNKS)
     queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
@@ -118,13 +118,13 @@ def _semantic_focus(workspace: OpenWorkspace, params: protocol.SemanticFocusPara
     return protocol.ChunksAnswer(tuple(chunks))
 
 
-def _promote_readme(workspace: OpenWorkspace, params: protocol.PromoteReadmeParams) -> protocol.ChunksAnswer:
+def promote(workspace: OpenWorkspace, params: protocol.PromoteReadmeParams) -> protocol.ChunksAnswer:
     config = _config(workspace.settings.discovery.readme, params.config)
     place = Readme.FIRST if params.query is None else policy(workspace.understood(params.query)).readme
     return protocol.ChunksAnswer(tuple(promote_readme(merge(_chunks(params.hits)), config, place)))
 
 
-def _compress_evidence(
+def compress(
     workspace: OpenWorkspace, params: protocol.CompressEvidenceParams
 ) -> protocol.BulletsAnswer:
     bullets = compress_evidence(
@@ -142,14 +142,14 @@ def _compress_evidence(
     return protocol.BulletsAnswer(tuple(kept))
 
 
-def _build_answer_plan(
+def plan(
     workspace: OpenWorkspace, params: protocol.BuildAnswerPlanParams
 ) -> protocol.PlanAnswer:
     config = _config(workspace.settings.discovery.plan, params.config)
     return protocol.PlanAnswer(build_answer_plan(_bullets(params.bullets), config))
 
 
-def _render_prompt(workspace: OpenWorkspace, params: protocol.RenderPromptParams) -> protocol.PromptAnswer:
+def render(workspace: OpenWorkspace, params: protocol.RenderPromptParams) -> protocol.PromptAnswer:
     sections = tuple(
         evolve(section, title=well_formed(section.title), bullets=_bullets(section.bullets))
         for section in params.plan.sections
@@ -164,20 +164,6 @@ def _render_prompt(workspace: OpenWorkspace, params: protocol.RenderPromptParams
         _question(workspace, params.query),
     )
     return protocol.PromptAnswer(prompt, count_tokens(prompt) if prompt else 0)
-
-
-STAGES: Mapping[str, Callable[[OpenWorkspace, Any], Any]] = {
-    "filterCollections": _filter_collections,
-    "scoreCollections": _score_collections,
-    "expandQueries": _expand_queries,
-    "broadDiscovery": _broad_discovery,
-    "semanticFocus": _semantic_focus,
-    "promoteReadme": _promote_readme,
-    "compressEvidence": _compress_evidence,
-    "buildAnswerPlan": _build_answer_plan,
-    "renderPrompt": _render_prompt,
-}
-"""By method, without `cairn/`. Each takes what `cairn.protocol.stages.PARAMS` says and returns its answer."""
 
 
 def _config(settings: T, values: Mapping[str, Any]) -> T:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from cairn import protocol
-from cairn.engine.fallback import OFF, Answering
+from cairn.engine.fallback import OFF
 from cairn.engine.folders import Folder
+from cairn.engine.request import Request
 from cairn.index.indexing.indexer import Role
 from cairn.index.indexing.progress import Activity
 from cairn.index.store.meta import Facts, static_key
 from cairn.operations.metrics import IndexFigures
 from cairn.settings.tree import Settings
 from cairn.workspace.collections import TAGS, FileKind
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
 
 _NOBODY_INDEXES = "The index is incomplete and nobody is indexing. Run `cairn index`."
 _OTHER_VERSION = "Another version of Cairn indexes this folder: its vectors cannot be used. Restart its editors and servers."
@@ -65,8 +70,12 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
     )
 
 
-def collections_of(folders: Sequence[Folder]) -> tuple[protocol.CollectionInfo, ...]:
-    """The collections of all folders."""
+def collections(request: Request, _: protocol.NoParams) -> tuple[protocol.CollectionInfo, ...]:
+    """`cairn/collections`: those of all folders."""
+    return _collections(request.folders)
+
+
+def _collections(folders: Sequence[Folder]) -> tuple[protocol.CollectionInfo, ...]:
     return tuple(
         protocol.CollectionInfo(
             name=stats.name,
@@ -83,21 +92,21 @@ def collections_of(folders: Sequence[Folder]) -> tuple[protocol.CollectionInfo, 
     )
 
 
-def status_of(
-    folders: Sequence[Folder],
-    answering: Answering,
-    settings: Settings,
-    model: protocol.ModelInfo | None,
-    model_problem: str | None,
-    warnings: Sequence[str],
-) -> protocol.StatusAnswer:
-    """`cairn/status`; `settings` are those that count for questions to all folders."""
+def status(request: Request, _: protocol.NoParams) -> protocol.StatusAnswer:
+    """`cairn/status`."""
+    return status_of(request.engine)
+
+
+def status_of(engine: Engine) -> protocol.StatusAnswer:
+    """How things stand with all folders of an engine."""
     import psutil  # which takes 30 ms, with the first answer that needs it
 
+    folders, fallback = engine.folders, engine.fallback
+    model, model_problem = engine.model_in_use()
     stats = [folder.reader.stats() for folder in folders]
     facts = [each.facts for each in stats]
-    phase, wanted = answering.phases(settings)
-    retrieval = answering.state()
+    phase, wanted = fallback.phases(engine.settings())
+    retrieval = fallback.state()
     state = _state(folders, facts, phase, wanted, None if model_problem else model)
     abandoned = any(
         not f.complete and not folder.indexer.writer_is_alive()
@@ -109,7 +118,7 @@ def status_of(
         model_problem,
         _OTHER_VERSION if model and any(_is_of_another_version(f, model) for f in facts) else None,
         retrieval.reason if phase < wanted else None,
-        answering.problem,
+        fallback.problem,
     ]
     progress = progress_of(folders)
     present = sum(
@@ -127,17 +136,17 @@ def status_of(
         embedded=sum(_embedded(f) for f in facts if not (model and _is_of_another_version(f, model))),
         queued=sum(_queued(f) for f in facts),
         model=model,
-        collections=collections_of(folders),
+        collections=_collections(folders),
         last_error=next(filter(None, problems), None),
         latency=protocol.Latency(
-            p50=answering.latency.percentile(0.5),
-            p95=answering.latency.percentile(0.95),
-            cache_hits=answering.cache.hits,
-            cache_misses=answering.cache.misses,
+            p50=fallback.latency.percentile(0.5),
+            p95=fallback.latency.percentile(0.95),
+            cache_hits=fallback.cache.hits,
+            cache_misses=fallback.cache.misses,
         ),
         memory=psutil.Process().memory_info().rss,
         warnings=(
-            *warnings,
+            *engine.warnings,
             *(warning for folder in folders for warning in folder.settings.warnings()),
             *_weight_warnings(folders),
             *(warning for folder in folders for warning in folder.reader.overlay.warnings),
@@ -152,7 +161,7 @@ def status_of(
         paused=any(f.paused for f in facts),
         texts_per_second=round(progress.texts_per_second, 1),
         seconds_left=None if progress.seconds_left is None else round(progress.seconds_left, 1),
-        retrieval=protocol.RetrievalStatus(retrieval, answering.recent(folders[0])) if folders else None,
+        retrieval=protocol.RetrievalStatus(retrieval, fallback.recent(folders[0])) if folders else None,
     )
 
 

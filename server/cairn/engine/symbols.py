@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from cairn import protocol
 from cairn.chunking.definition_place import definition_lines, kind_at
 from cairn.engine.folders import Folder, on_screen
+from cairn.engine.request import Request
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.store.symbols import (
@@ -26,6 +27,11 @@ _LOOKED_AT = 300
 
 _Candidate = tuple[float, int, FoundName]
 """How well the name fits, the folder's number, and the name."""
+
+
+def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.Symbol, ...]:
+    """LSP's `workspace/symbol`."""
+    return find_symbols(request.folders, params.query, request.cancelled)
 
 
 def find_symbols(

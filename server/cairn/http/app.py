@@ -21,7 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.engine.methods import HTTP, METHODS, Method
-from cairn.engine.runner import Asking
+from cairn.engine.runner import Runner
 from cairn.http.admission import HEALTH, Admission
 from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_handlers
 from cairn.http.guard import Guard
@@ -50,7 +50,7 @@ def is_plain_question(method: Method) -> bool:
 class Served:
     """What the front is given."""
 
-    asking: Asking
+    asking: Runner
     guard: Guard
     settings: ServeSettings
     ready: Callable[[], bool]

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from cairn.engine.methods import LSP, METHODS, answer
+from cairn.engine.methods import LSP, METHODS, SYMBOLS
 from cairn.errors import InvalidRequestError
+from cairn.lsp.connection import Connection, error_responses
 from cairn.lsp.streaming import PROGRESS_TOKENS, streaming
-
-if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
-    from cairn.lsp.server import CairnServer
-    from cairn.protocol import Symbol
-
-Request = Callable[["Engine", Any, Callable[[], bool]], Any]
-"""What the engine does for JSON params; the answer is JSON data."""
+from cairn.protocol import Symbol
 
 _COMMANDS = ("pause", "resume", "reindex", "resetFeedback")
 """Methods that are commands, too, for `workspace/executeCommand` in any client: each takes the method's params as its only
@@ -27,79 +21,79 @@ _REFRESH = "cairn.refresh"
 """A client sends this when its window comes to the front."""
 
 
-def register_requests(server: CairnServer) -> None:
+def register_requests(server: Connection) -> None:
     """Answer all of them on `server`."""
     for name in METHODS:
-        if name not in ("discover", "context"):
-            _register(server, name)
-    _register_discover(server)
-    _register_context(server)
+        _register(server, name)
     for name in _COMMANDS:
-        _register_command(server, f"cairn.{name}", _asking(name))
-    _register_command(server, _REFRESH, _refresh)
+        _register_command(server, name)
+    _register_refresh(server)
     _register_symbols(server)
 
 
-def _asking(name: str) -> Request:
-    # Converted on the query thread: a stage's params may be half a million characters either way.
-    return lambda engine, params, cancelled: answer(engine, name, params, cancelled, front=LSP)
-
-
-def _refresh(engine: Engine, params: Any, _: Callable[[], bool]) -> None:
-    if params:
-        raise InvalidRequestError("arguments", f"{_REFRESH} takes none")
-    engine.look_again()
-
-
-def _register(server: CairnServer, name: str) -> None:
+def _register(server: Connection, name: str) -> None:
     @server.feature(f"cairn/{name}")
     async def handle(params: Any) -> Any:
-        return await _answered(server, params, _asking(name))
+        streams = METHODS[name].streams
+        with streaming(server, params) if streams else nullcontext() as tell, error_responses():
+            await server.notifications_applied()
+            data = _with_text(server, name, _without_tokens(params))
+            return await server.runner.answer(name, data, front=LSP, tell=tell)
 
 
-def _register_discover(server: CairnServer) -> None:
-    @server.feature("cairn/discover")
-    async def handle(params: Any) -> Any:
-        with streaming(server, params) as tell:
-
-            def work(engine: Engine, data: Any, cancelled: Callable[[], bool]) -> Any:
-                return answer(engine, "discover", data, cancelled, front=LSP, tell=tell)
-
-            return await _answered(server, params, work)
+def _register_command(server: Connection, name: str) -> None:
+    @server.command(f"cairn.{name}")
+    async def handle(*arguments: Any) -> Any:
+        with error_responses():
+            data = _without_tokens(_only(f"cairn.{name}", arguments))
+            await server.notifications_applied()
+            return await server.runner.answer(name, data, front=LSP)
 
 
-def _register_context(server: CairnServer) -> None:
-    @server.feature("cairn/context")
-    async def handle(params: Any) -> Any:
-        def work(engine: Engine, data: Any, cancelled: Callable[[], bool]) -> Any:
-            return answer(engine, "context", _with_screen(server, data), cancelled, front=LSP)
+def _register_refresh(server: Connection) -> None:
+    @server.command(_REFRESH)
+    async def handle(*arguments: Any) -> None:
+        with error_responses():
+            if _only(_REFRESH, arguments):
+                raise InvalidRequestError("arguments", f"{_REFRESH} takes none")
+            await server.runner.run(lambda engine, _: engine.look_again())
 
-        return await _answered(server, params, work)
+
+def _only(name: str, arguments: tuple[Any, ...]) -> Any:
+    if len(arguments) > 1:
+        raise JsonRpcInvalidParams(f"arguments: {name} takes one at most, got {len(arguments)}")
+    return arguments[0] if arguments else None
 
 
-def _with_screen(server: CairnServer, data: Any) -> Any:
-    """The params of a context with the document's text: of one that is not indexed (untitled, ignored, elsewhere), what is
-    on the screen is all there is."""
+def _with_text(server: Connection, name: str, data: Any) -> Any:
+    """The params of a context with the document's unsaved text: of one that is not indexed (untitled, ignored, elsewhere),
+    that is all there is."""
+    if name != "context":
+        return data
     try:
         document = server.workspace.text_documents.get(data["textDocument"]["uri"])
     except (KeyError, TypeError):  # its conversion will say so
         return data
-    known = document is not None and data.get("text") is None
-    return {**data, "text": document.source} if document is not None and known else data
+    if document is None or data.get("text") is not None:
+        return data
+    return {**data, "text": document.source}
 
 
-def _register_command(server: CairnServer, name: str, work: Request) -> None:
-    @server.command(name)
-    async def handle(*arguments: Any) -> Any:
-        if len(arguments) > 1:
-            raise JsonRpcInvalidParams(f"arguments: {name} takes one at most, got {len(arguments)}")
-        return await _answered(server, arguments[0] if arguments else None, work)
+def _without_tokens(params: Any) -> Any:
+    if params is None:
+        return {}
+    if not isinstance(params, dict):
+        return params
+    return {key: value for key, value in params.items() if key not in PROGRESS_TOKENS}
 
 
-def _register_symbols(server: CairnServer) -> None:
+def _register_symbols(server: Connection) -> None:
     @server.feature(types.WORKSPACE_SYMBOL)
     async def handle(params: types.WorkspaceSymbolParams) -> list[types.SymbolInformation]:
-        found = await server.run(lambda engine, cancelled: engine.symbols(params.query, cancelled))
+        with error_responses():
+            await server.notifications_applied()
+            data = {"query": params.query}
+            found = await server.runner.answer(SYMBOLS.name, data, front=LSP, as_json=False)
         return [_symbol_information(symbol) for symbol in found]
 
 
@@ -142,16 +136,3 @@ _SYMBOL_KINDS = {
     "variable": types.SymbolKind.Variable,
 }
 """LSP's kinds for those of `Chunk.symbol_kind`."""
-
-
-async def _answered(server: CairnServer, params: Any, work: Request) -> Any:
-    data = _without_tokens(params)
-    return await server.run(lambda engine, cancelled: work(engine, data, cancelled))
-
-
-def _without_tokens(params: Any) -> Any:
-    if params is None:
-        return {}
-    if not isinstance(params, dict):
-        return params
-    return {key: value for key, value in params.items() if key not in PROGRESS_TOKENS}

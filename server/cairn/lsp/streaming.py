@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 if TYPE_CHECKING:
-    from cairn.lsp.server import CairnServer
+    from cairn.lsp.connection import Connection
     from cairn.protocol import DiscoverProgress
 
 Token = int | str
@@ -39,7 +39,7 @@ STAGES_IN_WORDS = {
 
 
 @contextmanager
-def streaming(server: CairnServer, params: Any) -> Iterator[Callable[[DiscoverProgress], None] | None]:
+def streaming(server: Connection, params: Any) -> Iterator[Callable[[DiscoverProgress], None] | None]:
     """Around one request, on the event loop: what hears of its stages, or None where no token asks for that.
 
     Raises JsonRpcInvalidParams for a token that LSP does not know.
@@ -66,7 +66,7 @@ def streaming(server: CairnServer, params: Any) -> Iterator[Callable[[DiscoverPr
 class _Stream:
     """The messages of one request."""
 
-    def __init__(self, server: CairnServer, partial: Token | None, work: Token | None) -> None:
+    def __init__(self, server: Connection, partial: Token | None, work: Token | None) -> None:
         self._server = server
         self._partial = partial
         self._work = work

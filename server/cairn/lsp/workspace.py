@@ -10,18 +10,20 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.uris import to_fs_path
 
+from cairn.engine.methods import LSP
+from cairn.engine.runner import answer
 from cairn.errors import CairnError
 from cairn.lsp.wire import TOLD
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
-    from cairn.lsp.server import CairnServer
+    from cairn.lsp.connection import Connection
 
 SECTION = "cairn"
 """The editor's settings for Cairn."""
 
 
-def register_workspace(server: CairnServer) -> None:
+def register_workspace(server: Connection) -> None:
     """Take all of it in on `server`."""
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
@@ -70,7 +72,7 @@ def register_workspace(server: CairnServer) -> None:
             server.in_order(lambda engine: _configure(server, engine, settings))
 
 
-async def register_with_client(server: CairnServer) -> None:
+async def register_with_client(server: Connection) -> None:
     """Have the editor report files and settings that change, where it wants to be asked for that.
 
     On remote and network file systems the system's watcher may not see what the editor sees.
@@ -90,7 +92,7 @@ async def register_with_client(server: CairnServer) -> None:
         await server.client_register_capability_async(types.RegistrationParams(wanted))
 
 
-def open_folders(server: CairnServer) -> list[Path]:
+def open_folders(server: Connection) -> list[Path]:
     """The folders the editor has open; one without folder support has a root alone."""
     workspace = server.workspace
     uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
@@ -110,13 +112,13 @@ def _local(uri: str) -> str | None:
         return None
 
 
-def _show(server: CairnServer, uri: str, text: str) -> None:
+def _show(server: Connection, uri: str, text: str) -> None:
     """The document is on the screen; an editor restores unsaved text by opening the document with it."""
     _in_order(server, [uri], lambda engine, path: engine.document_opened(path))
     _in_order(server, [uri], lambda engine, path: engine.document_changed(path, text))
 
 
-def _in_order(server: CairnServer, uris: list[str], work: Callable[[Engine, Path], None]) -> None:
+def _in_order(server: Connection, uris: list[str], work: Callable[[Engine, Path], None]) -> None:
     """`work(engine, path)` for each local file, after all that was told before."""
     files = paths(uris)
 
@@ -128,7 +130,7 @@ def _in_order(server: CairnServer, uris: list[str], work: Callable[[Engine, Path
         server.in_order(take_in)
 
 
-async def _settings(server: CairnServer, told: Any) -> Any:
+async def _settings(server: Connection, told: Any) -> Any:
     """The editor's settings for Cairn as they are now; None where it has none, and where others changed."""
     workspace = server.client_capabilities.workspace
     if workspace is None or not workspace.configuration:
@@ -142,18 +144,15 @@ async def _settings(server: CairnServer, told: Any) -> Any:
     return answer[0] if answer else None
 
 
-def _feedback(server: CairnServer, engine: Engine, params: Any) -> None:
+def _feedback(server: Connection, engine: Engine, params: Any) -> None:
     """Nobody waits for an answer, so what is wrong with it stands in the editor's log."""
-    from cairn.protocol import FeedbackParams
-    from cairn.schema.convert import structure
-
     try:
-        engine.feedback(structure({} if params is None else params, FeedbackParams))
+        answer(engine, "feedback", {} if params is None else params, front=LSP)
     except CairnError as problem:
         server.log(types.MessageType.Warning, f"nothing was learned from cairn/feedback: {problem}")
 
 
-def _configure(server: CairnServer, engine: Engine, settings: Any) -> None:
+def _configure(server: Connection, engine: Engine, settings: Any) -> None:
     if not isinstance(settings, Mapping):
         server.log(types.MessageType.Warning, f"{SECTION}: expected a table of settings")
         return

@@ -26,15 +26,16 @@ from starlette.types import Receive, Scope, Send
 
 from cairn import __version__
 from cairn.engine.first_files import FirstFiles
+from cairn.engine.request import Tell
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.mcp.stdio import stdio_streams
-from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tell, Tool, schemas, unknown
+from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tool, schemas, unknown
 from cairn.mcp.workspaces import Workspaces
 from cairn.startup.responsive import let_queries_in
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
-    from cairn.engine.runner import Asking
+    from cairn.engine.runner import Runner
     from cairn.protocol import DiscoverProgress
 
 logger = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ _PARENT_SECONDS = 2.0
 
 def build_server(
     asking: Callable[
-        [ServerSession, types.CallToolRequestParams], Awaitable[Asking | types.InputRequiredResult]
+        [ServerSession, types.CallToolRequestParams], Awaitable[Runner | types.InputRequiredResult]
     ],
     *,
     seconds: float | None = None,
@@ -96,14 +97,14 @@ def build_server(
 
 
 async def _answer(
-    asking: Asking,
+    asking: Runner,
     tool: Tool,
     params: types.CallToolRequestParams,
     context: Context,
     seconds: float | None,
     first_files: FirstFiles,
 ) -> tuple[Any, list[str]]:
-    """The tool's answer as data and as text. Raises what `Asking.run` raises."""
+    """The tool's answer as data and as text. Raises what `Runner.run` raises."""
     arguments = dict(params.arguments or {})
     workspace = arguments.pop(WORKSPACE, None)
     if workspace is None:
@@ -280,7 +281,7 @@ class McpApp:
 
 
 def mcp_app(
-    asking: Asking, *, seconds: float | None = None, max_body_bytes: int = DEFAULT_MAX_REQUEST_BODY_SIZE
+    asking: Runner, *, seconds: float | None = None, max_body_bytes: int = DEFAULT_MAX_REQUEST_BODY_SIZE
 ) -> McpApp:
     """The application that answers for `asking`, to be mounted behind a guard of hosts, origins and tokens.
 
@@ -296,7 +297,7 @@ def mcp_app(
         Starlette(routes=[Route("/mcp", endpoint=mcp)], lifespan=lifespan)
     """
 
-    async def given(_: ServerSession, __: types.CallToolRequestParams) -> Asking:
+    async def given(_: ServerSession, __: types.CallToolRequestParams) -> Runner:
         return asking
 
     return McpApp(build_server(given, seconds=seconds), max_body_bytes)

@@ -117,7 +117,9 @@ def incompleteness(engine: Engine) -> str:
     """What the index has not taken in yet, in one sentence or two; "" where nothing is missing."""
     if engine.progress().complete:
         return ""
-    now = engine.status()
+    from cairn.engine.status import status_of  # which imports the index
+
+    now = status_of(engine)
     parts = []
     if now.files.indexed < now.files.total or not now.generation:
         parts.append(

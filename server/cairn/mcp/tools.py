@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from cairn.engine.methods import MCP, METHODS, Cancelled, Method, answer
+from cairn.engine.methods import MCP, METHODS, Method
+from cairn.engine.request import Cancelled, Tell
+from cairn.engine.runner import answer
 from cairn.errors import InvalidRequestError
 from cairn.mcp import text as mcp_text
 from cairn.schema.convert import snake_case
@@ -21,9 +23,6 @@ from cairn.text.nearest import nearest
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
-    from cairn.protocol import DiscoverProgress
-
-Tell = Callable[["DiscoverProgress"], None]
 
 PREFIX = "cairn_"
 WORKSPACE = "workspace"
@@ -227,7 +226,7 @@ class Tool:
             arguments,
             cancelled,
             front=MCP,
-            tell=tell if self.method.name == "discover" else None,
+            tell=tell if self.method.streams else None,
         )
         return data, self.text(engine, data, arguments)
 

@@ -21,7 +21,7 @@ from cairn.errors import CairnError
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
-    from cairn.engine.runner import Asking
+    from cairn.engine.runner import Runner
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Workspaces:
         """`named` are the folders of the command line; they hold, whatever the client's roots are."""
         self._named = tuple(named)
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="cairn-folders")
-        self._asking: Asking | None = None
+        self._runner: Runner | None = None
         self._open: tuple[Path, ...] = ()
         self._opening: asyncio.Task[None] | None = None
         self.problems: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Workspaces:
 
     async def asking(
         self, session: ServerSession, params: types.CallToolRequestParams
-    ) -> Asking | types.InputRequiredResult:
+    ) -> Runner | types.InputRequiredResult:
         """Where to ask, once the folders are open; what the client has to tell before. Raises NoWorkspaceError if there is none."""
         told = (params.input_responses or {}).get(_ROOTS)
         if self._opening is None and not self._named and not told and _tells_when_asked_by_answer(session):
@@ -58,9 +58,9 @@ class Workspaces:
         self.begin(session, told if isinstance(told, types.ListRootsResult) else None)
         assert self._opening is not None
         await asyncio.shield(self._opening)
-        if self._asking is None or not self._open:
+        if self._runner is None or not self._open:
             raise NoWorkspaceError("\n".join(["No workspace folder is open.", *self.problems]))
-        return self._asking
+        return self._runner
 
     def begin(self, session: ServerSession, told: types.ListRootsResult | None = None) -> None:
         """Open the folders in the background, unless that has begun already; `told` are roots that the client gave."""
@@ -81,9 +81,8 @@ class Workspaces:
 
     def _stop(self) -> None:
         self._executor.shutdown(wait=True, cancel_futures=True)
-        if self._asking is not None:
-            self._asking.close()
-            self._asking.engine.stop()
+        if self._runner is not None:
+            self._runner.stop()
 
     async def _show(
         self,
@@ -95,9 +94,9 @@ class Workspaces:
             await asyncio.wait([earlier])
         wanted, problems = await self._wanted(session, told)
         loop = asyncio.get_running_loop()
-        if self._asking is None:
-            self._asking = await loop.run_in_executor(self._executor, _made)
-        engine = self._asking.engine
+        if self._runner is None:
+            self._runner = await loop.run_in_executor(self._executor, _made)
+        engine = self._runner.engine
         self._open, unusable = await loop.run_in_executor(
             self._executor, _changed, engine, self._open, wanted
         )
@@ -166,15 +165,15 @@ def refusal(folder: Path, command: str = "cairn mcp") -> str:
     )
 
 
-def _made() -> Asking:
+def _made() -> Runner:
     from cairn.startup.kept_bytecode import kept_bytecode
     from cairn.startup.memory import made_to_last
 
     with made_to_last(), kept_bytecode("engine"):
         from cairn.engine.engine import Engine
-        from cairn.engine.runner import Asking
+        from cairn.engine.runner import Runner
 
-    return Asking(Engine())
+    return Runner(Engine())
 
 
 def _changed(

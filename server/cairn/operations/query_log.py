@@ -83,7 +83,7 @@ class QueryRecord:
 
 
 def record_of(
-    answer: protocol.SearchAnswer,
+    answer: protocol.SearchAnswer | protocol.DiscoverAnswer,
     *,
     method: str,
     query: str,
@@ -91,21 +91,28 @@ def record_of(
     phase: int,
     wanted: int,
     fallback: str = "",
+    error: str = "",
 ) -> QueryRecord:
-    """What is logged of a search that was answered."""
+    """What is logged of a question that was answered."""
+    if isinstance(answer, protocol.SearchAnswer):
+        found, query_info = answer.results, answer.query
+        cached = "cached" in answer.timings and not fallback
+    else:
+        found, query_info, cached = answer.chunks, None, False
     return QueryRecord(
         method=method,
         ms=ms,
         phase=phase,
         wanted=wanted,
         query=query,
-        terms=answer.query.terms,
-        query_type=answer.query.type,
-        results=tuple(LoggedResult(r.path, r.score, r.matched_terms) for r in answer.results),
+        terms=query_info.terms if query_info else (),
+        query_type=query_info.type if query_info else "",
+        results=tuple(LoggedResult(r.path, r.score, r.matched_terms) for r in found),
         action=answer.verdict.action,
         confidence=answer.verdict.confidence,
         fallback=fallback,
-        cached="cached" in answer.timings,
+        cached=cached,
+        error=error,
         complete=answer.index.complete,
     )
 

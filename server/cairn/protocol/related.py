@@ -34,6 +34,13 @@ class RelatedAnswer:
 
 
 @frozen
+class SymbolParams:
+    """Those of LSP's `workspace/symbol`."""
+
+    query: str
+
+
+@frozen
 class Symbol:
     """A definition, for LSP's `workspace/symbol`."""
 

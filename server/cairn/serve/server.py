@@ -22,7 +22,7 @@ from prometheus_client import Gauge
 
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
-from cairn.engine.runner import Asking
+from cairn.engine.runner import Runner
 from cairn.errors import CairnError
 from cairn.http.app import API, MCP, Served, http_app
 from cairn.http.connection import ConnectionLimits, Web
@@ -125,7 +125,7 @@ class _Serving:
     async def run(self) -> None:
         """Until it is told to end."""
         address, port = self.http.getsockname()[:2]
-        asking = Asking(self.engine)
+        asking = Runner(self.engine)
         editors = LspSocket(self.host, self.token, self.presence)
         connected = Gauge(
             "cairn_lsp_connections", "Editors that are connected", registry=self.metrics.registry

@@ -1,0 +1,225 @@
+"""One editor's connection: its engine, its requests and notifications, and what is told to it.
+
+The event loop only routes. `initialize` is answered by `cairn.lsp.early`; the engine, with everything heavy it
+imports, is made after `initialized`, and requests that come earlier wait for it. Notifications are applied on a thread of
+their own, in the order in which they came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
+from pygls.io_ import StdinAsyncReader, StdoutWriter
+from pygls.lsp.server import LanguageServer
+
+from cairn import __version__
+from cairn.engine.request import Cancelled
+from cairn.engine.runner import Runner
+from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
+from cairn.lsp.progress import show_progress
+from cairn.lsp.wire import Reader, WireProtocol, raw_params_converter, speak
+from cairn.startup.kept_bytecode import kept_bytecode
+from cairn.startup.memory import made_to_last
+
+if TYPE_CHECKING:
+    from cairn.engine.engine import Engine
+    from cairn.engine.host import Host
+    from cairn.engine.status import IndexingProgress
+
+logger = logging.getLogger(__name__)
+
+_STATUS_SECONDS = 0.5
+"""Status changes are told at most this often; counting them all would cost more than it tells."""
+_VOLATILE = frozenset({"memory", "latency", "retrieval"})
+"""Status fields that every question changes; a change in these alone sends no notification."""
+_APPLY_SECONDS = 0.5
+"""How long a request waits for earlier notifications to be applied. Usually microseconds; longer while a folder is being
+removed."""
+
+_NOT_INITIALIZED = -32002
+_SERVER_CANCELLED = -32802
+
+
+class Connection(LanguageServer):
+    """One editor's connection."""
+
+    protocol: WireProtocol
+
+    def __init__(self, host: Host | None = None) -> None:
+        """`host` is what this connection shares with others of the process, where it is one of several."""
+        super().__init__(
+            "cairn", __version__, protocol_cls=WireProtocol, converter_factory=raw_params_converter
+        )
+        self.host = host
+        self.editor_settings: dict[str, Any] = {}
+        self._runner: Runner | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._in_order = ThreadPoolExecutor(1, thread_name_prefix="cairn-notified")
+        self._latest_notification: Future[None] | None = None
+        self._status_sent: dict[str, Any] = {}
+        self._status_pending = False
+        self._client_is_gone = False
+        self._progress_changed = asyncio.Event()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start_engine(self, roots: list[Path]) -> None:
+        """Make the engine in the background and open `roots`; once."""
+        if self._runner is not None:
+            logger.warning("`initialized` came twice")
+            return
+        self._loop = asyncio.get_running_loop()
+
+        def make() -> Engine:
+            # Where the process has a host, it is imported; what saves time at a start is for one thread alone.
+            with contextlib.ExitStack() as starting:
+                if self.host is None:
+                    starting.enter_context(made_to_last())
+                    starting.enter_context(kept_bytecode("engine"))
+                from cairn.engine.engine import Engine
+
+            engine = Engine(self.editor_settings, lambda: self.soon(self._status_changed), self.host)
+            for root in roots:
+                try:
+                    engine.add_folder(root)
+                except CairnError as problem:
+                    self._show_error(problem)
+            return engine
+
+        self._runner = Runner(make=make)
+        window = self.client_capabilities.window
+        if window and window.work_done_progress:
+            self.in_background(show_progress(self.protocol.progress, self._progress, self._progress_changed))
+
+    @property
+    def runner(self) -> Runner:
+        """Runs the requests. Raises JsonRpcException before `initialized`."""
+        if self._runner is None:
+            raise JsonRpcException("send `initialized` first", _NOT_INITIALIZED)
+        return self._runner
+
+    def in_order(self, work: Callable[[Engine], None]) -> None:
+        """Run `work(engine)` after everything that was put here before, and before requests that come later."""
+        runner = self.runner
+
+        def apply() -> None:
+            try:
+                work(runner.engine)
+            except CancelledError:
+                logger.debug("closed before the engine was made")
+            except CairnError as problem:
+                self._show_error(problem)
+            except Exception:
+                logger.exception("a notification could not be applied")
+
+        self._latest_notification = self._in_order.submit(apply)
+
+    async def notifications_applied(self) -> None:
+        """Wait until the engine is made and the notifications that came before are applied, the latter for half a second."""
+        await self.runner.made()
+        if self._latest_notification is not None and not self._latest_notification.done():
+            await asyncio.wait([asyncio.wrap_future(self._latest_notification)], timeout=_APPLY_SECONDS)
+
+    def in_background(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Run `work` on the loop and log how it failed, if it did."""
+
+        async def logged() -> None:
+            try:
+                await work
+            except (CairnError, JsonRpcException) as problem:
+                logger.error("%s", problem)
+
+        task = asyncio.get_running_loop().create_task(logged())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: work.close())  # which never began, if the task was cancelled before
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """`call()` on the loop, in order; from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody is left to tell
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(call)
+
+    def log(self, kind: types.MessageType, message: str) -> None:
+        """Write a line into the editor's log for Cairn; from any thread."""
+        self.soon(lambda: self.window_log_message(types.LogMessageParams(kind, f"Cairn: {message}")))
+
+    def start_io(self, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> None:
+        """Serve the one client at the other end of two pipes until it leaves."""
+        reader = StdinAsyncReader(stdin or sys.stdin.buffer, self.thread_pool)
+        self.protocol.set_writer(StdoutWriter(stdout or sys.stdout.buffer))
+        try:
+            asyncio.run(speak(self.protocol, cast(Reader, reader)))
+        except BrokenPipeError:
+            logger.error("the editor closed the connection")
+        except (KeyboardInterrupt, SystemExit):
+            pass
+        finally:
+            self.shutdown()  # type: ignore[no-untyped-call]
+
+    def cancel(self) -> None:
+        """Break off requests and notifications that run: the client is gone. On the loop, before `close`."""
+        self._client_is_gone = True
+        self.protocol.cancel_requests()
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    def close(self) -> None:
+        """Stop everything the server started, an engine that is just being made included."""
+        if self._runner is not None:
+            self._runner.close()
+        self._in_order.shutdown(wait=True, cancel_futures=True)
+        if self._runner is not None:
+            self._runner.stop()
+
+    def _show_error(self, problem: CairnError) -> None:
+        shown = types.ShowMessageParams(types.MessageType.Error, f"Cairn: {problem}")
+        self.soon(lambda: self.window_show_message(shown))
+
+    async def _progress(self) -> IndexingProgress:
+        return await self.runner.run(lambda engine, _: engine.progress())
+
+    def _status_changed(self) -> None:
+        """Tell the editor soon; what changes until then is told with it."""
+        self._progress_changed.set()
+        if not self._status_pending and not self._client_is_gone:
+            self._status_pending = True
+            self.in_background(self._tell_status())
+
+    async def _tell_status(self) -> None:
+        await asyncio.sleep(_STATUS_SECONDS)
+        self._status_pending = False
+        status = await self.runner.run(_status)
+        told = {key: value for key, value in status.items() if key not in _VOLATILE}
+        if told != self._status_sent:
+            self._status_sent = told
+            self.protocol.notify("cairn/statusChanged", status)
+
+
+def _status(engine: Engine, _: Cancelled) -> dict[str, Any]:
+    from cairn.engine.status import status_of
+    from cairn.schema.convert import unstructure
+
+    status: dict[str, Any] = unstructure(status_of(engine))
+    return status
+
+
+@contextlib.contextmanager
+def error_responses() -> Iterator[None]:
+    """Raises an error of the engine as the error response that LSP has for it."""
+    try:
+        yield
+    except InvalidRequestError as problem:
+        raise JsonRpcInvalidParams(str(problem)) from problem
+    except QueryCancelledError as problem:
+        raise JsonRpcException(str(problem), _SERVER_CANCELLED) from problem
+    except CairnError as problem:
+        raise JsonRpcInternalError(str(problem)) from problem
