@@ -14,7 +14,7 @@ from cairn.discovery.render import TokenCounter, estimate_tokens
 from cairn.discovery.terms import QueryTerms
 from cairn.embedding.tokenization import TextTokenizer
 from cairn.engine.feedback import learned_from
-from cairn.engine.folders import on_screen
+from cairn.engine.folders import Folder, on_screen
 from cairn.engine.request import Request
 from cairn.engine.search import meaning_of
 from cairn.errors import InvalidRequestError
