@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cairn.embedding.shared import SharedModel
     from cairn.engine.engine import Engine
     from cairn.engine.folders import Folder
-    from cairn.protocol.messages import DiscoverProgress
+    from cairn.protocol import DiscoverProgress
     from cairn.settings.tree import Settings
 
 Cancelled = Callable[[], bool]

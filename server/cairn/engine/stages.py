@@ -65,9 +65,7 @@ def _collections(workspace: OpenWorkspace, given: Sequence[CollectionRef] | None
     return list({each.name: _reference(each) for each in given}.values())
 
 
-def filter_(
-    workspace: OpenWorkspace, params: protocol.FilterCollectionsParams
-) -> protocol.CollectionsAnswer:
+def filter_(workspace: OpenWorkspace, params: protocol.FilterCollectionsParams) -> protocol.CollectionsAnswer:
     refs = filter_collections(
         _question(workspace, params.query),
         params.include,
@@ -78,9 +76,7 @@ def filter_(
     return protocol.CollectionsAnswer(tuple(refs))
 
 
-def score(
-    workspace: OpenWorkspace, params: protocol.ScoreCollectionsParams
-) -> protocol.CollectionsAnswer:
+def score(workspace: OpenWorkspace, params: protocol.ScoreCollectionsParams) -> protocol.CollectionsAnswer:
     terms = params.query_terms
     scored = score_collections(
         content_words(_question(workspace, params.query)) if terms is None else terms,
@@ -95,9 +91,7 @@ def expand(workspace: OpenWorkspace, params: protocol.ExpandQueriesParams) -> pr
     return protocol.QueriesAnswer(tuple(expand_queries_baseline(_question(workspace, params.query), config)))
 
 
-def search_broadly(
-    workspace: OpenWorkspace, params: protocol.BroadDiscoveryParams
-) -> protocol.ChunksAnswer:
+def search_broadly(workspace: OpenWorkspace, params: protocol.BroadDiscoveryParams) -> protocol.ChunksAnswer:
     config = _config(workspace.settings.discovery.broad, params.config)
     queries = _queries(params.queries, config.k_per_query, "config.kPerQuery", MAX_COMPARED)
     refs = _collections(workspace, params.collections)
@@ -124,9 +118,7 @@ def promote(workspace: OpenWorkspace, params: protocol.PromoteReadmeParams) -> p
     return protocol.ChunksAnswer(tuple(promote_readme(merge(_chunks(params.hits)), config, place)))
 
 
-def compress(
-    workspace: OpenWorkspace, params: protocol.CompressEvidenceParams
-) -> protocol.BulletsAnswer:
+def compress(workspace: OpenWorkspace, params: protocol.CompressEvidenceParams) -> protocol.BulletsAnswer:
     bullets = compress_evidence(
         _chunks(params.chunks),
         _given(params.max_bullets, workspace.settings.discovery.max_bullets, MAX_BULLETS),
@@ -142,9 +134,7 @@ def compress(
     return protocol.BulletsAnswer(tuple(kept))
 
 
-def plan(
-    workspace: OpenWorkspace, params: protocol.BuildAnswerPlanParams
-) -> protocol.PlanAnswer:
+def plan(workspace: OpenWorkspace, params: protocol.BuildAnswerPlanParams) -> protocol.PlanAnswer:
     config = _config(workspace.settings.discovery.plan, params.config)
     return protocol.PlanAnswer(build_answer_plan(_bullets(params.bullets), config))
 
