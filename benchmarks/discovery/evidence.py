@@ -178,7 +178,7 @@ class _Found:
         verdict = judge_evidence(
             self.query, self.ranked, settings, self.shares, self.similarity, static=self.static
         )
-        return verdict.action
+        return Action(verdict.action)
 
 
 def _found(text: str, reader: OverlaidReader, meaning: Meaning | None) -> _Found:

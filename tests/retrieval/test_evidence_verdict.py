@@ -8,10 +8,11 @@ import pytest
 
 from cairn.chunking.model import Chunk
 from cairn.index.store.reader import StoredChunk
+from cairn.protocol import Verdict
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import Ranked
-from cairn.retrieval.verdict import Verdict, judge, judge_evidence
+from cairn.retrieval.verdict import judge, judge_evidence
 from cairn.settings.tree import VerdictSettings
 
 WHICH_PART = "Which part should I explain?"
@@ -70,7 +71,7 @@ def test_words_and_similarity_decide_whether_there_is_evidence(
     query: str, similarity: float | None, action: str
 ) -> None:
     verdict = judged(query, WORKSPACE, WIDGETS, similarity=similarity)
-    assert verdict.action.value == action
+    assert verdict.action == action
     assert (verdict.message == WHICH_PART) is (action == "noMatch")
     assert bool(verdict.candidates) is (action != "noMatch")
 
@@ -92,7 +93,7 @@ NEAR, SURE = VerdictSettings().min_static_similarity, VerdictSettings().sure_sta
 )
 def test_static_vectors_have_similarities_of_their_own(query: str, similarity: float, action: str) -> None:
     verdict = judged(query, WORKSPACE, WIDGETS, similarity=similarity, static=True)
-    assert verdict.action.value == action
+    assert verdict.action == action
 
 
 @pytest.mark.parametrize("similarity", [None, 0.1, 0.9])
@@ -115,7 +116,7 @@ def test_what_is_asked_back_whatever_the_similarity(
     query: str, found: tuple[StoredChunk, ...], action: str, message: str, similarity: float | None
 ) -> None:
     verdict = judged(query, *found, similarity=similarity)
-    assert (verdict.action.value, verdict.message) == (action, message)
+    assert (verdict.action, verdict.message) == (action, message)
 
 
 def test_what_is_called_just_as_the_question_says_is_the_candidate() -> None:
@@ -136,7 +137,7 @@ def test_what_is_called_just_as_the_question_says_is_the_candidate() -> None:
 )
 def test_a_weak_match_is_asked_about(found: tuple[StoredChunk, ...], message: str) -> None:
     verdict = judged("tell me about panels", *found)
-    assert (verdict.action.value, verdict.message) == ("clarify", message)
+    assert (verdict.action, verdict.message) == ("clarify", message)
 
 
 def test_evidence_needs_no_result_that_leads() -> None:
@@ -150,9 +151,9 @@ def test_evidence_needs_no_result_that_leads() -> None:
             (0.5, 0.49, 0.48, 0.47),
         ),
     )
-    assert judge(query, found, VerdictSettings()).action.value == "clarify"
+    assert judge(query, found, VerdictSettings()).action == "clarify"
     verdict = judge_evidence(query, found, VerdictSettings())
-    assert (verdict.action.value, verdict.candidates[0].path) == ("answer", "docs/workspace.md")
+    assert (verdict.action, verdict.candidates[0].path) == ("answer", "docs/workspace.md")
     assert verdict.confidence == pytest.approx(1 - 0.48 / 0.5)
 
 
@@ -160,7 +161,7 @@ def test_evidence_needs_no_result_that_leads() -> None:
 def test_one_strong_match_among_the_first_four_is_enough(place: int, action: str) -> None:
     found = [passage("Other", "A panel somewhere.", f"docs/{n}.md") for n in range(6)]
     found[place] = WORKSPACE
-    assert judged("workspace panels", *found).action.value == action
+    assert judged("workspace panels", *found).action == action
 
 
 def test_coverage_counts_rare_terms_more_and_needs_no_name() -> None:
@@ -171,7 +172,7 @@ def test_coverage_counts_rare_terms_more_and_needs_no_name() -> None:
         for shares in ((0.2, 0.8), (0.8, 0.2))
     ]
     assert [verdict.coverage for verdict in verdicts] == pytest.approx([0.8, 0.2])
-    assert [verdict.action.value for verdict in verdicts] == ["clarify", "noMatch"]
+    assert [verdict.action for verdict in verdicts] == ["clarify", "noMatch"]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +190,7 @@ def test_thresholds_can_be_moved(settings: dict[str, float], similarity: float |
     verdict = judge_evidence(
         understand(ONE_OF_FOUR), ranked([WORKSPACE]), VerdictSettings(**settings), similarity=similarity
     )
-    assert verdict.action.value == action
+    assert verdict.action == action
 
 
 @pytest.mark.parametrize(
@@ -208,4 +209,4 @@ def test_those_of_static_vectors_can_be_moved_apart(settings: dict[str, float], 
         similarity=0.15,
         static=True,
     )
-    assert verdict.action.value == action
+    assert verdict.action == action

@@ -8,10 +8,11 @@ import pytest
 
 from cairn.chunking.model import Chunk
 from cairn.index.store.reader import StoredChunk
+from cairn.protocol import Verdict
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import Ranked
-from cairn.retrieval.verdict import Verdict, evidence, judge
+from cairn.retrieval.verdict import evidence, judge
 from cairn.settings.tree import VerdictSettings
 
 
@@ -63,7 +64,7 @@ WIDGETS = passage("Widgets", "Tiles in the workspace.", "docs/widgets.md")
 )
 def test_rules(query: str, found: tuple[StoredChunk, ...], action: str, message: str) -> None:
     verdict = judged(query, *found)
-    assert (verdict.action.value, verdict.message) == (action, message)
+    assert (verdict.action, verdict.message) == (action, message)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +74,8 @@ def test_rules(query: str, found: tuple[StoredChunk, ...], action: str, message:
 )
 def test_thresholds_can_be_moved(settings: Mapping[str, float]) -> None:
     found = ranked(WORKSPACE, WIDGETS)
-    assert judge(understand("workspace"), found, VerdictSettings()).action.value == "answer"
-    assert judge(understand("workspace"), found, VerdictSettings(**settings)).action.value != "answer"
+    assert judge(understand("workspace"), found, VerdictSettings()).action == "answer"
+    assert judge(understand("workspace"), found, VerdictSettings(**settings)).action != "answer"
 
 
 def test_results_as_good_as_the_first_are_asked_about() -> None:
@@ -92,12 +93,12 @@ def test_categories_tell_apart_what_has_one_title() -> None:
 def test_two_definitions_of_the_name_that_was_asked_for_are_asked_about() -> None:
     old, new = definition("ParseError", "v3/errors.ts"), definition("ParseError", "v4/errors.ts")
     assert judged("ParseError", old, new).message == "Do you mean ParseError (v3) or ParseError (v4)?"
-    assert judged("ParseError", old, definition("Parser", "v4/parser.ts")).action.value == "answer"
+    assert judged("ParseError", old, definition("Parser", "v4/parser.ts")).action == "answer"
 
 
 def test_a_second_passage_of_the_first_file_is_no_rival() -> None:
     verdict = judged("workspace", WORKSPACE, WORKSPACE, WORKSPACE, scores=(0.9, 0.9, 0.9))
-    assert (verdict.action.value, verdict.confidence) == ("answer", 1.0)
+    assert (verdict.action, verdict.confidence) == ("answer", 1.0)
 
 
 def test_rare_terms_count_more() -> None:
@@ -106,7 +107,7 @@ def test_rare_terms_count_more() -> None:
     rarely = judge(query, ranked(WORKSPACE), VerdictSettings(), shares=(0.8, 0.2))
     mostly = judge(query, ranked(WORKSPACE), VerdictSettings(), shares=(0.2, 0.8))
     assert rarely.coverage == pytest.approx(0.8)
-    assert (mostly.action.value, mostly.coverage) == ("noMatch", pytest.approx(0.2))
+    assert (mostly.action, mostly.coverage) == ("noMatch", pytest.approx(0.2))
 
 
 def test_names_of_several_words_are_not_two_questions() -> None:
@@ -114,7 +115,7 @@ def test_names_of_several_words_are_not_two_questions() -> None:
     search = passage("Search", "Finds text.", "docs/search.md")
     verdict = judged("search and replace", both, search)
     assert [candidate.title for candidate in verdict.candidates] == ["Search and replace"]
-    assert verdict.action.value == "answer"
+    assert verdict.action == "answer"
 
 
 def test_a_phrase_in_the_title_scores_as_s2_says() -> None:

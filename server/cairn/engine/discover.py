@@ -24,7 +24,7 @@ from cairn.errors import InvalidRequestError
 from cairn.protocol import ScoredChunk, SearchResult
 from cairn.retrieval.intent import policy
 from cairn.retrieval.query import Query
-from cairn.retrieval.verdict import NOTHING_MATCHES, Action, Verdict, judge_evidence
+from cairn.retrieval.verdict import NOTHING_MATCHES, Action, judge_evidence
 from cairn.settings.layers import overlay
 from cairn.settings.tree import DiscoveryConfig
 
@@ -58,7 +58,7 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
         plan=answers.rounded_plan(response.plan),
         bullets=answers.rounded(response.bullets),
         chunks=asked.results(response.chunks),
-        verdict=answers.verdict(asked.verdict),
+        verdict=asked.verdict,
         metrics=response.metrics,
         index=index_state(workspace.folders),
     )
@@ -74,7 +74,7 @@ class _Discovery:
     query: Query
     terms: QueryTerms
     searcher: IndexedSearcher
-    verdict: Verdict = field(init=False, factory=lambda: Verdict(Action.NO_MATCH, NOTHING_MATCHES))
+    verdict: protocol.Verdict = field(init=False, factory=lambda: nothing_judged(NOTHING_MATCHES))
 
     def results(self, chunks: Sequence[ScoredChunk]) -> tuple[SearchResult, ...]:
         """The chunks as a search would show them."""
@@ -94,10 +94,10 @@ class _Discovery:
             self.searcher.similarity,
             static=self.searcher.static,
         )
-        if verdict.action is Action.ANSWER:
+        if verdict.action == Action.ANSWER:
             return None
         is_unsure = len(verdict.candidates) <= 1  # of two, each is called what was asked for
-        return AskBack(verdict.message, instead=verdict.action is Action.NO_MATCH, unsure=is_unsure)
+        return AskBack(verdict.message, instead=verdict.action == Action.NO_MATCH, unsure=is_unsure)
 
     def telling(self, tell: Tell) -> Callable[[str, DiscoveryResponse], None]:
         """A listener to the stages that tells what each changed of the answer."""

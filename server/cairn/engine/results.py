@@ -12,7 +12,7 @@ from cairn.chunking.model import Chunk
 from cairn.index.store.reader import IndexReader, StoredChunk
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import Ranked
-from cairn.retrieval.verdict import Verdict, matched_terms
+from cairn.retrieval.verdict import matched_terms
 from cairn.text.languages import language_of
 
 UriOf = Callable[[int, str], tuple[str, str]]
@@ -107,17 +107,6 @@ def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: i
         return protocol.Context("".join(before), "".join(after))
 
     return [context(result) for result in ranked]
-
-
-def verdict(judged: Verdict) -> protocol.Verdict:
-    return protocol.Verdict(
-        action=judged.action.value,
-        message=judged.message,
-        candidates=tuple(protocol.Candidate(c.title, c.category, c.path) for c in judged.candidates),
-        confidence=round(judged.confidence, 4),
-        matched_terms=judged.matched_terms,
-        coverage=round(judged.coverage, 4),
-    )
 
 
 def query_info(query: Query) -> protocol.QueryInfo:

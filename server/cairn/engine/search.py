@@ -76,7 +76,7 @@ def search(request: OpenWorkspace, params: protocol.SearchParams) -> Attempt[pro
     verdict = judge(query, found, settings.search.verdict, term_shares(query, vocabulary))
     answer = protocol.SearchAnswer(
         results=results,
-        verdict=answers.verdict(verdict),
+        verdict=verdict,
         query=answers.query_info(query),
         index=index_state(folders),
         timings={**ranking.timings, "total": _milliseconds_since(started)},

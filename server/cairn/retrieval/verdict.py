@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from attrs import evolve, field, frozen
 
 from cairn.index.store.reader import StoredChunk
+from cairn.protocol import Candidate, Verdict
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.retrieval.portuguese import is_portuguese
@@ -75,25 +76,16 @@ class Evidence:
     """How much of the question it holds, 0 to 1, rare terms counting more."""
 
 
-@frozen
-class Verdict:
-    """The action, the sentence to say, what it offers, and how sure it is (0 to 1)."""
-
-    action: Action
-    message: str = ""
-    candidates: tuple[Evidence, ...] = ()
-    confidence: float = 0.0
-    """By how much the first result leads the next ones, as a share of its own score."""
-    matched_terms: tuple[str, ...] = ()
-    coverage: float = 0.0
-    """How much of the question the best result holds, 0 to 1, rare terms counting more."""
-
-
 def matched_terms(query: Query, stored: StoredChunk) -> tuple[str, ...]:
     """The query's terms that the chunk holds, in any inflection or by an alternative, in the query's order."""
-    wanted = matcher(query.groups)
-    held = wanted.held(stored.chunk.text) | wanted.held(stored.chunk.title) | wanted.held(_keywords(stored))
+    held = _held(query, stored)
     return tuple(term for place, term in enumerate(query.terms) if place in held)
+
+
+def _held(query: Query, stored: StoredChunk) -> frozenset[int]:
+    """The places of the query's terms that a chunk holds, its path and headings included."""
+    wanted = matcher(query.groups)
+    return wanted.held(stored.chunk.text) | wanted.held(stored.chunk.title) | wanted.held(_keywords(stored))
 
 
 def evidence(query: Query, stored: StoredChunk, shares: Sequence[float] = ()) -> Evidence:
@@ -114,12 +106,11 @@ def judge(
     coverage = max((each.coverage for each in all_evidence), default=0.0)
     lead = _lead([ranked.score for ranked in found])
     if not any(each.score for each in all_evidence) or coverage < settings.min_coverage:
-        return Verdict(Action.NO_MATCH, NOTHING_MATCHES, confidence=lead, coverage=coverage)
+        return _verdict(Action.NO_MATCH, NOTHING_MATCHES, (), lead, coverage)
     if several := _intents(query, found, settings):
-        matched = tuple(dict.fromkeys(term for each in several for term in each.matched))
-        return Verdict(Action.ANSWER, WHICH_FIRST, several, lead, matched, coverage)
+        return _verdict(Action.ANSWER, WHICH_FIRST, several, lead, coverage)
     action, message, candidates = _decide(query, all_evidence, lead, settings)
-    return Verdict(action, message, candidates, lead, candidates[0].matched, coverage)
+    return _verdict(action, message, candidates, lead, coverage)
 
 
 def judge_evidence(
@@ -141,12 +132,11 @@ def judge_evidence(
     found = _best_of_files(found)
     all_evidence = [evidence(query, ranked.stored, shares) for ranked in found]
     # Half of a term's share is for being called so, which a passage to be quoted need not be.
-    coverage = max((_held(query, ranked.stored, shares) for ranked in found), default=0.0)
+    coverage = max((sum(shares[term] for term in _held(query, each.stored)) for each in found), default=0.0)
     lead = _lead([ranked.score for ranked in found])
     # No passage holds, or is similar to, the whole of two questions.
     if several := _intents(query, found, settings):
-        matched = tuple(dict.fromkeys(term for each in several for term in each.matched))
-        return Verdict(Action.ANSWER, WHICH_FIRST, several, lead, matched, coverage)
+        return _verdict(Action.ANSWER, WHICH_FIRST, several, lead, coverage)
     if is_portuguese(query.text):
         similarity = None  # the models know no Portuguese; the words are translated
     near, sure, most = _thresholds(settings, static)
@@ -154,17 +144,32 @@ def judge_evidence(
     is_near = similarity is not None and similarity >= near
     is_held = coverage >= (settings.min_coverage if similarity is None else most)
     if not found or not (is_sure or (any(each.score for each in all_evidence) and (is_near or is_held))):
-        return Verdict(Action.NO_MATCH, NOTHING_MATCHES, confidence=lead, coverage=coverage)
+        return _verdict(Action.NO_MATCH, NOTHING_MATCHES, (), lead, coverage)
     top = _explained(query, all_evidence) or all_evidence[0]
     if rival := _namesake(query, top, all_evidence, settings):
         pair = _told_apart(top, rival)
-        return Verdict(Action.CLARIFY, _which(*pair), pair, lead, top.matched, coverage)
+        return _verdict(Action.CLARIFY, _which(*pair), pair, lead, coverage)
     if not is_sure and not any(
         _is_strong(each, len(query.terms), settings) for each in all_evidence[: 1 + _COMPARED]
     ):
         weak = _weak(top, is_only_one=sum(each.score > 0 for each in all_evidence) <= 1)
-        return Verdict(Action.CLARIFY, weak, (top,), lead, top.matched, coverage)
-    return Verdict(Action.ANSWER, "", (top,), lead, top.matched, coverage)
+        return _verdict(Action.CLARIFY, weak, (top,), lead, coverage)
+    return _verdict(Action.ANSWER, "", (top,), lead, coverage)
+
+
+def _verdict(
+    action: Action, message: str, candidates: Sequence[Evidence], lead: float, coverage: float
+) -> Verdict:
+    """The verdict; its terms are those of the first candidate, or of all where each answers a question of its own."""
+    counted = candidates if message == WHICH_FIRST else candidates[:1]
+    return Verdict(
+        action=action.value,
+        message=message,
+        candidates=tuple(Candidate(each.title, each.category, each.path) for each in candidates),
+        confidence=round(lead, 4),
+        matched_terms=tuple(dict.fromkeys(term for each in counted for term in each.matched)),
+        coverage=round(coverage, 4),
+    )
 
 
 _MOST = 0.75
@@ -180,13 +185,6 @@ def _thresholds(settings: VerdictSettings, static: bool) -> tuple[float, float, 
     if static:
         return settings.min_static_similarity, settings.sure_static_similarity, _MOST_BY_STATIC
     return settings.min_similarity, settings.sure_similarity, _MOST
-
-
-def _held(query: Query, stored: StoredChunk, shares: Sequence[float]) -> float:
-    """How much of the question a passage holds, its path and headings included."""
-    wanted = matcher(query.groups)
-    held = wanted.held(stored.chunk.text) | wanted.held(stored.chunk.title) | wanted.held(_keywords(stored))
-    return sum(shares[place] for place in held)
 
 
 def _best_of_files(found: Sequence[Ranked]) -> list[Ranked]:
