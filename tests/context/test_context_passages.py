@@ -11,7 +11,16 @@ from tests.retrieval.indexed_folder import IndexedFolder
 from cairn.context.passages import FOUND, Group, Grouped, passage_items, related_passages, with_query
 from cairn.index.store.reader import ChunkFilter
 from cairn.retrieval.ranking import Ranked
-from cairn.retrieval.related import DEFINES, IMPORTED, SIMILAR, USES, Passage, Related, rank_related, relate
+from cairn.retrieval.related import (
+    DEFINES,
+    IMPORTED,
+    SIMILAR,
+    USES,
+    ChunkRange,
+    Related,
+    rank_related,
+    relate,
+)
 from cairn.settings.tree import ReadmePromotionConfig
 
 PATTERNS = ReadmePromotionConfig().readme_patterns
@@ -117,7 +126,7 @@ def test_documents_are_looked_for_where_nearer_code_would_hide_them(tmp_path: Pa
         for n in range(80)
     }
     folder = IndexedFolder(tmp_path, {**code, "docs/ships.md": "# Boats\n\nA ship and the moon.\n"})
-    passage = Passage(0, "port/ship0.py", tuple(folder.reader.page("port/ship0.py")))
+    passage = ChunkRange(0, "port/ship0.py", tuple(folder.reader.page("port/ship0.py")))
 
     def found(besides: ChunkFilter | None) -> set[str]:
         return {each.stored.path for each in relate([folder.reader], passage, lambda: False, besides=besides)}

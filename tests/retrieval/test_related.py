@@ -20,7 +20,7 @@ from cairn.retrieval.related import (
     SIMILAR,
     TOGETHER,
     USES,
-    Passage,
+    ChunkRange,
     Related,
     find_related,
     rank_related,
@@ -58,8 +58,8 @@ def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
     folder.close()
 
 
-def passage(folder: IndexedFolder, path: str, position: int = 0) -> Passage:
-    return Passage(0, path, (folder.reader.page(path)[position],))
+def passage(folder: IndexedFolder, path: str, position: int = 0) -> ChunkRange:
+    return ChunkRange(0, path, (folder.reader.page(path)[position],))
 
 
 def related(folder: IndexedFolder, path: str, limit: int = 20) -> dict[str, set[str]]:

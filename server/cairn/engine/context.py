@@ -41,7 +41,7 @@ from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
-from cairn.retrieval.related import Passage, relate
+from cairn.retrieval.related import ChunkRange, relate
 from cairn.retrieval.verdict import matched_terms
 from cairn.settings.tree import Settings
 from cairn.text.unicode import well_formed
@@ -63,7 +63,7 @@ class _Asked:
     model: SharedModel
     settings: Settings
     params: protocol.ContextParams
-    passage: Passage
+    passage: ChunkRange
     """Without chunks where the document holds nothing."""
     shown: editor.CursorPassage
     indexed: bool
@@ -142,7 +142,7 @@ def _asked(request: OpenWorkspace, params: protocol.ContextParams, memory: Conte
     at, field = _range(params)
     there = tuple(covered(chunks, at, field)) if chunks else ()
     shown = _shown(path, there, at)
-    passage = Passage(number, path, there)
+    passage = ChunkRange(number, path, there)
     return _Asked(folders, readers, model, settings, params, passage, shown, indexed, learned, state)
 
 

@@ -13,7 +13,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.store.reader import StoredChunk
 from cairn.retrieval.ranking import Ranked
-from cairn.retrieval.related import Passage, find_related
+from cairn.retrieval.related import ChunkRange, find_related
 from cairn.text.unicode import well_formed
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.
     started = time.perf_counter()
     folders, readers = request.folders, request.readers
     number, inside, page = indexed_page(folders, readers, params.text_document.uri)
-    passage = Passage(number, inside, tuple(covered(page, params.range)))
+    passage = ChunkRange(number, inside, tuple(covered(page, params.range)))
     found = find_related(readers, passage, params.limit, request.cancelled)
     used, defined = passage.used, passage.defined
     contexts = answers.contexts(found, readers, params.context)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from attrs import evolve, frozen
@@ -33,7 +33,7 @@ class Diverse:
     """Of its file, with `/`."""
     text: str
     """What is shown of it."""
-    key: Hashable = None
+    key: int = 0
     """What the caller knows it by; comes back as it was."""
     folder: int = 0
     """Which workspace folder the path is in."""

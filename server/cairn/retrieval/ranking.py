@@ -115,9 +115,7 @@ class Ranking:
         if not is_diverse(comparable(results), diversity):
             every = results + shown(slice(limit, most))
             chosen = diversify(comparable(every), diversity)[:limit]
-            results = [
-                evolve(every[each.key], score=each.score) for each in chosen if isinstance(each.key, int)
-            ]
+            results = [evolve(every[each.key], score=each.score) for each in chosen]
         self.legs.add_time("rank", began)
         return results
 

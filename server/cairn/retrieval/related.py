@@ -10,15 +10,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.store import relations
 from cairn.index.store.reader import ChunkFilter, ColumnWeights, Hit, StoredChunk
-from cairn.retrieval.diversity import Diverse, diversify
+from cairn.retrieval.diversity import diversify
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
-from cairn.retrieval.ranking import Ranked
+from cairn.retrieval.ranking import Ranked, comparable
 from cairn.retrieval.scores import Contribution
 from cairn.settings.tree import DiversitySettings
 from cairn.text.words import STOPWORDS
@@ -67,7 +67,7 @@ _NO_DAMPING = DiversitySettings(directory=1.0, file_name=1.0, file=1.0)
 
 
 @frozen
-class Passage:
+class ChunkRange:
     """Some adjacent chunks of one file."""
 
     folder: int
@@ -83,14 +83,16 @@ class Passage:
     def defined(self) -> list[str]:
         """The names that it defines, in order."""
         names = (name for stored in self.chunks for name in stored.chunk.defines)
-        return [name for name in dict.fromkeys(names) if _is_telling(name)][:_MOST_NAMES]
+        return [name for name in dict.fromkeys(names) if _is_distinctive(name)][:_MOST_NAMES]
 
     @property
     def used(self) -> list[str]:
         """The other identifiers in its text, in order."""
         own = {name for stored in self.chunks for name in stored.chunk.defines}
         names = (name for stored in self.chunks for name in _IDENTIFIER.findall(stored.chunk.text))
-        return [name for name in dict.fromkeys(names) if name not in own and _is_telling(name)][:_MOST_NAMES]
+        return [name for name in dict.fromkeys(names) if name not in own and _is_distinctive(name)][
+            :_MOST_NAMES
+        ]
 
 
 @frozen
@@ -103,7 +105,7 @@ class Related:
 
 
 def find_related(
-    readers: Sequence[OverlaidReader], passage: Passage, limit: int, cancelled: Callable[[], bool]
+    readers: Sequence[OverlaidReader], passage: ChunkRange, limit: int, cancelled: Callable[[], bool]
 ) -> list[Ranked]:
     """The `limit` chunks most related to the passage, best first; one of each file before any second one.
 
@@ -114,7 +116,7 @@ def find_related(
 
 def relate(
     readers: Sequence[OverlaidReader],
-    passage: Passage,
+    passage: ChunkRange,
     cancelled: Callable[[], bool],
     *,
     besides: ChunkFilter | None = None,
@@ -151,11 +153,8 @@ def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
         first.setdefault((result.folder, result.stored.path), result)
     chosen = {id(result) for result in first.values()}
     ordered = [*first.values(), *(result for result in ranked if id(result) not in chosen)][: 2 * limit]
-    texts = [
-        Diverse(1.0, result.stored.path, result.stored.chunk.text, key=place, folder=result.folder)
-        for place, result in enumerate(ordered)
-    ]
-    return [ordered[int(str(each.key))] for each in diversify(texts, _NO_DAMPING)][:limit]
+    texts = [evolve(each, score=1.0) for each in comparable(ordered)]
+    return [ordered[each.key] for each in diversify(texts, _NO_DAMPING)][:limit]
 
 
 def _source(values: Mapping[str, float]) -> str:
@@ -171,7 +170,7 @@ class _Search:
     """Pools what each relation finds."""
 
     readers: Sequence[OverlaidReader]
-    passage: Passage
+    passage: ChunkRange
     cancelled: Callable[[], bool]
     besides: ChunkFilter | None = None
     vector: relations.PassageVector | None = None
@@ -298,5 +297,5 @@ def _query_vector(own: relations.PassageVector, static_table: str) -> QueryVecto
     return static
 
 
-def _is_telling(name: str) -> bool:
+def _is_distinctive(name: str) -> bool:
     return len(name) >= _FEWEST_LETTERS and name.lower() not in STOPWORDS

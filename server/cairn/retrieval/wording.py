@@ -46,8 +46,8 @@ def read_words(
         for part in ([word.lower()] if _is_whole(word, codes) else identifier_words(word))
         if every or (part not in STOPWORDS and len(part) > 1)
     )
-    telling = () if is_name or is_code else tuple(term for term in terms if term not in LIGHT_WORDS)
-    return Wording(telling or tuple(terms), tuple(compounds))
+    weighty = () if is_name or is_code else tuple(term for term in terms if term not in LIGHT_WORDS)
+    return Wording(weighty or tuple(terms), tuple(compounds))
 
 
 def _is_whole(word: str, codes: Collection[str]) -> bool:
