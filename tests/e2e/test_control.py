@@ -264,13 +264,12 @@ async def test_bad_arguments_of_commands_are_refused_by_name(
 
 RECORDING = """
 import sys, time
-import attrs
 import cairn.engine.engine
 
 class Recording(cairn.engine.engine.Engine):
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.told = []
+        self.told = self.warnings
         time.sleep(0.5)  # the editor tells before there is an engine
 
     def document_opened(self, path): self.told.append(f"opened {path.name}")
@@ -282,18 +281,17 @@ class Recording(cairn.engine.engine.Engine):
     def configure(self, settings):
         self.told.append(f"configured {dict(settings)}")
         return [f"cairn.{key}: unknown setting" for key in settings if key != "index"]
-    def status(self): return attrs.evolve(super().status(), warnings=tuple(self.told))
 
 cairn.engine.engine.Engine = Recording
 sys.argv = ["cairn", "lsp"]
-cairn.cli.main.main()
+cairn.__main__.main()
 """
 """A daemon whose status lists, as warnings, what was handed to its engine."""
 
 
 @pytest.fixture
 def recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    script = f"import cairn.cli.main{RECORDING}"
+    script = f"import cairn.__main__{RECORDING}"
     monkeypatch.setattr("tests.e2e.conftest.COMMAND", (sys.executable, "-c", script))
 
 

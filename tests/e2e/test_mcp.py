@@ -479,7 +479,7 @@ async def test_a_folder_that_is_none_is_refused_in_one_line(tmp_path: Path) -> N
 async def test_without_the_extra_one_line_says_how_to_get_it(tmp_path: Path) -> None:
     script = (
         "import sys\nsys.modules['mcp'] = None\nsys.modules['starlette'] = None\n"
-        "from cairn.cli.main import main\nsys.argv = ['cairn', 'mcp']\nmain()\n"
+        "from cairn.__main__ import main\nsys.argv = ['cairn', 'mcp']\nmain()\n"
     )
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", script, stderr=asyncio.subprocess.PIPE, cwd=tmp_path

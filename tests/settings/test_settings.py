@@ -18,7 +18,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from tests.conftest import STEADY
 
-from cairn.cli.main import cli
+from cairn.__main__ import cli
 from cairn.engine import engine
 from cairn.engine.folders import FolderSettings
 from cairn.retrieval.signals import SIGNALS

@@ -1,6 +1,7 @@
 """The command line: parses, calls the engine, prints. Results go to stdout, everything else to stderr.
 
-The commands stand in `cli_*.py`, and import what they need when they run, so that help and completion come at once.
+The commands stand in the modules beside this one, and import what they need when they run, so that help and completion come
+at once. `cairn.__main__` adds those of the other fronts.
 """
 
 from __future__ import annotations
@@ -25,8 +26,6 @@ from cairn.cli.output import (
 from cairn.cli.questions import call, context, discover, page, related, search
 from cairn.cli.upkeep import doctor, feedback, model, phase
 from cairn.errors import CairnError
-from cairn.mcp.command import mcp
-from cairn.serve.command import openapi, serve
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
@@ -36,35 +35,15 @@ def cli() -> None:
     """Find the places in a workspace that answer a question."""
 
 
-@cli.command()
-def lsp() -> None:
-    """Serve an editor over stdin and stdout (LSP)."""
-    from cairn.lsp.early import answer_initialize
-
-    stdout = sys.stdout.buffer
-    sys.stdout = sys.stderr  # a stray print would break the protocol
-    answered = answer_initialize(sys.stdin.buffer, stdout)
-
-    from cairn.startup.kept_bytecode import kept_bytecode
-    from cairn.startup.memory import made_to_last
-
-    with made_to_last(), kept_bytecode("server"):
-        from cairn.lsp.server import serve_stdio
-
-    sys.exit(serve_stdio(answered, stdout))
-
-
-for command in (search, discover, related, context, page, call):
-    cli.add_command(command)
-for command in (index, reindex, pause, resume, status):
-    cli.add_command(command)
-for command in (mcp, serve, openapi):
-    cli.add_command(command)
-for command in (doctor, config, phase, feedback, model, completion):
+for command in (
+    *(search, discover, related, context, page, call),
+    *(index, reindex, pause, resume, status),
+    *(doctor, config, phase, feedback, model, completion),
+):
     cli.add_command(command)
 
 
-def main() -> None:
+def run() -> None:
     """Run the command line. Errors end with a line that says what to do, and a non-zero exit code."""
     make_encodable()
     try:

@@ -1,0 +1,25 @@
+"""`cairn lsp`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command()
+def lsp() -> None:
+    """Serve an editor over stdin and stdout (LSP)."""
+    from cairn.lsp.early import answer_initialize
+
+    stdout = sys.stdout.buffer
+    sys.stdout = sys.stderr  # a stray print would break the protocol
+    answered = answer_initialize(sys.stdin.buffer, stdout)
+
+    from cairn.startup.kept_bytecode import kept_bytecode
+    from cairn.startup.memory import made_to_last
+
+    with made_to_last(), kept_bytecode("server"):
+        from cairn.lsp.server import serve_stdio
+
+    sys.exit(serve_stdio(answered, stdout))
