@@ -37,14 +37,6 @@ _BREAKS = ",;:.!?)"
 
 
 @frozen
-class _Variation:
-    """Another way to ask. `rank` orders what a small `max_expansions` keeps."""
-
-    rank: int
-    text: str
-
-
-@frozen
 class _Template:
     """A variation of the main term. `rank` orders what a small `max_expansions` keeps."""
 
@@ -87,15 +79,12 @@ def expand_queries_baseline(query: str, config: ExpansionConfig) -> list[str]:
         return []
     asked = " ".join(query.split())
     variations = _templates(asked, config) if is_overview(asked) else _parts(asked)
-    seen = {_folded(query)}
-    new = []
-    for variation in variations:
-        if _folded(variation.text) not in seen:
-            seen.add(_folded(variation.text))
-            new.append(variation)
-    by_rank = sorted(new, key=lambda variation: variation.rank)
-    chosen = {variation.text for variation in by_rank[: config.max_expansions - 1]}
-    return [query, *(variation.text for variation in new if variation.text in chosen)]
+    new: dict[str, tuple[int, str]] = {}
+    for rank, text in variations:
+        if _folded(text) != _folded(query):
+            new.setdefault(_folded(text), (rank, text))
+    chosen = set(sorted(new, key=lambda folded: new[folded][0])[: config.max_expansions - 1])
+    return [query, *(text for folded, (_, text) in new.items() if folded in chosen)]
 
 
 def is_overview(query: str) -> bool:
@@ -122,22 +111,23 @@ _ASPECT = re.compile(
 """What a variation adds: of "flask architecture" the others are those of "flask"."""
 
 
-def _templates(query: str, config: ExpansionConfig) -> list[_Variation]:
+def _templates(query: str, config: ExpansionConfig) -> list[tuple[int, str]]:
+    """S1's variations of the main term, each with its rank."""
     term = _ASPECT.sub("", main_term(_subject(query)))
     families = NAME_FAMILIES if _is_code_name(term) else frozenset(each.toggle for each in _TEMPLATES)
     return [
-        _Variation(template.rank, template.text.format(term))
+        (template.rank, template.text.format(term))
         for template in _TEMPLATES
         if template.toggle in families and getattr(config, template.toggle)
     ]
 
 
-def _parts(query: str) -> list[_Variation]:
-    """The questions that a question is made of, and the names of code in it."""
+def _parts(query: str) -> list[tuple[int, str]]:
+    """The questions that a question is made of, and the names of code in it, each with its rank."""
     clauses = [clause.strip(EDGE_PUNCTUATION) for clause in _CLAUSE_END.split(query)]
     parts = [clause for clause in clauses if len(content_words(clause)) >= MIN_CLAUSE_WORDS]
     names = " ".join(word for word in bare_words(query) if _is_code_name(word))
-    return [_Variation(place, part) for place, part in enumerate([*parts, *([names] if names else [])])]
+    return list(enumerate([*parts, *([names] if names else [])]))
 
 
 def _is_code_name(word: str) -> bool:

@@ -41,7 +41,7 @@ class OpenWorkspace(Request):
 
     @cached_property
     def readers(self) -> list[OverlaidReader]:
-        """The folders' indexes, with what is on the screen now."""
+        """The folders' indexes, with unsaved text as it is now."""
         return on_screen(self.folders)
 
     @cached_property
@@ -57,13 +57,9 @@ class OpenWorkspace(Request):
         """The question, understood as one for evidence."""
         return evolve(understand(text, None, self.vocabulary, self.settings.search), for_evidence=True)
 
-    def term_shares(self, query: Query) -> tuple[float, ...]:
-        """How much each of the question's terms tells in these folders."""
-        return term_shares(query, self.vocabulary)
-
     def terms(self, query: Query) -> QueryTerms:
         """The question's terms with what else counts as each, and how much each tells in these folders."""
-        return QueryTerms(query.groups, self.term_shares(query))
+        return QueryTerms(query.groups, term_shares(query, self.vocabulary))
 
     def searcher(self, *, everywhere: bool = False) -> IndexedSearcher:
         """A searcher of all folders; `everywhere` is that of `IndexedSearcher`."""
@@ -95,9 +91,9 @@ class OpenWorkspace(Request):
         return list(refs.values())
 
     def token_counter(self, tokenizer: str) -> TokenCounter:
-        """What `PromptRenderConfig.tokenizer` names. Raises InvalidRequestError for a file that is no tokenizer.
+        """What `PromptRenderConfig.tokenizer` names. Raises InvalidRequestError for a file that is not a tokenizer.
 
-        Whoever uses Cairn may have set any file; a request and a workspace's own file can only name one in the workspace.
+        The user's settings may name any file; a request and a workspace's own file can only name one in the workspace.
         """
         if tokenizer and tokenizer != CHARACTERS:
             try:
@@ -116,7 +112,7 @@ class OpenWorkspace(Request):
         return installed.count if installed else estimate_tokens
 
     def _tokenizer_file(self, named: str) -> Path:
-        """Raises ValueError where there is no such file, or it is none of the workspace's and not in the settings."""
+        """Raises ValueError where there is no such file, or it is outside the workspace and not in the user's settings."""
         trees = [folder.settings.without_workspace_file() for folder in self.folders] or [self.settings]
         if all(named != tree.discovery.render.tokenizer for tree in trees):
             return contained(
@@ -124,7 +120,7 @@ class OpenWorkspace(Request):
             )
         path = Path(named).expanduser()
         if path.exists() and not path.is_file():
-            raise ValueError("it is no file")
+            raise ValueError("it is not a regular file")
         return path
 
     def lines_now(self, uri: str) -> Sequence[str] | None:

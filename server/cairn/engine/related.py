@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.RelatedAnswer:
-    """`cairn/related`: what is related to the passage, as it is on the screen.
+    """`cairn/related`: what is related to the passage, unsaved text included.
 
     Raises InvalidRequestError where there is none, and QueryCancelledError soon after the request was cancelled.
     """

@@ -22,7 +22,7 @@ def contained(named: str, roots: Iterable[Path]) -> Path:
             return real
     if real is None:
         raise ValueError("it does not lie in the workspace folder")
-    raise ValueError("it is no file")
+    raise ValueError("it is not a regular file")
 
 
 def _inside(named: str, root: Path) -> Path | None:

@@ -221,7 +221,7 @@ def _check_keys(text: str) -> None:
 def _text_of(path: Path) -> str:
     """The file's text with `\\n` alone. Raises OSError or ValueError saying why it cannot be used."""
     if path.exists() and not path.is_file():  # a device may be endless, a pipe keeps waiting
-        raise ValueError("it is no file")
+        raise ValueError("it is not a regular file")
     with path.open("rb") as file:
         content = file.read(_MAX_FILE_BYTES + 1)
     if len(content) > _MAX_FILE_BYTES:
