@@ -321,11 +321,15 @@ def test_a_file_that_is_no_settings_file_does_not_fill_the_screen(tmp_path: Path
 
 def test_a_directory_or_pipe_in_place_of_the_file_is_told(tmp_path: Path) -> None:
     (tmp_path / ".cairn.toml").mkdir()
-    assert Layers(environment={}).of(tmp_path).texts() == [".cairn.toml is not used: it is not a regular file"]
+    assert Layers(environment={}).of(tmp_path).texts() == [
+        ".cairn.toml is not used: it is not a regular file"
+    ]
     if hasattr(os, "mkfifo"):
         (tmp_path / ".cairn.toml").rmdir()
         os.mkfifo(tmp_path / ".cairn.toml")
-        assert Layers(environment={}).of(tmp_path).texts() == [".cairn.toml is not used: it is not a regular file"]
+        assert Layers(environment={}).of(tmp_path).texts() == [
+            ".cairn.toml is not used: it is not a regular file"
+        ]
 
 
 def test_a_file_may_name_its_schema(tmp_path: Path) -> None:
