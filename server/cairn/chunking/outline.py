@@ -13,7 +13,7 @@ from attrs import define, field
 from tree_sitter import Node
 
 from cairn.chunking.lines import Lines
-from cairn.chunking.syntax import Found, Syntax, generic_rule
+from cairn.chunking.syntax import NamedNode, Syntax, generic_rule
 from cairn.chunking.syntax.rules import COMMENTS, Rule
 
 # Kinds whose bodies hold definitions of their own.
@@ -113,10 +113,10 @@ def outline(root: Node, syntax: Syntax, lines: Lines, source: bytes, maximum: in
 class _Walk:
     def __init__(self, syntax: Syntax, lines: Lines, source: bytes, maximum: int) -> None:
         self._syntax = syntax
-        self._rules: dict[str, Rule | None] = dict(syntax.rules)
+        self._rules: dict[str, Rule | None] = {**syntax.all_rules()}
         # Asked for every node that is visited.
         self._leading_types = COMMENTS | syntax.leading
-        self._generic = not syntax.rules
+        self._generic = not self._rules
         self._lines = lines
         self._rows = source.split(b"\n")
         # Of each row in bytes, -1 until it is asked for.
@@ -182,7 +182,7 @@ class _Walk:
             self._mark(span.first_row, span, frame)
 
     def _define(
-        self, node: Node, found: Found, frame: _Frame, leading: list[Node], span: _Span, is_long: bool
+        self, node: Node, found: NamedNode, frame: _Frame, leading: list[Node], span: _Span, is_long: bool
     ) -> None:
         if self._syntax.clauses and not leading and not is_long and self._continues(found, span):
             return
@@ -205,7 +205,7 @@ class _Walk:
         elif is_long:
             self._descend(node.named_children, frame, scope=inside, in_function=True, deeper=1, head=True)
 
-    def _continues(self, found: Found, span: _Span) -> bool:
+    def _continues(self, found: NamedNode, span: _Span) -> bool:
         """Whether this is one more clause of the function before it, and fits into the same chunk."""
         last = self._marks[-1]
         previous = last.definitions[-1] if last.definitions else None
@@ -224,7 +224,7 @@ class _Walk:
         if not frame.quiet and self._is_long(node.start_point[0], end_row):
             self._descend(node.named_children, frame, scope=scope, in_function=True, deeper=1, first=True)
 
-    def _find(self, node: Node, node_type: str) -> Found | None:
+    def _find(self, node: Node, node_type: str) -> NamedNode | None:
         if self._generic and node_type not in self._rules:
             self._rules[node_type] = generic_rule(node_type)
         rule = self._rules.get(node_type)
@@ -292,7 +292,9 @@ class _Walk:
         return column <= indent
 
 
-def _definition(found: Found, scope: tuple[Definition, ...], leading: list[Node], span: _Span) -> Definition:
+def _definition(
+    found: NamedNode, scope: tuple[Definition, ...], leading: list[Node], span: _Span
+) -> Definition:
     path = (*scope[-1].path, scope[-1].name) if scope else ()
     kind, owner = found.kind, found.owner
     if scope and scope[-1].kind in _TYPES:

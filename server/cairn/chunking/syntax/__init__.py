@@ -11,9 +11,9 @@ from cairn.chunking.syntax import (
     scripting,
     systems,
 )
-from cairn.chunking.syntax.rules import Found, Syntax, generic_rule
+from cairn.chunking.syntax.rules import NamedNode, Syntax, generic_rule
 
-__all__ = ["Found", "Syntax", "generic_rule", "syntax_of"]
+__all__ = ["NamedNode", "Syntax", "generic_rule", "syntax_of"]
 
 _SYNTAXES = {
     "bash": scripting.BASH,

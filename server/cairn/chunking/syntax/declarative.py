@@ -6,54 +6,41 @@ import re
 
 from tree_sitter import Node
 
-from cairn.chunking.syntax.rules import (
-    Found,
-    Rule,
-    Syntax,
-    child_of_type,
-    named,
-    named_by,
-    nth_child,
-    text_of,
-)
+from cairn.chunking.syntax import rules
+from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, child_of_type, field_of, named_by, text_of
 
 # --- SQL ---------------------------------------------------------------------------------------------
 
 
 def _sql_object(kind: str) -> Rule:
-    def rule(node: Node) -> Found | None:
+    def rule(node: Node) -> NamedNode | None:
         reference = child_of_type(node, "object_reference")
-        schema = text_of(reference.child_by_field_name("schema")) if reference is not None else ""
-        name = text_of(reference.child_by_field_name("name")) if reference is not None else ""
-        return Found(name.strip('"`[]'), kind, node, schema.strip('"`[]')) if name else None
+        schema, name = (text_of(field_of(reference, part)).strip('"`[]') for part in ("schema", "name"))
+        return rules.definition(name, kind, node, schema)
 
     return rule
 
 
 SQL = Syntax(
-    {
-        "create_table": _sql_object("table"),
-        "create_view": _sql_object("table"),
-        "create_materialized_view": _sql_object("table"),
-        "create_function": _sql_object("function"),
-        "create_procedure": _sql_object("function"),
-        "create_trigger": _sql_object("function"),
+    rules={
+        **dict.fromkeys(("create_table", "create_view", "create_materialized_view"), _sql_object("table")),
+        **dict.fromkeys(("create_function", "create_procedure", "create_trigger"), _sql_object("function")),
         "create_type": _sql_object("type"),
     },
-    wrappers=frozenset({"statement"}),
+    wrappers="statement",
 )
 
 
 # --- interface definitions -------------------------------------------------------------------------------
 
 PROTO = Syntax(
-    {
+    rules={
         "message": named_by("struct", "message_name"),
         "enum": named_by("enum", "enum_name"),
         "service": named_by("interface", "service_name"),
         "rpc": named_by("method", "rpc_name"),
     },
-    wrappers=frozenset({"message_body"}),
+    wrappers="message_body",
 )
 
 _GRAPHQL_KINDS = {
@@ -63,12 +50,10 @@ _GRAPHQL_KINDS = {
 }  # fmt: skip
 
 GRAPHQL = Syntax(
-    {node_type: named_by(kind, "name") for node_type, kind in _GRAPHQL_KINDS.items()},
-    wrappers=frozenset(
-        {
-            *("document", "definition", "type_system_definition", "type_definition"),
-            *("type_system_extension", "type_extension", "executable_definition"),
-        }
+    rules={node_type: named_by(kind, "name") for node_type, kind in _GRAPHQL_KINDS.items()},
+    wrappers=(
+        "document definition type_system_definition type_definition "
+        "type_system_extension type_extension executable_definition"
     ),
     docstring=lambda node: child_of_type(node, "description"),
 )
@@ -77,61 +62,57 @@ GRAPHQL = Syntax(
 # --- configuration with named blocks -------------------------------------------------------------------
 
 
-def _hcl_block(node: Node) -> Found | None:
+def _hcl_block(node: Node) -> NamedNode | None:
     """`resource "aws_instance" "web"` → `web` of `aws_instance`."""
     labels = [text_of(child).strip('"') for child in node.named_children if child.type == "string_lit"]
-    keyword = text_of(nth_child(node, 0))
     if not labels:
         return None
-    return Found(labels[-1], keyword or "block", node, ".".join(labels[:-1]))
+    keyword = text_of(rules.nth_child(node, 0))
+    return NamedNode(labels[-1], keyword or "block", node, ".".join(labels[:-1]))
 
 
-HCL = Syntax({"block": _hcl_block}, wrappers=frozenset({"config_file"}), sections=frozenset({"body"}))
+HCL = Syntax(rules={"block": _hcl_block}, wrappers="config_file", sections="body")
 
 
 def _cmake_definition(kind: str) -> Rule:
-    def rule(node: Node) -> Found | None:
-        match = re.match(r"\w+\s*\(\s*([\w.-]+)", text_of(nth_child(node, 0)))
-        return Found(match.group(1), kind, node) if match else None
+    def rule(node: Node) -> NamedNode | None:
+        match = re.match(r"\w+\s*\(\s*([\w.-]+)", text_of(rules.nth_child(node, 0)))
+        return NamedNode(match.group(1), kind, node) if match else None
 
     return rule
 
 
-CMAKE = Syntax({"function_def": _cmake_definition("function"), "macro_def": _cmake_definition("macro")})
+CMAKE = Syntax(rules={"function_def": _cmake_definition("function"), "macro_def": _cmake_definition("macro")})
 
 
-def _make_rule(node: Node) -> Found | None:
+def _make_rule(node: Node) -> NamedNode | None:
     name = text_of(child_of_type(node, "targets"))
-    return Found(name, "target", node) if re.fullmatch(r"[\w./-]+", name) and name[0] != "." else None
-
-
-def _make_variable(node: Node) -> Found | None:
-    name = text_of(node.child_by_field_name("name"))
-    return Found(name, "variable", node) if name else None
+    return NamedNode(name, "target", node) if re.fullmatch(r"[\w./-]+", name) and name[0] != "." else None
 
 
 MAKE = Syntax(
-    {"rule": _make_rule, "variable_assignment": _make_variable, "define_directive": named("function")},
-    sections=frozenset({"conditional"}),
+    {"variable": "variable_assignment", "function": "define_directive"},
+    {"rule": _make_rule},
+    sections="conditional",
 )
 
 
 # --- styles ------------------------------------------------------------------------------------------
 
 
-def _css_rule(node: Node) -> Found | None:
+def _css_rule(node: Node) -> NamedNode | None:
     selectors = " ".join(text_of(child_of_type(node, "selectors")).split())
-    return Found(selectors, "rule", node) if selectors and len(selectors) <= 60 else None
+    return NamedNode(selectors, "rule", node) if selectors and len(selectors) <= 60 else None
 
 
-CSS = Syntax({"rule_set": _css_rule}, sections=frozenset({"media_statement", "supports_statement", "block"}))
+CSS = Syntax(rules={"rule_set": _css_rule}, sections="media_statement supports_statement block")
 
 SCSS = Syntax(
-    {
+    rules={
         "rule_set": _css_rule,
         "mixin_statement": named_by("function", "name", "identifier"),
         "function_statement": named_by("function", "name", "identifier"),
         "placeholder": named_by("rule", "name", "identifier"),
     },
-    sections=frozenset({"media_statement", "supports_statement"}),
+    sections="media_statement supports_statement",
 )

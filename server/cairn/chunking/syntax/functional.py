@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
+from cairn.chunking.syntax import rules
 from cairn.chunking.syntax.rules import (
-    Found,
+    NamedNode,
     Rule,
     Syntax,
     child_of_type,
+    field_of,
     named,
     named_by,
     nth_child,
@@ -18,36 +20,22 @@ from cairn.chunking.syntax.rules import (
 # --- Haskell -----------------------------------------------------------------------------------------
 
 
-def _haskell_function(node: Node) -> Found | None:
-    name = node.child_by_field_name("name")
-    if name is None:
-        infix = child_of_type(node, "infix")
-        name = infix.child_by_field_name("operator") if infix is not None else None
-    return Found(text_of(name), "function", node) if name is not None else None
+def _haskell_function(node: Node) -> NamedNode | None:
+    name = field_of(node, "name") or field_of(child_of_type(node, "infix"), "operator")
+    return rules.definition(text_of(name), "function", node)
 
 
-def _haskell_instance(node: Node) -> Found | None:
+def _haskell_instance(node: Node) -> NamedNode | None:
     """`instance Show Foo`: named like the head reads, for it defines nothing new."""
-    name = text_of(node.child_by_field_name("name"))
-    arguments = text_of(node.child_by_field_name("patterns"))
-    return Found(f"{name} {arguments}".strip(), "impl", node) if name else None
+    name, arguments = text_of(field_of(node, "name")), text_of(field_of(node, "patterns"))
+    return NamedNode(f"{name} {arguments}".strip(), "impl", node) if name else None
 
 
 HASKELL = Syntax(
-    {
-        "function": _haskell_function,
-        "bind": _haskell_function,
-        "data_type": named("type"),
-        "newtype": named("type"),
-        "type_synomym": named("type"),
-        "type_family": named("type"),
-        "class": named("interface"),
-        "instance": _haskell_instance,
-    },
-    wrappers=frozenset(
-        {*("declarations", "imports", "class_declarations", "instance_declarations", "class_decl")}
-    ),
-    leading=frozenset({"signature", "pragma"}),
+    {"type": "data_type newtype type_synomym type_family", "interface": "class"},
+    {"function": _haskell_function, "bind": _haskell_function, "instance": _haskell_instance},
+    wrappers="declarations imports class_declarations instance_declarations class_decl",
+    leading="signature pragma",
     clauses=True,
 )
 
@@ -60,40 +48,34 @@ _ELIXIR_KINDS = {
     "defdelegate": "function", "defmacro": "macro", "defmacrop": "macro",
     "describe": "test", "test": "test",
 }  # fmt: skip
-_ELIXIR_LEADING = frozenset({"doc", "spec", "impl", "deprecated", "typedoc", "since", "tag"})
+_ELIXIR_TYPES = {"type": "type", "opaque": "type", "typep": "type", "callback": "method"}
+_ELIXIR_LEADING = frozenset("doc spec impl deprecated typedoc since tag".split())
 
 
-def _elixir_call(node: Node) -> Found | None:
-    target = text_of(node.child_by_field_name("target"))
-    kind = _ELIXIR_KINDS.get(target)
-    arguments = child_of_type(node, "arguments") if kind else None
-    head = nth_child(arguments, 0) if arguments is not None else None
+def _elixir_call(node: Node) -> NamedNode | None:
+    kind = _ELIXIR_KINDS.get(text_of(field_of(node, "target")))
+    head = nth_child(child_of_type(node, "arguments"), 0) if kind else None
     if kind is None or head is None:
         return None
     if kind == "test":
-        return Found(text_of(head).strip('"'), kind, node)
+        return NamedNode(text_of(head).strip('"'), kind, node)
     # `def f(a) when is_atom(a)`: the name is inside the guard, the call, or stands alone.
     while head is not None and head.type in ("binary_operator", "call"):
-        head = head.child_by_field_name("left" if head.type == "binary_operator" else "target")
-    name = text_of(head)
-    return Found(name, kind, node) if name else None
+        head = field_of(head, "left" if head.type == "binary_operator" else "target")
+    return rules.definition(text_of(head), kind, node)
 
 
 def _elixir_attribute(node: Node) -> str:
     """`doc` of `@doc "…"`."""
-    operand = node.child_by_field_name("operand")
-    return text_of(operand.child_by_field_name("target")) if operand is not None else ""
+    return text_of(field_of(node, "operand", "target"))
 
 
-def _elixir_type(node: Node) -> Found | None:
+def _elixir_type(node: Node) -> NamedNode | None:
     """`@type t :: …` and `@callback init(opts) :: opts`."""
-    kind = {"type": "type", "opaque": "type", "typep": "type", "callback": "method"}.get(
-        _elixir_attribute(node)
-    )
-    operand = node.child_by_field_name("operand") if kind else None
-    arguments = child_of_type(operand, "arguments") if operand is not None else None
+    kind = _ELIXIR_TYPES.get(_elixir_attribute(node))
+    arguments = child_of_type(field_of(node, "operand"), "arguments") if kind else None
     name = text_of(arguments).split("::")[0].split("(")[0].strip()
-    return Found(name, kind, node) if kind and name.isidentifier() else None
+    return NamedNode(name, kind, node) if kind and name.isidentifier() else None
 
 
 def _elixir_docstring(node: Node) -> Node | None:
@@ -105,8 +87,8 @@ def _elixir_docstring(node: Node) -> Node | None:
 
 
 ELIXIR = Syntax(
-    {"call": _elixir_call, "unary_operator": _elixir_type},
-    wrappers=frozenset({"do_block"}),
+    rules={"call": _elixir_call, "unary_operator": _elixir_type},
+    wrappers="do_block",
     leading_if={"unary_operator": lambda node: _elixir_attribute(node) in _ELIXIR_LEADING},
     docstring=_elixir_docstring,
     clauses=True,
@@ -116,27 +98,15 @@ ELIXIR = Syntax(
 # --- Erlang ------------------------------------------------------------------------------------------
 
 
-def _erlang_function(node: Node) -> Found | None:
-    clause = child_of_type(node, "function_clause")
-    name = text_of(clause.child_by_field_name("name")) if clause is not None else ""
-    return Found(name, "function", node) if name else None
-
-
-def _erlang_macro(node: Node) -> Found | None:
-    left = node.child_by_field_name("lhs")
-    name = text_of(left.child_by_field_name("name")) if left is not None else ""
-    return Found(name, "macro", node) if name else None
+def _erlang_function(node: Node) -> NamedNode | None:
+    name = field_of(child_of_type(node, "function_clause"), "name")
+    return rules.definition(text_of(name), "function", node)
 
 
 ERLANG = Syntax(
-    {
-        "fun_decl": _erlang_function,
-        "record_decl": named("struct"),
-        "type_alias": named("type"),
-        "pp_define": _erlang_macro,
-        "module_attribute": named("module"),
-    },
-    leading=frozenset({"spec"}),
+    {"struct": "record_decl", "type": "type_alias", "module": "module_attribute"},
+    {"fun_decl": _erlang_function, "pp_define": named("macro", "lhs", "name")},
+    leading="spec",
     clauses=True,
 )
 
@@ -144,18 +114,18 @@ ERLANG = Syntax(
 # --- OCaml -------------------------------------------------------------------------------------------
 
 
-def _ocaml_binding(node: Node) -> Found | None:
-    pattern = node.child_by_field_name("pattern")
+def _ocaml_binding(node: Node) -> NamedNode | None:
+    pattern = field_of(node, "pattern")
     if pattern is None or pattern.type != "value_name":
         return None
     kind = "function" if child_of_type(node, "parameter", "fun_expression") is not None else "constant"
-    return Found(text_of(pattern), kind, node)
+    return NamedNode(text_of(pattern), kind, node)
 
 
 OCAML = Syntax(
+    {"type": "type_binding"},
     {
         "let_binding": _ocaml_binding,
-        "type_binding": named("type"),
         "module_binding": named_by("module", "module_name"),
         "module_type_definition": named_by("interface", "module_type_name"),
         "class_binding": named_by("class", "class_name"),
@@ -164,11 +134,9 @@ OCAML = Syntax(
         "external": named_by("function", "value_name"),
         "method_definition": named_by("method", "method_name"),
     },
-    wrappers=frozenset(
-        {
-            *("value_definition", "type_definition", "module_definition", "class_definition"),
-            *("structure", "signature", "object_expression"),
-        }
+    wrappers=(
+        "value_definition type_definition module_definition class_definition "
+        "structure signature object_expression"
     ),
 )
 
@@ -187,7 +155,7 @@ _LISP_KINDS = {
 def _lisp_form(name_depth: bool) -> Rule:
     """`(defn name …)`; with `name_depth` also `(define (name …) …)`."""
 
-    def rule(node: Node) -> Found | None:
+    def rule(node: Node) -> NamedNode | None:
         children = [child for child in node.named_children[:3] if "comment" not in child.type]
         kind = _LISP_KINDS.get(text_of(children[0])) if len(children) > 1 else None
         if kind is None:
@@ -199,7 +167,7 @@ def _lisp_form(name_depth: bool) -> Rule:
         elif kind == "function" and text_of(children[0]) == "define":
             kind = "variable"
         text = text_of(name).split()[-1] if text_of(name).split() else ""
-        return Found(text, kind, node) if text and "(" not in text else None
+        return NamedNode(text, kind, node) if text and "(" not in text else None
 
     return rule
 
@@ -209,32 +177,21 @@ def _clojure_docstring(node: Node) -> Node | None:
     return third if third is not None and third.type == "str_lit" and nth_child(node, 3) is not None else None
 
 
-CLOJURE = Syntax({"list_lit": _lisp_form(name_depth=False)}, docstring=_clojure_docstring)
-SCHEME = Syntax({"list": _lisp_form(name_depth=True)})
+CLOJURE = Syntax(rules={"list_lit": _lisp_form(name_depth=False)}, docstring=_clojure_docstring)
+SCHEME = Syntax(rules={"list": _lisp_form(name_depth=True)})
 
 
 # --- Nix ---------------------------------------------------------------------------------------------
 
 
-def _nix_binding(node: Node) -> Found | None:
-    name = text_of(node.child_by_field_name("attrpath"))
-    value = node.child_by_field_name("expression")
+def _nix_binding(node: Node) -> NamedNode | None:
+    value = field_of(node, "expression")
     kind = "function" if value is not None and value.type == "function_expression" else "variable"
-    return Found(name, kind, node) if name else None
+    return rules.definition(text_of(field_of(node, "attrpath")), kind, node)
 
 
 NIX = Syntax(
-    {"binding": _nix_binding},
-    wrappers=frozenset({"binding_set"}),
-    sections=frozenset(
-        {
-            *(
-                "function_expression",
-                "attrset_expression",
-                "rec_attrset_expression",
-                "let_expression",
-                "with_expression",
-            )
-        }
-    ),
+    rules={"binding": _nix_binding},
+    wrappers="binding_set",
+    sections="function_expression attrset_expression rec_attrset_expression let_expression with_expression",
 )
