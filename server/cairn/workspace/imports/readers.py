@@ -8,18 +8,34 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 
+_CHARACTERS = 200_000
+"""What is read of a text: imports stand at the top, and generated files are long."""
+_SPECS = 400
+"""Specs that are kept of a file."""
 _NAMES = 40
 """Names that are kept of one `from x import a, b, ...`."""
 _REFERENCES = 200
 """Distinct types that are kept of a file that may use them without naming them in an import."""
 
+_SpecReader = Callable[[str], Iterator[str]]
+
+
+def import_specs(path: str, language: str, text: str) -> tuple[str, ...]:
+    """What the file imports and what it is imported as, for `in_degrees`; without duplicates, in order.
+
+    `path` is relative to the workspace, with `/`; `language` as `cairn.text.languages` names it.
+    """
+    reader = _MANIFESTS.get(path.rpartition("/")[2]) or _READERS.get(language)
+    return tuple(islice(dict.fromkeys(reader("\n" + text[:_CHARACTERS])), _SPECS)) if reader else ()
+
 
 # No pattern looks far for its end: a text of nothing but beginnings would take time in the square of its length.
 
 
-def by_line(pattern: str) -> re.Pattern[str]:
+def _by_line(pattern: str) -> re.Pattern[str]:
     """`^pattern` for a text that begins with a line end.
 
     A search for a line end is several times faster than one for `^`: 9 instead of 21 us per KB for Rust's `use`.
@@ -33,15 +49,15 @@ _PY_STRINGS = {
     '"""': re.compile(r'"""[^"]*(?:"{1,2}[^"]+)*"""'),
     "'''": re.compile(r"'''[^']*(?:'{1,2}[^']+)*'''"),
 }
-_PY_FROM = by_line(
+_PY_FROM = _by_line(
     r"[ \t]*from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+c?import[ \t]*(\([^)]{0,2000}\)|(?:[^\n;#\\]|\\\r?\n)+)"
 )
-_PY_IMPORT = by_line(r"[ \t]*c?import[ \t]+([^\n;#(]+)")
+_PY_IMPORT = _by_line(r"[ \t]*c?import[ \t]+([^\n;#(]+)")
 _PY_MEMBER = re.compile(r"(?:^|,|\()\s*(\w+|\*)")
 _PY_COMMENT = re.compile(r"#[^\n]*")
 
 
-def python(text: str) -> Iterator[str]:
+def _python(text: str) -> Iterator[str]:
     """`from .http import web, URL` → `py:./http?web,`: the module itself after the last comma. The standard library is left out."""
     for quotes, pattern in _PY_STRINGS.items():
         if quotes in text:
@@ -68,11 +84,11 @@ def python(text: str) -> Iterator[str]:
 
 # JavaScript and TypeScript
 
-_JS_IMPORT = by_line(r"[ \t]*(?:import|export)\b(?:[^'\"`;=()]{0,1500}?\bfrom)?[ \t]*[\"']([^\"'\n]+)[\"']")
+_JS_IMPORT = _by_line(r"[ \t]*(?:import|export)\b(?:[^'\"`;=()]{0,1500}?\bfrom)?[ \t]*[\"']([^\"'\n]+)[\"']")
 _JS_CALLS = tuple(re.compile(rf"{word}\([ \t]*[\"'`]([^\"'`\n$]+)[\"'`]") for word in ("require", "import"))
 
 
-def javascript(text: str) -> Iterator[str]:
+def _javascript(text: str) -> Iterator[str]:
     """`import x from "./x.js"` → `js:./x.js`."""
     names = _JS_IMPORT.findall(text)
     for call in _JS_CALLS:
@@ -91,11 +107,11 @@ def _relative(name: str) -> str:
 
 # Go
 
-_GO_IMPORTS = by_line(r"import[ \t]*(?:\(([^()]{0,8000})\)|((?:[\w.]+[ \t]+)?\"[^\"\n]+\"))")
-_GO_PATH = by_line(r"[ \t]*(?:[\w.]+[ \t]+)?\"([^\"\n]+)\"")
+_GO_IMPORTS = _by_line(r"import[ \t]*(?:\(([^()]{0,8000})\)|((?:[\w.]+[ \t]+)?\"[^\"\n]+\"))")
+_GO_PATH = _by_line(r"[ \t]*(?:[\w.]+[ \t]+)?\"([^\"\n]+)\"")
 
 
-def go(text: str) -> Iterator[str]:
+def _go(text: str) -> Iterator[str]:
     """`import "example.org/a/b"` → `go:example.org/a/b`. A single word is the standard library."""
     for block, single in _GO_IMPORTS.findall(text):
         for name in _GO_PATH.findall("\n" + (block or single)):
@@ -105,13 +121,13 @@ def go(text: str) -> Iterator[str]:
 
 # Languages with namespaces: a type is seen without an import by its neighbours, and after a star import
 
-_JVM_PACKAGE = by_line(r"[ \t]*package[ \t]+([\w.`]+)")
-_JVM_IMPORT = by_line(r"[ \t]*import[ \t]+(?:static[ \t]+)?([\w.`]+)(\{[^}]{0,2000}\}|\*)?")
-_CS_NAMESPACE = by_line(r"[ \t]*namespace[ \t]+([\w.]+)")
-_CS_USING = by_line(r"[ \t]*(?:global[ \t]+)?using[ \t]+(?:static[ \t]+)?([\w.]+)[ \t]*;")
-_PHP_NAMESPACE = by_line(r"[ \t]*(?:<\?php[ \t]+)?namespace[ \t]+([\w\\]+)")
-_PHP_USE = by_line(r"[ \t]*use[ \t]+(?:function[ \t]+|const[ \t]+)?\\?([\w\\]+)(\{[^}]{0,2000}\})?")
-_PHP_INCLUDE = by_line(
+_JVM_PACKAGE = _by_line(r"[ \t]*package[ \t]+([\w.`]+)")
+_JVM_IMPORT = _by_line(r"[ \t]*import[ \t]+(?:static[ \t]+)?([\w.`]+)(\{[^}]{0,2000}\}|\*)?")
+_CS_NAMESPACE = _by_line(r"[ \t]*namespace[ \t]+([\w.]+)")
+_CS_USING = _by_line(r"[ \t]*(?:global[ \t]+)?using[ \t]+(?:static[ \t]+)?([\w.]+)[ \t]*;")
+_PHP_NAMESPACE = _by_line(r"[ \t]*(?:<\?php[ \t]+)?namespace[ \t]+([\w\\]+)")
+_PHP_USE = _by_line(r"[ \t]*use[ \t]+(?:function[ \t]+|const[ \t]+)?\\?([\w\\]+)(\{[^}]{0,2000}\})?")
+_PHP_INCLUDE = _by_line(
     r"[^\n/#*'\"]*\b(?:require|include)(?:_once)?\b[ \t(]*"
     r"((?:__DIR__|dirname\(__FILE__\))[ \t]*\.[ \t]*)?[\"']/?([^\"'\n]+)[\"']"
 )
@@ -119,7 +135,7 @@ _MEMBER = re.compile(r"[\w`]+")
 _TYPE = re.compile(r"\b[A-Z]\w*")
 
 
-def jvm(text: str) -> Iterator[str]:
+def _jvm(text: str) -> Iterator[str]:
     """`package a.b` → `=jvm:a/b`, `import a.c.D` → `jvm:a/c/D`, `import a.c.*` → `jvm:a/c/*`, and its types."""
     if package := _JVM_PACKAGE.search(text):
         yield f"=jvm:{_slashed(package[1])}"
@@ -138,7 +154,7 @@ def jvm(text: str) -> Iterator[str]:
     yield from _types("jvm", text)
 
 
-def csharp(text: str) -> Iterator[str]:
+def _csharp(text: str) -> Iterator[str]:
     """As for the JVM; `using a.b` is a star import."""
     for dotted in _CS_NAMESPACE.findall(text)[:1]:
         yield f"=cs:{_slashed(dotted)}"
@@ -148,7 +164,7 @@ def csharp(text: str) -> Iterator[str]:
     yield from _types("cs", text)
 
 
-def php(text: str) -> Iterator[str]:
+def _php(text: str) -> Iterator[str]:
     """As for the JVM, and included files."""
     if namespace := _PHP_NAMESPACE.search(text):
         yield f"=php:{_slashed(namespace[1])}"
@@ -177,16 +193,16 @@ def _types(tag: str, text: str) -> Iterator[str]:
 
 # Rust
 
-_RS_USE = by_line(r"([ \t]*)(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:use|extern crate)[ \t]+([^;=(]{1,2000});")
-_RS_MOD = by_line(r"[ \t]*(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;")
+_RS_USE = _by_line(r"([ \t]*)(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:use|extern crate)[ \t]+([^;=(]{1,2000});")
+_RS_MOD = _by_line(r"[ \t]*(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;")
 _RS_PATH = re.compile(r"crate((?:::\w+)+)")
 _RS_ALIAS = re.compile(r"\bas\s+\w+")
 _RS_TOKEN = re.compile(r"[\w#]+|::|[{},*]")
 _RS_STANDARD = ("std", "core", "alloc", "proc_macro")
-_CARGO_NAME = by_line(r"\[(?:package|lib)\][^\[]*?\nname[ \t]*=[ \t]*\"([\w-]+)\"")
+_CARGO_NAME = _by_line(r"\[(?:package|lib)\][^\[]*?\nname[ \t]*=[ \t]*\"([\w-]+)\"")
 
 
-def rust(text: str) -> Iterator[str]:
+def _rust(text: str) -> Iterator[str]:
     """`use crate::{a::B, c}` → `rs:crate/a/B`, `rs:crate/c`; `mod x;` → `rs:self/x`."""
     for name in _RS_MOD.findall(text):
         yield f"rs:self/{name}"
@@ -223,7 +239,7 @@ def _use_tree(tree: str) -> Iterator[list[str]]:
         yield path
 
 
-def package_json(text: str) -> Iterator[str]:
+def _package_json(text: str) -> Iterator[str]:
     """`{"name": "@s/p"}` → `=js:@s/p`."""
     try:
         manifest = json.loads(text)
@@ -234,7 +250,7 @@ def package_json(text: str) -> Iterator[str]:
         yield f"=js:{name}"
 
 
-def cargo(text: str) -> Iterator[str]:
+def _cargo(text: str) -> Iterator[str]:
     """`name = "a-b"` → `=rs:a_b`."""
     for name in _CARGO_NAME.findall(text):
         yield f"=rs:{name.replace('-', '_')}"
@@ -242,25 +258,27 @@ def cargo(text: str) -> Iterator[str]:
 
 # C, Ruby, Elixir, Dart, shell
 
-_C_INCLUDE = by_line(r"[ \t]*#[ \t]*(?:include|import|include_next)[ \t]*([\"<])([^\">\n]+)[\">]")
-_RB_REQUIRE = by_line(
+_C_INCLUDE = _by_line(r"[ \t]*#[ \t]*(?:include|import|include_next)[ \t]*([\"<])([^\">\n]+)[\">]")
+_RB_REQUIRE = _by_line(
     r"[ \t]*(require_relative|require|load|autoload[ \t(]+:\w+,)[ \t(]+"
     r"(?:File\.expand_path\([ \t]*)?[\"']([^\"'\n#]+)[\"'](,[ \t]*__(?:FILE|dir)__)?"
 )
-_EX_MODULE = by_line(r"[ \t]*defmodule[ \t]+([A-Z][\w.]*)")
-_EX_USE = by_line(r"[ \t]*(?:alias|import|use|require)[ \t]+([A-Z][\w.]*?)(?:\.\{([^}]{0,2000})\}|(?![\w.]))")
-_DART_IMPORT = by_line(r"[ \t]*(?:import|export|part)[ \t]+[\"']([^\"'\n]+)[\"']")
-_SH_SOURCE = by_line(r"[ \t]*(?:source|\.)[ \t]+([^\n;&|]+)")
+_EX_MODULE = _by_line(r"[ \t]*defmodule[ \t]+([A-Z][\w.]*)")
+_EX_USE = _by_line(
+    r"[ \t]*(?:alias|import|use|require)[ \t]+([A-Z][\w.]*?)(?:\.\{([^}]{0,2000})\}|(?![\w.]))"
+)
+_DART_IMPORT = _by_line(r"[ \t]*(?:import|export|part)[ \t]+[\"']([^\"'\n]+)[\"']")
+_SH_SOURCE = _by_line(r"[ \t]*(?:source|\.)[ \t]+([^\n;&|]+)")
 _SH_VARIABLE = re.compile(r"^.*[$`)}][^/]*")
 
 
-def c(text: str) -> Iterator[str]:
+def _c(text: str) -> Iterator[str]:
     """`#include "x.h"` → `c:x.h`, `#include <x.h>` → `sys:x.h`."""
     for quote, name in _C_INCLUDE.findall(text):
         yield f"{'sys' if quote == '<' else 'c'}:{name}"
 
 
-def ruby(text: str) -> Iterator[str]:
+def _ruby(text: str) -> Iterator[str]:
     """`require "a/b"` → `rb:a/b`, `require_relative "c"` → `rb:./c`."""
     for word, name, here in _RB_REQUIRE.findall(text):
         if here.endswith("__FILE__"):  # the file counts as a folder here
@@ -269,7 +287,7 @@ def ruby(text: str) -> Iterator[str]:
         yield f"rb:{'./' if local and not name.startswith('.') else ''}{name}"
 
 
-def elixir(text: str) -> Iterator[str]:
+def _elixir(text: str) -> Iterator[str]:
     """`alias A.{B, C}` → `ex:A/B`, `ex:A/C`; `defmodule A.B` → `=ex:A/B`."""
     for name in _EX_MODULE.findall(text):
         yield f"=ex:{_slashed(name)}"
@@ -278,7 +296,7 @@ def elixir(text: str) -> Iterator[str]:
             yield f"ex:{_slashed(name)}{'/' if group else ''}{_slashed(member.strip())}"
 
 
-def dart(text: str) -> Iterator[str]:
+def _dart(text: str) -> Iterator[str]:
     """`import "package:a/b.dart"` → `dart:a/b.dart`, `import "c.dart"` → `file:./c.dart`."""
     for name in _DART_IMPORT.findall(text):
         if name.startswith("package:"):
@@ -287,10 +305,75 @@ def dart(text: str) -> Iterator[str]:
             yield f"file:{'' if name.startswith('.') else './'}{name}"
 
 
-def shell(text: str) -> Iterator[str]:
+def _shell(text: str) -> Iterator[str]:
     """`source ./x.sh` → `file:./x.sh`, `. "$HERE/x.sh"` → `file:x.sh`."""
     for argument in _SH_SOURCE.findall(text):
         path = _SH_VARIABLE.sub("", argument)
         here = path == argument and not path.lstrip("\"'").startswith((".", "/"))
         if words := path.replace('"', " ").replace("'", " ").split():
             yield f"file:{'./' if here else ''}{words[0].lstrip('/')}"
+
+
+# Languages whose imports one pattern finds, and which reader reads which file
+
+
+def _pattern(tag: str, pattern: str, separator: str = "/", relative: bool = False) -> _SpecReader:
+    """A reader of what the pattern's one group finds; `relative` to the importing file whatever it begins with."""
+    compiled = _by_line(pattern[1:]) if pattern.startswith("^") else re.compile(pattern)
+    start = f"{tag}:./" if relative else f"{tag}:"
+
+    def read(text: str) -> Iterator[str]:
+        for name in compiled.findall(text):
+            name = name.replace(separator, "/")
+            yield f"{tag}:{name}" if name.startswith(("./", "../")) else f"{start}{name.lstrip('/')}"
+
+    return read
+
+
+_CSS = _pattern(
+    "css",
+    r"^[ \t]*@(?:import|use|forward|reference)[ \t]+(?:\([^)\n]*\)[ \t]*)?(?:url\([ \t]*)?[\"']?([^\"')\s;:]+)",
+    relative=True,
+)
+_TEMPLATE = _pattern("file", r"\{%-?[ \t]*(?:extends|include|import|from|embed)[ \t]+[\"']([^\"'\n]+)")
+
+_READERS: dict[str, _SpecReader] = {
+    "python": _python,
+    **dict.fromkeys(
+        ("javascript", "typescript", "tsx", "vue", "svelte", "astro", "coffeescript"), _javascript
+    ),
+    "go": _go,
+    **dict.fromkeys(("java", "kotlin", "scala", "groovy"), _jvm),
+    "csharp": _csharp,
+    "php": _php,
+    "rust": _rust,
+    **dict.fromkeys(("c", "cpp", "objc"), _c),
+    "ruby": _ruby,
+    "elixir": _elixir,
+    "dart": _dart,
+    **dict.fromkeys(("bash", "bats", "fish"), _shell),
+    **dict.fromkeys(("css", "scss", "sass", "less", "stylus"), _CSS),
+    **dict.fromkeys(("jinja2", "twig"), _TEMPLATE),
+    "lua": _pattern(
+        "lua",
+        r"^[ \t]*(?:local[ \t]+[\w, ]+=[ \t]*|return[ \t]+)?require[ \t]*\(?[ \t]*[\"']([\w./-]+)[\"']",
+        ".",
+    ),
+    "haskell": _pattern("hs", r"^import[ \t]+(?:safe[ \t]+)?(?:qualified[ \t]+)?([A-Z][\w.]*)", "."),
+    "perl": _pattern("pl", r"^[ \t]*(?:use|require)[ \t]+([A-Z]\w*(?:::\w+)*)", "::"),
+    "proto": _pattern("file", r"^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]+)?\"([^\"\n]+)\""),
+    "solidity": _pattern("file", r"^[ \t]*import[ \t]+(?:[^\"';]*from[ \t]+)?[\"']([^\"'\n]+)"),
+    "zig": _pattern("file", r"@import\(\"([^\"\n]+\.zig)\"\)", relative=True),
+    "julia": _pattern("file", r"^[ \t]*include\([ \t]*\"([^\"\n]+)\"", relative=True),
+    "r": _pattern("file", r"^[ \t]*source\([ \t]*[\"']([^\"'\n]+)"),
+    "erlang": _pattern("file", r"^-include(?:_lib)?\([ \t]*\"([^\"\n]+)\""),
+    "nix": _pattern("nix", r"\b(?:import|callPackage)[ \t]+(\.{1,2}/[\w./-]+)"),
+    "hcl": _pattern("hcl", r"^[ \t]*source[ \t]*=[ \t]*\"(\.{1,2}/[^\"\n]+)\""),
+}
+
+_MANIFESTS: dict[str, _SpecReader] = {
+    "package.json": _package_json,
+    "go.mod": _pattern("=go", r"^module[ \t]+\"?([^\s\"]+)"),
+    "Cargo.toml": _cargo,
+    "pubspec.yaml": _pattern("=dart", r"^name:[ \t]*(\w+)"),
+}

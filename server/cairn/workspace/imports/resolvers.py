@@ -1,7 +1,4 @@
-"""Which files a name means, language by language.
-
-Each resolver gets the path of the importing file and a name as `readers` writes it, and returns the files it means.
-"""
+"""Which files the names in specs mean, language by language."""
 
 from __future__ import annotations
 
@@ -10,24 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from cairn.workspace.imports.places import Places
 
-Resolver = Callable[[Places, str, str], Iterable[str]]
+Resolver = Callable[[Places, str, str], Iterable[str | None]]
+"""Gets the folder of the importing file, or the file itself for tags in `BY_FILE`, and a name as `readers` writes it.
+Returns the files that the name means; None stands for none."""
 
 _PYTHON = (".py", "/__init__.py", ".pyi", "/__init__.pyi", ".pyx", ".pxd")
-_SCRIPTS = (
-    ".ts",
-    ".tsx",
-    ".js",
-    ".jsx",
-    ".mts",
-    ".cts",
-    ".mjs",
-    ".cjs",
-    ".d.ts",
-    ".vue",
-    ".svelte",
-    ".json",
-    ".coffee",
-)
+_SCRIPTS = tuple(".ts .tsx .js .jsx .mts .cts .mjs .cjs .d.ts .vue .svelte .json .coffee".split())
 _JAVASCRIPT = ("", *_SCRIPTS, *(f"/index{ending}" for ending in _SCRIPTS))
 _ENTRIES = ("src/index", "index", "src/main", "lib/index", "main", "lib/main")
 _COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
@@ -60,10 +45,10 @@ def types_in_sight(
 def _namespaced(tag: str) -> Resolver:
     """`a/b/C` is C of the namespace a/b; `a/b/C/D` is in the file of C, if D has none of its own."""
 
-    def resolve(places: Places, path: str, name: str) -> Iterable[str]:
+    def resolve(places: Places, folder: str, name: str) -> Iterable[str | None]:
         space, _, last = name.rpartition("/")
         while space:
-            if found := places.file_of(f"{tag}:{space}", last, posixpath.dirname(path)):
+            if found := places.file_of(f"{tag}:{space}", last, folder):
                 return (found,)
             space, _, last = space.rpartition("/")
         return ()
@@ -77,20 +62,16 @@ def _by_path(endings: tuple[str, ...], roots: frozenset[str] | None = None) -> R
     def is_root(folder: str) -> bool:
         return roots is None or posixpath.basename(folder).lower() in roots
 
-    def resolve(places: Places, path: str, name: str) -> Iterable[str]:
-        folder = posixpath.dirname(path)
+    def resolve(places: Places, folder: str, name: str) -> Iterable[str | None]:
         if name.startswith("."):
-            found = places.relative(folder, name, endings)
-        else:
-            found = places.absolute(folder, name, endings, is_root)
-        return (found,) if found else ()
+            return (places.relative(folder, name, endings),)
+        return (places.absolute(folder, name, endings, is_root),)
 
     return resolve
 
 
-def _python(places: Places, path: str, name: str) -> Iterable[str]:
+def _python(places: Places, folder: str, name: str) -> Iterable[str | None]:
     module, _, members = name.partition("?")
-    folder = posixpath.dirname(path)
 
     def is_root(root: str) -> bool:
         # What lies in a package is imported by the package's name: `json` is not `flask/json`.
@@ -102,26 +83,22 @@ def _python(places: Places, path: str, name: str) -> Iterable[str]:
         return places.absolute(folder, dotted, _PYTHON, is_root)
 
     submodules = [f"{module}/{member}" for member in members.split(",")] if members else []
-    modules: list[str | None] = [find(each) for each in submodules] or [None]
+    modules = [find(each) for each in submodules] or [None]
     if None in modules:  # something that is defined in the module itself
         modules.append(find(module))
-    return [each for each in modules if each is not None]
+    return modules
 
 
-def _javascript(places: Places, path: str, name: str) -> Iterable[str]:
-    folder = posixpath.dirname(path)
-    found: str | None = None
+def _javascript(places: Places, folder: str, name: str) -> Iterable[str | None]:
     if name.startswith("."):
-        found = _script(places, folder, name)
-    elif declared := places.folder_of("js", name, folder):
+        return (_script(places, folder, name),)
+    if declared := places.folder_of("js", name, folder):
         package, rest = declared
         starts = (rest, f"src/{rest}", f"lib/{rest}") if rest else _ENTRIES
-        found = next((each for start in starts if (each := _script(places, package, start))), None)
-    elif name.startswith(("@/", "~/", "#/")):  # what bundlers are told to take for the source folder
-        found = places.absolute(folder, name[2:], _JAVASCRIPT)
-    elif name.startswith(("src/", "app/")):
-        found = places.absolute(folder, name, _JAVASCRIPT)
-    return (found,) if found else ()
+        return (next((each for start in starts if (each := _script(places, package, start))), None),)
+    if name.startswith(("@/", "~/", "#/")):  # what bundlers are told to take for the source folder
+        return (places.absolute(folder, name[2:], _JAVASCRIPT),)
+    return (places.absolute(folder, name, _JAVASCRIPT),) if name.startswith(("src/", "app/")) else ()
 
 
 def _script(places: Places, folder: str, name: str) -> str | None:
@@ -131,16 +108,16 @@ def _script(places: Places, folder: str, name: str) -> str | None:
     return places.relative(folder, name, _JAVASCRIPT)
 
 
-def _go(places: Places, path: str, name: str) -> Iterable[str]:
+def _go(places: Places, folder: str, name: str) -> Iterable[str | None]:
     """Every file of the package but its tests: Go imports a folder."""
-    found = places.folder_of("go", name, posixpath.dirname(path))
+    found = places.folder_of("go", name, folder)
     if found is None:
         return ()
     files = places.in_folder.get("/".join(part for part in found if part), ())
     return [file for file in files if file.endswith(".go") and not file.endswith("_test.go")]
 
 
-def _rust(places: Places, path: str, name: str) -> Iterable[str]:
+def _rust(places: Places, path: str, name: str) -> Iterable[str | None]:
     """The deepest module on the way that is a file."""
     first, *parts = name.split("/")
     root, here = _crate(places, path)
@@ -178,30 +155,25 @@ def _crate(places: Places, path: str) -> tuple[str, list[str]]:
     return root, below if stem in ("mod", "lib", "main") else [*below, stem]
 
 
-def _c(places: Places, path: str, name: str) -> Iterable[str]:
-    folder = posixpath.dirname(path)
+def _c(places: Places, folder: str, name: str) -> Iterable[str | None]:
     found = places.relative(folder, name, ("",))
     while found is None and name.startswith(("./", "../")):
         name = name.partition("/")[2]
-    found = found or places.absolute(folder, name, ("",))
-    return (found,) if found else ()
+    return (found or places.absolute(folder, name, ("",)),)
 
 
-def _stylesheet(places: Places, path: str, name: str) -> Iterable[str]:
-    folder = posixpath.dirname(path)
+def _stylesheet(places: Places, folder: str, name: str) -> Iterable[str | None]:
     above, _, last = name.rpartition("/")
-    found = places.relative(folder, name, _STYLES) or places.relative(folder, f"{above}/_{last}", _STYLES)
-    return (found,) if found else ()
+    return (places.relative(folder, name, _STYLES) or places.relative(folder, f"{above}/_{last}", _STYLES),)
 
 
-def _dart(places: Places, path: str, name: str) -> Iterable[str]:
+def _dart(places: Places, folder: str, name: str) -> Iterable[str | None]:
     package, _, rest = name.partition("/")
-    declared = places.folder_of("dart", package, posixpath.dirname(path))
-    found = places.relative(declared[0], f"lib/{rest}", ("",)) if declared else None
-    return (found,) if found else ()
+    declared = places.folder_of("dart", package, folder)
+    return (places.relative(declared[0], f"lib/{rest}", ("",)) if declared else None,)
 
 
-def _elixir(places: Places, path: str, name: str) -> Iterable[str]:
+def _elixir(places: Places, folder: str, name: str) -> Iterable[str | None]:
     found = places.declared.get(f"ex:{name}", ())
     return found if len(found) == 1 else ()
 

@@ -87,7 +87,7 @@ class _Resolver:
             key = (path if tag in BY_FILE else folder, spec)
             found = self._resolved.get(key)
             if found is None:
-                found = self._resolved[key] = tuple(resolver(self._places, path, name))
+                found = self._resolved[key] = tuple(filter(None, resolver(self._places, key[0], name)))
             targets.update(found)
         targets.discard(path)
         return targets
