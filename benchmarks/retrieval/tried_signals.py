@@ -118,7 +118,7 @@ def _proximity(asked: Asked, file: FileCandidate, text: str) -> float:
     return 1 / min(gaps) if gaps else 0.0
 
 
-_names_decayed = top(lambda chunks: chunks.definition, tuple(0.7**place for place in range(8)))
+_names_decayed = top("definition", tuple(0.7**place for place in range(8)))
 
 TRIAL_WEIGHTS: Mapping[str, float] = {
     "shallow path (S5)": 1.0,

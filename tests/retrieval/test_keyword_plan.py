@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import apsw
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.index.index_builders import indexed
@@ -17,32 +17,24 @@ from cairn.index.store.reader import ChunkFilter, ColumnWeights, IndexReader
 from cairn.index.store.schema import SCHEMA
 from cairn.index.store.writer import IndexWriter
 from cairn.index.text.keyword_counts import KeywordCounts
-from cairn.retrieval.keyword_plan import CountedTable, plan_keywords, quoted_word
+from cairn.retrieval.keyword_plan import Count, plan_keywords, quoted_word
 from cairn.retrieval.query import Query, understand
 from cairn.settings.tree import SearchSettings
 
 
-@frozen
-class Table:
-    """A table of so many rows; `holding` says in how many of them an expression stands."""
-
-    rows: int
-    budget: int
-    holding: Callable[[str], int]
-
-    def count(self, expressions: Sequence[str]) -> KeywordCounts:
-        return KeywordCounts(self.rows, {each: self.holding(each) for each in expressions})
-
-
-def counting(rows: int, budget: int = 100, **holding: int) -> Table:
-    """A table in which these words stand so often and others never."""
+def counting(rows: int, **holding: int) -> Count:
+    """A table of so many rows, in which these words stand so often and others never."""
     known = {quoted_word(word): number for word, number in holding.items()}
-    return Table(rows, budget, lambda expression: known.get(expression, 0))
+
+    def count(expressions: Sequence[str]) -> KeywordCounts:
+        return KeywordCounts(rows, {each: known.get(each, 0) for each in expressions})
+
+    return count
 
 
-def asked_for(query: Query, table: CountedTable) -> set[str]:
+def asked_for(query: Query, count: Count, budget: int = 100) -> set[str]:
     """What of `query` is asked for, its other spellings aside, which occur nowhere and are asked for all the same."""
-    pieces = set(plan_keywords(query, table).match.split(" OR "))
+    pieces = set(plan_keywords(query, count, budget).match.split(" OR "))
     others = {quoted_word(word) for word in query.spellings} - {quoted_word(word) for word in query.terms}
     assert others <= pieces
     return pieces - others
@@ -76,21 +68,21 @@ def test_rare_words_are_asked_for_and_of_the_rest_the_two_rarest_together(
 
 def test_alternatives_stand_and_fall_with_their_word() -> None:
     query = evolve(understand("rope moor"), alternatives={"rope": ("line", "cable")})
-    few = plan_keywords(query, counting(200, rope=10, line=10, cable=10, moor=5))
+    few = plan_keywords(query, counting(200, rope=10, line=10, cable=10, moor=5), 100)
     assert '("rope" OR "line" OR "cable")' in few.match
-    many = plan_keywords(query, counting(200, rope=60, line=60, cable=10, moor=5))
+    many = plan_keywords(query, counting(200, rope=60, line=60, cable=10, moor=5), 100)
     assert "rope" not in many.match.replace("rope_moor", "").replace("ropemoor", "")
     assert '"moor"' in many.match
 
 
 def test_a_question_without_words_has_no_plan() -> None:
-    plan = plan_keywords(understand(""), counting(200))
+    plan = plan_keywords(understand(""), counting(200), 100)
     assert (plan.match, plan.possible) == ("", 0.0)
 
 
 def test_what_is_possible_is_a_bound_that_rises_with_rarity() -> None:
     possible = [
-        plan_keywords(understand("moor"), counting(1000, moor=rows)).possible for rows in (1, 10, 400)
+        plan_keywords(understand("moor"), counting(1000, moor=rows), 100).possible for rows in (1, 10, 400)
     ]
     assert possible == sorted(possible, reverse=True)
     assert 0 < possible[-1] < possible[0]
@@ -105,7 +97,7 @@ def test_no_more_rows_are_asked_for_than_the_budget_unless_one_word_alone_has_mo
 ) -> None:
     words = ["moor", "ship", "rope", "tide", "berth", "crane"]
     rows = dict(zip(words, holding, strict=True))
-    asked = asked_for(understand(" ".join(words)), counting(300, budget, **rows))
+    asked = asked_for(understand(" ".join(words)), counting(300, **rows), budget)
     alone = [word for word in words if f'"{word}"' in asked]
     assert sum(rows[word] for word in alone) <= budget or sum(rows[word] > 0 for word in alone) == 1
     left = sorted(rows[word] for word in words if word not in alone)
@@ -162,13 +154,12 @@ def test_any_text_has_a_plan_that_the_index_accepts_and_that_loses_nothing_it_ca
 ) -> None:
     query = understand(text)
 
-    def asked(budget: int) -> set[int]:
-        counted = Table(len(TEXTS), budget, lambda expression: len(found(table, expression)))
-        return found(table, plan_keywords(query, counted).match)
+    def count(expressions: Sequence[str]) -> KeywordCounts:
+        return KeywordCounts(len(TEXTS), {each: len(found(table, each)) for each in expressions})
 
     everything = found(table, unplanned(query))
-    assert asked(10_000) == everything
-    assert asked(budget) <= everything
+    assert found(table, plan_keywords(query, count, 10_000).match) == everything
+    assert found(table, plan_keywords(query, count, budget).match) <= everything
 
 
 @pytest.fixture

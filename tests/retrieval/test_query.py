@@ -186,22 +186,13 @@ def database() -> apsw.Connection:
     return connection
 
 
-class Empty:
-    """A keyword table without rows."""
-
-    budget = 1
-
-    def count(self, expressions: Sequence[str]) -> KeywordCounts:
-        return KeywordCounts()
-
-
 @given(text=HOSTILE)
 def test_any_text_makes_an_expression_that_the_index_accepts(database: apsw.Connection, text: str) -> None:
     settings = SearchSettings(
         synonyms={"log in": 'sign "in', "x": "(", "f": ""}, core_concepts=("wrkspaces",)
     )
     query = understand(text, None, AllUnknown(), settings)
-    if match := plan_keywords(query, Empty()).match:
+    if match := plan_keywords(query, lambda _: KeywordCounts(), 1).match:
         for expression in (match, f"{{symbol_words}} : ({match})"):
             sendable = expression.encode("utf-8", "replace").decode()
             list(database.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (sendable,)))

@@ -64,7 +64,7 @@ class IndexedSearcher:
         """The best `k` chunks of the named collections for each query, best first, scores 0 to 1.
 
         The first query is the question, the others vary it: all are ranked in one pass. Scores are shares of the best
-        score of the question that was searched first, since S1's thresholds expect the best passages near 1. The
+        score of the question that was searched first, since the stages' thresholds expect the best passages near 1. The
         collections that are searched first are all that is ranked; of these a later search asks for some, and scores
         of different collections are comparable.
         """

@@ -1,6 +1,6 @@
 """Makes room for what is different: near-duplicates fall behind, and a folder or name that repeats itself is damped.
 
-S5, priority 3, over a ranked list whose scores say how much better one result is than the next.
+It takes a ranked list whose scores say how much better one result is than the next.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cairn.settings.tree import DiversitySettings
 
 _WORD = re.compile(r"\w+")
 _FREE_FILES = 2
-"""Files of one directory that are not damped (S5: from the third on)."""
+"""Files of one directory that are not damped: two of a package may well answer together."""
 _FEWEST_WORDS = 8
 """Shorter texts are alike by chance: they are copies only where they are equal."""
 _COMPARED_WORDS = 2_000

@@ -1,8 +1,8 @@
 """Whether documents answer a question, or code: the one rule for READMEs and all other documents (docs/ranking.md).
 
-Code and documents that use the same words compete for every place. Left alone, documents crowd code out (S5), and held back
+Code and documents that use the same words compete for every place. Left alone, documents crowd code out, and held back
 always, "how do I install it" is answered by a source file. So documents are held back unless the wording asks for them,
-and a README is put first (S1) where a project as a whole is asked about.
+and a README is put first where a project as a whole is asked about.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cairn.text.words import stem
 
 
 class Readme(enum.Enum):
-    """What becomes of a README among the evidence (S1, stage 6)."""
+    """What becomes of a README among the evidence."""
 
     FIRST = "first"
     """It stands before all others."""

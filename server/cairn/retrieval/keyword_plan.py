@@ -9,42 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
 
 from attrs import frozen
 
-from cairn.index.store.reader import IndexReader
-from cairn.index.text.keyword_counts import KeywordCounts, keyword_counts
+from cairn.index.text.keyword_counts import KeywordCounts
 from cairn.retrieval.query import Query
 
 _K1 = 1.2
+"""The k1 of FTS5's bm25."""
 _LOWEST_IDF = 1e-6
-"""As in FTS5's bm25."""
+"""What FTS5's bm25 counts a word that most rows hold."""
 
 
-class CountedTable(Protocol):
-    """A keyword table whose rows are counted."""
-
-    @property
-    def budget(self) -> int:
-        """About how many rows may be scored for one question."""
-
-    def count(self, expressions: Sequence[str]) -> KeywordCounts:
-        """The number of rows that match each of the FTS5 expressions, up to just above the budget, and of all rows."""
-
-
-@frozen
-class KeywordTable:
-    """A keyword table of an index."""
-
-    reader: IndexReader
-    name: str
-    budget: int
-    ended: Callable[[], bool]
-    """Whether counting is to be broken off."""
-
-    def count(self, expressions: Sequence[str]) -> KeywordCounts:
-        return keyword_counts(self.reader, self.name, expressions, self.budget + 1, self.ended)
+Count = Callable[[Sequence[str]], KeywordCounts]
+"""From FTS5 expressions to the number of rows that match each, up to just above the budget, and of all rows."""
 
 
 @frozen
@@ -76,33 +54,33 @@ class _Term:
     rows: int
 
 
-def plan_keywords(query: Query, table: CountedTable) -> KeywordPlan:
-    """A plan for `query` that matches hardly more rows than the table's budget.
+def plan_keywords(query: Query, count: Count, budget: int) -> KeywordPlan:
+    """A plan for `query` that matches hardly more rows than `budget`.
 
     Words that do not occur are asked for all the same: unsaved documents may hold them.
     """
     words = [[quoted_word(word) for word in group] for group in query.groups]
     known = {word for group in words for word in group}
     others = [word for spelling in query.spellings if (word := quoted_word(spelling)) not in known]
-    counts = table.count([*(word for group in words for word in group), *others])
+    counts = count([*(word for group in words for word in group), *others])
     groups = [_any(group, counts.matching) for group in words]
     extra = [_Term(word, counts.matching.get(word, 0)) for word in others]
     terms = sorted((*groups, *extra), key=lambda term: term.rows)
-    needed = _essential(terms, table.budget)
+    needed = _essential(terms, budget)
     left = terms[len(needed) :]
     parts = [term.expression for term in needed]
     is_found = any(term.rows for term in needed)
     if len(left) > 1:
         both = f"({left[0].expression} AND {left[1].expression})"
         # "test" and "1" meet in 24,000 of 107,000 chunks, and tell nothing beside the rest of a name.
-        if not is_found or table.count([both]).matching.get(both, 0) <= table.budget:
+        if not is_found or count([both]).matching.get(both, 0) <= budget:
             parts.append(both)
     elif left and not is_found:
         parts.append(left[0].expression)  # nothing else of the question occurs
     possible = sum(_idf(counts.rows, group.rows) * (_K1 + 1) for group in groups)
     rare = (
         RareWord(groups.index(group), group.expression, math.log1p(_odds(counts.rows, group.rows)))
-        for group in _essential(sorted(groups, key=lambda group: group.rows), table.budget)
+        for group in _essential(sorted(groups, key=lambda group: group.rows), budget)
     )
     return KeywordPlan(" OR ".join(dict.fromkeys(parts)), possible, tuple(rare))
 

@@ -12,6 +12,7 @@ from cairn.text.words import stem, stems
 
 _WORD = re.compile(r"\w+")
 _SHORT_STEM = 3
+"""Letters of a stem of which words need only share the first two; of a longer one, all but the last."""
 _MAX_KEPT = 200
 """Texts: a result is looked at for the terms that it is shown with, and for the verdict."""
 

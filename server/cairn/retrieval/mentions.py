@@ -15,6 +15,7 @@ MAX_MENTIONS = 8
 """Of each kind: a paste names many things, and each costs a look-up."""
 
 MAX_LITERAL_CHARS = 200
+"""A longer piece is seldom written on one line of a file."""
 
 
 @frozen
@@ -82,6 +83,7 @@ _PATH = re.compile(
     r"(?<![\w/\\.@-])(?:[A-Za-z]:)?[\w.~*@+\[\]{}/\\-]*[\w*](?:(?::|#L|, line )(\d+)(?::\d+)?)?[/\\]?"
 )
 _PLACE_CHARS = 20
+"""Characters before a path that may say that it is a place: the longest such word has ten, and spaces."""
 _PLACE = re.compile(r"\b(?:in|under|inside|within|from|em|dentro de)\s+$", re.IGNORECASE)
 # Names of products, and endings that are more often a member's name than a file's.
 _PRODUCTS = re.compile(

@@ -1,4 +1,4 @@
-"""What kind of answer a question wants (S5, priority 7)."""
+"""What kind of answer a question wants."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 
 class QueryType(enum.StrEnum):
-    """What is wanted (S5, priority 7)."""
+    """What is wanted."""
 
     SYMBOL = "symbol"
     BUG_FIX = "bugFix"
@@ -17,7 +17,7 @@ class QueryType(enum.StrEnum):
     OPTIMISATION = "optimisation"
 
 
-# S5's classifier with Portuguese added. The first that matches decides.
+# English and Portuguese. The first that matches decides.
 _TYPES = (
     (
         QueryType.BUG_FIX,

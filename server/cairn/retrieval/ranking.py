@@ -35,7 +35,7 @@ _NOTHING_LEARNED: Mapping[int, Learned] = {}
 _SPARE = 10
 """Results beyond those asked for, that may take the places of near-duplicates."""
 _LONGEST_MEANING_MS = 2_000.0
-"""Nobody waits longer for vectors: S2 calls that an error. A model's call cannot be broken off, so it goes on."""
+"""Nobody waits longer for vectors: that is an error. A model's call cannot be broken off, so it goes on."""
 
 _side_by_side = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg")
 """Threads for variations; each keeps a connection to every index that it reads."""

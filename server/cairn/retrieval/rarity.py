@@ -1,4 +1,4 @@
-"""How much each term of a question tells: what few chunks hold tells more than what most of them do."""
+"""How rare each term of a question is: what few chunks hold says more than what most of them do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CountedWords(Protocol):
 
 
 def term_shares(query: Query, counted: CountedWords) -> tuple[float, ...]:
-    """For each term its share of what the question tells, by BM25's inverse document frequency; they add up to 1.
+    """For each term its share of the question's inverse document frequency (BM25's); they add up to 1.
 
     A term that occurs nowhere has the largest share. A chunk that holds an alternative counts as one that holds the term.
     """

@@ -49,14 +49,18 @@ the rest of its file before them."""
 _NEAREST = 60
 """Chunks that are looked at for being similar."""
 _NEAREST_BESIDES = 20
+"""The same among those of a filter: a panel shows a few documents beside code."""
 _SAMPLE = 100
 """Chunks whose mean similarity is what any two have by chance: 0.15 to 0.34 by the vectors of all-MiniLM-L6-v2, 0.13 to
 0.35 by those of the code model. It counts as not similar at all."""
 _MOST_USING = 40
+"""Chunks that hold a name: their texts are read to see whether it is the very name."""
 _MOST_FILES = 40
 """Files that are looked into for a relation of the file alone."""
 _MOST_NAMES = 200
+"""Names of a passage that are looked up: what has more is a table."""
 _FEWEST_LETTERS = 3
+"""Shorter names (`i`, `db`) are used everywhere for something else."""
 _RARE = 3
 """Names that more files define do not say which one is meant."""
 

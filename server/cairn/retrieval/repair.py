@@ -1,4 +1,4 @@
-"""Typing errors repaired by the words of the index (S2: known terms)."""
+"""Typing errors repaired by the words of the index."""
 
 from __future__ import annotations
 

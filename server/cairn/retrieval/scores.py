@@ -112,14 +112,14 @@ class Signal:
     """Whether it may speak against a file as well as for it."""
 
 
-def best(of: Callable[[Chunks], Floats]) -> Value:
-    """What the file's best chunk has of something."""
-    return lambda asked: asked.chunks.best(of(asked.chunks))
+def best(column: str) -> Value:
+    """What the file's best chunk has in a column of `Chunks`."""
+    return lambda asked: asked.chunks.best(getattr(asked.chunks, column))
 
 
-def top(of: Callable[[Chunks], Floats], decay: Sequence[float]) -> Value:
-    """What the file's best chunks have of something, each counting less."""
-    return lambda asked: asked.chunks.decayed(of(asked.chunks), decay)
+def top(column: str, decay: Sequence[float]) -> Value:
+    """What the file's best chunks have in a column of `Chunks`, each counting less."""
+    return lambda asked: asked.chunks.decayed(getattr(asked.chunks, column), decay)
 
 
 @frozen
@@ -192,6 +192,7 @@ def score_files(asked: Asked, signals: Sequence[Signal]) -> Scores:
 
 
 _FLOOR = 0.05
+"""Shares below this are squeezed; sums of files that no penalty holds back lie above."""
 
 
 def _positive(shares: Floats) -> Floats:

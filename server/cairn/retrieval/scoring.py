@@ -23,12 +23,15 @@ _PREAMBLE_SHARE = 0.5
 _DEFINITION = 20.0
 """Whoever asks for a name is shown where it is defined, however often it stands elsewhere in the file."""
 
+# With these weights the first passages held most of what 60 questions must cite.
 _FILE = 1.0
+"""For the file's score."""
 _KEYWORDS = 0.75
+"""For BM25 of the passage."""
 _MEANING = 1.0
+"""For the similarity above the usual one."""
 _COVERAGE = 2.0
-"""For the words of the question that the passage holds, by their inverse document frequency. This weight and the three above
-are those with which 60 questions had most of what they must cite among the first passages."""
+"""For the words of the question that the passage holds, by their inverse document frequency."""
 _NAME = 2.0
 """For a passage that defines the very name that is asked for, or contains the very text."""
 _HELD_BACK = 0.2

@@ -25,6 +25,7 @@ from cairn.workspace.collections import FileKind
 _SLOW_DECAY = tuple(0.7**place for place in range(8))
 """Shares of a file's best eight chunks: a file that is about something says so in several places."""
 _FAST_DECAY = (1.0, 0.5, 0.25)
+"""Shares of a file's best three chunks: chunks of one file are alike, so further ones say little more."""
 
 _MANY_IMPORTS = 4
 """Where no file is imported by so many, none stands out: in a project of three files each import would count in full."""
@@ -157,13 +158,8 @@ _ABOUT_CONFIG = _asks(
 )
 
 SIGNALS: tuple[Signal, ...] = (
-    Signal("keywords in its best chunk", 0.5, Family.KEYWORD, best(lambda chunks: chunks.keyword)),
-    Signal(
-        "keywords in its best eight chunks",
-        1.5,
-        Family.KEYWORD,
-        top(lambda chunks: chunks.keyword, _SLOW_DECAY),
-    ),
+    Signal("keywords in its best chunk", 0.5, Family.KEYWORD, best("keyword")),
+    Signal("keywords in its best eight chunks", 1.5, Family.KEYWORD, top("keyword", _SLOW_DECAY)),
     Signal(
         "words of the question that it holds",
         1.5,
@@ -171,28 +167,14 @@ SIGNALS: tuple[Signal, ...] = (
         each(lambda _, file: file.words),
         floor=0.5,
     ),
-    Signal("names it defines", 0.4, Family.KEYWORD, best(lambda chunks: chunks.definition)),
+    Signal("names it defines", 0.4, Family.KEYWORD, best("definition")),
     Signal("file name", 1.4, Family.KEYWORD, each(_file_name), relative=False),
     Signal("file name as one word", 1.0, Family.KEYWORD, each(_joined_name), relative=False),
     Signal("file name abbreviated", 1.0, Family.KEYWORD, each(_abbreviated_name), relative=False),
     Signal("folder names", 0.7, Family.KEYWORD, each(_folder_name)),
     Signal("defines the symbol", 5.0, Family.KEYWORD, _definition, relative=False, always=False),
-    Signal(
-        "re-exports the symbol",
-        3.0,
-        Family.KEYWORD,
-        best(lambda chunks: chunks.reexport),
-        relative=False,
-        always=False,
-    ),
-    Signal(
-        "contains the very text",
-        4.0,
-        Family.KEYWORD,
-        best(lambda chunks: chunks.exact),
-        relative=False,
-        always=False,
-    ),
+    Signal("re-exports the symbol", 3.0, Family.KEYWORD, best("reexport"), relative=False, always=False),
+    Signal("contains the very text", 4.0, Family.KEYWORD, best("exact"), relative=False, always=False),
     Signal(
         "is named by its path",
         6.0,
@@ -201,13 +183,7 @@ SIGNALS: tuple[Signal, ...] = (
         relative=False,
         always=False,
     ),
-    Signal(
-        "commit subjects",
-        2.2,
-        Family.KEYWORD,
-        each(lambda _, file: file.subjects),
-        floor=0.3,
-    ),
+    Signal("commit subjects", 2.2, Family.KEYWORD, each(lambda _, file: file.subjects), floor=0.3),
     Signal(
         "imported by others",
         0.9,
@@ -215,13 +191,8 @@ SIGNALS: tuple[Signal, ...] = (
         each(lambda _, file: math.log1p(file.facts.in_degree)),
         floor=math.log1p(_MANY_IMPORTS),
     ),
-    Signal("meaning of its best chunk", 3.5, Family.VECTOR, best(lambda chunks: chunks.similarity)),
-    Signal(
-        "meaning of its best three chunks",
-        0.5,
-        Family.VECTOR,
-        top(lambda chunks: chunks.similarity, _FAST_DECAY),
-    ),
+    Signal("meaning of its best chunk", 3.5, Family.VECTOR, best("similarity")),
+    Signal("meaning of its best three chunks", 0.5, Family.VECTOR, top("similarity", _FAST_DECAY)),
     Signal("is a test", -4.5, Family.FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
     Signal("is an example", -2.5, Family.FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),
     Signal("is documentation", -4.0, Family.FILE, _documents(Documents.HELD_BACK), relative=False),
@@ -241,7 +212,10 @@ SIGNALS: tuple[Signal, ...] = (
         "chosen for such questions", _CHOSEN, Family.FILE, _chosen, relative=False, always=False, signed=True
     ),
 )
-"""The signals with the weights that are used where the settings have no others."""
+"""The signals with the weights that are used where the settings have no others.
+
+What each is worth, left out alone, is measured in `benchmarks/results/retrieval-folder.md` and `retrieval-checkout.md`.
+"""
 
 
 _FORMER_NAMES: Mapping[str, str] = {"hands on the symbol": "re-exports the symbol"}

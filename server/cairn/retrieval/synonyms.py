@@ -1,4 +1,4 @@
-"""Synonyms that a workspace defines: its phrases are rewritten before the text is cut into words, its words after (S2)."""
+"""Synonyms that a workspace defines: its phrases are rewritten before the text is cut into words, its words after."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Whether the best result answers, or a question back would help more (S2, phase 1).
+"""Whether the best result answers, or a question back would help more.
 
-S2's rules were written for a few short help texts, where a document that has the words of a question is the one that is
-meant. In a repository many files have them. So S2's count of one document decides as S2 says whether a match is a weak
-one and which of two documents of a name is meant; beside it stand two measures of all results, which are calibrated
+The count of one document's matching words suits a few short help texts, where a document that has the words of a question is
+the one that is meant. In a repository many files have them. So that count decides only whether a match is a weak one and
+which of two documents of a name is meant; beside it stand two measures of all results, which are calibrated
 (`benchmarks/retrieval/verdicts.py`): how much of the question the results hold, and how far the first one leads.
 """
 
@@ -27,10 +27,10 @@ from cairn.settings.tree import VerdictSettings
 from cairn.text.words import stem
 
 _PHRASE_IN_TITLE, _TERM_IN_TITLE, _TERM_IN_KEYWORDS, _TERM_IN_CONTENT = 5.0, 3.0, 2.0, 1.0
-"""S2's scoring formula."""
+"""What a match counts by where it stands; a phrase counts where the question has several terms."""
 _UNIT_WORDS = 150
-"""S2 divides by the square root of the document's length. Its thresholds suit short help texts; length is
-counted in units of such a text here, so that they keep their meaning for code."""
+"""The count is divided by the square root of the document's length. Thresholds suit short help texts, so length is counted
+in units of such a text."""
 
 JUDGED = 10
 """Files that could be what is meant."""
@@ -39,7 +39,7 @@ _COMPARED = 3
 _HELD_BY_NAME, _HELD_BY_TEXT = 0.5, 0.5
 """How much of a term a result holds that is called so, and one whose text has it; nearly as good as any (fitted)."""
 _MAX_INTENTS = 2
-"""S2: up to two short answers."""
+"""Up to two short answers are given at once; three things asked for are a list to choose from."""
 
 _CONNECTIVE = re.compile(r"\s*,\s*|\s+(?:and|or|e|ou|&)\s+", re.IGNORECASE)
 
@@ -57,7 +57,7 @@ class Action(enum.StrEnum):
 
 @frozen
 class Evidence:
-    """How well one document matches, by S2's count."""
+    """How well one document matches, by its matching words."""
 
     title: str
     category: str
@@ -89,14 +89,14 @@ def _held(query: Query, stored: StoredChunk) -> frozenset[int]:
 
 
 def evidence(query: Query, stored: StoredChunk, shares: Sequence[float] = ()) -> Evidence:
-    """S2's count of one chunk; `shares` are how much each term tells (`rarity.term_shares`), all alike by default."""
+    """The count of one chunk's matching words; `shares` are the terms' (`rarity.term_shares`), all alike by default."""
     return _evidence(query.terms, query.names, matcher(query.groups), stored, shares or _even(query))
 
 
 def judge(
     query: Query, found: Sequence[Ranked], settings: VerdictSettings, shares: Sequence[float] = ()
 ) -> Verdict:
-    """S2's confidence rules over the results, best ranked first; `shares` as for `evidence`.
+    """The confidence rules over the results, best ranked first; `shares` as for `evidence`.
 
     The first JUDGED files of `found` count, each with its first chunk; with fewer, leading them says less.
     """
@@ -213,10 +213,10 @@ def _decide(
 
 
 def _is_strong(judged: Evidence, terms: int, settings: VerdictSettings) -> bool:
-    """S2's guards: enough of the terms, not in the text alone, and well enough."""
+    """The guards: enough of the terms, not in the text alone, and well enough."""
     # One word can never match twice: what is asked for by one name is judged by the other rules.
     needed = min(settings.min_matched_terms, max(1, terms))
-    # S2: a phrase in the title counts as two matched terms.
+    # A phrase in the title counts as two matched terms.
     matched = max(len(judged.matched), 2 * judged.phrase)
     return matched >= needed and judged.named and judged.score >= settings.min_score
 
@@ -231,7 +231,7 @@ def _explained(query: Query, ranked: Sequence[Evidence]) -> Evidence | None:
 def _namesake(
     query: Query, top: Evidence, ranked: Sequence[Evidence], settings: VerdictSettings
 ) -> Evidence | None:
-    """Another result that is called what was asked for, as `top` is, and that S2's count does not tell from it."""
+    """Another result that is called what was asked for, as `top` is, and that the count does not tell from it."""
     words = 0 if _explained(query, ranked) else 1
     for rival in ranked[: 1 + _COMPARED]:
         by_title = top.phrase and rival.phrase and rival.other_words <= words
@@ -244,7 +244,7 @@ def _namesake(
 
 
 def _lead(scores: Sequence[float]) -> float:
-    """S2's confidence, (top - second) / top, the second being the mean of the next results, as if there were three more."""
+    """The confidence, (top - second) / top, the second being the mean of the next results, as if there were three more."""
     if not scores or scores[0] <= 0:
         return 0.0
     return max(0.0, 1 - sum(scores[1 : 1 + _COMPARED]) / _COMPARED / scores[0])
@@ -319,7 +319,7 @@ def _told_apart(first: Evidence, second: Evidence) -> tuple[Evidence, Evidence]:
     return evolve(first, category=first.path), evolve(second, category=second.path)
 
 
-# --- S2's count -------------------------------------------------------------------------------------
+# --- the count --------------------------------------------------------------------------------------
 
 
 def _even(query: Query) -> tuple[float, ...]:
