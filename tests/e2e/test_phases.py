@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -22,7 +23,24 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("model_data_dir")]
 
 SWITCH = {"p95Ms": 1500, "minQueries": 3, "windowSeconds": 20, "recoverySeconds": 2}
 """Far above what a search takes on a busy machine, and far below what one of the drill does."""
-DRILL_MS = 2500
+DRILL = """
+import pathlib, sys, time
+import cairn.cli.main
+from cairn.retrieval import meaning
+
+def slowed(vectors):
+    def slow(self, queries):
+        if slow_while.exists():
+            time.sleep(2.5)
+        return vectors(self, queries)
+    return slow
+
+meaning.StaticMeaning.vectors = slowed(meaning.StaticMeaning.vectors)
+slow_while = pathlib.Path(sys.argv[1])
+sys.argv = ["cairn", "lsp"]
+cairn.cli.main.main()
+"""
+"""`cairn lsp` whose leg of meaning takes so much longer while the file that it is given exists."""
 
 
 @pytest.fixture(autouse=True)
@@ -36,10 +54,12 @@ async def ask(running: Daemon, number: int) -> Any:
 
 
 async def test_a_slow_vector_leg_drops_its_phase_which_comes_back_by_itself(
-    workspace: Path, daemon: Start
+    workspace: Path, daemon: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = {"retrieval": {"drillMs": DRILL_MS, "killSwitch": SWITCH}}
-    async with daemon(workspace, options=slow) as running:
+    slow = tmp_path / "slow"
+    slow.touch()
+    monkeypatch.setattr("tests.e2e.conftest.COMMAND", (sys.executable, "-c", DRILL, str(slow)))
+    async with daemon(workspace, options={"retrieval": {"killSwitch": SWITCH}}) as running:
         await running.ready()
         phases = [(await ask(running, number))["phase"] for number in range(4)]
         assert phases == [3, 3, 3, 2], "after as many as the switch wants to see"
@@ -49,8 +69,7 @@ async def test_a_slow_vector_leg_drops_its_phase_which_comes_back_by_itself(
         answered = await ask(running, 4)
         assert (answered["wanted"], answered["reason"]) == (3, state["reason"])
 
-        well = {"cairn": {"retrieval": {"killSwitch": SWITCH}, "search": PATIENT}}
-        running.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(well))
+        slow.unlink()
         status = await running.until(lambda status: status["retrieval"]["state"]["phase"] == 3)
         changes = [(c["before"], c["after"]) for c in status["retrieval"]["recent"]["phaseChanges"]]
         assert (3, 2) in changes

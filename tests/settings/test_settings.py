@@ -574,7 +574,6 @@ def test_what_is_nested_too_deeply_is_refused() -> None:
 @pytest.mark.parametrize(
     ("values", "concerns"),
     [
-        ({"retrieval": {"drillMs": 5}}, False),
         ({"retrieval": {"killSwitch": {"p95Ms": 5}}}, False),
         ({"search": {"candidates": 5}}, False),
         ({"serve": {"port": 5}}, False),

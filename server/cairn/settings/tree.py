@@ -146,8 +146,6 @@ class RetrievalSettings:
     phase: int = field(default=3, metadata=within(1, 3))
     """3 makes and compares vectors, 2 uses keywords alone, 1 looks up names and keywords and nothing else."""
     kill_switch: KillSwitchSettings = field(factory=KillSwitchSettings)
-    drill_ms: float = field(default=0.0, metadata=_USER_ONLY | within(0, 60_000))
-    """For trying the kill switch out: the vector leg takes so much longer."""
 
 
 @frozen
@@ -297,6 +295,7 @@ class SemanticFocusConfig:
 
     semantic_reranking: bool = True
     cross_encoder: bool = False
+    """Accepted without effect: no cross-encoder comes with Cairn."""
     similarity_threshold: float = field(default=0.35, metadata=_SHARE)
     context_window: int = field(default=3, metadata=within(0, 50))
     """Chunks added before and after each hit; more would be slow to rank again."""
