@@ -30,7 +30,7 @@ from engine.ready import NotReadyError, indexed
 
 from cairn.embedding.model_files import find_model
 from cairn.embedding.tokenization import load_tokenizer
-from cairn.settings.tree import FormatStyle
+from cairn.settings.discovery import FormatStyle
 from discovery.projects import Project, ProjectError, Question, read_projects, tree_of
 from discovery.scoring import Scored, figures, score, table
 

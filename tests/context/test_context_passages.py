@@ -21,7 +21,7 @@ from cairn.retrieval.related import (
     rank_related,
     relate,
 )
-from cairn.settings.tree import ReadmePromotionConfig
+from cairn.settings.discovery import ReadmePromotionConfig
 
 PATTERNS = ReadmePromotionConfig().readme_patterns
 FILES = {

@@ -25,9 +25,9 @@ from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import at_most, within
 from cairn.schema.convert import structure, unstructure
 from cairn.schema.json_schema import COMPONENTS, Naming, reference_to, schema_of
-from cairn.settings.layers import leaves, overlay
+from cairn.settings.layers import overlay
 from cairn.settings.shown import settings_schema
-from cairn.settings.tree import Settings
+from cairn.settings.tree import Settings, leaves
 
 
 class Colour(enum.StrEnum):

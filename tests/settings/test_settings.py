@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 import pytest
+from cairn.settings.sources import user_file
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -23,16 +24,10 @@ from cairn.engine import engine
 from cairn.engine.folders import FolderSettings
 from cairn.retrieval.signals import SIGNALS
 from cairn.schema.convert import camel_case, snake_case
-from cairn.settings.layers import Layered, Layers, leaves, overlay, user_file
-from cairn.settings.tree import (
-    DiscoveryConfig,
-    FormatStyle,
-    SectionType,
-    Settings,
-    is_user_only,
-    limits_of,
-    names_a_file,
-)
+from cairn.settings.discovery import DiscoveryConfig, FormatStyle, SectionType
+from cairn.settings.layers import Layered, Layers, overlay
+from cairn.settings.marks import is_user_only, limits_of, names_a_file
+from cairn.settings.tree import Settings, leaves
 
 
 def attributes(cls: Any = Settings, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:

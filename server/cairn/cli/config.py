@@ -49,7 +49,7 @@ def schema(as_json: bool) -> None:
 @answers
 def path(folder: Path, as_json: bool) -> None:
     """Show where the settings of FOLDER are read from: your own file, then the workspace's, which is stronger."""
-    from cairn.settings.layers import user_file
+    from cairn.settings.sources import user_file
     from cairn.settings.tree import WORKSPACE_FILE
 
     files = [user_file(), _existing(folder) / WORKSPACE_FILE]

@@ -24,7 +24,7 @@ from cairn.protocol.evidence import (
     ScoredChunk,
     Section,
 )
-from cairn.settings.tree import (
+from cairn.settings.discovery import (
     AnswerPlanConfig,
     BroadDiscoveryConfig,
     BulletCategory,

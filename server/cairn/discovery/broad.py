@@ -8,7 +8,7 @@ from cairn.discovery.model import Searcher
 from cairn.discovery.order import merge
 from cairn.discovery.similarity import Floats, distinct, jaccard, maximal_marginal_relevance, word_sets
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
-from cairn.settings.tree import BroadDiscoveryConfig
+from cairn.settings.discovery import BroadDiscoveryConfig
 
 
 def broad_discovery(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from cairn.settings.tree import BulletCategory
+from cairn.settings.discovery import BulletCategory
 
 # Weights: tuned on tests/data/categories_tuned.tsv. A category needs THRESHOLD in all.
 THRESHOLD = 1.0

@@ -19,7 +19,7 @@ from cairn.discovery.passages import Passage, prose_passages
 from cairn.discovery.terms import QueryTerms
 from cairn.protocol.evidence import Bullet, ChunkMetadata, ScoredChunk
 from cairn.protocol.places import citation, whole_lines
-from cairn.settings.tree import BulletCategory, CompressionConfig
+from cairn.settings.discovery import BulletCategory, CompressionConfig
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of, stands_in
 

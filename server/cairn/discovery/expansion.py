@@ -8,7 +8,7 @@ from attrs import frozen
 
 from cairn.discovery.terms import EDGE_PUNCTUATION, bare_words, content_words
 from cairn.retrieval.query_types import is_name
-from cairn.settings.tree import ExpansionConfig
+from cairn.settings.discovery import ExpansionConfig
 from cairn.text.words import LIGHT_WORDS, RELATIONS, is_stopword
 
 MAX_TERM_WORDS = 3

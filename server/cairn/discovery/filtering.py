@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from cairn.discovery.terms import content_words
 from cairn.protocol.evidence import CollectionRef
-from cairn.settings.tree import FilterConfig
+from cairn.settings.discovery import FilterConfig
 
 _PART = re.compile(r"[\W_]+")
 KIND_WORDS = frozenset(

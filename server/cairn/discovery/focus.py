@@ -11,7 +11,7 @@ from cairn.discovery.model import Searcher
 from cairn.discovery.order import merge
 from cairn.discovery.terms import QueryTerms
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
-from cairn.settings.tree import SemanticFocusConfig
+from cairn.settings.discovery import SemanticFocusConfig
 
 # S1's weights of the second ranking (stage 5).
 BASE_WEIGHT = 0.6

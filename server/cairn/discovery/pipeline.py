@@ -23,7 +23,7 @@ from cairn.discovery.terms import QueryTerms, content_words
 from cairn.discovery.verification import LinesNow, verified
 from cairn.protocol.evidence import AnswerPlan, Bullet, CollectionRef, DiscoveryMetrics, ScoredChunk
 from cairn.retrieval.intent import Readme
-from cairn.settings.tree import DiscoveryConfig
+from cairn.settings.discovery import DiscoveryConfig
 
 StageListener = Callable[[str, DiscoveryResponse], None]
 """Receives the name of a stage that has ended and the response as far as it is known by then."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from cairn.protocol.evidence import AnswerPlan, Bullet, Section
-from cairn.settings.tree import AnswerPlanConfig, BulletCategory, SectionType
+from cairn.settings.discovery import AnswerPlanConfig, BulletCategory, SectionType
 
 # S1's titles. S1 has no section for what fits none of its six; without one, such evidence is lost.
 SECTIONS: dict[SectionType, tuple[BulletCategory, str]] = {

@@ -10,7 +10,7 @@ import attrs
 from cairn.discovery.order import best_first
 from cairn.protocol.evidence import ScoredChunk
 from cairn.retrieval.intent import Readme
-from cairn.settings.tree import ReadmePromotionConfig
+from cairn.settings.discovery import ReadmePromotionConfig
 from cairn.workspace.collections import FileKind, file_kind
 
 

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from cairn.discovery.plan import SECTIONS
 from cairn.protocol.evidence import AnswerPlan, Bullet, Section
-from cairn.settings.tree import FormatStyle, PromptRenderConfig, SectionType
+from cairn.settings.discovery import FormatStyle, PromptRenderConfig, SectionType
 
 # The prompt's words are S1's (stage 9).
 TITLE = "Context from Vector Database"

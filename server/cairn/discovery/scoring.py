@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from cairn.protocol.evidence import CollectionRef
-from cairn.settings.tree import ScoringConfig
+from cairn.settings.discovery import ScoringConfig
 
 # All numbers and words below are S1's (stage 2).
 BOOST_TERMS = ("docs", "source", "api", "sdk", "core")

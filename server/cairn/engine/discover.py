@@ -26,7 +26,6 @@ from cairn.retrieval.intent import policy
 from cairn.retrieval.query import Query
 from cairn.retrieval.verdict import NOTHING_MATCHES, Action, judge_evidence
 from cairn.settings.layers import overlay
-from cairn.settings.tree import DiscoveryConfig
 
 logger = logging.getLogger(__name__)
 

@@ -30,7 +30,8 @@ from cairn.operations.examination import (
 )
 from cairn.operations.folder_checks import folder_checks
 from cairn.paths import data_dir
-from cairn.settings.layers import Layers, user_file
+from cairn.settings.layers import Layers
+from cairn.settings.sources import user_file
 
 _NO_ROOM, _LITTLE_ROOM = 50_000_000, 1_000_000_000
 """Bytes. An index of 40,000 chunks takes about 60 MB; all-MiniLM-L6-v2 takes 90, and its vectors of so many chunks 61."""

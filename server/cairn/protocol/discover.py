@@ -9,7 +9,7 @@ from attrs import field, frozen
 from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics
 from cairn.protocol.search import AnsweredIn, IndexState, SearchResult, Verdict
 from cairn.schema.bounds import check_bounds, within
-from cairn.settings.tree import FormatStyle
+from cairn.settings.discovery import FormatStyle
 
 
 @frozen

@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 from cairn.errors import InvalidRequestError
 from cairn.protocol.places import Range, citation, whole_lines
 from cairn.schema.bounds import MAX_NUMBER, at_most, check_bounds, within
-from cairn.settings.tree import BulletCategory, SectionType
+from cairn.settings.discovery import BulletCategory, SectionType
 
 MAX_GLOBS = 100
 MAX_NAME_CHARS = 1_000

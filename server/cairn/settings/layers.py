@@ -22,15 +22,8 @@ from attrs import define, evolve, field, frozen
 
 from cairn.schema.convert import camel_case, snake_case, structure_value
 from cairn.settings.contained import contained
-from cairn.settings.tree import (
-    USER_FILE,
-    WORKSPACE_FILE,
-    Settings,
-    adds_up,
-    is_user_only,
-    limits_of,
-    names_a_file,
-)
+from cairn.settings.marks import adds_up, is_user_only, limits_of, names_a_file
+from cairn.settings.tree import USER_FILE, WORKSPACE_FILE, Settings
 from cairn.text.nearest import nearest
 from cairn.text.unicode import well_formed
 

@@ -10,8 +10,10 @@ from attrs import frozen
 
 from cairn.schema.convert import unstructure
 from cairn.schema.json_schema import SCHEMA_DIALECT, schema_of
-from cairn.settings.layers import SCHEMA_KEY, Layered, leaves
-from cairn.settings.tree import Settings, limits_of
+from cairn.settings.layers import Layered
+from cairn.settings.marks import limits_of
+from cairn.settings.sources import SCHEMA_KEY
+from cairn.settings.tree import Settings, leaves
 
 DEFAULT = "default"
 

@@ -1,4 +1,4 @@
-"""One typed tree of settings. Every default and every limit stands here and nowhere else.
+"""One typed tree of settings: every default and every limit stands here, those of discovery in `cairn.settings.discovery`.
 
 `cairn.settings.layers` reads values into it, from weakest to strongest: these defaults, the user's own `config.toml`, the
 workspace's `.cairn.toml`, the editor's settings, the environment, and single requests. `cairn config schema` shows the
@@ -9,29 +9,20 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Any
 
-import attrs
 from attrs import field, frozen
 
-from cairn.schema.bounds import ANY_NUMBER, Bounds, bounds_of, within
+from cairn.schema.bounds import within
+from cairn.settings.discovery import DiscoveryConfig
+from cairn.settings.marks import ADDS_UP, SHARE, USER_ONLY
 
 WORKSPACE_FILE = ".cairn.toml"
 USER_FILE = "config.toml"
-
-_ADDS_UP = {"adds_up": True}
-"""Marks a list or mapping whose values from several places are joined instead of replaced."""
-_USER_ONLY = {"user_only": True}
-"""Marks what a workspace's own file may not set: what opens a port, delays answers or writes down what was asked is for
-the person in front of the screen to say, not for whoever wrote the repository."""
-_NAMES_A_FILE = {"names_a_file": True}
-"""Marks a path, which a workspace's own file and a request may only have lie in the workspace."""
 
 _A_DAY = 24 * 60 * 60
 """In seconds."""
 _TEN_YEARS = 3_650
 """In days."""
-_SHARE = within(0, 1)
 _TOKENS = within(0, 100_000)
 """Of a part of the context: what `cairn/context` takes as a budget for all of it."""
 
@@ -46,11 +37,11 @@ class IndexSettings:
     include: tuple[str, ...] = ()
     """Gitignore-style patterns; when given, only files that match one are indexed. What other rules leave out,
     secrets above all, stays out."""
-    exclude: tuple[str, ...] = field(default=(), metadata=_ADDS_UP)
+    exclude: tuple[str, ...] = field(default=(), metadata=ADDS_UP)
     """Gitignore-style patterns of files never indexed. The lists of the user, the workspace, the editor and the environment
     add up, in this order; as the last pattern that matches decides, a workspace can take back with `!` what the user's
     list leaves out."""
-    collections: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False, metadata=_ADDS_UP)
+    collections: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False, metadata=ADDS_UP)
     """Collections of your own, by name, with gitignore-style patterns of their files: `api-docs = ["docs/api/"]`. A file in
     none of them belongs to `<project>-source`, `-docs`, `-tests`, `-config` or `-examples`."""
     max_file_bytes: int = 1_000_000
@@ -94,25 +85,25 @@ class VerdictSettings:
     """…and of the question's terms that it must hold, where there are so many."""
     min_gap: float = 2.0
     """By how much S2's count must tell apart two results that are both called what was asked for…"""
-    min_confidence: float = field(default=0.3, metadata=_SHARE)
+    min_confidence: float = field(default=0.3, metadata=SHARE)
     """…and by what share of the first one's."""
-    min_coverage: float = field(default=0.25, metadata=_SHARE)
+    min_coverage: float = field(default=0.25, metadata=SHARE)
     """Share of the question, by the rarity of its terms, that some result must hold. Three quarters of 110 questions that
     could not be answered held less, and 2 % of 88 that could."""
-    min_lead: float = field(default=0.25, metadata=_SHARE)
+    min_lead: float = field(default=0.25, metadata=SHARE)
     """By what share of its score the first result must lead the mean of the next three. At 0.25, 51 % of the answerable
     questions are answered and 84 % of the answers begin with a right file; 0.35 answers 34 %, 93 % of them so; 0.15 65 %,
     79 % (benchmarks/retrieval/verdicts.py --fit)."""
-    min_similarity: float = field(default=0.3, metadata=_SHARE)
+    min_similarity: float = field(default=0.3, metadata=SHARE)
     """Of evidence: the cosine similarity of some passage to the question by all-MiniLM-L6-v2, below which it is about
     something else, unless it holds three quarters of the question. Of 149 questions that could be answered none was below,
     of 238 that could not 60 %; of the former 9 were below 0.4."""
-    sure_similarity: float = field(default=0.45, metadata=_SHARE)
+    sure_similarity: float = field(default=0.45, metadata=SHARE)
     """…and from which it is no weak match, whatever words it has."""
-    min_static_similarity: float = field(default=0.47, metadata=_SHARE)
+    min_static_similarity: float = field(default=0.47, metadata=SHARE)
     """The same by the code model that comes with Cairn, whose similarities are others: below it, some passage must hold 30 %
     of the question (benchmarks/discovery/evidence.py --fit)."""
-    sure_static_similarity: float = field(default=0.6, metadata=_SHARE)
+    sure_static_similarity: float = field(default=0.6, metadata=SHARE)
     """…and from which it is no weak match."""
 
 
@@ -127,13 +118,13 @@ class KillSwitchSettings:
     p95_ms: float = 500.0
     """A 95th percentile of search latency above this drops one phase; in the last one, once a whole window has passed in it,
     it switches retrieval off."""
-    error_rate: float = field(default=0.05, metadata=_SHARE)
+    error_rate: float = field(default=0.05, metadata=SHARE)
     """A share of failed searches above this switches retrieval off; of searches without their vectors, it drops phase 3."""
     min_queries: int = field(default=20, metadata=within(1, 1_000_000))
     """Searches that the window must hold before anything is concluded from it."""
     recovery_seconds: float = field(default=300.0, metadata=within(0, _A_DAY))
     """After a drop, the next higher phase is tried again after this long; each failed try doubles it, up to 16 times."""
-    recovery_share: float = field(default=0.8, metadata=_SHARE)
+    recovery_share: float = field(default=0.8, metadata=SHARE)
     """…if the percentile is below this share of `p95_ms` by then, and nothing failed."""
 
 
@@ -155,15 +146,15 @@ class DiversitySettings:
     S5's 0.8 for a directory and 0.85 for a name cost 0.001 and 0.003 NDCG@10, so they are off (docs/ranking.md).
     """
 
-    directory: float = field(default=1.0, metadata=_SHARE)
+    directory: float = field(default=1.0, metadata=SHARE)
     """From the third file of a directory on."""
-    file_name: float = field(default=1.0, metadata=_SHARE)
+    file_name: float = field(default=1.0, metadata=SHARE)
     """From the second file of a name on, such as `mod.rs`."""
-    file: float = field(default=0.85, metadata=_SHARE)
+    file: float = field(default=0.85, metadata=SHARE)
     """From the second result of a file on; S5's sample counts it as a repeated name."""
-    near_duplicate: float = field(default=0.5, metadata=_SHARE)
+    near_duplicate: float = field(default=0.5, metadata=SHARE)
     """A copy, or nearly one, of a better result; below 1 it also stands behind all that are none."""
-    similarity: float = field(default=0.9, metadata=_SHARE)
+    similarity: float = field(default=0.9, metadata=SHARE)
     """Share of the pairs of adjacent words that two texts have in common, from which one is nearly a copy."""
 
 
@@ -197,171 +188,17 @@ class SearchSettings:
     two of them meet."""
     weights: Mapping[str, float] = field(factory=dict, hash=False, metadata=within(-1_000, 1_000))
     """Other weights for ranking signals, by name (docs/ranking.md); 0 switches one off."""
-    leg_deadline_ms: float = field(default=250.0, metadata=_USER_ONLY | within(0, 600_000))
+    leg_deadline_ms: float = field(default=250.0, metadata=USER_ONLY | within(0, 600_000))
     """A leg that takes longer is broken off and counts with what it found until then."""
-    synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=_ADDS_UP)
+    synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=ADDS_UP)
     """What else this workspace calls things: `shortcuts = "quick links"`. Phrases are rewritten before the question
     is cut into words, single words after; what was typed is searched for, too."""
     feedback: bool = True
     """Remember which results are opened for which questions, and let that count (docs/ranking.md); off, neither is done."""
-    core_concepts: tuple[str, ...] = field(default=(), metadata=_ADDS_UP)
+    core_concepts: tuple[str, ...] = field(default=(), metadata=ADDS_UP)
     """Words that the workspace is about: never taken for a typing error, and what one is repaired to."""
     verdict: VerdictSettings = field(factory=VerdictSettings)
     diversity: DiversitySettings = field(factory=DiversitySettings)
-
-
-# --- discovery (S1; the defaults are S1's) ----------------------------------------------------------
-
-
-class FormatStyle(enum.StrEnum):
-    """How the prompt is laid out."""
-
-    MARKDOWN = "markdown"
-    PLAIN = "plain"
-    JSON = "json"
-
-
-class SectionType(enum.StrEnum):
-    """The sections an answer plan may have."""
-
-    DEFINITION = "definition"
-    FEATURES = "features"
-    ARCHITECTURE = "architecture"
-    PERFORMANCE = "performance"
-    INTEGRATIONS = "integrations"
-    USE_CASES = "useCases"
-    OTHER = "other"
-
-
-class BulletCategory(enum.StrEnum):
-    """What a sentence tells about its subject."""
-
-    DEFINITION = "definition"
-    FEATURE = "feature"
-    ARCHITECTURE = "architecture"
-    PERFORMANCE = "performance"
-    INTEGRATION = "integration"
-    USE_CASE = "useCase"
-    OTHER = "other"
-
-
-@frozen
-class FilterConfig:
-    """Stage 1: which collections take part."""
-
-    default_include: tuple[str, ...] = ()
-    """Globs for requests without their own. S1's sample file lists `*-docs` and `*-source`; with them a question
-    could never reach tests, examples or configuration, which ranking holds back already unless asked for."""
-    default_exclude: tuple[str, ...] = ("*-test", "*-backup")
-
-
-@frozen
-class ScoringConfig:
-    """Stage 2: weights of the three collection signals."""
-
-    name_match_weight: float = 0.4
-    term_boost_weight: float = 0.3
-    signal_boost_weight: float = 0.3
-    recency_decay_days: float = 90.0
-
-
-@frozen
-class ExpansionConfig:
-    """Stage 3: which families of query variations are generated."""
-
-    include_definition: bool = True
-    include_features: bool = True
-    include_architecture: bool = True
-    include_api: bool = True
-    include_performance: bool = True
-    include_use_cases: bool = True
-    max_expansions: int = 8
-
-
-@frozen
-class BroadDiscoveryConfig:
-    """Stage 4: multi-query search, deduplication and MMR."""
-
-    k_per_query: int = 10
-    mmr_lambda: float = field(default=0.7, metadata=_SHARE)
-    similarity_threshold: float = field(default=0.3, metadata=_SHARE)
-    enable_deduplication: bool = True
-    dedup_threshold: float = field(default=0.85, metadata=_SHARE)
-
-
-@frozen
-class SemanticFocusConfig:
-    """Stage 5: deeper search in the best collections."""
-
-    semantic_reranking: bool = True
-    cross_encoder: bool = False
-    """Accepted without effect: no cross-encoder comes with Cairn."""
-    similarity_threshold: float = field(default=0.35, metadata=_SHARE)
-    context_window: int = field(default=3, metadata=within(0, 50))
-    """Chunks added before and after each hit; more would be slow to rank again."""
-
-
-@frozen
-class ReadmePromotionConfig:
-    """Stage 6: how much a README counts."""
-
-    readme_boost: float = 1.5
-    readme_patterns: tuple[str, ...] = ("README.md", "README", "readme.md", "README.rst", "README.txt")
-    """File names, whatever their case."""
-    always_top: bool = True
-
-
-@frozen
-class CompressionConfig:
-    """Stage 7: which sentences become bullets."""
-
-    min_sentence_words: int = 8
-    max_sentence_words: int = 30
-    prefer_starts: bool = True
-    include_citations: bool = True
-
-
-@frozen
-class AnswerPlanConfig:
-    """Stage 8: sections of the plan, in order of priority."""
-
-    sections: tuple[SectionType, ...] = tuple(SectionType)
-    min_bullets_per_section: int = 1
-    max_bullets_per_section: int = 5
-
-
-@frozen
-class PromptRenderConfig:
-    """Stage 9: the prompt's layout and budget."""
-
-    include_sources: bool = True
-    include_metadata: bool = False
-    format_style: FormatStyle = FormatStyle.MARKDOWN
-    max_prompt_tokens: int = 4000
-    tokenizer: str = field(default="", metadata=_NAMES_A_FILE)
-    """What counts the tokens: a `tokenizer.json` file, such as that of the language model the prompt is for; `characters`
-    for S1's estimate of four to a token; empty for the installed model's tokenizer, or that estimate where none is
-    installed. A workspace's own file and a request can only name files in the workspace."""
-
-
-@frozen
-class DiscoveryConfig:
-    """All nine stages (S1's `CursorDiscoveryConfig`)."""
-
-    filter: FilterConfig = field(factory=FilterConfig)
-    scoring: ScoringConfig = field(factory=ScoringConfig)
-    expansion: ExpansionConfig = field(factory=ExpansionConfig)
-    broad: BroadDiscoveryConfig = field(factory=BroadDiscoveryConfig)
-    broad_k: int = 50
-    focus: SemanticFocusConfig = field(factory=SemanticFocusConfig)
-    focus_k: int = 15
-    focus_top_n_collections: int = 3
-    readme: ReadmePromotionConfig = field(factory=ReadmePromotionConfig)
-    compression: CompressionConfig = field(factory=CompressionConfig)
-    max_bullets: int = 20
-    max_per_doc: int = 3
-    plan: AnswerPlanConfig = field(factory=AnswerPlanConfig)
-    render: PromptRenderConfig = field(factory=PromptRenderConfig)
 
 
 # --- context (S2, phase 4) ---------------------------------------------------------------------------
@@ -388,11 +225,11 @@ class ContextSettings:
 class LogSettings:
     """The log of questions (S2): one line of JSON each, in the workspace's data folder."""
 
-    queries: bool = field(default=True, metadata=_USER_ONLY)
+    queries: bool = field(default=True, metadata=USER_ONLY)
     """Keep it: times, counts, places of the first results and the phase, from which `cairn status` has its figures."""
-    query_text: bool = field(default=False, metadata=_USER_ONLY)
+    query_text: bool = field(default=False, metadata=USER_ONLY)
     """Write down what was asked, too, and its terms."""
-    max_bytes: int = field(default=1_000_000, metadata=_USER_ONLY)
+    max_bytes: int = field(default=1_000_000, metadata=USER_ONLY)
     """Of the log, and as much again of the one before it."""
 
 
@@ -400,17 +237,17 @@ class LogSettings:
 class ServeSettings:
     """`cairn serve`."""
 
-    host: str = field(default="127.0.0.1", metadata=_USER_ONLY)
+    host: str = field(default="127.0.0.1", metadata=USER_ONLY)
     """An address of another machine's reach needs `--allow-remote` as well."""
-    port: int = field(default=7420, metadata=_USER_ONLY | within(0, 65_535))
+    port: int = field(default=7420, metadata=USER_ONLY | within(0, 65_535))
     """Of REST, MCP and metrics; 0 takes a free one."""
-    lsp_port: int = field(default=7421, metadata=_USER_ONLY | within(0, 65_535))
+    lsp_port: int = field(default=7421, metadata=USER_ONLY | within(0, 65_535))
     """Of the language server; 0 takes a free one."""
-    idle_minutes: float = field(default=0.0, metadata=_USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
+    idle_minutes: float = field(default=0.0, metadata=USER_ONLY | within(0, _TEN_YEARS * 24 * 60))
     """Exit after this long without a client; 0 never."""
-    max_body_bytes: int = field(default=4_000_000, metadata=_USER_ONLY)
+    max_body_bytes: int = field(default=4_000_000, metadata=USER_ONLY)
     """Of a request. What the stages take is 500,000 characters of text at most."""
-    request_seconds: float = field(default=30.0, metadata=_USER_ONLY | within(0.1, _A_DAY))
+    request_seconds: float = field(default=30.0, metadata=USER_ONLY | within(0.1, _A_DAY))
     """A request that takes longer is broken off."""
 
 
@@ -426,23 +263,3 @@ class Settings:
     context: ContextSettings = field(factory=ContextSettings)
     log: LogSettings = field(factory=LogSettings)
     serve: ServeSettings = field(factory=ServeSettings)
-
-
-def adds_up(attribute: attrs.Attribute[Any]) -> bool:
-    """Whether values from several places are joined."""
-    return bool(attribute.metadata.get("adds_up"))
-
-
-def is_user_only(attribute: attrs.Attribute[Any]) -> bool:
-    """Whether a workspace's own file may not set it."""
-    return bool(attribute.metadata.get("user_only"))
-
-
-def names_a_file(attribute: attrs.Attribute[Any]) -> bool:
-    """Whether the value is a path."""
-    return bool(attribute.metadata.get("names_a_file"))
-
-
-def limits_of(attribute: attrs.Attribute[Any]) -> Bounds:
-    """What the setting must lie in."""
-    return bounds_of(attribute) or ANY_NUMBER
