@@ -12,21 +12,21 @@ from typing import Any
 
 import attrs
 import pytest
-from cairn.settings.sources import user_file
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from tests.conftest import STEADY
 
-from cairn.__main__ import cli
+from cairn.cli.main import cli
 from cairn.engine import engine
 from cairn.engine.folders import FolderSettings
 from cairn.retrieval.signals import SIGNALS
 from cairn.schema.convert import camel_case, snake_case
 from cairn.settings.discovery import DiscoveryConfig, FormatStyle, SectionType
 from cairn.settings.layers import Layered, Layers, overlay
-from cairn.settings.marks import is_user_only, limits_of, names_a_file
+from cairn.settings.marks import NAMES_A_FILE, USER_ONLY, is_marked, limits_of
+from cairn.settings.sources import user_file
 from cairn.settings.tree import Settings, leaves
 
 
@@ -331,6 +331,13 @@ def test_a_file_may_name_its_schema(tmp_path: Path) -> None:
     assert warnings_of(tmp_path, '"$schema" = "cairn.json"\n') == []
 
 
+def test_a_cross_encoder_is_taken_and_its_want_of_effect_told(write: Write, tmp_path: Path) -> None:
+    laid = write(workspace="[discovery.focus]\ncross_encoder = true\n").of(tmp_path)
+    assert laid.settings.discovery.focus.cross_encoder
+    told = "discovery.focus.cross_encoder has no effect: no cross-encoder comes with Cairn"
+    assert laid.texts(".cairn.toml") == [f".cairn.toml: {told}"]
+
+
 def test_the_users_file_is_named_by_its_path(write: Write) -> None:
     laid = write(user="[index]\nexclud = []\n").without_workspace()
     assert laid.texts() == [f"{user_file()}:2: index.exclud: unknown setting; did you mean exclude?"]
@@ -404,7 +411,7 @@ def test_variables_that_are_no_settings_are_left_alone() -> None:
 # --- what a workspace may not say ----------------------------------------------------------------------
 
 
-USER_ONLY = sorted(keys for keys, attribute in attributes().items() if is_user_only(attribute))
+USER_ONLY = sorted(keys for keys, attribute in attributes().items() if is_marked(attribute, USER_ONLY))
 
 
 @pytest.mark.parametrize("keys", USER_ONLY, ids=".".join)
@@ -443,7 +450,7 @@ def test_what_opens_a_port_or_writes_down_questions_is_the_users_to_say() -> Non
 
 
 def test_the_only_setting_that_names_a_file_is_marked_so() -> None:
-    marked = {keys for keys, attribute in attributes().items() if names_a_file(attribute)}
+    marked = {keys for keys, attribute in attributes().items() if is_marked(attribute, NAMES_A_FILE)}
     texts = {keys for keys, value in leaves(Settings()).items() if type(value) is str}
     assert marked == {("discovery", "render", "tokenizer")}
     assert texts - marked == {("serve", "host")}, "does the new one name a file?"

@@ -25,6 +25,7 @@ from cairn.protocol import ScoredChunk, SearchResult
 from cairn.retrieval.intent import policy
 from cairn.retrieval.query import Query
 from cairn.retrieval.verdict import NOTHING_MATCHES, Action, judge_evidence
+from cairn.settings.discovery import DiscoveryConfig
 from cairn.settings.layers import overlay
 
 logger = logging.getLogger(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -18,19 +19,9 @@ NAMES_A_FILE = {"names_a_file": True}
 SHARE = within(0, 1)
 
 
-def adds_up(attribute: attrs.Attribute[Any]) -> bool:
-    """Whether values from several places are joined."""
-    return bool(attribute.metadata.get("adds_up"))
-
-
-def is_user_only(attribute: attrs.Attribute[Any]) -> bool:
-    """Whether a workspace's own file may not set it."""
-    return bool(attribute.metadata.get("user_only"))
-
-
-def names_a_file(attribute: attrs.Attribute[Any]) -> bool:
-    """Whether the value is a path."""
-    return bool(attribute.metadata.get("names_a_file"))
+def is_marked(attribute: attrs.Attribute[Any], mark: Mapping[str, object]) -> bool:
+    """Whether the setting was declared with the mark."""
+    return mark.items() <= attribute.metadata.items()
 
 
 def limits_of(attribute: attrs.Attribute[Any]) -> Bounds:

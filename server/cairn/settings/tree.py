@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from typing import Any
 
+import attrs
 from attrs import field, frozen
 
 from cairn.schema.bounds import within
 from cairn.settings.discovery import DiscoveryConfig
 from cairn.settings.marks import ADDS_UP, SHARE, USER_ONLY
+
+Keys = tuple[str, ...]
+"""Names of settings from the root on: `("search", "candidates")`."""
 
 WORKSPACE_FILE = ".cairn.toml"
 USER_FILE = "config.toml"
@@ -263,3 +268,13 @@ class Settings:
     context: ContextSettings = field(factory=ContextSettings)
     log: LogSettings = field(factory=LogSettings)
     serve: ServeSettings = field(factory=ServeSettings)
+
+
+def leaves(settings: Any, above: Keys = ()) -> dict[Keys, Any]:
+    """The value of each setting of a tree, by the names from the root on."""
+    found: dict[Keys, Any] = {}
+    for attribute in attrs.fields(type(settings)):
+        value = getattr(settings, attribute.name)
+        names = (*above, attribute.name)
+        found |= leaves(value, names) if attrs.has(type(value)) else {names: value}
+    return found

@@ -1,0 +1,181 @@
+"""The places that settings come from, each read into a layer: files, the editor, the environment."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from attrs import evolve, frozen
+
+from cairn.schema.convert import camel_case
+from cairn.settings.tree import USER_FILE, WORKSPACE_FILE, Keys, Settings, leaves
+from cairn.text.nearest import nearest
+from cairn.text.unicode import well_formed
+
+EDITOR = "cairn"
+"""The editor's section, as warnings name it."""
+
+_VARIABLE = "CAIRN_"
+OTHER_VARIABLES = frozenset({"CAIRN_CONFIG_DIR", "CAIRN_DATA_DIR", "CAIRN_PYTHON"})
+"""Variables that are no settings."""
+_TEST_VARIABLE = "CAIRN_TEST_"
+
+SCHEMA_KEY = "$schema"
+"""By which editors of TOML find the schema of a file."""
+
+_MAX_FILE_BYTES = 1_000_000
+"""Far above what anybody writes, and read in no time: a link can make an endless file of it."""
+_MAX_KEY_PARTS = 32
+"""No setting has more than four."""
+SHOWN_CHARACTERS = 60
+
+
+@frozen
+class Layer:
+    """Values from one place."""
+
+    origin: str
+    """What the place is called: a path, `editor`, `environment CAIRN_…`."""
+    values: Mapping[str, Any]
+    place: Callable[[Keys], str]
+    """How a warning about the key of this path, as it is written there, begins."""
+    spelled: Callable[[Keys], str]
+    """How the setting of this path (snake_case) is written there, as a suggestion."""
+    folder: Path | None = None
+    """The workspace folder, if it is the workspace's own file."""
+    problem: str | None = None
+    """Why nothing could be read, if that is so."""
+
+
+def user_file() -> Path:
+    """Where the user's own settings are: in `CAIRN_CONFIG_DIR`, or the platform's folder for settings."""
+    override = os.environ.get("CAIRN_CONFIG_DIR")
+    return (Path(override) if override else Path(platformdirs.user_config_dir("cairn"))) / USER_FILE
+
+
+def workspace_layer(folder: Path) -> Layer:
+    """The folder's `.cairn.toml`; of no values if there is none."""
+    return evolve(toml_layer(folder / WORKSPACE_FILE, WORKSPACE_FILE), folder=folder)
+
+
+def named_layer(origin: str, section: str, values: Mapping[str, Any]) -> Layer:
+    """Values of an editor or a request, whose places are dotted and camelCase."""
+    return Layer(
+        origin,
+        values,
+        place=lambda keys: dotted((section, *keys) if section else keys),
+        spelled=lambda keys: camel_case(keys[-1]),
+    )
+
+
+def toml_layer(path: Path, origin: str) -> Layer:
+    """What a settings file holds; of no values if there is none."""
+    layer = Layer(origin, {}, place=dotted, spelled=lambda keys: keys[-1])
+    try:
+        text = _text_of(path)
+        _check_keys(text)
+        values = tomllib.loads(text)
+    except FileNotFoundError:
+        return layer
+    except (OSError, ValueError) as problem:
+        return evolve(layer, problem=f"{origin} is not used: {problem}")
+    except RecursionError:
+        return evolve(layer, problem=f"{origin} is not used: it is nested too deeply")
+    if isinstance(values.get(SCHEMA_KEY), str):
+        del values[SCHEMA_KEY]
+    lines: Mapping[Keys, int] | None = None
+
+    def place(keys: Keys) -> str:
+        nonlocal lines
+        if lines is None:
+            from cairn.settings.toml_places import key_lines  # seldom needed
+
+            lines = key_lines(text)
+        known = (lines[keys[:length]] for length in range(len(keys), 0, -1) if keys[:length] in lines)
+        return f"{origin}:{next(known, 1)}: {dotted(keys)}"
+
+    return evolve(layer, values=values, place=place)
+
+
+def _check_keys(text: str) -> None:
+    """Raises ValueError for a key that tomllib must not see."""
+    if text.count(".") < _MAX_KEY_PARTS:
+        return
+    from cairn.settings.toml_places import deep_key_line  # seldom needed
+
+    line = deep_key_line(text, _MAX_KEY_PARTS)
+    if line is not None:
+        raise ValueError(f"the key on line {line} has more than {_MAX_KEY_PARTS} parts")
+
+
+def _text_of(path: Path) -> str:
+    """The file's text with `\\n` alone. Raises OSError or ValueError saying why it cannot be used."""
+    if path.exists() and not path.is_file():  # a device may be endless, a pipe keeps waiting
+        raise ValueError("it is not a regular file")
+    with path.open("rb") as file:
+        content = file.read(_MAX_FILE_BYTES + 1)
+    if len(content) > _MAX_FILE_BYTES:
+        raise ValueError(f"it is larger than {_MAX_FILE_BYTES:,} bytes")
+    return content.decode("utf-8-sig").replace("\r\n", "\n")
+
+
+def environment_layers(environment: Mapping[str, str]) -> list[Layer]:
+    """A layer for each variable that is a setting, or only looks like one."""
+    layers = []
+    for name, text in sorted(environment.items()):
+        upper = name.upper()
+        if not upper.startswith(_VARIABLE) or upper in OTHER_VARIABLES or upper.startswith(_TEST_VARIABLE):
+            continue
+        keys = upper.removeprefix(_VARIABLE).lower().split("__")
+        layers.append(_variable_layer(name, keys, text) if len(keys) > 1 else _unknown_variable(name))
+    return layers
+
+
+def _unknown_variable(name: str) -> Layer:
+    known = [*sorted(OTHER_VARIABLES), *(variable(keys) for keys in leaves(Settings()))]
+    problem = f"{name}: unknown variable{meant(nearest(name.upper(), known))}"
+    return Layer(f"environment {name}", {}, dotted, variable, problem=problem)
+
+
+def _variable_layer(name: str, keys: Sequence[str], text: str) -> Layer:
+    value = _toml_value(text)
+    for key in reversed(keys):
+        value = {key: value}
+
+    def place(written: Keys) -> str:
+        return dotted((name, *written[len(keys) :]))  # what is inside of a table given as the value
+
+    return Layer(f"environment {name}", value, place, spelled=variable)
+
+
+def variable(keys: Sequence[str]) -> str:
+    """The environment variable that sets the setting of this path."""
+    return _VARIABLE + "__".join(keys).upper()
+
+
+def _toml_value(text: str) -> Any:
+    """The text read as a TOML value, or as it is."""
+    text = well_formed(text)
+    try:
+        read = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    return read["value"] if len(read) == 1 else text
+
+
+def meant(name: str) -> str:
+    """The end of a warning about a wrong name; "" where no name is near it."""
+    return f"; did you mean {name}?" if name else ""
+
+
+def dotted(keys: Keys) -> str:
+    """A path as it can be shown."""
+    return ".".join(map(_shortened, keys))
+
+
+def _shortened(key: str) -> str:
+    return key if len(key) <= SHOWN_CHARACTERS else key[: SHOWN_CHARACTERS - 1] + "…"
