@@ -27,7 +27,7 @@ from cairn.errors import InvalidRequestError, QueryCancelledError
 from cairn.protocol.stages import PARAMS
 from cairn.schema.bounds import Bounds, bounds_of
 from cairn.schema.convert import camel_case, structure, unstructure
-from cairn.settings import tree as config
+from cairn.settings import discovery as config
 from cairn.settings.discovery import DiscoveryConfig
 
 CONFIGS: dict[str, Any] = {
