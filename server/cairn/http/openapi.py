@@ -19,6 +19,7 @@ _BODY_STATUSES = frozenset({408, 413, 415})
 """Only of requests with a body."""
 _TEXT_STATUSES = frozenset({400, 504})
 """Only of requests that are put to an engine."""
+_HEADERS = {401: ("WWW-Authenticate", "string"), 405: ("Allow", "string"), 503: ("Retry-After", "integer")}
 _ABOUT = """Ranked passages, cited evidence and prompts from the local index of the workspace folders.
 
 Every method takes its params as a JSON object and answers as over LSP, where its name is `cairn/` and the same in
@@ -37,14 +38,13 @@ def document(url: str) -> dict[str, Any]:
     paths: dict[str, Any] = {
         f"{API}{route}": _methods(route, method, schemas) for route, method in ROUTES.items()
     }
-    paths |= {
-        "/metrics": {"get": _other("metrics", "Counts and times in Prometheus' text format", "text/plain")},
-        "/openapi.json": {"get": _other("openapi", "This description", _JSON)},
-        "/healthz": {"get": _health("healthz", "Whether the server answers", {"ok": {"const": True}})},
-        "/readyz": {
-            "get": _health("readyz", "Whether every folder can be searched", {"ready": {"type": "boolean"}})
-        },
-    }
+    described = "Counts and times in Prometheus' text format"
+    paths["/metrics"] = _plain_get("metrics", described, "text/plain", {"type": "string"})
+    paths["/openapi.json"] = _plain_get("openapi", "This description", _JSON, {"type": "object"})
+    paths["/healthz"] = _health("healthz", "Whether the server answers", {"ok": {"const": True}})
+    paths["/readyz"] = _health(
+        "readyz", "Whether every folder can be searched", {"ready": {"type": "boolean"}}
+    )
     return {
         "openapi": "3.1.0",
         "info": {"title": "Cairn", "version": __version__, "description": _ABOUT, "license": {"name": "MIT"}},
@@ -73,7 +73,8 @@ def document(url: str) -> dict[str, Any]:
 
 
 def _methods(route: str, method: Method, schemas: dict[str, Any]) -> dict[str, Any]:
-    answer = _answer_schema(method, schemas)
+    answer = reference_to(method.answer_type(), definitions=schemas, whole=True, prefix=COMPONENTS)
+    params = reference_to(method.params_class(), definitions=schemas, prefix=COMPONENTS)
     common = {
         "summary": f"{method.summary}.",
         "tags": [
@@ -81,89 +82,80 @@ def _methods(route: str, method: Method, schemas: dict[str, Any]) -> dict[str, A
         ],
         "parameters": [{"$ref": "#/components/parameters/workspace"}],
     }
-    params = reference_to(method.params_class(), definitions=schemas, prefix=COMPONENTS)
-    takes_none = method.params == "NoParams"
-    body = {"required": not takes_none, "content": {_JSON: {"schema": params}}}
-    answered: dict[str, Any] = {"200": {"description": "The answer.", "content": {_JSON: {"schema": answer}}}}
+    answered = {"200": _response("The answer.", answer)}
     described: dict[str, Any] = {
         "post": {
             "operationId": route,
             **common,
-            "requestBody": body,
-            "responses": {**answered, **_errors(without=frozenset())},
+            "requestBody": {
+                "required": method.params != "NoParams",
+                "content": {_JSON: {"schema": params}},
+            },
+            "responses": {**answered, **_errors()},
         }
     }
     if is_plain_question(method):
-        errors = _errors(without=_BODY_STATUSES)
-        described["get"] = {"operationId": f"get_{route}", **common, "responses": {**answered, **errors}}
+        responses = {**answered, **_errors(without=_BODY_STATUSES)}
+        described["get"] = {"operationId": f"get_{route}", **common, "responses": responses}
     return described
 
 
-def _answer_schema(method: Method, schemas: dict[str, Any]) -> dict[str, Any]:
-    one = reference_to(method.answer_class(), definitions=schemas, whole=True, prefix=COMPONENTS)
-    return {"type": "array", "items": one} if method.answers_list else one
+def _plain_get(name: str, summary: str, media_type: str, shape: dict[str, Any]) -> dict[str, Any]:
+    responses = {
+        "200": _response(f"{summary}.", shape, media_type),
+        **_errors(without=_BODY_STATUSES | _TEXT_STATUSES | {503}),
+    }
+    return {"get": _operation(name, summary, responses)}
 
 
-def _other(name: str, summary: str, media_type: str) -> dict[str, Any]:
-    shape = {"type": "object"} if media_type == _JSON else {"type": "string"}
+def _health(name: str, summary: str, properties: dict[str, Any]) -> dict[str, Any]:
+    shape = _object(properties)
+    responses = {"200": _response(f"{summary}: yes.", shape)}
+    if name == "readyz":
+        responses["503"] = _response(f"{summary}: not yet.", shape)
+    responses |= _errors(without=_BODY_STATUSES | _TEXT_STATUSES | {401, 503})
+    return {"get": {**_operation(name, summary, responses), "security": []}}
+
+
+def _operation(name: str, summary: str, responses: dict[str, Any]) -> dict[str, Any]:
     return {
         "operationId": name,
         "summary": f"{summary}.",
         "tags": ["operation"],
-        "responses": {
-            "200": {"description": f"{summary}.", "content": {media_type: {"schema": shape}}},
-            **_errors(without=_BODY_STATUSES | _TEXT_STATUSES | {503}),
-        },
+        "responses": responses,
     }
 
 
-def _health(name: str, summary: str, properties: dict[str, Any]) -> dict[str, Any]:
-    shape = {
+def _response(text: str, shape: dict[str, Any], media_type: str = _JSON) -> dict[str, Any]:
+    return {"description": text, "content": {media_type: {"schema": shape}}}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
-    content = {_JSON: {"schema": shape}}
-    responses = {"200": {"description": f"{summary}: yes.", "content": content}}
-    if name == "readyz":
-        responses["503"] = {"description": f"{summary}: not yet.", "content": content}
-    errors = _errors(without=_BODY_STATUSES | _TEXT_STATUSES | {401, 503})
-    return {
-        "operationId": name,
-        "summary": f"{summary}.",
-        "tags": ["operation"],
-        "security": [],
-        "responses": {**responses, **errors},
-    }
 
 
-def _errors(without: frozenset[int]) -> dict[str, Any]:
+def _errors(without: frozenset[int] = frozenset()) -> dict[str, Any]:
     """The refusals, by status; each says with which codes it comes, and what they mean."""
     meanings: dict[int, list[str]] = {}
     for code, (status, meaning) in CODES.items():
         if status not in without and status != 404:
             meanings.setdefault(status, []).append(f"`{code}`: {meaning}.")
-    return {
-        str(status): {
-            "description": " ".join(texts),
-            "content": {_JSON: {"schema": _ERROR}},
-            **({"headers": _headers(status)} if _headers(status) else {}),
-        }
-        for status, texts in sorted(meanings.items())
-    }
-
-
-def _headers(status: int) -> dict[str, Any]:
-    names = {401: ("WWW-Authenticate", "string"), 405: ("Allow", "string"), 503: ("Retry-After", "integer")}
-    if status not in names:
-        return {}
-    name, kind = names[status]
-    return {name: {"schema": {"type": kind}}}
+    described = {}
+    for status, texts in sorted(meanings.items()):
+        response = described[str(status)] = _response(" ".join(texts), _ERROR)
+        if status in _HEADERS:
+            name, kind = _HEADERS[status]
+            response["headers"] = {name: {"schema": {"type": kind}}}
+    return described
 
 
 def _error_schema() -> dict[str, Any]:
-    properties = {
+    error = {
         "code": {"type": "string", "enum": list(CODES)},
         "message": {"type": "string", "description": "What is wrong, and what to do about it."},
         "field": {
@@ -171,15 +163,4 @@ def _error_schema() -> dict[str, Any]:
             "description": 'The dotted path in the params that is to blame, or the query parameter; "" for none.',
         },
     }
-    error = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {"error": error},
-        "required": ["error"],
-        "additionalProperties": False,
-    }
+    return _object({"error": _object(error)})

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import logging
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -31,6 +30,7 @@ from cairn.errors import CairnError, InvalidRequestError
 from cairn.mcp.stdio import stdio_streams
 from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tool, schemas, unknown
 from cairn.mcp.workspaces import Workspaces
+from cairn.startup.ending import told_to_end
 from cairn.startup.responsive import let_queries_in
 
 if TYPE_CHECKING:
@@ -203,32 +203,21 @@ async def _serve(named: Sequence[Path], client: int) -> None:
     server.add_notification_handler(
         "notifications/roots/list_changed", types.NotificationParams, roots_changed
     )
-    told_to_end = asyncio.Event()
-    _on_signals(told_to_end.set)
-    try:
-        async with stdio_streams() as (incoming, outgoing):
-            speaking = asyncio.create_task(
-                server.run(incoming, outgoing, server.create_initialization_options())
-            )
-            ends = [speaking, asyncio.create_task(told_to_end.wait()), asyncio.create_task(_gone(client))]
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            for task in ends:
-                task.cancel()
-            await asyncio.gather(*ends, return_exceptions=True)
-    finally:
-        await workspaces.close()
+    with told_to_end() as told:
+        try:
+            async with stdio_streams() as (incoming, outgoing):
+                speaking = asyncio.create_task(
+                    server.run(incoming, outgoing, server.create_initialization_options())
+                )
+                ends = [speaking, asyncio.create_task(told.wait()), asyncio.create_task(_gone(client))]
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                for task in ends:
+                    task.cancel()
+                await asyncio.gather(*ends, return_exceptions=True)
+        finally:
+            await workspaces.close()
     if not speaking.cancelled() and (problem := speaking.exception()):
         raise problem
-
-
-def _on_signals(end: Callable[[], None]) -> None:
-    """Call `end` on the loop when the process is told to end."""
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        try:
-            loop.add_signal_handler(number, end)
-        except NotImplementedError:  # Windows
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))
 
 
 async def _gone(client: int) -> None:

@@ -37,18 +37,8 @@ def search(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str
     if answer.query.corrections:
         head.append(f"Read as: {', '.join(answer.query.corrections)}.")
     tail = [_broken_off(answer.broken_off), _lowered(answer.retrieval), incompleteness(engine)]
-    return [
-        "\n\n".join(
-            filter(
-                None,
-                [
-                    *head,
-                    *_passages(answer.results, arguments, brief=answer.verdict.action == "noMatch"),
-                    *tail,
-                ],
-            )
-        )
-    ]
+    passages = _passages(answer.results, arguments, brief=answer.verdict.action == "noMatch")
+    return [_paragraphs(*head, *passages, *tail)]
 
 
 def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str]:
@@ -56,7 +46,7 @@ def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[st
     answer = structure(data, protocol.RelatedAnswer)
     head = [] if answer.results else ["Nothing is related to that passage."]
     passages = _passages(answer.results, arguments)
-    return ["\n\n".join(filter(None, [*head, *passages, _lowered(answer.retrieval), incompleteness(engine)]))]
+    return [_paragraphs(*head, *passages, _lowered(answer.retrieval), incompleteness(engine))]
 
 
 def discovery(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
@@ -65,7 +55,7 @@ def discovery(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
     head = _verdict(answer.verdict, len(answer.bullets), what="pieces of evidence")
     if not answer.bullets and not head:
         head = ["There is no evidence for that in the workspace."]
-    about = "\n\n".join(filter(None, [*head, _lowered(answer.retrieval), incompleteness(engine)]))
+    about = _paragraphs(*head, _lowered(answer.retrieval), incompleteness(engine))
     return [text for text in (about, answer.answer_prompt) if text]
 
 
@@ -99,6 +89,10 @@ def status(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
         lines.append("Not indexed: " + "; ".join(f"{count:,} × {rule}" for rule, count in skipped) + ".")
     lines += [f"Warning: {warning}" for warning in answer.warnings]
     return ["\n".join(lines)]
+
+
+def _paragraphs(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
 
 
 def _model(model: protocol.ModelInfo | None) -> str:

@@ -7,6 +7,7 @@ asks for the phase.
 
 from __future__ import annotations
 
+import bisect
 import datetime
 import logging
 import threading
@@ -16,7 +17,7 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from cairn.operations.latency import percentile, rank_of
+from cairn.operations.latency import rank_of
 from cairn.protocol import PhaseState
 from cairn.settings.tree import KillSwitchSettings, RetrievalSettings
 
@@ -142,11 +143,10 @@ class KillSwitch:
         """Follow what people decided, and try a higher phase where its time has come."""
         switch = settings.kill_switch
         self._window.forget_before(now - switch.window_seconds)
-        self._window.watch(switch.p95_ms, switch.recovery_share * switch.p95_ms)
         changes = self._follow(settings, self._override(), now)
         if self._on_trial and now - self._began >= switch.window_seconds:
             self._on_trial, self._waits = False, 1
-        if self._lowered and now - self._began >= self._wait(switch) and self._is_calm():
+        if self._lowered and now - self._began >= self._wait(switch) and self._is_calm(switch):
             changes.append(self._raise(switch, now))
         return changes
 
@@ -172,14 +172,14 @@ class KillSwitch:
 
     def _judge(self, switch: KillSwitchSettings, now: float) -> list[PhaseChange]:
         """S2's triggers, over the window."""
-        window, enough = self._window, max(1, switch.min_queries)
+        window, enough, p95 = self._window, max(1, switch.min_queries), self._window.p95() or 0.0
         over = f"the {window.searches} searches of the last {switch.window_seconds:g} s"
         if window.searches >= enough and window.failed > switch.error_rate * window.searches:
             share = _percent(window.failed / window.searches)
             after, reason = OFF, f"{share} of {over} failed, more than {_percent(switch.error_rate)}."
-        elif window.answered >= enough and window.is_slow() and self._may_step(switch, now):
+        elif window.answered >= enough and p95 > switch.p95_ms and self._may_step(switch, now):
             after = self._phase - 1
-            reason = f"The 95th percentile of {over} was {window.p95():.6g} ms, above {switch.p95_ms:g} ms."
+            reason = f"The 95th percentile of {over} was {p95:.6g} ms, above {switch.p95_ms:g} ms."
         elif (
             self._phase > 1
             and window.searches >= enough
@@ -199,10 +199,10 @@ class KillSwitch:
         """Whether slowness may cost a phase now: the last one only when a whole window brought nothing better (S2)."""
         return self._phase > 1 or now - self._began >= switch.window_seconds
 
-    def _is_calm(self) -> bool:
+    def _is_calm(self, switch: KillSwitchSettings) -> bool:
         """Whether nothing speaks against the next higher phase; without any searches, only a try can tell."""
-        window = self._window
-        return not window.failed and (not window.answered or window.is_quick())
+        p95 = self._window.p95()
+        return not self._window.failed and (p95 is None or p95 < switch.recovery_share * switch.p95_ms)
 
     def _raise(self, switch: KillSwitchSettings, now: float) -> PhaseChange:
         window, after = self._window, self._phase + 1
@@ -246,68 +246,50 @@ class KillSwitch:
 
 
 class _Window:
-    """The latest searches, with counts that are kept as they come and go: nothing is sorted to decide."""
+    """The latest searches. The durations of those that were answered are kept in order: nothing is sorted to decide."""
 
     def __init__(self) -> None:
-        self._entries: deque[tuple[float, float, bool, bool]] = deque()
-        """When, ms, failed, without vectors; the oldest first."""
-        self._slow_ms = self._quick_ms = 0.0
         self.clear()
 
     def clear(self) -> None:
-        self._entries.clear()
-        self.searches = self.failed = self.fell_back = 0
-        self._slow = self._not_quick = 0
+        self._entries: deque[tuple[float, float, bool, bool]] = deque()
+        """When, ms, failed, without vectors; the oldest first."""
+        self._durations: list[float] = []
+        """How soon a search failed says nothing."""
+        self.failed = self.fell_back = 0
+
+    @property
+    def searches(self) -> int:
+        return len(self._entries)
 
     @property
     def answered(self) -> int:
-        """Searches that count for the percentile: how soon one failed says nothing."""
-        return self.searches - self.failed
-
-    def watch(self, slow_ms: float, quick_ms: float) -> None:
-        """Count from now on what took more than `slow_ms`, and `quick_ms` or more."""
-        if (slow_ms, quick_ms) == (self._slow_ms, self._quick_ms):
-            return
-        self._slow_ms, self._quick_ms = slow_ms, quick_ms
-        entries = list(self._entries)
-        self.clear()
-        for entry in entries:
-            self.add(*entry)
+        """Searches that count for the percentile."""
+        return len(self._durations)
 
     def add(self, at: float, ms: float, failed: bool, fell_back: bool) -> None:
-        if len(self._entries) == _MOST_ENTRIES:
+        if self.searches == _MOST_ENTRIES:
             self._forget_oldest()
         self._entries.append((at, ms, failed, fell_back))
-        self._count(self._entries[-1], 1)
+        self.failed += failed
+        self.fell_back += fell_back
+        if not failed:
+            bisect.insort(self._durations, ms)
 
     def forget_before(self, moment: float) -> None:
         while self._entries and self._entries[0][0] <= moment:
             self._forget_oldest()
 
-    def is_slow(self) -> bool:
-        """Whether the percentile is above `slow_ms`: fewer than its rank are not."""
-        return self.answered - self._slow < rank_of(_WATCHED_SHARE, self.answered)
-
-    def is_quick(self) -> bool:
-        """Whether the percentile is below `quick_ms`: as many as its rank are."""
-        return self.answered - self._not_quick >= rank_of(_WATCHED_SHARE, self.answered)
+    def _forget_oldest(self) -> None:
+        _, ms, failed, fell_back = self._entries.popleft()
+        self.failed -= failed
+        self.fell_back -= fell_back
+        if not failed:
+            del self._durations[bisect.bisect_left(self._durations, ms)]
 
     def p95(self) -> float | None:
         """In ms; None of no answers."""
-        return percentile([ms for _, ms, failed, _ in self._entries if not failed], _WATCHED_SHARE)
-
-    def _forget_oldest(self) -> None:
-        self._count(self._entries.popleft(), -1)
-
-    def _count(self, entry: tuple[float, float, bool, bool], by: int) -> None:
-        _, ms, failed, fell_back = entry
-        self.searches += by
-        self.fell_back += by * fell_back
-        if failed:
-            self.failed += by
-        else:
-            self._slow += by * (ms > self._slow_ms)
-            self._not_quick += by * (ms >= self._quick_ms)
+        return self._durations[rank_of(_WATCHED_SHARE, self.answered) - 1] if self._durations else None
 
 
 def _by_hand_reason(phase: int) -> str:

@@ -11,9 +11,8 @@ import contextlib
 import errno
 import functools
 import os
-import signal
 import socket
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,7 @@ from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Token, serve_token
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
+from cairn.startup.ending import told_to_end
 from cairn.startup.responsive import let_queries_in
 
 _END_SECONDS = 3
@@ -152,7 +152,7 @@ class _Serving:
             await asyncio.to_thread(asking.close)
 
     async def _until_told(self, web: Web, editors: LspSocket) -> None:
-        with _told_to_end() as told:
+        with told_to_end() as told:
             serving = asyncio.create_task(web.serve(sockets=[self.http]))
             try:
                 if self.lsp is not None:
@@ -191,27 +191,6 @@ async def _first_of(serving: asyncio.Task[None], *others: Coroutine[Any, Any, An
             task.cancel()
     if serving.done():
         serving.result()
-
-
-@contextlib.contextmanager
-def _told_to_end() -> Iterator[asyncio.Event]:
-    """Set by SIGINT, SIGTERM and Windows' Ctrl-Break; a second one ends the process as if nobody caught
-    it."""
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
-    names = ("SIGINT", "SIGTERM", "SIGBREAK")
-    before = {number: signal.getsignal(number) for name in names if (number := getattr(signal, name, None))}
-
-    def end(number: int, _: object) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        loop.call_soon_threadsafe(told.set)
-
-    for number in before:
-        signal.signal(number, end)
-    try:
-        yield told
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _bound(address: str, port: int, option: str) -> socket.socket:
