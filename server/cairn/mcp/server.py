@@ -210,14 +210,14 @@ async def _serve(named: Sequence[Path], client: int) -> None:
                     server.run(incoming, outgoing, server.create_initialization_options())
                 )
                 ends = [speaking, asyncio.create_task(told.wait()), asyncio.create_task(_gone(client))]
-                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                ended, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for task in ends:
                     task.cancel()
                 await asyncio.gather(*ends, return_exceptions=True)
         finally:
             await workspaces.close()
-    if not speaking.cancelled() and (problem := speaking.exception()):
-        raise problem
+    if speaking in ended:  # by itself: what breaking it off raises says nothing
+        speaking.result()
 
 
 async def _gone(client: int) -> None:
