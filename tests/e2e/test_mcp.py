@@ -313,23 +313,22 @@ async def test_each_stage_of_discovery_is_told_to_whom_wants_to_know(workspace: 
     assert len({message for _, _, message in told}) == len(STAGES)
 
 
-class Slow:
+class Slow(Engine):
     """An engine whose search ends only when it is cancelled."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.began = threading.Event()
         self.cancelled = threading.Event()
-        self.metrics = self
-
-    def request(self, *_: Any) -> None:
-        """What is counted."""
+        self.fallback = self  # type: ignore[assignment]
 
     def searchable(self) -> bool:
         return True
 
-    def search(self, _: Any, cancelled: Callable[[], bool]) -> Any:
+    def ask(self, _method: Any, request: Any, _params: Any) -> Any:
+        """What the fallback does."""
         self.began.set()
-        while not cancelled():
+        while not request.cancelled():
             threading.Event().wait(0.01)
         self.cancelled.set()
         raise AssertionError("nobody waits for this")
@@ -342,7 +341,7 @@ async def happens(event: threading.Event) -> None:
 @each_era
 async def test_a_question_that_is_cancelled_ends(era: str) -> None:
     slow = Slow()
-    asking = Runner(slow)  # type: ignore[arg-type]
+    asking = Runner(slow)
 
     async def given(*_: Any) -> Runner:
         return asking
