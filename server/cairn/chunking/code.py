@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
+from attrs import frozen
 from tree_sitter import Node
 
 from cairn.chunking.classify import file_type
@@ -18,6 +19,7 @@ from cairn.chunking.packing import MAXIMUM, Piece, pack
 from cairn.chunking.signatures import signature_of
 from cairn.chunking.syntax import Syntax, syntax_of
 from cairn.chunking.syntax.rules import COMMENTS, text_of
+from cairn.protocol.chunk_type import ChunkType
 
 _DOC_COMMENT = re.compile(rb"^([ \t]*)/\*\*(?!/)", re.MULTILINE)
 # Lines of this many characters on average are not written by people, and cannot be cut by syntax.
@@ -58,23 +60,23 @@ def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
     if language in HOSTS:
         marks = with_scripts(marks, tree.root_node, language, lines, source, MAXIMUM)
     pieces = pack(marks, lines)
-    description = _Description(path, language, lines, source, syntax, tree.root_node)
+    chunk_type = file_type(path, language, lines.text(0, len(lines)))
+    stem = PurePosixPath(path).stem
+    description = _Description(stem, chunk_type, language, lines, source, syntax, tree.root_node)
     return [description.chunk(position, piece) for position, piece in enumerate(pieces)]
 
 
+@frozen
 class _Description:
     """Says what the pieces of one file are."""
 
-    def __init__(
-        self, path: str, language: str, lines: Lines, source: bytes, syntax: Syntax, root: Node
-    ) -> None:
-        self._language = language
-        self._lines = lines
-        self._source = source
-        self._syntax = syntax
-        self._root = root
-        self._stem = PurePosixPath(path).stem
-        self._type = file_type(path, language, lines.text(0, len(lines)))
+    _stem: str
+    _type: ChunkType
+    _language: str
+    _lines: Lines
+    _source: bytes
+    _syntax: Syntax
+    _root: Node
 
     def chunk(self, position: int, piece: Piece) -> Chunk:
         """The chunk of a piece."""

@@ -32,7 +32,7 @@ class Fence:
 
 
 @frozen
-class Block:
+class Paragraph:
     """A paragraph, a list item, a table or the like, with the blank lines after it."""
 
     start: int
@@ -48,11 +48,11 @@ class FrontMatter:
     title: str = ""
 
 
-Element: TypeAlias = Heading | Fence | Block | FrontMatter
+Element: TypeAlias = Heading | Fence | Paragraph | FrontMatter
 
 
 def with_blocks(lines: Lines, special: list[Element]) -> list[Element]:
-    """`special` in order, and a `Block` for each run of other lines between blank ones.
+    """`special` in order, and a `Paragraph` for each run of other lines between blank ones.
 
     Blank lines next to a special element belong to it: no element is blank, unless all of the text is.
     """
@@ -74,7 +74,7 @@ def with_blocks(lines: Lines, special: list[Element]) -> list[Element]:
     return elements
 
 
-def blocks(lines: Lines, start: int, end: int) -> Iterator[Block]:
+def blocks(lines: Lines, start: int, end: int) -> Iterator[Paragraph]:
     """The lines `[start, end)` as blocks: each ends before a line that follows a blank one and is not indented.
 
     Blank lines at the start belong to the first block.
@@ -85,7 +85,7 @@ def blocks(lines: Lines, start: int, end: int) -> Iterator[Block]:
         # What is indented after a blank line continues a list item or an indented code block.
         starts = line.strip() and not before.strip() and not line.startswith((" ", "\t"))
         if starts and not lines.is_blank(block, index):
-            yield Block(block, index)
+            yield Paragraph(block, index)
             block = index
     if block < end:
-        yield Block(block, end)
+        yield Paragraph(block, end)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tree_sitter import Parser, Point, Range, Tree
 
 _log = logging.getLogger(__name__)
-# A parser holds the state of its parse: each thread has its own.
-_local = threading.local()
 # Grammars of semble-grammars 0.1.2 that are not used, and why.
 UNUSED = {
     # The state of its scanner is not set at the start: even `"}\n"` is a string at one time and an error at another.
@@ -23,23 +21,10 @@ UNUSED = {
     "markdown_inline": "what is inside a paragraph makes no chunk",
     "php_only": "for texts without `<?php`, which files have",
     **dict.fromkeys(
-        ("asciidoc", "latex", "markdown", "org", "rst", "typst"), "headings and blocks are read line by line"
+        "asciidoc latex markdown org rst typst".split(), "headings and blocks are read line by line"
     ),
     **dict.fromkeys(
-        (
-            "dockerfile",
-            "dtd",
-            "gitignore",
-            "ini",
-            "json",
-            "json5",
-            "jsonc",
-            "kdl",
-            "properties",
-            "toml",
-            "xml",
-            "yaml",
-        ),
+        "dockerfile dtd gitignore ini json json5 jsonc kdl properties toml xml yaml".split(),
         "sections and keys are read line by line",
     ),
 }
@@ -55,25 +40,39 @@ _REQUESTS_PER_SLICE = 200
 _NODE_SLICE = 256
 
 
+class _ThreadState(threading.local):
+    """What each thread has of its own, since a parser holds the state of its parse."""
+
+    def __init__(self) -> None:
+        self.parsers: dict[str, Parser | None] = {}
+        self.buffer = memoryview(bytearray(_SLICE))
+        """A parser has done with a slice when it asks for the next."""
+
+
+_thread = _ThreadState()
+
+
 def parse(language: str, source: bytes, ranges: Sequence[Range] = ()) -> Tree | None:
     """The syntax tree of UTF-8 text, or of `ranges` of it, with positions in all of it.
 
     None if the language has no grammar, the grammar does not load here, or the text is so far from the language
     that parsing it takes too long.
     """
-    parser = _parser_for(language)
+    if language not in _thread.parsers:
+        _thread.parsers[language] = _load(language)
+    parser = _thread.parsers[language]
     if parser is None:
         return None
     parser.included_ranges = list(ranges)
-    reader = _Reader(source)
+    reader = _SourceSlices(source)
     tree = parser.parse(reader)
     if reader.requests_left < 0:
         return None
-    reader.serve_nodes()
+    reader.is_parsed = True
     return tree
 
 
-class _Reader:
+class _SourceSlices:
     """Hands out text in slices: to a parser so many times and then none, to nodes of its tree as often as asked.
 
     tree-sitter's binding never lets go of what a parser was given: 26 KB for each parse of 19 KB were lost as slices
@@ -82,39 +81,19 @@ class _Reader:
 
     def __init__(self, source: bytes) -> None:
         self._source = source
-        self._buffer = _buffer()
-        self._for_nodes = False
+        self._buffer = _thread.buffer
+        self.is_parsed = False
+        """Whether whoever asks is a node, which takes bytes and lets go of them."""
         self.requests_left = _REQUESTS + len(source) // _SLICE * _REQUESTS_PER_SLICE
 
-    def serve_nodes(self) -> None:
-        """From now on whoever asks is a node, which takes bytes and lets go of them."""
-        self._for_nodes = True
-
     def __call__(self, offset: int, _point: Point) -> bytes | memoryview:
-        if self._for_nodes:
+        if self.is_parsed:
             return self._source[offset : offset + _NODE_SLICE]
         self.requests_left -= 1
         # An end of the text ends the parse; an exception here would leave the parser in disorder.
         part = self._source[offset : offset + _SLICE] if self.requests_left >= 0 else b""
         self._buffer[: len(part)] = part
         return self._buffer if len(part) == _SLICE else self._buffer[: len(part)]
-
-
-def _buffer() -> memoryview:
-    """The calling thread's: a parser has done with a slice when it asks for the next."""
-    buffer: memoryview | None = getattr(_local, "buffer", None)
-    if buffer is None:
-        buffer = _local.buffer = memoryview(bytearray(_SLICE))
-    return buffer
-
-
-def _parser_for(language: str) -> Parser | None:
-    parsers: dict[str, Parser | None] | None = getattr(_local, "parsers", None)
-    if parsers is None:
-        parsers = _local.parsers = {}
-    if language not in parsers:
-        parsers[language] = _load(language)
-    return parsers[language]
 
 
 def _load(language: str) -> Parser | None:

@@ -17,17 +17,11 @@ from cairn.protocol.chunk_type import ChunkType
 _SECTIONS = {
     language: re.compile(pattern, re.MULTILINE)
     for languages, pattern in {
-        (
-            "toml",
-            "ini",
-            "properties",
-            "editorconfig",
-            "gomod",
-        ): r"^[ \t]*\[{1,2}(?P<name>[^\[\]\r\n]+)\]",
-        ("yaml",): r"^(?P<name>[\w.$/-]+)[ \t]*:(?=\s|$)",
-        ("json", "json5", "jsonc"): r"^(?P<indent>[ \t]+)[\"'](?P<name>[^\"'\r\n]+)[\"'][ \t]*:",
+        "toml ini properties editorconfig gomod": r"^[ \t]*\[{1,2}(?P<name>[^\[\]\r\n]+)\]",
+        "yaml": r"^(?P<name>[\w.$/-]+)[ \t]*:(?=\s|$)",
+        "json json5 jsonc": r"^(?P<indent>[ \t]+)[\"'](?P<name>[^\"'\r\n]+)[\"'][ \t]*:",
     }.items()
-    for language in languages
+    for language in languages.split()
 }
 # Definitions in languages without a grammar, as most of them write it.
 _DEFINITION = re.compile(

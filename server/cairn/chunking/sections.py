@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from attrs import define, evolve, field
 
 from cairn.chunking.classify import fence_type, file_type, names_endpoint
-from cairn.chunking.elements import Block, Element, Fence, FrontMatter, Heading
+from cairn.chunking.elements import Element, Fence, FrontMatter, Heading, Paragraph
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.protocol.chunk_type import ChunkType
@@ -130,7 +130,7 @@ def _is_empty(section: _Part, lines: Lines) -> bool:
     for element in section.elements:
         if isinstance(element, Fence):
             return False
-        if isinstance(element, Block):
+        if isinstance(element, Paragraph):
             words += len(re.findall(r"\w{2,}", _NO_WORDS.sub("", lines.text(element.start, element.end))))
     return words < _EMPTY_WORDS
 
@@ -174,7 +174,10 @@ def _introduction(part: _Part, element: Element, lines: Lines) -> list[Element]:
         last = part.elements[-1]
         left -= lines.size(last.start, last.end)
         leads = isinstance(last, Heading) or (
-            isinstance(last, Block) and isinstance(element, Fence) and not taken and _is_short(last, lines)
+            isinstance(last, Paragraph)
+            and isinstance(element, Fence)
+            and not taken
+            and _is_short(last, lines)
         )
         if not leads or left < 0:
             break
@@ -183,7 +186,7 @@ def _introduction(part: _Part, element: Element, lines: Lines) -> list[Element]:
     return taken
 
 
-def _is_short(block: Block, lines: Lines) -> bool:
+def _is_short(block: Paragraph, lines: Lines) -> bool:
     return lines.size(block.start, block.end) <= _INTRODUCTION
 
 

@@ -46,15 +46,7 @@ _EXAMPLE_DIRECTORIES = frozenset(
     {"example", "examples", "sample", "samples", "demo", "demos", "benchmark", "benchmarks", "docs_src"}
 )
 _DOCS_DIRECTORIES = frozenset({"doc", "docs", "documentation", "wiki", "website"})
-MANIFESTS = (
-    "pyproject.toml",
-    "setup.cfg",
-    "package.json",
-    "Cargo.toml",
-    "go.mod",
-    "pom.xml",
-    "composer.json",
-)
+MANIFESTS = tuple("pyproject.toml setup.cfg package.json Cargo.toml go.mod pom.xml composer.json".split())
 """Files that make their directory a project; where a directory has several, the first names it."""
 
 
@@ -111,8 +103,11 @@ class Projects:
 def find_projects(
     root: Path, paths: Iterable[str], own: Mapping[str, Sequence[str]] | None = None
 ) -> Projects:
-    """The projects whose manifests are among `paths`, and the collections that users name: `own`, patterns by name. The root is always a project, named by its folder; a linked
-    worktree by its repository's folder, so that the texts of both are alike, which hold the name."""
+    """The projects whose manifests are among `paths`, and the collections that users name: `own`, patterns by name.
+
+    The root is always a project, named by its folder. A linked worktree is named by its repository's folder, so that
+    the texts of both, which hold the name, are alike.
+    """
     names = {"": _repository_name(root) or root.name or "workspace"}
     rank: dict[str, int] = {}
     for path in paths:

@@ -50,7 +50,7 @@ class Commit:
 
 
 @frozen
-class Touch:
+class FileCommit:
     """A commit, as a file that it touched sees it."""
 
     hash: str
@@ -62,7 +62,7 @@ class Touch:
 class FileHistory:
     """What the commits say about one file. Commits of more than 60 files are left out."""
 
-    touches: tuple[Touch, ...]
+    touches: tuple[FileCommit, ...]
     """The latest 400, newest first."""
     count: int
     """How many commits touched the file."""
@@ -113,12 +113,12 @@ def read_commits(
     After `seconds` of wall time what was read stays, and the next call goes on from there.
     """
     repository = locate(root)
-    if repository is None:
-        return CommitReading((), "The folder is not in a git repository.", [], None)
-    if head(root) is None:
-        return CommitReading((), "The git repository has no commit yet.", [], None)
-    below = ("--", ".") if repository.top != root.resolve() else ()
     git = Git(root, time.monotonic() + seconds, stop)
+    if repository is None:
+        return CommitReading((), "The folder is not in a git repository.", [], git, ())
+    if head(root) is None:
+        return CommitReading((), "The git repository has no commit yet.", [], git, ())
+    below = ("--", ".") if repository.top != root.resolve() else ()
     hashes: list[str] = []
     problem = ""
     try:
@@ -127,9 +127,7 @@ def read_commits(
         hashes.extend(each for each in pieces(listing, b"\n") if each not in shallow)
     except (GitError, OSError, ValueError) as error:
         problem = str(error)
-    return CommitReading(
-        tuple(hashes), problem, [each for each in hashes if each not in known], _Changes(git, below)
-    )
+    return CommitReading(tuple(hashes), problem, [each for each in hashes if each not in known], git, below)
 
 
 @define
@@ -141,15 +139,15 @@ class CommitReading:
     problem: str
     """Why something is missing, "" if nothing is. Final after the iteration."""
     _unread: list[str]
-    _changes: _Changes | None
+    _git: Git
+    _below: tuple[str, ...]
+    """Restricts what git tells to the workspace folder."""
 
     def __iter__(self) -> Iterator[Commit]:
-        if self._changes is None:
-            return
         at = restarts = 0
         while at < len(self._unread):
             try:
-                for commit in self._changes.of(self._unread[at:], "50%"):
+                for commit in self._read(self._unread[at:], "50%"):
                     at += 1
                     yield commit
                 return
@@ -160,20 +158,14 @@ class CommitReading:
             # A text that git would compare to find a rename is missing (a partial clone): on without comparing.
             restarts += 1
             try:
-                for commit in self._changes.of(self._unread[at : at + 2], "100%"):
+                for commit in self._read(self._unread[at : at + 2], "100%"):
                     at += 1
                     yield commit
             except GitError as error:
                 self.problem = str(error)
                 return
 
-
-@frozen
-class _Changes:
-    git: Git
-    below: tuple[str, ...]
-
-    def of(self, hashes: Sequence[str], similarity: str) -> Iterator[Commit]:
+    def _read(self, hashes: Sequence[str], similarity: str) -> Iterator[Commit]:
         """The commits of these hashes, in this order. Raises GitError after those that could be read."""
         arguments = (
             *("diff-tree", "--stdin", "--root", "--always", "-r", "-z", "--name-status", "--relative"),
@@ -184,9 +176,9 @@ class _Changes:
                 "--no-textconv",
                 "--no-notes",
             ),
-            *("--encoding=UTF-8", "--format=%x01%H%x00%ct%x00%s", *self.below),
+            *("--encoding=UTF-8", "--format=%x01%H%x00%ct%x00%s", *self._below),
         )
-        return _commits(pieces(self.git.run(arguments, "".join(f"{each}\n" for each in hashes)), b"\0"))
+        return _commits(pieces(self._git.run(arguments, "".join(f"{each}\n" for each in hashes)), b"\0"))
 
 
 def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, FileHistory]:
@@ -196,12 +188,12 @@ def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, Fil
     moved away starts anew: what happened under it before belongs to the file that moved.
     """
     current = {path: path for path in present}
-    touches: dict[str, list[Touch]] = {}
+    touches: dict[str, list[FileCommit]] = {}
     counts: dict[str, int] = {}
     last: dict[str, int] = {}
     for commit in commits:
         sweeping = len(commit.changes) > _SWEEPING
-        touch = Touch(commit.hash, len(commit.changes))
+        touch = FileCommit(commit.hash, len(commit.changes))
         renamed: list[tuple[str, str | None]] = []
         for change in commit.changes:
             name = current.get(change.path)

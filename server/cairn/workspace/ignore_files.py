@@ -59,7 +59,7 @@ class _Source:
 
 
 @frozen
-class _Place:
+class _DirectoryRules:
     """What holds for the entries of a directory."""
 
     sources: tuple[_Source, ...] = ()
@@ -102,7 +102,7 @@ class IgnoreFiles:
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
         self._ignore_case = False
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _DirectoryRules] = {}
         self._only_tracked: dict[str, Match] = {}
 
     def decide(self, path: str, directory: bool) -> Match | None:
@@ -129,7 +129,7 @@ class IgnoreFiles:
         if directory not in self._places:
             self._place(directory, names)
 
-    def _place(self, directory: str, names: Set[str] | None) -> _Place:
+    def _place(self, directory: str, names: Set[str] | None) -> _DirectoryRules:
         if directory:
             parent = directory.rpartition("/")[0]
             place = self._below(self._places.get(parent) or self._place(parent, None), directory, names)
@@ -138,27 +138,29 @@ class IgnoreFiles:
         self._places[directory] = place
         return place
 
-    def _below(self, above: _Place, directory: str, names: Set[str] | None) -> _Place:
+    def _below(self, above: _DirectoryRules, directory: str, names: Set[str] | None) -> _DirectoryRules:
         ignored = above.ignored or self._only_tracked.get(directory)
         if names is not None and _TELLING.isdisjoint(names):
-            return above if ignored is above.ignored else _Place(above.sources, above.tracked, ignored)
+            return (
+                above if ignored is above.ignored else _DirectoryRules(above.sources, above.tracked, ignored)
+            )
         own = tuple(self._sources_in(self._root / directory, f"{directory}/", names))
         repository = excludes_at(self._root / directory) if names is None or ".git" in names else None
         if repository is not None:
             lasting = tuple(source for source in above.sources if not source.from_git)
             cut = len(path_key(directory)) + 1
             sources = (*own, *lasting, *self._exclude_sources(repository, cut=cut))
-            return _Place(sources, _Tracked(repository, "", f"{directory}/"))
-        return _Place((*own, *above.sources), above.tracked, ignored)
+            return _DirectoryRules(sources, _Tracked(repository, "", f"{directory}/"))
+        return _DirectoryRules((*own, *above.sources), above.tracked, ignored)
 
-    def _top(self) -> _Place:
+    def _top(self) -> _DirectoryRules:
         repository = excludes_around(self._root)
         if repository is not None and _ignores(repository, self._root):
             repository = (
                 None  # the folder was opened on purpose: what ignores it as a whole says nothing about it
             )
         if repository is None:
-            return _Place(tuple(self._sources_in(self._root, "", None)))
+            return _DirectoryRules(tuple(self._sources_in(self._root, "", None)))
         self._ignore_case = repository.ignore_case
         sources = list(self._sources_in(self._root, "", None))
         lead, place, shown = "", self._root, ""
@@ -167,7 +169,7 @@ class IgnoreFiles:
             place = place.parent
             shown += "../"
             sources.extend(self._sources_in(place, shown, None, lead))
-        return _Place(
+        return _DirectoryRules(
             (*sources, *self._exclude_sources(repository, lead=lead)), _Tracked(repository, lead, "")
         )
 

@@ -249,53 +249,30 @@ def _tokens(body: str) -> list[str]:
     return tokens
 
 
+_RANGE = re.compile(r"-(\\.|[^\]\\])", re.DOTALL)
+_MEMBER = re.compile(r"\[:(?P<posix>[^\]]*):\]|\\(?P<escaped>.)|(?P<plain>[^\\])", re.DOTALL)
+
+
 def _bracket(body: str, at: int) -> tuple[str, int]:
     """The expression of the bracket that opened before `at`, "" if there is none, and where to go on."""
     negated = body[at : at + 1] in ("!", "^")
     at += negated
+    first, low = at, ""
     members: list[str] = []
-    before = ""
-    first = True
-    while True:
-        char = body[at : at + 1]
-        if not char:
-            return "", at
-        if char == "]" and not first:
-            break
-        first = False
-        low, before = before, char
-        if char == "\\":
-            at += 1
-            before = body[at : at + 1]
-            if not before:
-                return "", at
-            members.append(re.escape(before))
-        elif char == "-" and low and body[at + 1 : at + 2] not in ("", "]"):
-            at += 1
-            if body[at] == "\\":
-                at += 1
-            high = body[at : at + 1]
-            if not high:
-                return "", at
+    while at == first or body[at : at + 1] != "]":
+        if low and (found := _RANGE.match(body, at)):
+            high = found[1][-1]
             if low <= high:
                 members.append(f"{re.escape(low)}-{re.escape(high)}")
-            before = ""
-        elif char == "[" and body[at + 1 : at + 2] == ":":
-            end = body.find("]", at + 2)
-            if end < 0:
+            low = ""
+        elif found := _MEMBER.match(body, at):
+            low = found["escaped"] or found["plain"] or ""
+            if not low and found["posix"] not in _POSIX_CLASSES:
                 return "", at
-            if end > at + 2 and body[end - 1] == ":":
-                name = body[at + 2 : end - 1]
-                if name not in _POSIX_CLASSES:
-                    return "", at
-                members.append(_POSIX_CLASSES[name])
-                before = ""
-                at = end
-            else:
-                members.append(r"\[")
+            members.append(re.escape(low) if low else _POSIX_CLASSES[found["posix"]])
         else:
-            members.append(re.escape(char))
-        at += 1
+            return "", at  # the pattern ends within the bracket
+        at = found.end()
     inside = "".join(members)
     if negated:
         return f"[^/{inside}]", at + 1

@@ -102,9 +102,8 @@ def read_text(path: Path) -> str | None:
     Raises OSError.
     """
     data = path.read_bytes()
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
-        if data.startswith(mark):
-            return data.decode(encoding, errors="replace")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace")
     if b"\0" in data[:_SNIFFED_BYTES]:
         return None
     try:
