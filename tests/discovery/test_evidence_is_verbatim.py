@@ -112,7 +112,7 @@ def test_no_passage_needs_to_be_thrown_away(content):
     """`compress_evidence` drops what cannot be verified; the extraction should leave it nothing to drop."""
     lines = re.split(r"\r\n|\r|\n", content)
     passages = prose_passages(content, markdown=True) + prose_passages(content, markdown=False)
-    passages += code_passages(content, chunk("", language="python", signature="def f(a, b):").metadata)
+    passages += code_passages(content, "python", "def f(a, b):")
     for passage in passages:
         assert stands_in(passage.text, lines[passage.first : passage.last]), passage
 

@@ -14,7 +14,6 @@ from attrs import frozen
 from cairn.discovery.definition_heads import PREPROCESSOR, Head, head_above, head_below, module_above
 from cairn.discovery.passages import Passage, passages_of, reads_as_statement
 from cairn.discovery.sentences import split_sentences
-from cairn.protocol.evidence import ChunkMetadata
 from cairn.text.paragraphs import Paragraph, join_lines, read_paragraphs
 from cairn.text.verbatim import OMISSION, lines_of, stands_in, starts_with_mark
 
@@ -56,14 +55,13 @@ class _Documentation:
     """Whether the string is the value of Elixir's `@doc`, which stands above what it documents."""
 
 
-def code_passages(content: str, metadata: ChunkMetadata, min_words: int = 0) -> list[Passage]:
-    """The quotable passages of a code chunk; lines count from the chunk's first.
+def code_passages(content: str, language: str, signature: str = "", min_words: int = 0) -> list[Passage]:
+    """The quotable passages of a code chunk; lines count from the chunk's first. `signature` is that of its definition.
 
     Each documented head together with the first sentence of its documentation, the main head alone, and the
     sentences of every comment and docstring. Licence headers, imports and statements are not evidence.
     """
     lines = lines_of(content)
-    language = (metadata.language or metadata.file_extension).lower()
     documentation = [
         doc
         for doc in _documentation(lines, language)
@@ -75,7 +73,7 @@ def code_passages(content: str, metadata: ChunkMetadata, min_words: int = 0) -> 
         for doc, its_blocks in zip(documentation, blocks, strict=True)
         if (passage := _documented_head(lines, doc, its_blocks, language))
     ]
-    if head := _find_head(lines, metadata.signature):
+    if head := _find_head(lines, signature):
         passages.append(Passage(head.text, head.first, head.last, head=head.text))
     for its_blocks in blocks:
         passages.extend(passages_of(its_blocks, min_words))

@@ -17,7 +17,7 @@ from cairn.discovery.categories import categorize
 from cairn.discovery.code_evidence import code_passages
 from cairn.discovery.passages import Passage, prose_passages
 from cairn.discovery.terms import QueryTerms
-from cairn.protocol.evidence import Bullet, ChunkMetadata, ScoredChunk
+from cairn.protocol.evidence import Bullet, ScoredChunk
 from cairn.protocol.places import citation, whole_lines
 from cairn.settings.discovery import BulletCategory, CompressionConfig
 from cairn.text.uris import file_uri
@@ -201,23 +201,16 @@ def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> 
 def _passages(chunk: ScoredChunk, min_words: int) -> tuple[Passage, ...]:
     metadata = chunk.metadata
     if _is_code(chunk):
-        # All that is read from the metadata of code: with more, what was read for another chunk would not be found.
-        of_code = ChunkMetadata(
-            "",
-            file_extension=metadata.file_extension,
-            language=metadata.language,
-            signature=metadata.signature,
-        )
-        return _read(chunk.content, of_code, False, min_words)
+        language = (metadata.language or metadata.file_extension).lower()
+        return _read(chunk.content, (language, metadata.signature), False, min_words)
     return _read(chunk.content, None, _extension_of(chunk) in _MARKDOWN_EXTENSIONS, min_words)
 
 
 @lru_cache(maxsize=_MOST_READ)
-def _read(content: str, of_code: ChunkMetadata | None, markdown: bool, min_words: int) -> tuple[Passage, ...]:
-    """The passages of a chunk; those of the chunks that were read last are remembered."""
-    if of_code:
-        return tuple(code_passages(content, of_code, min_words))
-    return tuple(prose_passages(content, markdown, min_words))
+def _read(content: str, code: tuple[str, str] | None, markdown: bool, min_words: int) -> tuple[Passage, ...]:
+    """The passages of a chunk of code, given its language and signature, or else of prose; the latest are remembered."""
+    found = code_passages(content, *code, min_words) if code else prose_passages(content, markdown, min_words)
+    return tuple(found)
 
 
 def _is_code(chunk: ScoredChunk) -> bool:
