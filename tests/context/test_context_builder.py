@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cairn.context.budgets import part_budgets
 from cairn.context.builder import assemble
-from cairn.context.model import Item, Part, PartName
+from cairn.context.model import Item, PartName
 from cairn.discovery.render import estimate_tokens
 from cairn.embedding.model_files import find_model
 from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
@@ -30,8 +30,8 @@ def passage(name: str, score: float, lines: int = 3, **fields: object) -> Item:
     return Item(text, name, score, f"{name}.py", (10, 10 + lines), quoted=True, **fields)  # type: ignore[arg-type]
 
 
-def passages(*items: Item) -> Part:
-    return Part(PartName.PASSAGES, items)
+def passages(*items: Item) -> dict[PartName, Sequence[Item]]:
+    return {PartName.PASSAGES: items}
 
 
 def budgets(**given: int) -> dict[PartName, int]:
@@ -86,12 +86,12 @@ def test_the_budgets_add_up_to_the_total(total: int, own: list[int]) -> None:
 
 def test_the_lowest_scored_passage_goes_first_and_as_a_whole() -> None:
     items = [passage(name, score) for name, score in (("low", 0.2), ("high", 0.9), ("middle", 0.5))]
-    everything = assemble([passages(*items)], budgets(passages=200), words)
+    everything = assemble(passages(*items), budgets(passages=200), words)
     assert not everything.dropped
     assert [everything.text.index(f"{name}.py") for name in ("high", "middle", "low")] == sorted(
         everything.text.index(f"{name}.py") for name in ("high", "middle", "low")
     )
-    fewer = assemble([passages(*items)], budgets(passages=everything.tokens - 1), words)
+    fewer = assemble(passages(*items), budgets(passages=everything.tokens - 1), words)
     (dropped,) = fewer.dropped
     assert (dropped.title, dropped.citation, dropped.score) == ("low", "low.py#L11-L13", 0.2)
     assert dropped.why == f"over the budget of {everything.tokens - 1} tokens"
@@ -103,13 +103,13 @@ def test_the_lowest_scored_passage_goes_first_and_as_a_whole() -> None:
 
 def test_no_passage_is_kept_that_scores_less_than_one_that_is_left_out() -> None:
     items = [passage("best", 0.9), passage("long", 0.8, lines=9), passage("short", 0.7, lines=1)]
-    built = assemble([passages(*items)], budgets(passages=60), words)
+    built = assemble(passages(*items), budgets(passages=60), words)
     assert [dropped.title for dropped in built.dropped] == ["long", "short"]
 
 
 def test_each_part_keeps_its_own_budget() -> None:
-    state = Part(PartName.EDITOR_STATE, tuple(Item(f"- open {n}", f"{n}", 1 - n / 10) for n in range(9)))
-    built = assemble([passages(passage("only", 0.5)), state], budgets(passages=500, editor_state=14), words)
+    state = {PartName.EDITOR_STATE: [Item(f"- open {n}", f"{n}", 1 - n / 10) for n in range(9)]}
+    built = assemble(passages(passage("only", 0.5)) | state, budgets(passages=500, editor_state=14), words)
     used = {part.name: part for part in built.parts}
     assert used[PartName.EDITOR_STATE].tokens <= 14
     assert used[PartName.EDITOR_STATE].budget == 14
@@ -119,14 +119,14 @@ def test_each_part_keeps_its_own_budget() -> None:
 
 
 def test_a_part_without_items_is_not_shown() -> None:
-    assert assemble([passages()], budgets(passages=100), words).text == ""
+    assert assemble(passages(), budgets(passages=100), words).text == ""
 
 
 # --- what is cut ---------------------------------------------------------------------------------------
 
 
 def test_a_very_long_passage_is_cut_between_lines_and_says_so() -> None:
-    built = assemble([passages(passage("long", 0.5, lines=100))], budgets(passages=60), words)
+    built = assemble(passages(passage("long", 0.5, lines=100)), budgets(passages=60), words)
     shown = [line for line in built.text.splitlines() if line.startswith("long line")]
     assert 0 < len(shown) < 12
     assert shown == [f"long line {number} of many" for number in range(len(shown))]
@@ -140,7 +140,7 @@ def test_a_very_long_passage_is_cut_between_lines_and_says_so() -> None:
 
 
 def test_the_line_of_the_cursor_stays_the_longest() -> None:
-    built = assemble([passages(passage("long", 0.5, lines=100, focus=50))], budgets(passages=40), words)
+    built = assemble(passages(passage("long", 0.5, lines=100, focus=50)), budgets(passages=40), words)
     assert "long line 50 of many" in built.text
     assert "lines before and" in built.text
     assert "long line 0 of" not in built.text
@@ -149,27 +149,27 @@ def test_the_line_of_the_cursor_stays_the_longest() -> None:
 
 def test_a_line_that_is_too_long_is_left_out_as_a_whole() -> None:
     item = Item("word " * 500, "minified", 0.5, "a.js", (0, 1), quoted=True)
-    built = assemble([passages(item)], budgets(passages=100), words)
+    built = assemble(passages(item), budgets(passages=100), words)
     assert built.text == ""
     assert [dropped.title for dropped in built.dropped] == ["minified"]
 
 
 def test_lines_of_a_notebook_cell_are_not_numbered() -> None:
     item = Item("x = 1\n" * 90, "cell", 0.5, "a.ipynb", (0, 1), quoted=True)
-    assert "### a.ipynb#L1-L1 cell" in assemble([passages(item)], budgets(passages=60), words).text
+    assert "### a.ipynb#L1-L1 cell" in assemble(passages(item), budgets(passages=60), words).text
 
 
 def test_a_text_with_fences_stays_one_quotation() -> None:
     item = Item(
         "Use it:\n```sh\ncairn\n```\n", "readme", 0.5, "README.md", (0, 4), quoted=True, language="markdown"
     )
-    text = assemble([passages(item)], budgets(passages=100), words).text
+    text = assemble(passages(item), budgets(passages=100), words).text
     assert "````markdown\nUse it:\n```sh\ncairn\n```\n````\n" in text
 
 
 def test_a_language_that_is_no_word_is_not_written_after_a_fence() -> None:
     item = Item("x\n", "t", 0.5, "a.md", (0, 1), quoted=True, language="sh\n# Not a heading")
-    assert "Not a heading" not in assemble([passages(item)], budgets(passages=100), words).text
+    assert "Not a heading" not in assemble(passages(item), budgets(passages=100), words).text
 
 
 # --- always --------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ ITEMS = st.builds(
     focus=st.integers(0, 400),
 )
 PARTS = st.lists(ITEMS, max_size=25).map(
-    lambda items: [Part(name, tuple(items[place::5])) for place, name in enumerate(PartName)]
+    lambda items: {name: items[place::5] for place, name in enumerate(PartName)}
 )
 
 
@@ -202,7 +202,7 @@ PARTS = st.lists(ITEMS, max_size=25).map(
 @given(parts=PARTS, budget=st.integers(0, 8000))
 @pytest.mark.parametrize("real", [True, False])
 def test_a_context_never_has_more_tokens_than_its_budget(
-    tokenizer: TextTokenizer, real: bool, parts: list[Part], budget: int
+    tokenizer: TextTokenizer, real: bool, parts: dict[PartName, Sequence[Item]], budget: int
 ) -> None:
     count: Callable[[str], int] = tokenizer.count if real else estimate_tokens
     by_line = real and tokenizer.counts_by_line
@@ -213,10 +213,10 @@ def test_a_context_never_has_more_tokens_than_its_budget(
         assert part.tokens <= allowed[part.name] == part.budget
     assert assemble(parts, allowed, count, by_line) == built
     # Nothing disappears unnoticed, and nothing better than what is shown.
-    for part in parts:
-        of_part = [each for each in built.dropped if each.part is part.name]
+    for name, items in parts.items():
+        of_part = [each for each in built.dropped if each.part is name]
         cut = sum(each.why.startswith("cut") for each in of_part)
-        best_first = sorted(part.items, key=lambda item: -item.score)
+        best_first = sorted(items, key=lambda item: -item.score)
         kept = best_first[: len(best_first) - (len(of_part) - cut)]
         for item in kept[: len(kept) - cut]:
             assert item.text.rstrip("\n") in built.text
@@ -233,7 +233,7 @@ def test_a_tokenizer_that_merges_across_blocks_is_kept_within_the_budget_too() -
         return len(text.split()) * (1 + text.count("\n### "))
 
     items = [passage(name, score) for name, score in (("low", 0.2), ("high", 0.9), ("middle", 0.5))]
-    built = assemble([passages(*items)], budgets(passages=110), awkward)
+    built = assemble(passages(*items), budgets(passages=110), awkward)
     assert awkward(built.text) == built.tokens <= 110
     assert built.dropped
     assert built.dropped[-1].title == "low"

@@ -20,7 +20,7 @@ from cairn.discovery import (
     score_collections,
     semantic_focus,
 )
-from cairn.discovery.readme import is_readme
+from cairn.discovery.readme import readmes_among
 
 WORDS = "harbour ships berth pilot tide mooring cargo crane quay anchor moves waits opens guards holds keeps".split()
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=18).map(
@@ -92,7 +92,8 @@ def test_promotion_loses_and_adds_nothing(chunks, boost, on_top):
     config = ReadmePromotionConfig(readme_boost=boost, always_top=on_top)
     promoted = promote_readme(chunks, config)
     assert sorted(hit.doc_id for hit in promoted) == sorted(hit.doc_id for hit in chunks)
-    order = [(on_top and not is_readme(hit, config), -hit.score) for hit in promoted]
+    readmes = readmes_among((hit.metadata.file_path for hit in chunks), config.readme_patterns)
+    order = [(on_top and hit.metadata.file_path not in readmes, -hit.score) for hit in promoted]
     assert order == sorted(order)
 
 

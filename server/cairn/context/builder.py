@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import define, evolve, field, frozen
 
 from cairn.context.markdown import block, cut_block, cut_item, section, section_frame, text_lines
-from cairn.context.model import TITLES, Assembled, Item, Part, PartName
+from cairn.context.model import TITLES, Assembled, Item, PartName
 from cairn.protocol import ContextPart, DroppedItem
 
 TokenCounter = Callable[[str], int]
@@ -27,7 +27,10 @@ _FIRST_TO_GIVE = (
 
 
 def assemble(
-    parts: Sequence[Part], budgets: Mapping[PartName, int], count: TokenCounter, counts_by_line: bool = False
+    parts: Mapping[PartName, Sequence[Item]],
+    budgets: Mapping[PartName, int],
+    count: TokenCounter,
+    counts_by_line: bool = False,
 ) -> Assembled:
     """The parts as one text of at most as many tokens, by `count`, as all budgets together.
 
@@ -36,7 +39,7 @@ def assemble(
     says so. Equal input gives equal bytes. `counts_by_line` says that a text counts as much as its lines together; then
     the whole is not counted once more (2 ms).
     """
-    sections = [_fit(part, budgets[part.name], count) for part in parts]
+    sections = [_fit(name, items, budgets[name], count) for name, items in parts.items()]
     total = sum(budgets.values())
     text = _joined(sections)
     tokens = sum(fitted.tokens for fitted in sections) if counts_by_line else count(text)
@@ -83,11 +86,11 @@ def _joined(sections: Sequence[_Section]) -> str:
     return f"{text}\n" if text else ""
 
 
-def _fit(part: Part, budget: int, count: TokenCounter) -> _Section:
-    fitted = _Section(part.name, _count(section_frame(TITLES[part.name]), count))
+def _fit(name: PartName, items: Sequence[Item], budget: int, count: TokenCounter) -> _Section:
+    fitted = _Section(name, _count(section_frame(TITLES[name]), count))
     room = budget - fitted.frame_tokens
     full = False
-    for item in sorted(part.items, key=lambda item: -item.score):
+    for item in sorted(items, key=lambda item: -item.score):
         pieces = block(item)
         tokens = _count(pieces, count)
         if not full and tokens <= room:
@@ -99,13 +102,13 @@ def _fit(part: Part, budget: int, count: TokenCounter) -> _Section:
             cut = _cut(item, room, count)
         full = True
         if cut is None:
-            fitted.dropped.append(_dropped(part.name, item, tokens, f"over the budget of {budget} tokens"))
+            fitted.dropped.append(_dropped(name, item, tokens, f"over the budget of {budget} tokens"))
         else:
             fitted.blocks.append(cut)
             why = (
                 f"cut to {cut.item.citation or 'its first lines'}: too long for the budget of {budget} tokens"
             )
-            fitted.dropped.append(_dropped(part.name, item, max(0, tokens - cut.tokens), why))
+            fitted.dropped.append(_dropped(name, item, max(0, tokens - cut.tokens), why))
     return fitted
 
 

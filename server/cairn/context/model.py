@@ -55,14 +55,6 @@ class Item:
 
 
 @frozen
-class Part:
-    """Items of one kind, which share a budget."""
-
-    name: PartName
-    items: tuple[Item, ...]
-
-
-@frozen
 class Assembled:
     """The context as one Markdown text."""
 

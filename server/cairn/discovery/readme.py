@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Sequence
 
 import attrs
 
 from cairn.discovery.order import best_first
+from cairn.index.store.readmes import readme_rule
 from cairn.protocol.evidence import ScoredChunk
 from cairn.retrieval.intent import Readme
 from cairn.settings.discovery import ReadmePromotionConfig
@@ -26,19 +26,19 @@ def promote_readme(
     """
     if place is Readme.AS_IT_IS:
         return best_first(hits)
-    promoted = [
-        attrs.evolve(hit, score=hit.score * config.readme_boost) if is_readme(hit, config) else hit
+    readmes = readmes_among((hit.metadata.file_path for hit in hits), config.readme_patterns)
+    ranked = best_first(
+        attrs.evolve(hit, score=hit.score * config.readme_boost) if hit.metadata.file_path in readmes else hit
         for hit in hits
-    ]
-    ranked = best_first(promoted)
+    )
     if config.always_top and place is Readme.FIRST:
-        ranked.sort(key=lambda hit: not is_readme(hit, config))
+        ranked.sort(key=lambda hit: hit.metadata.file_path not in readmes)
     return ranked
 
 
-def is_readme(chunk: ScoredChunk, config: ReadmePromotionConfig) -> bool:
-    """Whether the chunk's file name matches one of `config.readme_patterns`, and it lies beside no tests or examples."""
-    path = chunk.metadata.file_path.replace("\\", "/")
-    name = path.rpartition("/")[2].lower()
-    matches = any(fnmatchcase(name, pattern.lower()) for pattern in config.readme_patterns)
-    return matches and file_kind(path) not in (FileKind.TESTS, FileKind.EXAMPLES)
+def readmes_among(paths: Iterable[str], patterns: Sequence[str]) -> set[str]:
+    """The paths whose file name matches one of the patterns, and that lie beside no tests or examples."""
+    matches = readme_rule(patterns)
+    others = (FileKind.TESTS, FileKind.EXAMPLES)
+    shown = {path: path.replace("\\", "/") for path in paths}
+    return {path for path, posix in shown.items() if matches(posix) and file_kind(posix) not in others}

@@ -18,7 +18,7 @@ from cairn.context.budgets import part_budgets
 from cairn.context.builder import TokenCounter, assemble
 from cairn.context.concepts import concept_items, readmes_above
 from cairn.context.markdown import text_lines
-from cairn.context.model import Item, Part, PartName
+from cairn.context.model import Item, PartName
 from cairn.context.passages import Grouped, passage_items, related_passages, with_query
 from cairn.discovery.render import estimate_tokens
 from cairn.engine import results as answers
@@ -263,20 +263,20 @@ class _ContextRequest:
         vectors = static_vectors(table, texts, self.workspace.settings.embedding)
         return vector_of_texts(table.id, vectors)
 
-    def parts(self, passages: Sequence[Grouped]) -> tuple[Part, ...]:
+    def parts(self, passages: Sequence[Grouped]) -> dict[PartName, Sequence[Item]]:
         """The parts of the context, each with all that it may hold."""
         params, path = self.params, self.passage.path
         queries = self.memory.recent.latest() if params.recent_queries is None else params.recent_queries
         problems = [_problem(each) for each in params.diagnostics]
         other = [text for text in queries if text.strip() != params.query.strip()]
         asking = [params.query] if params.query.strip() else []
-        return (
-            Part(PartName.CORE_CONCEPTS, self._concepts()),
-            Part(PartName.PASSAGES, passage_items(passages)),
-            Part(PartName.EDITOR_STATE, editor.editor_items(self.at_cursor, self._open_documents())),
-            Part(PartName.DIAGNOSTICS, editor.diagnostic_items(path, problems, self.at_cursor.cursor)),
-            Part(PartName.RECENT_QUERIES, editor.query_items([*asking, *other])),
-        )
+        return {
+            PartName.CORE_CONCEPTS: self._concepts(),
+            PartName.PASSAGES: passage_items(passages),
+            PartName.EDITOR_STATE: editor.editor_items(self.at_cursor, self._open_documents()),
+            PartName.DIAGNOSTICS: editor.diagnostic_items(path, problems, self.at_cursor.cursor),
+            PartName.RECENT_QUERIES: editor.query_items([*asking, *other]),
+        }
 
     def _concepts(self) -> tuple[Item, ...]:
         """The core concepts; what is typed changes them only where a README has unsaved text."""
