@@ -16,7 +16,7 @@ def lsp() -> None:
     sys.stdout = sys.stderr  # a stray print would break the protocol
     answered = answer_initialize(sys.stdin.buffer, stdout)
 
-    from cairn.startup.kept_bytecode import kept_bytecode
+    from cairn.lsp.kept_bytecode import kept_bytecode
     from cairn.startup.memory import made_to_last
 
     with made_to_last(), kept_bytecode("server"):

@@ -25,9 +25,9 @@ from cairn import __version__
 from cairn.engine.request import Cancelled
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
+from cairn.lsp.kept_bytecode import kept_bytecode
 from cairn.lsp.progress import show_progress
 from cairn.lsp.wire import Reader, WireProtocol, raw_params_converter, speak
-from cairn.startup.kept_bytecode import kept_bytecode
 from cairn.startup.memory import made_to_last
 
 if TYPE_CHECKING:

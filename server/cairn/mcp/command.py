@@ -25,10 +25,9 @@ def mcp(folders: tuple[Path, ...]) -> None:
         if not folder.is_dir():
             raise InvalidRequestError("folder", f"{folder} is not a directory")
 
-    from cairn.startup.kept_bytecode import kept_bytecode
     from cairn.startup.memory import made_to_last
 
-    with made_to_last(), kept_bytecode("mcp"):
+    with made_to_last():
         from cairn.mcp.server import serve_stdio
 
     serve_stdio(folders, client)

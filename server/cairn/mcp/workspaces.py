@@ -166,10 +166,9 @@ def refusal(folder: Path, command: str = "cairn mcp") -> str:
 
 
 def _made() -> Runner:
-    from cairn.startup.kept_bytecode import kept_bytecode
     from cairn.startup.memory import made_to_last
 
-    with made_to_last(), kept_bytecode("engine"):
+    with made_to_last():
         from cairn.engine.engine import Engine
         from cairn.engine.runner import Runner
 

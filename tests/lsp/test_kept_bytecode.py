@@ -10,8 +10,8 @@ import attr._make
 import attrs
 import pytest
 
-from cairn.startup import kept_bytecode as module
-from cairn.startup.kept_bytecode import kept_bytecode
+from cairn.lsp import kept_bytecode as module
+from cairn.lsp.kept_bytecode import kept_bytecode
 
 
 @pytest.fixture
