@@ -134,6 +134,10 @@ export interface IndexState {
   readonly generation: number;
   /** Whether every present file was indexed and embedded when the answer was made. */
   readonly complete: boolean;
+  /** What was not done yet, of `files`, `vectors`, `history` and `imports`. */
+  readonly remaining: readonly string[];
+  /** Why nothing is indexed, where a rule leaves every file out. */
+  readonly note: string;
 }
 
 /** The phase (S2) in which an answer was made. */
@@ -498,8 +502,8 @@ export interface RetrievalStatus {
 
 export interface StatusAnswer {
   /**
-   * `starting`, `indexing`, `ready` (every present file is indexed and embedded by `model`), `degraded` (nothing
-   * more to do, but no vectors; or the index cannot be written) or `disabled`.
+   * `starting`, `indexing`, `ready` (every present file is indexed and embedded by `model`, and history and imports are
+   * counted), `degraded` (nothing more to do, but no vectors; or the index cannot be written) or `disabled`.
    */
   readonly state: string;
   readonly searchable: boolean;
@@ -538,6 +542,8 @@ export interface StatusAnswer {
   /** Until all vectors are made; null while nobody can tell. */
   readonly secondsLeft: number | null;
   readonly retrieval: RetrievalStatus | null;
+  /** What is not done yet, of `files`, `vectors`, `history` and `imports`; nothing where `state` is `ready`. */
+  readonly remaining: readonly string[];
 }
 
 export interface SetPhaseParams {

@@ -68,7 +68,9 @@ function stateInWords(status: StatusAnswer): string {
   if (status.state !== "indexing") return status.state;
   const { chunks, embedded, files } = status;
   if (files.indexed < files.total) return `indexing ${files.indexed} of ${files.total} files`;
-  return chunks > 0 ? `indexing ${Math.floor((100 * embedded) / chunks)} %` : "indexing";
+  if (embedded < chunks) return `indexing ${Math.floor((100 * embedded) / chunks)} %`;
+  const uncounted = status.remaining.filter((what) => what === "history" || what === "imports");
+  return uncounted.length > 0 ? `counting ${uncounted.join(" and ")}` : "indexing";
 }
 
 function counts({ files, chunks }: StatusAnswer): string {

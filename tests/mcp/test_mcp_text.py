@@ -37,6 +37,7 @@ class StillIndexing:
             "seconds_left": None,
             "state": "indexing",
             "last_error": None,
+            "remaining": ("files", "vectors"),
         }
         return type("Status", (), {**known, **self._status})()
 
@@ -150,6 +151,7 @@ def test_an_incomplete_index_says_what_is_missing() -> None:
     ("status", "said"),
     [
         ({"paused": True}, "indexing is paused"),
+        ({"remaining": ("history", "imports")}, "history and imports not counted yet"),
         ({"seconds_left": 41.0}, "about 40 s left"),
         ({"state": "degraded", "last_error": "The disk is full."}, "The disk is full."),
         ({"files": protocol.FileCounts(0, 0), "generation": 0}, "no file read yet"),

@@ -121,10 +121,10 @@ def test_rule_and_state_are_told_apart(project: Path) -> None:
     assert (read.held.files, read.held.chunks, read.held.embedded, read.held.changed_since) == (
         1,
         1,
-        0,
+        1,
         False,
     )
-    assert read.state == f"1 chunks, 0 with a vector, read at {read.held.indexed_at}"
+    assert read.state == f"1 chunks, 1 with a vector, read at {read.held.indexed_at}"
     assert why(project / "docs" / "a.tmp", project).state == "the index does not have it"
 
     (project / "new.py").write_text("print(2)\n")

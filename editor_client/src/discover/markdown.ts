@@ -19,6 +19,7 @@ export function discoveryAsMarkdown(question: string, answer: DiscoverAnswer, ro
     parts.push([`> ${escape(verdict.message)}`, ...(offers.length > 0 ? [">", ...offers] : [])].join("\n"));
   }
   parts.push(summary(answer));
+  if (index.note) parts.push(`*${escape(index.note)}*`);
   if (!index.complete) parts.push("*The index is not complete yet: asked later, there may be more.*");
   const isCode = codeRanges(chunks);
   for (const section of plan.sections) {

@@ -110,6 +110,7 @@ function reason(result: SearchResult): string {
 }
 
 function notFound({ index }: SearchAnswer): string {
+  if (index.note) return index.note;
   return index.complete
     ? "Try other words, or leave out a filter."
     : "The index is not complete yet: try again soon.";

@@ -59,7 +59,7 @@ export function searchAnswer(results: SearchResult[], given: Partial<SearchAnswe
     results,
     verdict: verdict(),
     query: { normalized: "", terms: [], type: "symbol", alpha: 0.5, corrections: [] },
-    index: { generation: 1, complete: true },
+    index: { generation: 1, complete: true, remaining: [], note: "" },
     timings: {},
     brokenOff: [],
     retrieval: answeredIn,
@@ -105,7 +105,7 @@ export function discoverAnswer(bullets: Bullet[], given: Partial<DiscoverAnswer>
       finalPromptTokens: 120,
       stages: {},
     },
-    index: { generation: 1, complete: true },
+    index: { generation: 1, complete: true, remaining: [], note: "" },
     retrieval: answeredIn,
     ...given,
   };

@@ -27,6 +27,7 @@ function status(given: Partial<StatusAnswer> = {}): StatusAnswer {
     textsPerSecond: 0,
     secondsLeft: null,
     retrieval: null,
+    remaining: [],
     ...given,
   };
 }
@@ -45,6 +46,8 @@ void test("indexing tells how far it is: files first, then vectors", () => {
   assert.equal(describe(reading).text, "Cairn: indexing 4 of 10 files");
   const embedding = describe(running({ state: "indexing", embedded: 4938 }));
   assert.equal(embedding.text, "Cairn: indexing 50 %");
+  const counting = describe(running({ state: "indexing", remaining: ["history", "imports"] }));
+  assert.equal(counting.text, "Cairn: counting history and imports");
   assert.equal(embedding.busy, true);
 });
 

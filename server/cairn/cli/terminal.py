@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         AnsweredIn,
         ContextAnswer,
         DiscoverAnswer,
+        IndexState,
         ModelInfo,
         PageAnswer,
         PausedAnswer,
@@ -142,7 +143,7 @@ def print_search(answer: SearchAnswer) -> None:
     """Each result with its place, its reasons and the beginning of its text."""
     _print_results(answer.results)
     _print_verdict(answer.verdict)
-    _print_state(answer.retrieval, complete=answer.index.complete)
+    _print_state(answer.retrieval, answer.index)
 
 
 def print_related(answer: RelatedAnswer) -> None:
@@ -150,7 +151,7 @@ def print_related(answer: RelatedAnswer) -> None:
     _print_results(answer.results)
     if not answer.results:
         _out.print("Nothing is related to this passage.")
-    _print_completeness(answer.index.complete)
+    _print_completeness(answer.index)
 
 
 def print_context(answer: ContextAnswer) -> None:
@@ -169,7 +170,7 @@ def print_context(answer: ContextAnswer) -> None:
     _print_exactly(answer.context)
     for item in answer.dropped:
         _out.print(f"[dim]left out: {escape(item.citation or item.title)}, {escape(item.why)}[/]")
-    _print_completeness(answer.index.complete)
+    _print_completeness(answer.index)
 
 
 def print_page(answer: PageAnswer) -> None:
@@ -200,7 +201,7 @@ def _print_exactly(text: str) -> None:
     sys.stdout.write(shown if shown.endswith("\n") else f"{shown}\n")
 
 
-def _print_state(retrieval: AnsweredIn, *, complete: bool) -> None:
+def _print_state(retrieval: AnsweredIn, index: IndexState) -> None:
     """What less took part than was wanted, and that the index is not complete."""
     if retrieval.fallback == "generic":  # which the answer itself says
         return
@@ -208,11 +209,13 @@ def _print_state(retrieval: AnsweredIn, *, complete: bool) -> None:
         cached = retrieval.fallback == "cache"
         by = "Answered as before." if cached else f"Answered by {_PHASES[retrieval.phase]}."
         _out.print(f"[yellow]{by} {escape(retrieval.reason)}[/]")
-    _print_completeness(complete)
+    _print_completeness(index)
 
 
-def _print_completeness(complete: bool) -> None:
-    if not complete:
+def _print_completeness(index: IndexState) -> None:
+    if index.note:
+        _out.print(f"[yellow]{escape(index.note)}[/]")
+    if not index.complete:
         _out.print("[yellow]The index is not complete yet.[/]")
 
 
@@ -235,7 +238,7 @@ def print_discovery(answer: DiscoverAnswer) -> None:
     _print_verdict(answer.verdict)
     _out.rule("Prompt")
     _print_exactly(answer.answer_prompt)
-    _print_state(answer.retrieval, complete=answer.index.complete)
+    _print_state(answer.retrieval, answer.index)
 
 
 def print_status(answer: StatusAnswer) -> None:
@@ -254,6 +257,7 @@ def print_status(answer: StatusAnswer) -> None:
     elif answer.state == "indexing":
         left = progress_text.pace(answer.texts_per_second, answer.seconds_left)
         _out.print(", ".join([f"now: {answer.activity}", *left]))
+        _out.print(f"[dim]not done yet: {', '.join(answer.remaining)}[/]")
     _out.print(f"model: {escape(_model(answer.model))}")
     if answer.retrieval:
         print_retrieval(answer.retrieval)

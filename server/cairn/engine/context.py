@@ -22,9 +22,10 @@ from cairn.context.model import Item, PartName
 from cairn.context.passages import Grouped, passage_items, related_passages, with_query
 from cairn.discovery.render import estimate_tokens
 from cairn.engine import results as answers
+from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
 from cairn.engine.feedback import learned_from
-from cairn.engine.folders import Folder, index_state, path_of_uri, uris
+from cairn.engine.folders import Folder, path_of_uri, uris
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.related import covered, indexed_page, shared_names
 from cairn.engine.request import Attempt

@@ -16,7 +16,8 @@ from cairn.discovery.model import NOTHING_YET
 from cairn.discovery.pipeline import AskBack
 from cairn.discovery.terms import QueryTerms
 from cairn.engine import results as answers
-from cairn.engine.folders import index_state, uris
+from cairn.engine.completeness import index_state
+from cairn.engine.folders import uris
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import GENERIC, Attempt, Request, Tell
 from cairn.engine.search import nothing_judged

@@ -10,7 +10,6 @@ from urllib.request import url2pathname
 
 from attrs import field, frozen
 
-from cairn import protocol
 from cairn.errors import InvalidRequestError
 from cairn.index.indexing.indexer import Indexer
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -168,13 +167,3 @@ def on_screen(folders: Sequence[Folder]) -> list[OverlaidReader]:
 def uris(folders: Sequence[Folder]) -> Callable[[int, str], tuple[str, str]]:
     """From a folder's number and a path in it to the URIs of the folder and the file."""
     return lambda number, path: (folders[number].uri, folders[number].uri_of(path))
-
-
-def index_state(folders: Sequence[Folder], *, whole: bool = True) -> protocol.IndexState:
-    """How complete the indexes are, taken together; with `whole` false, they are not, and are not read."""
-    if not whole:
-        return protocol.IndexState(0, False)
-    return protocol.IndexState(
-        generation=sum(folder.reader.generation() for folder in folders),
-        complete=bool(folders) and all(folder.reader.complete() for folder in folders),
-    )

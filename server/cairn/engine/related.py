@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from cairn import protocol
 from cairn.engine import results as answers
-from cairn.engine.folders import Folder, index_state, path_of_uri, uris
+from cairn.engine.completeness import index_state
+from cairn.engine.folders import Folder, path_of_uri, uris
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.store.reader import StoredChunk

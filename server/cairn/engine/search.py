@@ -13,8 +13,9 @@ from cairn import protocol
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.engine import results as answers
+from cairn.engine.completeness import index_state
 from cairn.engine.feedback import learned_from
-from cairn.engine.folders import Folder, index_state, uris
+from cairn.engine.folders import Folder, uris
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader

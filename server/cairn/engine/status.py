@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from cairn import protocol
+from cairn.engine.completeness import emptiness, remaining
 from cairn.engine.fallback import OFF
 from cairn.engine.folders import Folder
 from cairn.engine.request import Request
@@ -44,7 +45,8 @@ class IndexingProgress:
     scanned: bool
     """Every present file can be found by keywords."""
     complete: bool
-    """…and by meaning, unless embedding is switched off."""
+    """Every present file can also be found by meaning, unless embedding is switched off, and history and imports are
+    counted."""
     problem: str | None
     """Why nothing can be written, if that is so."""
 
@@ -65,7 +67,7 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
         texts_per_second=sum(p.texts_per_second for p in here if p.queued),
         seconds_left=sum(left) if left else None,
         scanned=all(f.indexer.idle for f in folders) and all(f.scanned for f in facts),
-        complete=all(f.indexer.idle for f in folders) and all(f.complete for f in facts),
+        complete=all(f.indexer.idle for f in folders) and not remaining(folders, facts),
         problem=next((f.indexer.problem for f in folders if f.indexer.role in _NOT_WRITING), None),
     )
 
@@ -107,11 +109,9 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
     facts = [each.facts for each in stats]
     phase, wanted = fallback.phases(engine.settings())
     retrieval = fallback.state()
-    state = _state(folders, facts, phase, wanted, None if model_problem else model)
-    abandoned = any(
-        not f.complete and not folder.indexer.writer_is_alive()
-        for f, folder in zip(facts, folders, strict=True)
-    )
+    missing = remaining(folders, facts)
+    state = _state(folders, facts, missing, phase, wanted, None if model_problem else model)
+    abandoned = missing and not all(folder.indexer.writer_is_alive() for folder in folders)
     problems = [
         *(folder.indexer.problem for folder in folders),
         _NOBODY_INDEXES if state == "degraded" and abandoned else None,
@@ -146,6 +146,7 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
         ),
         memory=psutil.Process().memory_info().rss,
         warnings=(
+            *emptiness(folders, facts),
             *engine.warnings,
             *(warning for folder in folders for warning in folder.settings.warnings()),
             *_weight_warnings(folders),
@@ -162,6 +163,7 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
         texts_per_second=round(progress.texts_per_second, 1),
         seconds_left=None if progress.seconds_left is None else round(progress.seconds_left, 1),
         retrieval=protocol.RetrievalStatus(retrieval, fallback.recent(folders[0])) if folders else None,
+        remaining=missing,
     )
 
 
@@ -186,6 +188,7 @@ def figures_of(folders: Sequence[Folder], retrieval: protocol.PhaseState, settin
 def _state(
     folders: Sequence[Folder],
     facts: Sequence[Facts],
+    missing: Sequence[str],
     phase: int,
     wanted: int,
     model: protocol.ModelInfo | None,
@@ -198,7 +201,7 @@ def _state(
         return "degraded"
     if Role.STARTING in roles or not all(f.generation for f in facts):
         return "starting"
-    if not all(folder.indexer.idle for folder in folders) or not all(f.complete for f in facts):
+    if missing or not all(folder.indexer.idle for folder in folders):
         return "indexing" if all(folder.indexer.writer_is_alive() for folder in folders) else "degraded"
     has_vectors = model is not None and all(_compares(f, model) for f in facts)
     return "ready" if has_vectors and phase == wanted else "degraded"

@@ -36,7 +36,12 @@ def search(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str
     head = _verdict(answer.verdict, len(answer.results))
     if answer.query.corrections:
         head.append(f"Read as: {', '.join(answer.query.corrections)}.")
-    tail = [_broken_off(answer.broken_off), _lowered(answer.retrieval), incompleteness(engine)]
+    tail = [
+        _broken_off(answer.broken_off),
+        _lowered(answer.retrieval),
+        answer.index.note,
+        incompleteness(engine),
+    ]
     passages = _passages(answer.results, arguments, brief=answer.verdict.action == "noMatch")
     return [_paragraphs(*head, *passages, *tail)]
 
@@ -46,7 +51,9 @@ def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[st
     answer = structure(data, protocol.RelatedAnswer)
     head = [] if answer.results else ["Nothing is related to that passage."]
     passages = _passages(answer.results, arguments)
-    return [_paragraphs(*head, *passages, _lowered(answer.retrieval), incompleteness(engine))]
+    return [
+        _paragraphs(*head, *passages, _lowered(answer.retrieval), answer.index.note, incompleteness(engine))
+    ]
 
 
 def discovery(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
@@ -55,7 +62,7 @@ def discovery(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
     head = _verdict(answer.verdict, len(answer.bullets), what="pieces of evidence")
     if not answer.bullets and not head:
         head = ["There is no evidence for that in the workspace."]
-    about = _paragraphs(*head, _lowered(answer.retrieval), incompleteness(engine))
+    about = _paragraphs(*head, _lowered(answer.retrieval), answer.index.note, incompleteness(engine))
     return [text for text in (about, answer.answer_prompt) if text]
 
 
@@ -123,6 +130,8 @@ def incompleteness(engine: Engine) -> str:
         )
     if now.model is not None and (missing := now.chunks - now.embedded) > 0:
         parts.append(f"{now.chunks - missing:,} of {now.chunks:,} passages have vectors")
+    if uncounted := [what for what in now.remaining if what in ("history", "imports")]:
+        parts.append(f"{' and '.join(uncounted)} not counted yet")
     if not parts:
         return ""
     pace = ", ".join(progress_text.pace(0.0, now.seconds_left))

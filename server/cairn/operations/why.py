@@ -11,8 +11,10 @@ from attrs import frozen
 from cairn.chunking.model import content_key
 from cairn.errors import IndexUnavailableError, InvalidRequestError
 from cairn.index.store.database import DATABASE_NAME
+from cairn.index.store.meta import read_facts
 from cairn.index.store.reader import IndexReader
 from cairn.index.store.rows import key_blob
+from cairn.index.store.schema import STATIC_TABLE
 from cairn.operations.places import path_in
 from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
@@ -29,7 +31,7 @@ class Held:
     files: int
     chunks: int
     embedded: int
-    """Chunks with a vector of the model in use."""
+    """Chunks with a vector that answers are made with: the installed model's, else a static one."""
     indexed_at: str | None
     """When the file, or the latest of them, was last read: ISO 8601, UTC."""
     changed_since: bool
@@ -128,17 +130,21 @@ def _held(reader: IndexReader, absolute: Path, path: str, directory: bool) -> He
         )
         if not rows:
             return None
+        facts = read_facts(db)
+        has_vector = "false"  # answers are made with the installed model's vectors, else with static ones
+        if facts.model_id:
+            has_vector = f"""EXISTS (SELECT 1 FROM embeddings e
+                WHERE e.key = c.embedding_key AND e.model_id = {facts.model_id})"""
+        elif facts.has_static:
+            has_vector = f"c.id IN (SELECT rowid FROM {STATIC_TABLE}_rowids)"
         chunks, embedded = db.execute(
-            f"""SELECT count(*), count(e.id) FROM files f JOIN chunks c ON c.file_id = f.id
-                LEFT JOIN embeddings e ON e.key = c.embedding_key
-                    AND e.model_id = (SELECT value FROM meta WHERE key = 'model_id')
+            f"""SELECT count(*), coalesce(sum({has_vector}), 0) FROM files f JOIN chunks c ON c.file_id = f.id
                 WHERE f.id IN (SELECT id FROM files WHERE {where})""",
             given,
         ).fetchone() or (0, 0)
         changed = not directory and _is_changed(absolute, *rows[0][:3])
         latest = max(str(row[3]) for row in rows)
-        generation = db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0
-        return Held(len(rows), int(str(chunks)), int(str(embedded)), latest, changed, int(str(generation)))
+        return Held(len(rows), int(str(chunks)), int(str(embedded)), latest, changed, facts.generation)
 
     return reader.read(ask)
 

@@ -121,6 +121,10 @@ class IndexState:
     generation: int
     complete: bool
     """Whether every present file was indexed and embedded when the answer was made."""
+    remaining: tuple[str, ...] = ()
+    """What was not done yet, of `files`, `vectors`, `history` and `imports`."""
+    note: str = ""
+    """Why nothing is indexed, where a rule leaves every file out."""
 
 
 @frozen

@@ -129,8 +129,8 @@ class RetrievalStatus:
 @frozen
 class StatusAnswer:
     state: str
-    """`starting`, `indexing`, `ready` (every present file is indexed and embedded by `model`), `degraded` (nothing
-    more to do, but no vectors; or the index cannot be written) or `disabled`."""
+    """`starting`, `indexing`, `ready` (every present file is indexed and embedded by `model`, and history and imports are
+    counted), `degraded` (nothing more to do, but no vectors; or the index cannot be written) or `disabled`."""
     searchable: bool
     generation: int
     phase: int
@@ -163,6 +163,8 @@ class StatusAnswer:
     seconds_left: float | None = None
     """Until all vectors are made; null while nobody can tell."""
     retrieval: RetrievalStatus | None = None
+    remaining: tuple[str, ...] = ()
+    """What is not done yet, of `files`, `vectors`, `history` and `imports`; nothing where `state` is `ready`."""
 
 
 @frozen

@@ -243,7 +243,7 @@ def test_for_a_save_that_takes_long_nobody_waits_long(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     indexer = folder.run()
-    monkeypatch.setattr(indexer, "role", Role.WRITER)
+    until(lambda: indexer.progress.activity is Activity.IDLE)
     busy = Work(paths={"ships.md"})
     monkeypatch.setattr(indexer._inbox, "_doing", busy)
     began = time.monotonic()

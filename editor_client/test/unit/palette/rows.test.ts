@@ -68,8 +68,11 @@ void test("where nothing matches well, that is said before what is nearest", () 
 });
 
 void test("where nothing is found, the next step depends on whether the index is complete", () => {
-  const advice = (complete: boolean) =>
-    rowsOf(searchAnswer([], { index: { generation: 1, complete } }), "q", alone)[0]?.detail ?? "";
+  const advice = (complete: boolean, note = "") => {
+    const index = { generation: 1, complete, remaining: [], note };
+    return rowsOf(searchAnswer([], { index }), "q", alone)[0]?.detail ?? "";
+  };
   assert.match(advice(true), /other words/);
   assert.match(advice(false), /not complete yet/);
+  assert.match(advice(true, "Nothing is indexed: .gitignore:1: *"), /\.gitignore:1/);
 });

@@ -211,7 +211,7 @@ function answer(passages: ContextPassage[], complete = true): ContextAnswer {
       headerPath: "App > route",
       symbol: "route",
     },
-    index: { generation: 1, complete },
+    index: { generation: 1, complete, remaining: [], note: "" },
     timings: {},
     retrieval: answeredIn,
   };

@@ -25,8 +25,10 @@ _CHECK_DAYS = 7
 """A file that nobody reads in full may be damaged unseen; looking takes 1.5 s for 77,000 chunks."""
 _DAY = 24 * 3600
 _GRAPH_AFTER, _GRAPH_EVERY = 3.0, 60.0
-"""Seconds since files were last written, and between two counts of imports. A count reads every file's, 0.35 s for 13,000
-files, and a save would wait for it."""
+"""Seconds since files were last written, and between two counts of imports, at most. A count reads every file's, 0.35 s for
+13,000 files, and a save would wait for it."""
+_GRAPH_AFTER_COUNTS, _GRAPH_EVERY_COUNTS = 10, 200
+"""The same in times of the latest count: imports of a small folder, and those of any at first, are counted at once."""
 _MODEL_SECONDS = 30.0
 """How often a folder without an installed model looks whether there is one now."""
 
@@ -63,6 +65,7 @@ class Background:
         self._tidied_at = float("-inf")
         self._written_at = float("-inf")
         self._counted_at = float("-inf")
+        self._count_seconds = 0.0
         self._look_for_model_at = 0.0
         self._selected: Settings | None = None
         self._table_is_due = False
@@ -111,7 +114,7 @@ class Background:
         if facts.counted != facts.links and now >= self._count_at():
             update_in_degrees(self._writer.db)
             self._writer.note(counted=facts.links)
-            self._counted_at = now
+            self._counted_at, self._count_seconds = now, time.monotonic() - now
             return True
         self._progress.activity = Activity.EMBEDDING
         if self._vectors.step(settings.embedding, interrupted, on_step):
@@ -134,7 +137,9 @@ class Background:
         return max(0.0, min(due) - now) if due else None
 
     def _count_at(self) -> float:
-        return max(self._written_at + _GRAPH_AFTER, self._counted_at + _GRAPH_EVERY)
+        after = min(_GRAPH_AFTER, _GRAPH_AFTER_COUNTS * self._count_seconds)
+        every = min(_GRAPH_EVERY, _GRAPH_EVERY_COUNTS * self._count_seconds)
+        return max(self._written_at + after, self._counted_at + every)
 
     def _tidy_at(self) -> float:
         return max(self._busy_at + _TIDY_AFTER, self._tidied_at + _TIDY_EVERY)

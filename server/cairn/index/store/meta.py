@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 
 import apsw
@@ -51,6 +52,8 @@ class Facts:
     """Chunks have static vectors, or will."""
     static_key: int = 0
     """`static_key` of the table that these are made with."""
+    history: int = -1
+    """The `paths` for which the git history was followed; -1 before it was for the first time."""
 
     @property
     def complete(self) -> bool:
@@ -71,7 +74,12 @@ _NAMES = frozenset(attribute.name for attribute in attrs.fields(Facts))
 def read_facts(db: apsw.Connection) -> Facts:
     """The facts as they are now."""
     rows = db.execute("SELECT key, value FROM meta")
-    return Facts(**{str(key): int(str(value)) for key, value in rows if key in _NAMES})
+    return Facts(**{str(key): _number(str(value)) for key, value in rows if key in _NAMES})
+
+
+def _number(value: str) -> int:
+    """A fact; of the history, which is kept with the commit, as JSON, the number behind it."""
+    return int(json.loads(value)[1] if value.startswith("[") else value)
 
 
 def set_fact(db: apsw.Connection, name: str, value: int) -> None:
