@@ -25,7 +25,7 @@ SWITCH = {"p95Ms": 1500, "minQueries": 3, "windowSeconds": 20, "recoverySeconds"
 """Far above what a search takes on a busy machine, and far below what one of the drill does."""
 DRILL = """
 import pathlib, sys, time
-import cairn.cli.main
+import cairn.__main__
 from cairn.retrieval import meaning
 
 def slowed(vectors):
@@ -38,7 +38,7 @@ def slowed(vectors):
 meaning.StaticMeaning.vectors = slowed(meaning.StaticMeaning.vectors)
 slow_while = pathlib.Path(sys.argv[1])
 sys.argv = ["cairn", "lsp"]
-cairn.cli.main.main()
+cairn.__main__.main()
 """
 """`cairn lsp` whose leg of meaning takes so much longer while the file that it is given exists."""
 
