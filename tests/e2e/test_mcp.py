@@ -283,19 +283,19 @@ async def test_while_the_first_indexing_runs_answers_say_how_complete_they_are(t
 
 
 async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_files(workspace: Path) -> None:
-    asking = Runner(Engine())
+    runner = Runner(Engine())
 
     async def given(*_: Any) -> Runner:
-        return asking
+        return runner
 
     try:
-        asking.engine.add_folder(workspace)
+        runner.engine.add_folder(workspace)
         async with Client(build_server(given, first_files=FirstFiles(PATIENCE_SECONDS))) as client:
             found = await called(client, "cairn_search", query="moor_ship")
         assert found.structured_content["results"], text_of(found)
     finally:
-        asking.close()
-        asking.engine.stop()
+        runner.close()
+        runner.engine.stop()
 
 
 async def test_each_stage_of_discovery_is_told_to_whom_wants_to_know(workspace: Path) -> None:
@@ -341,10 +341,10 @@ async def happens(event: threading.Event) -> None:
 @each_era
 async def test_a_question_that_is_cancelled_ends(era: str) -> None:
     slow = Slow()
-    asking = Runner(slow)
+    runner = Runner(slow)
 
     async def given(*_: Any) -> Runner:
-        return asking
+        return runner
 
     async with Client(build_server(given), mode=era) as client:
         asked = asyncio.create_task(client.call_tool("cairn_search", {"query": "x"}))
@@ -352,7 +352,7 @@ async def test_a_question_that_is_cancelled_ends(era: str) -> None:
         asked.cancel()
         await happens(slow.cancelled)
         await asyncio.gather(asked, return_exceptions=True)
-    asking.close()
+    runner.close()
 
 
 # --- the process -----------------------------------------------------------------------------------

@@ -47,8 +47,8 @@ HELLO = {
 @asynccontextmanager
 async def served(engine: Any, **options: Any) -> AsyncIterator[str]:
     """The URL at which `engine` answers."""
-    asking = Runner(engine)
-    app = mcp_app(asking, **options)
+    runner = Runner(engine)
+    app = mcp_app(runner, **options)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -69,7 +69,7 @@ async def served(engine: Any, **options: Any) -> AsyncIterator[str]:
     finally:
         server.should_exit = True
         await serving
-        asking.close()
+        runner.close()
 
 
 @pytest.fixture

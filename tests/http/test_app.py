@@ -35,7 +35,7 @@ QUICK = ConnectionLimits(head_seconds=0.3, unread_seconds=0.3, kept_seconds=1)
 
 
 @define
-class StagedAsking:
+class StagedRunner:
     """Answers as it is told to."""
 
     act: Callable[[], Any] = lambda: {"ok": True}
@@ -62,7 +62,7 @@ class Running:
     """A front that listens."""
 
     port: int
-    asking: StagedAsking
+    runner: StagedRunner
     presence: Presence
     metrics: PrometheusMetrics
     connections: Callable[[], int] = lambda: 0
@@ -112,16 +112,16 @@ def code(answer: tuple[int, Any]) -> tuple[int, str]:
 
 @asynccontextmanager
 async def running(
-    asking: StagedAsking | None = None,
+    runner: StagedRunner | None = None,
     settings: ServeSettings | None = None,
     limits: ConnectionLimits | None = None,
     ready: Callable[[], bool] = lambda: True,
 ) -> AsyncIterator[Running]:
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    front = Running(port, asking or StagedAsking(), Presence(), PrometheusMetrics())
+    front = Running(port, runner or StagedRunner(), Presence(), PrometheusMetrics())
     served = Served(
-        asking=front.asking,  # type: ignore[arg-type]
+        runner=front.runner,  # type: ignore[arg-type]
         guard=Guard(TOKEN, "127.0.0.1", port),
         settings=settings or ServeSettings(),
         ready=ready,
@@ -181,7 +181,7 @@ async def test_a_wrong_request_is_refused_before_anything_is_asked(
 ) -> None:
     async with running() as front:
         assert code(await front.ask(**changes)) == refusal
-        assert front.asking.asked == []
+        assert front.runner.asked == []
         assert (await front.ask())[0] == 200
 
 
@@ -273,7 +273,7 @@ async def test_params_and_the_workspace_reach_the_engine_as_they_are() -> None:
         assert (await front.ask(b"", "/api/v1/build_answer_plan"))[0] == 200
         assert (await front.ask(b"null", "/api/v1/pause"))[0] == 200
         assert (await front.ask(b"", "/api/v1/status", "GET"))[0] == 200
-        assert front.asking.asked == [
+        assert front.runner.asked == [
             ("search", {"query": "ä"}, "file:///a"),
             ("buildAnswerPlan", {}, ""),
             ("pause", {}, ""),
@@ -301,7 +301,7 @@ async def test_errors_of_the_engine_are_told_by_kind(problem: Exception, refusal
     def fail() -> None:
         raise problem
 
-    async with running(StagedAsking(fail)) as front:
+    async with running(StagedRunner(fail)) as front:
         answer = await front.ask()
         assert code(answer) == refusal
         error = answer[1]["error"]
@@ -338,7 +338,7 @@ async def test_a_body_that_is_too_large_is_refused_whether_its_length_is_told_or
             413,
             "tooLarge",
         )
-        assert front.asking.asked == []
+        assert front.runner.asked == []
         fits = b'"' + b"a" * 900 + b'"'
         assert (await front.ask(fits))[0] == 200
 
@@ -379,10 +379,10 @@ async def test_a_client_that_drips_is_left_all_the_same() -> None:
 
 
 async def test_a_client_that_reads_nothing_is_left() -> None:
-    async with running(StagedAsking(lambda: "a" * 40_000_000), limits=QUICK) as front:
+    async with running(StagedRunner(lambda: "a" * 40_000_000), limits=QUICK) as front:
         reader, writer = await asyncio.open_connection("127.0.0.1", front.port, limit=1)
         writer.write(front.request())
-        await until(lambda: bool(front.asking.asked))
+        await until(lambda: bool(front.runner.asked))
         await until(lambda: front.connections() == 0)
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
             await asyncio.wait_for(reader.readexactly(40_000_000), PATIENCE_SECONDS)
@@ -395,27 +395,27 @@ async def test_headers_have_a_limit() -> None:
         endless = front.request(X_Large="a" * 64 * HEAD_BYTES)[:-4]
         answer = await front.exchange(endless)
         assert answer == b"" or code(parsed(answer)) == (400, "invalidRequest")
-        assert front.asking.asked == []
+        assert front.runner.asked == []
 
 
 async def test_a_client_that_leaves_cancels_its_question() -> None:
-    async with running(StagedAsking(waits=True)) as front:
+    async with running(StagedRunner(waits=True)) as front:
         _, writer = await asyncio.open_connection("127.0.0.1", front.port)
         writer.write(front.request())
-        await until(lambda: bool(front.asking.asked))
+        await until(lambda: bool(front.runner.asked))
         writer.close()
-        await asyncio.wait_for(front.asking.cancelled.wait(), PATIENCE_SECONDS)
+        await asyncio.wait_for(front.runner.cancelled.wait(), PATIENCE_SECONDS)
 
 
 async def test_more_requests_than_can_be_answered_are_told_to_come_back() -> None:
-    async with running(StagedAsking(waits=True)) as front:
+    async with running(StagedRunner(waits=True)) as front:
         waiting = [asyncio.create_task(front.ask()) for _ in range(MAX_IN_FLIGHT)]
-        await until(lambda: len(front.asking.asked) == MAX_IN_FLIGHT)
+        await until(lambda: len(front.runner.asked) == MAX_IN_FLIGHT)
         answer = await front.exchange(front.request())
         assert code(parsed(answer)) == (503, "busy")
         assert b"retry-after: 1" in answer.lower()
         assert (await front.ask(b"", "/healthz", "GET"))[0] == 200
-        front.asking.let_go.set()
+        front.runner.let_go.set()
         assert {status for status, _ in await asyncio.gather(*waiting)} == {200}
         assert (await front.ask())[0] == 200
 
@@ -452,11 +452,11 @@ async def test_patience_is_counted_from_when_the_last_one_left() -> None:
 
 
 async def test_health_checks_keep_nobody_waiting_for_the_end() -> None:
-    async with running(StagedAsking(waits=True)) as front:
+    async with running(StagedRunner(waits=True)) as front:
         asking = asyncio.create_task(front.ask())
-        await until(lambda: bool(front.asking.asked))
+        await until(lambda: bool(front.runner.asked))
         assert front.presence.seconds_left(60) is None
-        front.asking.let_go.set()
+        front.runner.let_go.set()
         await asking
         await until(lambda: front.presence.seconds_left(60) is not None)
         left = front.presence.seconds_left(60)

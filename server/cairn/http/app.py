@@ -50,7 +50,7 @@ def is_plain_question(method: Method) -> bool:
 class Served:
     """What the front is given."""
 
-    asking: Runner
+    runner: Runner
     guard: Guard
     settings: ServeSettings
     ready: Callable[[], bool]
@@ -109,7 +109,7 @@ async def _ask(served: Served, method: Method, request: Request) -> Response:
     """The answer of one method."""
     settings, workspace = served.settings, _workspace(request)
     data = await _params(request, settings) if request.method == "POST" else {}
-    answer = served.asking.answer(
+    answer = served.runner.answer(
         method.name, data, front=HTTP, workspace=workspace, seconds=settings.request_seconds
     )
     return _answer(strict_json.dumps(await _unless_left(request, answer)))
@@ -214,9 +214,9 @@ class _Buffered:
 # --- answering -----------------------------------------------------------------------------------------
 
 
-async def _unless_left(request: Request, asking: Coroutine[Any, Any, Any]) -> Any:
-    """What `asking` answers; it is cancelled when the client leaves, which raises ClientDisconnect."""
-    answering = asyncio.ensure_future(asking)
+async def _unless_left(request: Request, asked: Coroutine[Any, Any, Any]) -> Any:
+    """What `asked` answers; it is cancelled when the client leaves, which raises ClientDisconnect."""
+    answering = asyncio.ensure_future(asked)
     leaving = asyncio.ensure_future(_left(request.receive))
     try:
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)

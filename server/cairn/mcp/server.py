@@ -25,16 +25,16 @@ from starlette.types import Receive, Scope, Send
 
 from cairn import __version__
 from cairn.engine.first_files import FirstFiles
+from cairn.engine.methods import MCP
 from cairn.engine.request import Tell
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.mcp.stdio import stdio_streams
-from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tool, schemas, unknown
+from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tool, schemas, unknown, without_nulls
 from cairn.mcp.workspaces import Workspaces
 from cairn.startup.ending import told_to_end
 from cairn.startup.responsive import let_queries_in
 
 if TYPE_CHECKING:
-    from cairn.engine.engine import Engine
     from cairn.engine.runner import Runner
     from cairn.protocol import DiscoverProgress
 
@@ -50,7 +50,7 @@ _PARENT_SECONDS = 2.0
 
 
 def build_server(
-    asking: Callable[
+    runner_of: Callable[
         [ServerSession, types.CallToolRequestParams], Awaitable[Runner | types.InputRequiredResult]
     ],
     *,
@@ -58,8 +58,11 @@ def build_server(
     problems: Callable[[], Sequence[str]] = tuple,
     first_files: FirstFiles | None = None,
 ) -> Server[Any]:
-    """A server with all tools. `asking` is where to ask for a client, or what it has to tell first, `seconds` the time for an answer, and `problems`
-    what `cairn_status` tells besides."""
+    """A server with all tools.
+
+    `runner_of` gives where to ask for a client, or what the client has to tell first; `seconds` is the time for an answer;
+    `problems` is what `cairn_status` tells besides; `first_files` waits for the first files of a folder.
+    """
 
     patience = first_files or FirstFiles()
 
@@ -73,7 +76,7 @@ def build_server(
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, unknown(params.name))
         try:
-            found = await asking(context.session, params)
+            found = await runner_of(context.session, params)
             if isinstance(found, types.InputRequiredResult):
                 return found
             data, texts = await _answer(found, tool, params, context, seconds, patience)
@@ -97,36 +100,31 @@ def build_server(
 
 
 async def _answer(
-    asking: Runner,
+    runner: Runner,
     tool: Tool,
     params: types.CallToolRequestParams,
     context: Context,
     seconds: float | None,
     first_files: FirstFiles,
 ) -> tuple[Any, list[str]]:
-    """The tool's answer as data and as text. Raises what `Runner.run` raises."""
-    arguments = dict(params.arguments or {})
-    workspace = arguments.pop(WORKSPACE, None)
-    if workspace is None:
-        workspace = ""
+    """The tool's answer as data, the same as through every other front, and as text. Raises what `Runner.answer` raises."""
+    arguments = without_nulls(params.arguments or {})
+    workspace = arguments.pop(WORKSPACE, "")
     if not isinstance(workspace, str):
         raise InvalidRequestError(WORKSPACE, "expected a string, the URI, path or name of an open folder")
     telling: list[asyncio.Task[None]] = []
-    tell = (
-        _progress(context.session, telling)
-        if (context.meta or {}).get("progress_token") is not None
-        else None
-    )
-
-    def work(engine: Engine, cancelled: Callable[[], bool]) -> tuple[Any, list[str]]:
-        return tool.call(engine, arguments, cancelled, tell)
-
+    wants_progress = tool.method.streams and (context.meta or {}).get("progress_token") is not None
+    tell = _progress(context.session, telling) if wants_progress else None
     try:
         if tool.method.name in _OF_FILES:
-            await first_files.wait(asking.engine, workspace)
-        return await asking.run(work, workspace=workspace, seconds=seconds)
+            await first_files.wait(runner.engine, workspace)
+        data = await runner.answer(
+            tool.method.name, arguments, front=MCP, workspace=workspace, seconds=seconds, tell=tell
+        )
     finally:
         await asyncio.gather(*telling, return_exceptions=True)  # before the answer
+    text = await runner.run(lambda engine, _: tool.text(engine, data, arguments), workspace=workspace)
+    return data, text
 
 
 def _progress(session: ServerSession, telling: list[asyncio.Task[None]]) -> Tell:
@@ -191,7 +189,7 @@ def serve_stdio(named: Sequence[Path], client: int) -> None:
 
 async def _serve(named: Sequence[Path], client: int) -> None:
     workspaces = Workspaces(named)
-    server = build_server(workspaces.asking, problems=lambda: workspaces.problems)
+    server = build_server(workspaces.runner, problems=lambda: workspaces.problems)
 
     async def initialized(context: Context, _: types.NotificationParams) -> None:
         workspaces.begin(context.session)
@@ -270,13 +268,13 @@ class McpApp:
 
 
 def mcp_app(
-    asking: Runner, *, seconds: float | None = None, max_body_bytes: int = DEFAULT_MAX_REQUEST_BODY_SIZE
+    runner: Runner, *, seconds: float | None = None, max_body_bytes: int = DEFAULT_MAX_REQUEST_BODY_SIZE
 ) -> McpApp:
-    """The application that answers for `asking`, to be mounted behind a guard of hosts, origins and tokens.
+    """The application that answers with `runner`, to be mounted behind a guard of hosts, origins and tokens.
 
     `seconds` is the time for an answer. Enter `app.run()` in the lifespan of the outer application:
 
-        mcp = mcp_app(asking)
+        mcp = mcp_app(runner)
 
         @asynccontextmanager
         async def lifespan(_):
@@ -287,6 +285,6 @@ def mcp_app(
     """
 
     async def given(_: ServerSession, __: types.CallToolRequestParams) -> Runner:
-        return asking
+        return runner
 
     return McpApp(build_server(given, seconds=seconds), max_body_bytes)

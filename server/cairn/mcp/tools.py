@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from cairn.engine.methods import MCP, METHODS, Method
-from cairn.engine.request import Cancelled, Tell
-from cairn.engine.runner import answer
+from cairn.engine.methods import METHODS, Method
 from cairn.errors import InvalidRequestError
 from cairn.mcp import text as mcp_text
 from cairn.schema.convert import snake_case
@@ -211,25 +209,6 @@ class Tool:
         schema = schema_of(self.method.answer_type(), definitions=definitions, whole=True)
         return {**schema, "$defs": definitions} if definitions else schema
 
-    def call(
-        self, engine: Engine, arguments: Mapping[str, Any], cancelled: Cancelled, tell: Tell | None
-    ) -> tuple[Any, list[str]]:
-        """The answer as JSON data, the same as through every other front, and as text for a reader.
-
-        An argument that is null counts as absent: some clients make models give every argument, and null is how they
-        give none. Raises InvalidRequestError for arguments that the method does not take, and what the engine raises.
-        """
-        arguments = _without_nulls(arguments)
-        data = answer(
-            engine,
-            self.method.name,
-            arguments,
-            cancelled,
-            front=MCP,
-            tell=tell if self.method.streams else None,
-        )
-        return data, self.text(engine, data, arguments)
-
     def remedy(self, problem: InvalidRequestError, arguments: Mapping[str, Any]) -> str:
         """What is wrong with arguments that it does not take, and what to do about it."""
         schema = self.input_schema()
@@ -241,11 +220,15 @@ class Tool:
         return f"{problem}.{hint} Correct that and call {self.name} again; it takes {takes}."
 
 
-def _without_nulls(value: Any) -> Any:
-    """JSON data without the members that are null."""
+def without_nulls(value: Any) -> Any:
+    """JSON data without the members that are null.
+
+    An argument that is null counts as absent: some clients make models give every argument, and null is how they give
+    none.
+    """
     if isinstance(value, Mapping):
-        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+        return {name: without_nulls(each) for name, each in value.items() if each is not None}
+    return [without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 _WORKSPACE_SCHEMA = {

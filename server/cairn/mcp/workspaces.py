@@ -48,7 +48,7 @@ class Workspaces:
         self.problems: tuple[str, ...] = ()
         """Why folders that were asked for are not open."""
 
-    async def asking(
+    async def runner(
         self, session: ServerSession, params: types.CallToolRequestParams
     ) -> Runner | types.InputRequiredResult:
         """Where to ask, once the folders are open; what the client has to tell before. Raises NoWorkspaceError if there is none."""

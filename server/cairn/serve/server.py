@@ -125,19 +125,19 @@ class _Serving:
     async def run(self) -> None:
         """Until it is told to end."""
         address, port = self.http.getsockname()[:2]
-        asking = Runner(self.engine)
+        runner = Runner(self.engine)
         editors = LspSocket(self.host, self.token, self.presence)
         connected = Gauge(
             "cairn_lsp_connections", "Editors that are connected", registry=self.metrics.registry
         )
         connected.set_function(lambda: editors.editors)
         mcp = mcp_app(
-            asking,
+            runner,
             seconds=self.settings.request_seconds,
             max_body_bytes=self.settings.max_body_bytes,
         )
         served = Served(
-            asking=asking,
+            runner=runner,
             guard=Guard(self.token, address, port),
             settings=self.settings,
             ready=self.engine.searchable,
@@ -149,7 +149,7 @@ class _Serving:
         web = Web(http_app(served), ConnectionLimits(), _END_SECONDS)
         async with mcp.run():
             await self._until_told(web, editors)
-            await asyncio.to_thread(asking.close)
+            await asyncio.to_thread(runner.close)
 
     async def _until_told(self, web: Web, editors: LspSocket) -> None:
         with told_to_end() as told:
