@@ -24,7 +24,7 @@ from cairn.__main__ import cli
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import at_most, within
 from cairn.schema.convert import structure, unstructure
-from cairn.schema.json_schema import COMPONENTS, Naming, reference_to, schema_of
+from cairn.schema.json_schema import COMPONENTS, Describer, Naming
 from cairn.settings.layers import overlay
 from cairn.settings.shown import settings_schema
 from cairn.settings.tree import Settings, leaves
@@ -72,7 +72,7 @@ COLOUR = {"$ref": "#/$defs/Colour"}
 
 def test_a_class_is_described_by_its_types_texts_defaults_and_limits() -> None:
     definitions: dict[str, Any] = {}
-    described = schema_of(Chart, definitions=definitions)
+    described = Describer(definitions).object(Chart)
     word = {"type": "string", "maxLength": 3}
     assert described == {
         "type": "object",
@@ -123,7 +123,7 @@ def test_a_class_is_described_by_its_types_texts_defaults_and_limits() -> None:
 
 def test_an_answer_has_every_field_and_lists_of_words_are_lists() -> None:
     definitions: dict[str, Any] = {}
-    described = schema_of(Chart, definitions=definitions, whole=True, prefix=COMPONENTS, naming="snake")
+    described = Describer(definitions, whole=True, prefix=COMPONENTS, naming="snake").object(Chart)
     assert described["required"] == [*described["properties"]]
     assert described["properties"]["words"]["type"] == "array"
     assert described["properties"]["buoys"]["items"] == {"$ref": "#/components/schemas/Buoy"}
@@ -135,7 +135,7 @@ def test_one_document_can_hold_what_is_read_and_what_is_answered(first: bool, ot
     definitions: dict[str, Any] = {}
     for whole in (first, not first, first, not first):
         for cls in (Chart, protocol.Range):
-            reference_to(cls, definitions=definitions, whole=whole)
+            Describer(definitions, whole=whole).type(cls)
     assert set(definitions) == {
         *("Chart", "Buoy", "Colour", "Range", "Position"),
         *(f"{other}Chart", f"{other}Buoy"),  # ranges are the same in both
@@ -155,11 +155,11 @@ OtherBullet.__name__ = "Bullet"
 
 def test_two_classes_of_one_name_do_not_hide_each_other() -> None:
     definitions: dict[str, Any] = {}
-    reference_to(protocol.Bullet, definitions=definitions)
-    listed = reference_to(tuple[protocol.Bullet, ...], definitions=definitions, whole=True)
+    Describer(definitions).type(protocol.Bullet)
+    listed = Describer(definitions, whole=True).type(tuple[protocol.Bullet, ...])
     assert listed == {"type": "array", "items": {"$ref": "#/$defs/Bullet"}}
     with pytest.raises(ValueError, match="two different classes are called Bullet"):
-        reference_to(OtherBullet, definitions=definitions)
+        Describer(definitions).type(OtherBullet)
 
 
 # --- the settings ----------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def test_one_document_describes_the_whole_protocol(naming: Naming) -> None:
     definitions: dict[str, Any] = {}
     for whole, classes in ((False, PARAMS), (True, ANSWERS)):
         for cls in classes:
-            reference_to(cls, definitions=definitions, whole=whole, naming=naming, prefix=COMPONENTS)
+            Describer(definitions, whole=whole, naming=naming, prefix=COMPONENTS).type(cls)
     Draft202012Validator.check_schema({"components": {"schemas": definitions}})
     named = set(json.dumps(definitions).split('"' + COMPONENTS)[1:])
     assert {each.partition('"')[0] for each in named} <= set(definitions)
@@ -317,6 +317,6 @@ HASH = "0" * 32
 )  # fmt: skip
 def test_the_schema_of_a_request_takes_what_is_taken(cls: Any, data: Any, ok: bool) -> None:
     definitions: dict[str, Any] = {}
-    described = schema_of(cls, definitions=definitions)
+    described = Describer(definitions).object(cls)
     assert is_taken(cls, data) is ok
     assert Draft202012Validator({**described, "$defs": definitions}).is_valid(data) is ok

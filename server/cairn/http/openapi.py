@@ -10,7 +10,7 @@ from cairn.engine.methods import STAGES, Method
 from cairn.http.app import API, ROUTES, is_plain_question
 from cairn.http.errors import CODES
 from cairn.schema import strict_json
-from cairn.schema.json_schema import COMPONENTS, reference_to
+from cairn.schema.json_schema import COMPONENTS, Describer
 from cairn.settings.tree import ServeSettings
 
 _JSON = "application/json"
@@ -73,8 +73,8 @@ def document(url: str) -> dict[str, Any]:
 
 
 def _methods(route: str, method: Method, schemas: dict[str, Any]) -> dict[str, Any]:
-    answer = reference_to(method.answer_type(), definitions=schemas, whole=True, prefix=COMPONENTS)
-    params = reference_to(method.params_class(), definitions=schemas, prefix=COMPONENTS)
+    answer = Describer(schemas, whole=True, prefix=COMPONENTS).type(method.answer_type())
+    params = Describer(schemas, prefix=COMPONENTS).type(method.params_class())
     common = {
         "summary": f"{method.summary}.",
         "tags": [

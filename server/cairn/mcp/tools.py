@@ -16,7 +16,7 @@ from cairn.engine.methods import METHODS, Method
 from cairn.errors import InvalidRequestError
 from cairn.mcp import text as mcp_text
 from cairn.schema.convert import snake_case
-from cairn.schema.json_schema import schema_of
+from cairn.schema.json_schema import Describer
 from cairn.text.nearest import nearest
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class Tool:
     def input_schema(self) -> dict[str, Any]:
         """The method's params and `workspace`, in the part of JSON schema that every client and model takes."""
         definitions: dict[str, Any] = {}
-        schema = schema_of(self.method.params_class(), definitions=definitions)
+        schema = Describer(definitions).object(self.method.params_class())
         schema.pop("description", None)  # it speaks of LSP's method
         if self.method.name in _STAGES:
             definitions = _terse(definitions)
@@ -206,7 +206,7 @@ class Tool:
     def output_schema(self) -> dict[str, Any]:
         """What its structured content holds."""
         definitions: dict[str, Any] = {}
-        schema = schema_of(self.method.answer_type(), definitions=definitions, whole=True)
+        schema = Describer(definitions, whole=True).object(self.method.answer_type())
         return {**schema, "$defs": definitions} if definitions else schema
 
     def remedy(self, problem: InvalidRequestError, arguments: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from cairn.errors import InvalidRequestError
 from cairn.protocol.places import Position, Range, TextDocument, check_range
 from cairn.protocol.search import LIMIT, AnsweredIn, IndexState, SearchResult
-from cairn.schema.bounds import check_bounds, within
+from cairn.schema.bounds import within
 
 
 @frozen
@@ -26,7 +26,6 @@ class Diagnostic:
 
     def __attrs_post_init__(self) -> None:
         check_range("range", self.range)
-        check_bounds(self)
         if not isinstance(self.code, str | int | None) or isinstance(self.code, bool):
             raise InvalidRequestError("code", f"expected a string or a whole number, got {self.code!r}")
 
@@ -61,7 +60,6 @@ class ContextParams:
             check_range("position", Range(self.position, self.position))
         if self.range is not None:
             check_range("range", self.range)
-        check_bounds(self)
 
 
 @frozen

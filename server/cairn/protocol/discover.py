@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics
 from cairn.protocol.search import AnsweredIn, IndexState, SearchResult, Verdict
-from cairn.schema.bounds import check_bounds, within
+from cairn.schema.bounds import within
 from cairn.settings.discovery import FormatStyle
 
 
@@ -23,9 +23,6 @@ class DiscoverParams:
     format: FormatStyle | None = None
     config: dict[str, Any] = field(factory=dict)
     """Any part of the `discovery` settings, laid over them for this request."""
-
-    def __attrs_post_init__(self) -> None:
-        check_bounds(self)
 
 
 @frozen

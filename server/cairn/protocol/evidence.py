@@ -8,7 +8,7 @@ from attrs import evolve, field, frozen
 
 from cairn.errors import InvalidRequestError
 from cairn.protocol.places import Range, citation, whole_lines
-from cairn.schema.bounds import MAX_NUMBER, at_most, check_bounds, within
+from cairn.schema.bounds import MAX_NUMBER, at_most, within
 from cairn.settings.discovery import BulletCategory, SectionType
 
 MAX_GLOBS = 100
@@ -32,7 +32,6 @@ class CollectionRef:
     """What `cairn/scoreCollections` gave it; null before. Taken, but not used, by the stages after it."""
 
     def __attrs_post_init__(self) -> None:
-        check_bounds(self)
         for name, moment in (("createdAt", self.created_at), ("updatedAt", self.updated_at)):
             try:
                 datetime.fromisoformat(moment or "0001-01-01")

@@ -6,7 +6,6 @@ from attrs import field, frozen
 
 from cairn.protocol.places import Range, TextDocument, check_range
 from cairn.protocol.search import AROUND, LIMIT, AnsweredIn, IndexState, SearchResult
-from cairn.schema.bounds import check_bounds
 
 
 @frozen
@@ -19,7 +18,6 @@ class RelatedParams:
     """Chunks shown before and after each result."""
 
     def __attrs_post_init__(self) -> None:
-        check_bounds(self)
         check_range("range", self.range)
 
 

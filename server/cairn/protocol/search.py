@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from cairn.protocol.chunk_type import ChunkType
 from cairn.protocol.places import Range
-from cairn.schema.bounds import check_bounds, within
+from cairn.schema.bounds import within
 
 LIMIT = within(1, 200)
 """Results that a request may ask for."""
@@ -41,9 +41,6 @@ class SearchParams:
     is such text as a whole."""
     whole_word: bool = False
     """Whether text in double quotes is found only where it is no part of a longer word."""
-
-    def __attrs_post_init__(self) -> None:
-        check_bounds(self)
 
 
 @frozen

@@ -10,7 +10,7 @@ stage to stage: some 15 queries, 100 chunks and 20 bullets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attrs import field, frozen
@@ -24,7 +24,7 @@ from cairn.protocol.evidence import (
     CollectionRef,
     ScoredChunk,
 )
-from cairn.schema.bounds import MAX_NUMBER, Bounds, at_most, check_bounds, too_long, too_many, within
+from cairn.schema.bounds import MAX_NUMBER, Bounds, at_most, too_long, too_many, within
 
 MAX_COLLECTIONS = 1_000
 MAX_QUERIES = 100
@@ -67,9 +67,6 @@ class FilterCollectionsParams:
     """S1's `all_collections`; the workspace's own when absent."""
     config: dict[str, Any] = field(factory=dict)
 
-    def __attrs_post_init__(self) -> None:
-        check_bounds(self)
-
 
 @frozen
 class ScoreCollectionsParams:
@@ -83,9 +80,6 @@ class ScoreCollectionsParams:
     collections: tuple[CollectionRef, ...] | None = field(default=None, metadata=_COLLECTIONS)
     """The workspace's own when absent."""
     config: dict[str, Any] = field(factory=dict)
-
-    def __attrs_post_init__(self) -> None:
-        check_bounds(self)
 
 
 @frozen
@@ -116,9 +110,6 @@ class BroadDiscoveryParams:
     """The setting `discovery.broadK` when absent."""
     config: dict[str, Any] = field(factory=dict)
 
-    def __attrs_post_init__(self) -> None:
-        check_bounds(self)
-
 
 @frozen
 class SemanticFocusParams:
@@ -134,9 +125,6 @@ class SemanticFocusParams:
     """The setting `discovery.focusK` when absent."""
     config: dict[str, Any] = field(factory=dict)
 
-    def __attrs_post_init__(self) -> None:
-        check_bounds(self)
-
 
 @frozen
 class PromoteReadmeParams:
@@ -148,7 +136,6 @@ class PromoteReadmeParams:
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        check_bounds(self)
         _valid_chunks("hits", self.hits)
 
 
@@ -166,7 +153,6 @@ class CompressEvidenceParams:
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        check_bounds(self)
         _valid_chunks("chunks", self.chunks)
 
 
@@ -185,7 +171,6 @@ class BuildAnswerPlanParams:
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        check_bounds(self)
         _valid_bullets("bullets", self.bullets)
 
 
@@ -212,7 +197,6 @@ class RenderPromptParams:
             _short("plan.sections.title", section.title, MAX_NAME_CHARS)
         _no_more("plan.sections.bullets", planned, MAX_BULLETS)
         _valid_bullets("plan.sections.bullets", planned)
-        check_bounds(self)
         _valid_bullets("bullets", self.bullets)
 
 
@@ -222,20 +206,6 @@ class PromptAnswer:
     """Empty where there is no evidence."""
     tokens: int
     """Of the prompt, in the installed model's vocabulary; by S1's estimate where none is installed."""
-
-
-PARAMS: Mapping[str, type[Any]] = {
-    "filterCollections": FilterCollectionsParams,
-    "scoreCollections": ScoreCollectionsParams,
-    "expandQueries": ExpandQueriesParams,
-    "broadDiscovery": BroadDiscoveryParams,
-    "semanticFocus": SemanticFocusParams,
-    "promoteReadme": PromoteReadmeParams,
-    "compressEvidence": CompressEvidenceParams,
-    "buildAnswerPlan": BuildAnswerPlanParams,
-    "renderPrompt": RenderPromptParams,
-}
-"""By method, without `cairn/`: what `Engine.stage` takes."""
 
 
 def _valid_chunks(name: str, chunks: Sequence[ScoredChunk]) -> None:

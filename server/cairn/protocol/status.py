@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
-from cairn.schema.bounds import check_bounds, within
+from cairn.schema.bounds import within
 
 
 @frozen
@@ -171,6 +171,3 @@ class StatusAnswer:
 class SetPhaseParams:
     phase: int | None = field(default=None, metadata=within(0, 3))
     """0 switches retrieval off; null leaves it to the settings and the kill switch again."""
-
-    def __attrs_post_init__(self) -> None:
-        check_bounds(self)

@@ -1,7 +1,7 @@
 """Limits of a field, declared beside it: whoever checks a value and whoever describes it reads the same ones.
 
-`field(default=10, metadata=within(1, 200))` declares them; `check_bounds` is what a class of the protocol checks itself
-with, `cairn.settings.layers` asks `problem_with` for each setting, and `cairn.schema.json_schema` shows them.
+`field(default=10, metadata=within(1, 200))` declares them; `cairn.schema.convert` checks what it reads by them,
+`cairn.settings.layers` each setting, and `cairn.schema.json_schema` shows them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ from typing import Any, cast
 
 import attrs
 from attrs import frozen
-
-from cairn.errors import InvalidRequestError
-from cairn.schema.convert import camel_case
 
 _KEY = "bounds"
 
@@ -83,15 +80,6 @@ def at_most(
 def bounds_of(attribute: attrs.Attribute[Any]) -> Bounds | None:
     """What was declared for a field."""
     return cast("Bounds | None", attribute.metadata.get(_KEY))
-
-
-def check_bounds(instance: Any) -> None:
-    """Raises InvalidRequestError for the first field of an attrs instance that lies outside of its bounds."""
-    for attribute in attrs.fields(type(instance)):
-        bounds = bounds_of(attribute)
-        problem = bounds.problem_with(getattr(instance, attribute.name)) if bounds else None
-        if problem:
-            raise InvalidRequestError(camel_case(attribute.name), problem)
 
 
 def too_long(text: str, most: int | None) -> str | None:

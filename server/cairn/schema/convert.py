@@ -20,6 +20,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from cattrs.v import transform_error
 
 from cairn.errors import InvalidRequestError
+from cairn.schema.bounds import bounds_of
 
 T = TypeVar("T")
 
@@ -176,9 +177,20 @@ def _class_structure(cls: type[Any]) -> Any:
     def hook(value: Any, hint: Any) -> Any:
         if not isinstance(value, Mapping):
             raise ValueError(f"expected an object, got {_shown(value)}")
-        return from_mapping(value, hint)
+        made = from_mapping(value, hint)
+        _check_bounds(made)
+        return made
 
     return hook
+
+
+def _check_bounds(instance: attrs.AttrsInstance) -> None:
+    """Raises InvalidRequestError for the first field that lies outside of its bounds."""
+    for attribute in attrs.fields(type(instance)):
+        bounds = bounds_of(attribute)
+        problem = bounds.problem_with(getattr(instance, attribute.name)) if bounds else None
+        if problem:
+            raise InvalidRequestError(camel_case(attribute.name), problem)
 
 
 def _class_unstructure(cls: type[Any]) -> Any:

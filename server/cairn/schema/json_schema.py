@@ -38,47 +38,25 @@ _PRIMITIVES: Mapping[Any, Schema] = {
 }
 
 
-def schema_of(
-    cls: type[Any],
-    *,
-    definitions: dict[str, Any],
-    naming: Naming = "camel",
-    whole: bool = False,
-    prefix: str = DEFS,
-    bounds: Callable[[attrs.Attribute[Any]], Bounds | None] = bounds_of,
-) -> Schema:
-    """The schema of `cls`, an object; the classes and enumerations that it names are added to `definitions`.
+@frozen
+class Describer:
+    """Describes classes in one document, whose definitions it adds to.
 
     Of what is read (`whole` false), fields with a default may be left out, and one string will do for a list of strings;
     of an answer (`whole`), every field is there. Where a class that this makes a difference to is among the definitions
     the other way already, it is called `Whole…` or `Partial…`, so that one document can have both.
-    `prefix` is where references find the definitions. Raises ValueError if two classes of one name meet there.
     """
-    return _Describer(definitions, naming, whole, prefix, bounds).object(cls)
 
-
-def reference_to(
-    hint: Any,
-    *,
-    definitions: dict[str, Any],
-    naming: Naming = "camel",
-    whole: bool = False,
-    prefix: str = DEFS,
-    bounds: Callable[[attrs.Attribute[Any]], Bounds | None] = bounds_of,
-) -> Schema:
-    """As `schema_of`, with the class itself among the definitions: a `$ref` to it; of `tuple[X, ...]`, a list of those."""
-    return _Describer(definitions, naming, whole, prefix, bounds).type(hint)
-
-
-@frozen
-class _Describer:
     definitions: dict[str, Any] = field(hash=False)
-    naming: Naming
-    whole: bool
-    prefix: str
-    bounds: Callable[[attrs.Attribute[Any]], Bounds | None]
+    """The classes and enumerations that were named, by name."""
+    naming: Naming = field(default="camel", kw_only=True)
+    whole: bool = field(default=False, kw_only=True)
+    prefix: str = field(default=DEFS, kw_only=True)
+    """Where references find the definitions."""
+    bounds: Callable[[attrs.Attribute[Any]], Bounds | None] = field(default=bounds_of, kw_only=True)
 
     def object(self, cls: type[Any]) -> Schema:
+        """The schema of an attrs class itself."""
         hints, docs = typing.get_type_hints(cls), field_docs(cls)
         properties, required = {}, []
         for attribute in attrs.fields(cls):
@@ -105,7 +83,7 @@ class _Describer:
         fields = {attribute.name for attribute in attrs.fields(cls)}
         return _CODE.sub(lambda code: f"`{camel_case(code[1])}`" if code[1] in fields else code[0], text)
 
-    def reference(self, cls: type[Any]) -> Schema:
+    def _reference(self, cls: type[Any]) -> Schema:
         name, described = cls.__name__, self._described(cls)
         if self.definitions.get(name, described) != described:
             other = evolve(self, whole=not self.whole, definitions=dict(self.definitions))
@@ -125,7 +103,10 @@ class _Describer:
         return {"description": _shown(doc), **described} if (doc := class_doc(cls)) else described
 
     def type(self, hint: Any, bounds: Bounds | None = None) -> Schema:
-        """The schema of a value of the type `hint`."""
+        """The schema of a value of the type `hint`: of a class, a reference to its definition.
+
+        Raises ValueError if two classes of one name meet among the definitions.
+        """
         if hint is Any or hint is object:
             return {}
         if hint in _PRIMITIVES:
@@ -138,7 +119,7 @@ class _Describer:
         if origin in (dict, Mapping):
             return {"type": "object", "additionalProperties": self.type(arguments[1], bounds) or True}
         if isinstance(hint, type) and (attrs.has(hint) or issubclass(hint, enum.StrEnum)):
-            return self.reference(hint)
+            return self._reference(hint)
         raise TypeError(f"no JSON schema for {hint}")
 
     def _union(self, arguments: tuple[Any, ...], bounds: Bounds | None) -> Schema:

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from cairn.schema.convert import unstructure
-from cairn.schema.json_schema import SCHEMA_DIALECT, schema_of
+from cairn.schema.json_schema import SCHEMA_DIALECT, Describer
 from cairn.settings.layers import Layered
 from cairn.settings.marks import limits_of
 from cairn.settings.sources import SCHEMA_KEY
@@ -52,7 +52,7 @@ def shown(laid: Layered, *, everything: bool) -> Shown:
 def settings_schema() -> dict[str, Any]:
     """The JSON schema (draft 2020-12) of a settings file, in snake_case."""
     definitions: dict[str, Any] = {}
-    root = schema_of(Settings, naming="snake", definitions=definitions, bounds=limits_of)
+    root = Describer(definitions, naming="snake", bounds=limits_of).object(Settings)
     root["properties"] = {SCHEMA_KEY: {"type": "string"}, **root["properties"]}
     return {
         "$schema": SCHEMA_DIALECT,
