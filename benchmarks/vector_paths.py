@@ -31,11 +31,14 @@ from numpy.typing import NDArray
 
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import _connect
-from cairn.index.store.reader import ChunkFilter, IndexReader
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors import model_vectors, static_matrix
+from cairn.index.vectors.codes import Coder
+from cairn.index.vectors.static_rows import StaticRows
 from cairn.index.vectors.store import VectorStore
 from cairn.settings.tree import EmbeddingSettings
 
@@ -151,8 +154,8 @@ def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
     reader.memory.forget_vectors()
     again, known = ask(), ask()
     began = time.perf_counter()
-    codes = _rows(reader)._store.count >= static_matrix._CODED_FROM
-    while codes and _rows(reader)._store.codes is None:
+    codes = _rows(reader).store.count >= static_matrix._CODED_FROM
+    while codes and _rows(reader).store.codes is None:
         time.sleep(0.001)
     coded = round((time.perf_counter() - began) * 1000, 1)
     held = _rows(reader).nbytes
@@ -217,7 +220,7 @@ def _float32(vectors: Int8) -> Path_:
 
 def _signs(vectors: Int8, words: int, candidates: int) -> Path_:
     """The first words of the product's own code: two are the signs of the numbers, four those after a rotation, too."""
-    coder = static_matrix._Coder(vectors[::16].mean(axis=0, dtype=np.float32))
+    coder = Coder(vectors[::16].mean(axis=0, dtype=np.float32))
     codes = np.empty((coder.words, len(vectors)), np.uint64)
     coder.encode(vectors, codes)
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32)
@@ -248,11 +251,11 @@ def _best(distances: NDArray[np.float32]) -> NDArray[np.intp]:
 class _AnyVersion(IndexReader):
     """Reads an index of any version: the tables that are read here are in all of them."""
 
-    def _connection(self) -> apsw.Connection | None:
-        if getattr(self._local, "db", None) is None:
-            self._local.db = _opened(self.folder / "index.db")
-            self._local.identity = None
-        return self._local.db
+    def _connection(self) -> apsw.Connection:
+        local = self.memory.local
+        if local.db is None:
+            local.db = _opened(self.folder / "index.db")
+        return local.db
 
 
 def _real_index(data: Path, questions: Int8) -> Figures:
@@ -283,7 +286,6 @@ def _model_vectors(reader: IndexReader, model: int, questions: Int8) -> Figures:
     pools = [_ids(reader.nearest_static(asked, _LIMIT, ChunkFilter(), _never)) for asked in questions]
     pools = [np.union1d(one, other)[:_COMPARED] for one, other in itertools.pairwise(pools)]
     db = reader._connection()
-    assert db is not None
     stored = db.execute(f"SELECT embedding FROM vectors_{model} LIMIT 1").get
     asked = np.frombuffer(stored, np.float32)
     seconds: dict[str, list[float]] = {"sqlite-vec": [], "blocks": []}
@@ -323,20 +325,20 @@ def _opened(path: Path) -> apsw.Connection:
     return _connect(f"{path.absolute().as_uri()}?immutable=1", flags)
 
 
-def _rows(reader: IndexReader) -> static_matrix.StaticRows:
+def _rows(reader: IndexReader) -> StaticRows:
     with _in_memory():
         rows = reader._static_rows()
     assert rows is not None
     return rows
 
 
-def _uncoded(rows: static_matrix.StaticRows) -> Path_:
+def _uncoded(rows: StaticRows) -> Path_:
     """Distances to all rows, whether they are coded or not."""
 
     def find(asked: Int8) -> NDArray[np.int64]:
-        codes, rows._store.codes = rows._store.codes, None
+        codes, rows.store.codes = rows.store.codes, None
         found = rows.nearest(asked, _LIMIT)[0]
-        rows._store.codes = codes
+        rows.store.codes = codes
         return found
 
     return find

@@ -16,12 +16,12 @@ from engine.index_file import index_path
 from numpy.typing import NDArray
 
 from cairn.embedding.static import StaticTable
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import DATABASE_NAME
-from cairn.index.store.reader import IndexReader
 from cairn.index.store.writer import IndexWriter
-from cairn.index.text.known_words import IndexVocabulary
+from cairn.index.vectors.intake import static_vectors
 from cairn.index.vectors.store import ChunkText, VectorStore
-from cairn.index.vectors.vectors import static_vectors
 from cairn.retrieval.meaning import Meaning, similarities
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from cairn.index.store.reader import IndexReader
+from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import FileCandidate, Floats
 from cairn.retrieval.scores import Asked, Family, Signal, Value, each, top
 from cairn.text.words import text_stems

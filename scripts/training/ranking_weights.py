@@ -32,8 +32,8 @@ from retrieval.sets import Question, read_sets
 
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
-from cairn.index.store.reader import IndexReader
-from cairn.index.text.known_words import IndexVocabulary
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.meaning import StaticMeaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank

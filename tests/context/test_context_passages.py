@@ -9,7 +9,7 @@ import pytest
 from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.context.passages import FOUND, Group, Grouped, passage_items, related_passages, with_query
-from cairn.index.store.reader import ChunkFilter
+from cairn.index.reader.filters import ChunkFilter
 from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.related import (
     DEFINES,

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from cairn import __version__
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.lock import writer_lock
-from cairn.index.store.reader import IndexReader
 from cairn.paths import workspace_dir
 
 

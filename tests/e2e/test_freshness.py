@@ -17,11 +17,13 @@ from typing import Any
 import pytest
 
 from cairn.engine.engine import Engine
-from cairn.index.indexing import indexer
-from cairn.index.indexing.surroundings import file_touches
+from cairn.engine.host import Host
+from cairn.index.indexing.intervals import Intervals
 from cairn.paths import workspace_dir
 from cairn.protocol import SearchParams
+from cairn.settings.tree import EmbeddingSettings
 from tests.conftest import ask
+from tests.index.index_builders import file_touches
 
 from . import conftest
 from .conftest import PATIENCE_SECONDS, Daemon
@@ -216,14 +218,12 @@ def unreported_change(path: Path, text: bytes) -> Iterator[None]:
 @linux_only
 @pytest.mark.parametrize("found_by", ["the periodic look", "the command"])
 async def test_a_change_that_was_not_reported_is_found_by(
-    workspace: Path, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch, found_by: str
+    workspace: Path, bare_data_dir: Path, found_by: str
 ) -> None:
-    monkeypatch.setattr(indexer, "_FOCUS_SECONDS", 0.0)
-    if found_by == "the periodic look":
-        monkeypatch.setattr(indexer, "_LOOK_AGAIN_SECONDS", 0.5)
-        monkeypatch.setattr(indexer, "_LOOK_AGAIN_SHARE", 0)
+    periodic = Intervals(look_again=0.5, look_again_share=0)
+    intervals = periodic if found_by == "the periodic look" else Intervals(focus=0.0)
     path = write_function(workspace / "crew.py", "embark_pilot")
-    engine = Engine(NO_MODEL)
+    engine = Engine(NO_MODEL, host=Host(EmbeddingSettings(enabled=False), intervals=intervals))
 
     async def first_is(name: str) -> None:
         async with asyncio.timeout(PATIENCE_SECONDS):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import struct
 import subprocess
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
 import apsw
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from cairn.chunking.chunker import chunk_text
@@ -167,3 +171,32 @@ class Repository:
         self._seconds += 1
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "-m", subject)
+
+
+_TOUCH = struct.Struct("<IB")
+
+
+@frozen
+class StoredTouch:
+    """A commit that touched a file, as the index has it."""
+
+    subject: str
+    time: int
+    """Unix seconds."""
+    files: int
+    """How many files of the folder it touched."""
+
+
+def file_touches(db: apsw.Connection, paths: Iterable[str]) -> dict[str, list[StoredTouch]]:
+    """The commits that touched each of these files, under whichever name it had, newest first."""
+    commits = {
+        number: (subject, time)
+        for first, packed in db.execute("SELECT first, packed FROM commits")
+        for number, (_, time, subject, _) in enumerate(json.loads(zlib.decompress(packed)), first)
+    }
+    found = {}
+    for path in paths:
+        packed = db.execute("SELECT touches FROM file_history WHERE path = ?", (path,)).get
+        if packed is not None:
+            found[path] = [StoredTouch(*commits[n], files) for n, files in _TOUCH.iter_unpack(packed)]
+    return found

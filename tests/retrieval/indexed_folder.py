@@ -12,14 +12,15 @@ from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
+from cairn.index.indexing.git_history import GitHistory
+from cairn.index.indexing.import_graph import update_in_degrees
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.progress import Progress
-from cairn.index.indexing.surroundings import History, update_in_degrees
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.store.writer import IndexWriter
+from cairn.index.vectors.intake import StaticIntake
 from cairn.index.vectors.store import VectorStore
-from cairn.index.vectors.vectors import StaticIntake
 from cairn.settings.tree import EmbeddingSettings, Settings
 
 MEANINGS = ({"ship", "vessel", "boat"}, {"tide", "water", "moon"}, {"crane", "lift", "hoist"})
@@ -65,7 +66,7 @@ class IndexedFolder:
         self.settings = Settings()
         self.models = _StaticAlone()
         self.writer = IndexWriter(base / "data")
-        self.static = StaticIntake(self.writer, self.models, Progress(), lambda: ())
+        self.static = StaticIntake(self.writer, self.models, lambda: ())
         self.static.select_table(EmbeddingSettings())
         self.overlay = Overlay(self.root, lambda: self.settings, self.models)
         self.reader = OverlaidReader(base / "data", overlay=self.overlay)
@@ -91,7 +92,7 @@ class IndexedFolder:
         intake.reconcile(self.settings.index)
         while self.static.step(self.settings.embedding):
             pass
-        History(self.writer.db, self.root).update(lambda: False)
+        GitHistory(self.writer.db, self.root).update(lambda: False)
         update_in_degrees(self.writer.db)
 
     def give_model_vectors(self, axes: Mapping[str, int]) -> None:
@@ -108,7 +109,7 @@ class IndexedFolder:
     def type(self, path: str, text: str) -> None:
         """Show the text on the screen, unsaved."""
         self.overlay.changed(path, text)
-        self.reader.look_at_screen()
+        self.reader.show_unsaved()
 
     def close(self) -> None:
         self.overlay.close()

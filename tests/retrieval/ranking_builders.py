@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from attrs import frozen
 
-from cairn.index.store.file_queries import FileFacts
-from cairn.index.store.reader import Outline
+from cairn.index.queries.files import FileFacts
+from cairn.index.reader.records import Outline
 from cairn.protocol.feedback import FeedbackAction
 from cairn.retrieval.candidates import Candidates, Chunks, FileCandidate, Floats
 from cairn.retrieval.learned import Choice, learn

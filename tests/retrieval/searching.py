@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cairn.index.store.reader import IndexReader
+from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import Ranked, rank

@@ -11,7 +11,7 @@ from attrs import evolve
 from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.errors import QueryCancelledError
-from cairn.index.store.reader import ChunkFilter
+from cairn.index.reader.filters import ChunkFilter
 from cairn.retrieval.meaning import Meaning, StaticMeaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking

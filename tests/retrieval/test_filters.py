@@ -14,7 +14,8 @@ from tests.retrieval.searching import search
 from cairn import protocol
 from cairn.engine.search import chunk_filter
 from cairn.errors import InvalidRequestError
-from cairn.index.store.reader import ChunkFilter, StoredChunk
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.legs import Legs
 from cairn.retrieval.meaning import ModelVector, StaticMeaning, StaticVector

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from tests.index.index_builders import indexed
 from tests.retrieval.searching import search
 
-from cairn.index.store.reader import ChunkFilter, ColumnWeights, IndexReader
+from cairn.index.queries.keyword_counts import KeywordCounts
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import ColumnWeights
 from cairn.index.store.schema import SCHEMA
 from cairn.index.store.writer import IndexWriter
-from cairn.index.text.keyword_counts import KeywordCounts
 from cairn.retrieval.keyword_plan import Count, plan_keywords, quoted_word
 from cairn.retrieval.query import Query, understand
 from cairn.settings.tree import SearchSettings

@@ -14,7 +14,9 @@ from attrs import evolve
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
 from cairn.errors import ModelError, QueryCancelledError
-from cairn.index.store.reader import ChunkFilter, Hit, IndexReader
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import Hit
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.retrieval.legs import Legs, literals
 from cairn.retrieval.meaning import Meaning, QueryVector

@@ -15,11 +15,11 @@ from cairn.embedding.embedder import Embedder
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
-from cairn.index.indexing.progress import Progress
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.meta import Facts, static_key
-from cairn.index.store.reader import ChunkFilter, IndexReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.index.vectors.vectors import StaticIntake, VectorIntake
+from cairn.index.vectors.intake import StaticIntake, VectorIntake
 from cairn.retrieval.meaning import Meaning, ModelMeaning, ModelVector, StaticMeaning, choose_meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
@@ -159,8 +159,8 @@ def writer(tmp_path: Path, models: SharedModel) -> Iterator[IndexWriter]:
     folder = tmp_path / "index"
     folder.mkdir()
     writer = IndexWriter(folder)
-    vectors = VectorIntake(writer, models, Progress(), lambda: (), lambda problem: None)
-    static = StaticIntake(writer, models, Progress(), lambda: ())
+    vectors = VectorIntake(writer, models, lambda: (), lambda *embedded: None, lambda problem: None)
+    static = StaticIntake(writer, models, lambda: ())
     vectors.select_model(SETTINGS)
     static.select_table(EmbeddingSettings())
     for late in (False, True):

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cairn.index.queries.keyword_counts import KeywordCounts
+from cairn.index.queries.known_words import KnownWord
 from cairn.index.store.schema import SCHEMA
-from cairn.index.text.keyword_counts import KeywordCounts
-from cairn.index.text.known_words import KnownWord
 from cairn.retrieval.keyword_plan import plan_keywords
 from cairn.retrieval.query import MAX_QUERY_CHARS, MAX_TERMS, QueryType, understand
 from cairn.settings.tree import SearchSettings

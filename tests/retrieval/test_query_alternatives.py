@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import pytest
 
-from cairn.index.text.known_words import KnownWord
+from cairn.index.queries.known_words import KnownWord
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.repair import repair
 from cairn.settings.tree import SearchSettings

@@ -14,8 +14,8 @@ from tests.retrieval.searching import search
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import DATABASE_NAME
-from cairn.index.store.reader import IndexReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.store import VectorStore
 from cairn.retrieval.candidates import _similarity

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from cairn.chunking.model import Chunk
-from cairn.index.store.reader import StoredChunk
+from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Verdict
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.query import understand

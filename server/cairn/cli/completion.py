@@ -78,7 +78,7 @@ def collections_like(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """The collections of the folders, as far as they are indexed, that begin so."""
-    from cairn.index.store.reader import IndexReader
+    from cairn.index.reader.index_reader import IndexReader
     from cairn.paths import workspace_dir
 
     folders: Sequence[Path] = context.params.get("folders") or [Path()]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import evolve, frozen
 
 from cairn.context.model import Item
-from cairn.index.store.reader import StoredChunk
-from cairn.index.store.readmes import readme_rule
+from cairn.index.queries.files import readme_rule
+from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.related import DEFINES, SIMILAR, USES, Related, rank_related

@@ -8,8 +8,9 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from cairn.index.store.reader import ChunkFilter, IndexReader
-from cairn.index.text.known_words import IndexVocabulary
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning

@@ -31,11 +31,12 @@ from cairn.engine.related import covered, indexed_page, shared_names
 from cairn.engine.request import Attempt
 from cairn.engine.search import answer_key
 from cairn.errors import InvalidRequestError
-from cairn.index.store.reader import ChunkFilter, StoredChunk
-from cairn.index.store.readmes import readme_paths
-from cairn.index.store.relations import PassageVector, vector_of_texts
+from cairn.index.queries.files import readme_paths
+from cairn.index.queries.relations import PassageVector, vector_of_texts
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.records import StoredChunk
+from cairn.index.vectors.intake import static_vectors
 from cairn.index.vectors.store import ChunkText
-from cairn.index.vectors.vectors import static_vectors
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import Query, understand

@@ -14,7 +14,7 @@ from cairn.operations.answer_cache import AnswerCache
 if TYPE_CHECKING:
     from cairn.context.model import Item
     from cairn.context.passages import Grouped
-    from cairn.index.store.reader import StoredChunk
+    from cairn.index.reader.records import StoredChunk
 
 _MOST_PAGES = 32
 _MOST_PAGE_CHARACTERS = 4_000_000

@@ -8,7 +8,7 @@ from cairn import protocol
 from cairn.engine.folders import Folder, folders_named, on_screen
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
-from cairn.index.store.file_queries import files_holding
+from cairn.index.queries.files import files_with_chunk
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import understand
 from cairn.text.unicode import well_formed
@@ -42,7 +42,7 @@ def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol
     holding = [
         (folder, paths)
         for folder, reader in zip(learning, on_screen(learning), strict=True)
-        if (paths := files_holding(reader, params.content_hash, path))
+        if (paths := files_with_chunk(reader, params.content_hash, path))
     ]
     copies = [path for _, paths in holding for path in paths]
     if not copies:

@@ -160,7 +160,7 @@ def on_screen(folders: Sequence[Folder]) -> list[OverlaidReader]:
     """The folders' readers, having looked at what is on the screen now: before each question."""
     readers = [folder.reader for folder in folders]
     for reader in readers:
-        reader.look_at_screen()
+        reader.show_unsaved()
     return readers
 
 

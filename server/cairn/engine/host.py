@@ -15,9 +15,12 @@ from attrs import define, field, frozen
 from cairn.embedding.shared import SharedModel
 from cairn.index.indexing.gate import QueryGate
 from cairn.index.indexing.indexer import Indexer
-from cairn.index.store.reader import IndexMemory
+from cairn.index.indexing.intervals import Intervals
+from cairn.index.reader.connection import IndexMemory
 from cairn.operations.metrics import Metrics
 from cairn.settings.tree import EmbeddingSettings, Settings
+
+_INTERVALS = Intervals()
 
 
 @define(eq=False)
@@ -59,8 +62,11 @@ class Lease:
 class Host:
     """Made once in a process. Methods may be called from several threads at once."""
 
-    def __init__(self, embedding: EmbeddingSettings, metrics: Metrics | None = None) -> None:
+    def __init__(
+        self, embedding: EmbeddingSettings, metrics: Metrics | None = None, intervals: Intervals = _INTERVALS
+    ) -> None:
         """`metrics` is where the engines count; by default nothing is counted."""
+        self._intervals = intervals
         self.model = SharedModel(embedding)
         self.gate = QueryGate()
         self.metrics = metrics or Metrics()
@@ -96,7 +102,7 @@ class Host:
 
     def _made(self, root: Path, settings: Callable[[], Settings], writes: bool) -> _Shared:
         told: list[_Shared] = []
-        indexer = Indexer(root, settings, self.model, lambda: told[0].tell(), self.gate)
+        indexer = Indexer(root, settings, self.model, lambda: told[0].tell(), self.gate, self._intervals)
         told.append(_Shared(indexer))
         if writes:
             indexer.start()

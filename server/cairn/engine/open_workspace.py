@@ -19,7 +19,7 @@ from cairn.engine.request import Request
 from cairn.engine.search import meaning_of
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.text.known_words import IndexVocabulary
+from cairn.index.queries.known_words import IndexVocabulary
 from cairn.protocol import CollectionRef
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query, understand

@@ -12,7 +12,7 @@ from cairn.engine.completeness import index_state
 from cairn.engine.folders import Folder, path_of_uri, uris
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.store.reader import StoredChunk
+from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.related import ChunkRange, find_related
 from cairn.text.unicode import well_formed

@@ -9,7 +9,8 @@ from attrs import evolve
 from cairn import protocol
 from cairn.chunking.definition_place import definition_lines, kind_at
 from cairn.chunking.model import Chunk
-from cairn.index.store.reader import IndexReader, StoredChunk
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.verdict import matched_terms

@@ -19,7 +19,8 @@ from cairn.engine.folders import Folder, uris
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.store.reader import ChunkFilter, IndexReader
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import understand
@@ -165,7 +166,7 @@ def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel, settings: 
             logger.warning("%s", problem)
             return None
 
-    facts = [reader.facts_with_screen() for reader in readers]
+    facts = [reader.facts_with_unsaved() for reader in readers]
     return choose_meaning(facts, embedder, model.static_table)
 
 

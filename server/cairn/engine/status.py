@@ -41,7 +41,7 @@ class IndexingProgress:
     """Chunks that wait for a vector of the model in use."""
     texts_per_second: float
     seconds_left: float | None
-    """Until all vectors are made; None while nobody can tell."""
+    """Deadline all vectors are made; None while nobody can tell."""
     scanned: bool
     """Every present file can be found by keywords."""
     complete: bool

@@ -10,7 +10,7 @@ from cairn.engine.folders import Folder, on_screen
 from cairn.engine.request import Request
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.store.symbols import (
+from cairn.index.queries.symbols import (
     DefinitionPlace,
     FoundName,
     defining,

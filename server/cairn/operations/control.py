@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 from cairn.errors import IndexUnavailableError
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.lock import is_held
-from cairn.index.store.reader import IndexReader
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.operations.places import require_directory
 from cairn.paths import workspace_dir

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import apsw
 from attrs import frozen
 
 from cairn.chunking.model import content_key
 from cairn.errors import IndexUnavailableError, InvalidRequestError
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.meta import read_facts
-from cairn.index.store.reader import IndexReader
 from cairn.index.store.rows import key_blob
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.operations.places import path_in
@@ -124,7 +123,7 @@ def _held(reader: IndexReader, absolute: Path, path: str, directory: bool) -> He
     if directory:  # every path that begins so: `0` follows `/`
         where, given = ("path >= ? || '/' AND path < ? || '0'", (path, path)) if path else ("? = ''", ("",))
 
-    def ask(db: apsw.Connection) -> Held | None:
+    with reader.reading() as db:
         rows = list(
             db.execute(f"SELECT content_hash, size, mtime_ns, indexed_at FROM files WHERE {where}", given)
         )
@@ -145,8 +144,6 @@ def _held(reader: IndexReader, absolute: Path, path: str, directory: bool) -> He
         changed = not directory and _is_changed(absolute, *rows[0][:3])
         latest = max(str(row[3]) for row in rows)
         return Held(len(rows), int(str(chunks)), int(str(embedded)), latest, changed, facts.generation)
-
-    return reader.read(ask)
 
 
 def _is_changed(file: Path, content_hash: object, size: object, mtime_ns: object) -> bool:

@@ -11,8 +11,10 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.index.store.file_queries import FileFacts, file_facts
-from cairn.index.store.reader import ChunkFilter, IndexReader, Outline
+from cairn.index.queries.files import FileFacts, file_facts
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import Outline
 from cairn.retrieval.file_names import name_stems
 from cairn.retrieval.legs import Pool
 

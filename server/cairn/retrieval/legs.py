@@ -15,11 +15,14 @@ import numpy as np
 from attrs import define, field, frozen
 
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
-from cairn.index.store.file_queries import best_by_file, files_at, files_by_path, files_by_subjects
-from cairn.index.store.reader import ChunkFilter, ColumnWeights, Hit, IndexReader
-from cairn.index.store.until import Until
-from cairn.index.text.holding import Holding, chunks_holding
-from cairn.index.text.keyword_counts import keyword_counts
+from cairn.index.queries.files import best_by_file, files_at, files_by_path, files_by_subjects
+from cairn.index.queries.keyword_counts import keyword_counts
+from cairn.index.queries.postings import Postings, read_postings
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import ColumnWeights, Hit
+from cairn.index.store.deadline import Deadline
+from cairn.index.text.exact import Literal
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
 from cairn.retrieval.meaning import QueryVector, finder, similarities
 from cairn.retrieval.query import Query
@@ -57,7 +60,7 @@ class HeldWord:
     """Of the word and what counts as it."""
     idf: float
     """Its inverse document frequency."""
-    held: Holding
+    held: Postings
 
 
 @define
@@ -148,7 +151,7 @@ class Legs:
                 pool.add("keyword", hits)
                 pool.found["definition"].update((hit.chunk_id, hit.names) for hit in hits if hit.names > 0)
                 for word in plan.rare:
-                    held = chunks_holding(reader, word.expression, leg.deadline)
+                    held = read_postings(reader, word.expression, leg.deadline)
                     stems = (stem(part) for one in self.query.groups[word.group] for part in one.split())
                     pool.words.append(HeldWord(frozenset(stems), word.idf, held))
 
@@ -168,7 +171,7 @@ class Legs:
                     [*sorted(pool.named), *by_path, *best_by_file(pool.subjects, _MAX_FILES)]
                 )
 
-    def _plan(self, reader: IndexReader, table: str, rows: int, deadline: Until) -> KeywordPlan:
+    def _plan(self, reader: IndexReader, table: str, rows: int, deadline: Deadline) -> KeywordPlan:
         count = partial(keyword_counts, reader, table, bound=rows + 1, cancelled=deadline)
         return plan_keywords(self.query, count, rows)
 
@@ -185,15 +188,9 @@ class Legs:
             with leg:
                 scores: dict[int, float] = defaultdict(float)
                 for literal in wanted:
+                    asked = Literal(literal, case, word)
                     hits = reader.containing(
-                        literal,
-                        case=case,
-                        word=word,
-                        limit=self.settings.candidates,
-                        only=self.only,
-                        cancelled=self.cancelled,
-                        deadline_ms=leg.deadline.ms_left,
-                        first=pool.chunks(),
+                        asked, self.settings.candidates, self.only, leg.deadline, pool.chunks()
                     ).hits
                     for hit in hits:
                         scores[hit.chunk_id] += hit.score / len(wanted)
@@ -216,16 +213,9 @@ class Legs:
         for reader, pool, leg in self._run("reexport", Leg.EXACT):
             with leg:
                 for name in self.query.names:
-                    held = reader.containing(
-                        name,
-                        case=True,
-                        word=True,
-                        limit=_MAX_SYMBOLS,
-                        only=self.only,
-                        cancelled=self.cancelled,
-                        deadline_ms=leg.deadline.ms_left,
-                    )
-                    for chunk_id, stored in reader.chunks([hit.chunk_id for hit in held.hits]).items():
+                    asked = Literal(name, case=True, word=True)
+                    hits = reader.containing(asked, _MAX_SYMBOLS, self.only, leg.deadline).hits
+                    for chunk_id, stored in reader.chunks([hit.chunk_id for hit in hits]).items():
                         if reexports(name, stored.path, stored.chunk.text):
                             pool.found["reexport"][chunk_id] = 1.0
 
@@ -276,7 +266,7 @@ class Legs:
         if setting is not None and setting not in self.settings.legs:
             return
         began = time.perf_counter()
-        leg = _RunningLeg(self, name, Until(self.cancelled, self.settings.leg_deadline_ms))
+        leg = _RunningLeg(self, name, Deadline(self.cancelled, self.settings.leg_deadline_ms))
         for reader, pool in zip(self.readers, self.pools, strict=True):
             yield reader, pool, leg
         self.add_time(name, began)
@@ -297,7 +287,7 @@ class _RunningLeg:
 
     legs: Legs
     name: str
-    deadline: Until
+    deadline: Deadline
 
     def __enter__(self) -> None:
         pass

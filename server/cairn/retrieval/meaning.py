@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from cairn.embedding.embedder import Embedder
 from cairn.embedding.static import StaticTable
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import Hit
 from cairn.index.store.meta import Facts, static_key
-from cairn.index.store.reader import ChunkFilter, Hit, IndexReader
 
 _FEW = 0.05
 """Share of chunks that may lack the model's vector before static ones, which all have, rank better: the two rank alike

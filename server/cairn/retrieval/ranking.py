@@ -17,7 +17,9 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
-from cairn.index.store.reader import ChunkFilter, IndexReader, StoredChunk
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Candidates, gather, whole_files
 from cairn.retrieval.diversity import Diverse, diversify, is_diverse
 from cairn.retrieval.learned import Learned

@@ -14,8 +14,9 @@ from attrs import define, evolve, field, frozen
 
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.store import relations
-from cairn.index.store.reader import ChunkFilter, ColumnWeights, Hit, StoredChunk
+from cairn.index.queries import relations
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
 from cairn.retrieval.diversity import diversify
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
 from cairn.retrieval.ranking import Ranked, comparable

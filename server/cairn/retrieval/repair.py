@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from cairn.index.text.known_words import KnownWord, unlikeness
+from cairn.index.queries.known_words import KnownWord, unlikeness
 from cairn.retrieval.abbreviations import EXPANSIONS
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 

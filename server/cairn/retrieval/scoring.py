@@ -125,5 +125,5 @@ def _coverage(candidates: Candidates, legs: Legs) -> Floats:
         possible = sum(word.idf for word in pool.words) or 1.0
         here = candidates.folders == folder
         for word in pool.words:
-            covered[here] += word.idf / possible * word.held.holds(candidates.ids[here])
+            covered[here] += word.idf / possible * word.held.contain(candidates.ids[here])
     return covered

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from attrs import evolve, field, frozen
 
-from cairn.index.store.reader import StoredChunk
+from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Candidate, Verdict
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.matching import TermMatcher, matcher

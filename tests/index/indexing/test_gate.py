@@ -7,19 +7,13 @@ import time
 
 import pytest
 
-from cairn.index.indexing import gate as gate_module
 from cairn.index.indexing.gate import QueryGate
 
 
 @pytest.fixture
 def gate() -> QueryGate:
-    return QueryGate()
-
-
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Background work steps aside for as long as it takes."""
-    monkeypatch.setattr(gate_module, "_LONGEST_WAIT", 60.0)
+    return QueryGate(longest_wait=60.0)
 
 
 class Worker:
@@ -36,13 +30,13 @@ class Worker:
         self.done.set()
 
 
-def test_work_goes_on_at_once_where_nobody_asks(gate: QueryGate, patient: None) -> None:
+def test_work_goes_on_at_once_where_nobody_asks(gate: QueryGate) -> None:
     with gate.query():
         pass
     assert Worker(gate).done.wait(60)
 
 
-def test_work_waits_until_the_last_question_is_answered(gate: QueryGate, patient: None) -> None:
+def test_work_waits_until_the_last_question_is_answered(gate: QueryGate) -> None:
     with gate.query():
         with gate.query():
             worker = Worker(gate)
@@ -51,45 +45,41 @@ def test_work_waits_until_the_last_question_is_answered(gate: QueryGate, patient
     assert worker.done.wait(60)
 
 
-def test_a_question_that_fails_holds_nobody_up(gate: QueryGate, patient: None) -> None:
+def test_a_question_that_fails_holds_nobody_up(gate: QueryGate) -> None:
     with pytest.raises(ZeroDivisionError), gate.query():
         raise ZeroDivisionError
     assert Worker(gate).done.wait(60)
 
 
-def test_questions_without_end_do_not_stop_the_work(gate: QueryGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_module, "_LONGEST_WAIT", 0.05)
-    monkeypatch.setattr(gate_module, "_TURN", 60.0)
+def test_questions_without_end_do_not_stop_the_work() -> None:
+    gate = QueryGate(longest_wait=0.05, turn=60.0)
     with gate.query():
         began = time.monotonic()
         gate.step_aside()
         assert time.monotonic() - began >= 0.05
-        monkeypatch.setattr(gate_module, "_LONGEST_WAIT", 60.0)
+        gate.longest_wait = 60.0
         for _ in range(100):
             assert Worker(gate).done.wait(60)
 
 
-def test_something_urgent_is_not_held_up(gate: QueryGate, patient: None) -> None:
+def test_something_urgent_is_not_held_up(gate: QueryGate) -> None:
     with gate.query():
         looks = iter([False, False, True])
         gate.step_aside(urgent=lambda: next(looks))
     assert next(looks, None) is None
 
 
-def test_after_its_turn_work_steps_aside_again(gate: QueryGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_module, "_LONGEST_WAIT", 0.01)
-    monkeypatch.setattr(gate_module, "_TURN", 0.0)
+def test_after_its_turn_work_steps_aside_again() -> None:
+    gate = QueryGate(longest_wait=0.01, turn=0.0)
     with gate.query():
         gate.step_aside()
-        monkeypatch.setattr(gate_module, "_LONGEST_WAIT", 60.0)
+        gate.longest_wait = 60.0
         worker = Worker(gate)
         assert not worker.done.wait(0.1)
     assert worker.done.wait(60)
 
 
-def test_many_questions_at_once_leave_the_gate_open_when_all_are_answered(
-    gate: QueryGate, patient: None
-) -> None:
+def test_many_questions_at_once_leave_the_gate_open_when_all_are_answered(gate: QueryGate) -> None:
     def ask() -> None:
         for _ in range(500):
             with gate.query():

@@ -17,21 +17,23 @@ from attrs import evolve
 from tests.index.index_builders import MadeUpModels, Repository, numbers, small_table
 
 from cairn.chunking.model import content_key
-from cairn.index.indexing import background as background_module
 from cairn.index.indexing import indexer as indexer_module
 from cairn.index.indexing.gate import QueryGate
 from cairn.index.indexing.indexer import Indexer, Role
+from cairn.index.indexing.intervals import Intervals
 from cairn.index.indexing.progress import Activity
 from cairn.index.indexing.work import BURST, Work
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import DATABASE_NAME, connect_read_only
 from cairn.index.store.maintenance import Maintenance
-from cairn.index.store.reader import IndexReader
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
 from cairn.settings.tree import EmbeddingSettings, IndexSettings, Settings
 
 BARE = Settings(index=IndexSettings(watch=False, history=False), embedding=EmbeddingSettings(enabled=False))
 EMBEDDING = evolve(BARE, embedding=EmbeddingSettings())
+QUICK = Intervals(takeover=0.02, request=0.02, retry=(0.02, 0.2))
+"""What takes seconds for people takes moments here."""
 
 
 def until(condition: Callable[[], object], what: str = "") -> None:
@@ -61,10 +63,11 @@ class Folder:
         self.root = root
         self.root.mkdir()
         self.models = MadeUpModels()
+        self.intervals = QUICK
         self.started: list[Indexer] = []
 
     def indexer(self, settings: Settings = BARE, gate: QueryGate | None = None) -> Indexer:
-        indexer = Indexer(self.root, lambda: settings, self.models, gate=gate)
+        indexer = Indexer(self.root, lambda: settings, self.models, gate=gate, intervals=self.intervals)
         self.started.append(indexer)
         return indexer
 
@@ -79,14 +82,6 @@ class Folder:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_text(text)
         return path
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes seconds for people takes moments here."""
-    monkeypatch.setattr(indexer_module, "_TAKEOVER_SECONDS", 0.02)
-    monkeypatch.setattr(indexer_module, "_REQUEST_SECONDS", 0.02)
-    monkeypatch.setattr(indexer_module, "_RETRY_SECONDS", (0.02, 0.2))
 
 
 @pytest.fixture
@@ -200,12 +195,12 @@ def test_between_taking_work_and_doing_it_it_is_not_idle(folder: Folder) -> None
         if indexer.idle:
             too_early.extend(before - reader.contents(before).keys())
 
-    indexer._inbox._changed = Releases(look)
+    indexer._queue._changed = Releases(look)
     indexer.start()
     until(lambda: indexer.role is Role.WRITER and indexer.idle)
     for number in range(5):
         path = folder.write(f"{number}.md", f"# {number}\n")
-        with indexer._inbox._changed:
+        with indexer._queue._changed:
             indexer.changed([path])
             reported.add(path)
         until(lambda: indexer.idle)
@@ -213,8 +208,8 @@ def test_between_taking_work_and_doing_it_it_is_not_idle(folder: Folder) -> None
     assert len(reader.contents(reported)) == 5
 
 
-def test_who_asks_after_a_save_waits_until_it_is_in(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexer_module, "_SAVES_SECONDS", 60.0)
+def test_who_asks_after_a_save_waits_until_it_is_in(folder: Folder) -> None:
+    folder.intervals = evolve(folder.intervals, saves=60.0)
     indexer = folder.run()
     reader = IndexReader(indexer.data)
     for number in range(20):
@@ -224,8 +219,8 @@ def test_who_asks_after_a_save_waits_until_it_is_in(folder: Folder, monkeypatch:
         assert reader.contents([path])
 
 
-def test_nobody_waits_for_a_scan_or_for_many_files(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexer_module, "_SAVES_SECONDS", 60.0)
+def test_nobody_waits_for_a_scan_or_for_many_files(folder: Folder) -> None:
+    folder.intervals = evolve(folder.intervals, saves=60.0)
     gate = HeldGate()
     indexer = folder.indexer(gate=gate)
     indexer.wait_for_saves()  # it has not begun
@@ -245,7 +240,7 @@ def test_for_a_save_that_takes_long_nobody_waits_long(
     indexer = folder.run()
     until(lambda: indexer.progress.activity is Activity.IDLE)
     busy = Work(paths={"ships.md"})
-    monkeypatch.setattr(indexer._inbox, "_doing", busy)
+    monkeypatch.setattr(indexer._queue, "_doing", busy)
     began = time.monotonic()
     indexer.wait_for_saves()
     assert 0.1 < time.monotonic() - began < 30
@@ -336,7 +331,7 @@ def test_a_request_that_a_stop_cut_short_is_left_to_the_next_writer(folder: Fold
     assert gate.reached.wait(60)
     stopping = threading.Thread(target=cut_short.stop)
     stopping.start()
-    until(cut_short._inbox.is_stopped)
+    until(cut_short._queue.is_stopped)
     gate.open.set()
     stopping.join()
     assert IndexReader(first.data).has_requests()
@@ -366,10 +361,8 @@ def test_while_paused_saves_are_taken_in_and_no_vectors_are_made(folder: Folder)
     until(lambda: not facts().paused)
 
 
-def test_while_paused_nobody_looks_for_changes_but_who_asks_for_it(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(indexer_module, "_FOCUS_SECONDS", 0.0)
+def test_while_paused_nobody_looks_for_changes_but_who_asks_for_it(folder: Folder) -> None:
+    folder.intervals = evolve(folder.intervals, focus=0.0)
     indexer = folder.run()
     indexer.request(RequestKind.PAUSE)
     until(lambda: indexer.progress.activity is Activity.PAUSED)
@@ -414,7 +407,7 @@ def test_a_data_folder_that_turned_into_a_file_is_named_until_it_is_a_folder_aga
 def test_a_database_that_is_removed_under_it_is_made_anew(folder: Folder, replaced: bool) -> None:
     indexer = folder.run()
     problems: list[str] = []
-    indexer._on_change = lambda: problems.append(str(indexer.problem))
+    indexer._state.on_change = lambda: problems.append(str(indexer.problem))
     file = indexer.data / DATABASE_NAME
     if replaced:
         shutil.copy(file, indexer.data / "copy")
@@ -449,7 +442,7 @@ def test_after_a_failure_it_says_so_tries_again_and_does_what_was_asked(
 ) -> None:
     indexer = folder.run()
     problems: list[str] = []
-    indexer._on_change = lambda: problems.append(f"{indexer.role} {indexer.problem}")
+    indexer._state.on_change = lambda: problems.append(f"{indexer.role} {indexer.problem}")
     before = chunk_ids(indexer, "ships.md")
     write, failures = IndexWriter.write, iter([failure, failure])
 
@@ -472,7 +465,7 @@ def test_after_a_failure_it_says_so_tries_again_and_does_what_was_asked(
 def test_what_goes_on_failing_is_tried_less_and_less_often(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexer_module, "_RETRY_SECONDS", (0.1, 60.0))
+    folder.intervals = evolve(folder.intervals, retry=(0.1, 60.0))
     tries: list[float] = []
 
     def fail(*_: object, **__: object) -> IndexWriter:
@@ -510,12 +503,12 @@ def test_it_stops_while_it_reads_files_and_goes_on_from_there(folder: Folder) ->
     indexer.start()
     until(lambda: indexer.progress.files_done > 0)
     assert stops_soon(indexer)
-    assert not IndexReader(indexer.data).scanned()
+    assert not IndexReader(indexer.data).facts().scanned
     known = paths(indexer)
     assert len(known) < 1_502
     again = folder.run()
     assert len(paths(again)) == 1_502
-    assert IndexReader(again.data).scanned()
+    assert IndexReader(again.data).facts().scanned
 
 
 def test_it_stops_while_it_embeds_and_goes_on_from_there(folder: Folder) -> None:
@@ -540,11 +533,8 @@ def test_it_stops_while_it_embeds_and_goes_on_from_there(folder: Folder) -> None
     assert len(folder.models.embedded) == 202
 
 
-def test_it_stops_while_another_process_writes_and_while_it_cannot_write(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(indexer_module, "_TAKEOVER_SECONDS", 60.0)
-    monkeypatch.setattr(indexer_module, "_RETRY_SECONDS", (60.0, 60.0))
+def test_it_stops_while_another_process_writes_and_while_it_cannot_write(folder: Folder) -> None:
+    folder.intervals = evolve(folder.intervals, takeover=60.0, retry=(60.0, 60.0))
     writer, reader = folder.run(), folder.indexer()
     reader.start()
     until(lambda: reader.role is Role.READER)
@@ -561,11 +551,8 @@ def test_it_stops_while_another_process_writes_and_while_it_cannot_write(
 # --- in the background -------------------------------------------------------------------------------
 
 
-def test_what_an_index_lacks_is_made_in_the_background(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(background_module, "_TIDY_AFTER", 0.0)
-    monkeypatch.setattr(background_module, "_GRAPH_AFTER", 0.0)
+def test_what_an_index_lacks_is_made_in_the_background(folder: Folder) -> None:
+    folder.intervals = evolve(folder.intervals, tidy_after=0.0, tidy_every=0.0, count_after=0.0)
     folder.models.table = small_table()
     Repository(folder.root).commit("Build the port", {"port.py": "SIZE = 1\n", "ship.py": "import port\n"})
     indexer = folder.run(evolve(EMBEDDING, index=IndexSettings(watch=False)))
@@ -589,7 +576,6 @@ def test_what_an_index_lacks_is_made_in_the_background(
         db.close()
         return unused == [1]
 
-    monkeypatch.setattr(background_module, "_TIDY_EVERY", 0.0)
     until(is_tidied)
     until(lambda: indexer.progress.activity is Activity.IDLE)
 
@@ -605,7 +591,7 @@ def test_what_is_tidy_is_not_tidied_again_by_the_next_process(
         return run(self, settings, interrupted)
 
     monkeypatch.setattr(Maintenance, "run", counted)
-    monkeypatch.setattr(background_module, "_TIDY_AFTER", 0.0)
+    folder.intervals = evolve(folder.intervals, tidy_after=0.0)
     indexer = folder.run()
     reader = IndexReader(indexer.data)
     until(lambda: reader.facts().tidied == reader.facts().content)
@@ -632,8 +618,8 @@ def test_a_history_that_cannot_be_read_is_a_problem_that_passes(
     until(lambda: indexer.problem is None)
 
 
-def test_a_model_that_is_installed_later_is_found(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background_module, "_MODEL_SECONDS", 0.02)
+def test_a_model_that_is_installed_later_is_found(folder: Folder) -> None:
+    folder.intervals = evolve(folder.intervals, model=0.02)
     folder.models.name = None
     indexer = folder.run(EMBEDDING)
     until(lambda: indexer.progress.activity is Activity.IDLE)
@@ -645,7 +631,7 @@ def test_a_model_that_is_installed_later_is_found(folder: Folder, monkeypatch: p
 def test_settings_that_change_count_from_the_next_step_on(folder: Folder) -> None:
     """What is embedded under one name is embedded alike."""
     settings = EMBEDDING
-    indexer = Indexer(folder.root, lambda: settings, folder.models)
+    indexer = Indexer(folder.root, lambda: settings, folder.models, intervals=QUICK)
     folder.started.append(indexer)
     indexer.start()
     reader = IndexReader(indexer.data)

@@ -13,7 +13,7 @@ import pytest
 from cairn.index.indexing import intake as intake_module
 from cairn.index.indexing.intake import Intake, needs_rescan
 from cairn.index.indexing.progress import Progress
-from cairn.index.store.reader import IndexReader
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import IndexSettings
 

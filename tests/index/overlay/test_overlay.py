@@ -25,12 +25,14 @@ from cairn.index.indexing.progress import Progress
 from cairn.index.overlay import overlay as overlay_module
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
-from cairn.index.store.file_queries import files_at, files_by_path
-from cairn.index.store.reader import MAX_NEIGHBOURS, ChunkFilter, ColumnWeights, Hit, StoredChunk
+from cairn.index.queries.files import files_at, files_by_path
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
+from cairn.index.reader.vector_queries import MAX_NEIGHBOURS
 from cairn.index.store.writer import IndexWriter
-from cairn.index.text.known_words import IndexVocabulary
+from cairn.index.vectors.intake import StaticIntake
 from cairn.index.vectors.store import VectorStore
-from cairn.index.vectors.vectors import StaticIntake
 from cairn.settings.tree import EmbeddingSettings, IndexSettings, Settings
 
 ALL = ChunkFilter()
@@ -86,7 +88,7 @@ class Desk:
         self.settings = Settings()
         self.models = Models()
         self.writer = IndexWriter(base / "data")
-        self.static = StaticIntake(self.writer, self.models, Progress(), lambda: ())
+        self.static = StaticIntake(self.writer, self.models, lambda: ())
         self.static.select_table(EmbeddingSettings())
         self.intake = Intake(
             self.root,
@@ -110,11 +112,11 @@ class Desk:
 
     def type(self, path: str, text: str) -> None:
         self.overlay.changed(path, text)
-        self.reader.look_at_screen()
+        self.reader.show_unsaved()
 
     def close(self, path: str) -> None:
         self.overlay.closed(path)
-        self.reader.look_at_screen()
+        self.reader.show_unsaved()
 
     def stored(self, hits: list[Hit]) -> list[StoredChunk]:
         stored = self.reader.chunks(hit.chunk_id for hit in hits)
@@ -166,7 +168,7 @@ def test_answers_are_those_that_a_save_would_give(desk: Desk) -> None:
     around = desk.reader.around("ships.py", 0, 1)
     desk.save("ships.py", "# ropes\n\n" + SHIPS)
     desk.index()
-    desk.reader.look_at_screen()
+    desk.reader.show_unsaved()
     (after,) = desk.reader.page("ships.py")
     assert before.id < 0 < after.id
     assert (before.chunk, before.collection, before.kind) == (after.chunk, after.collection, after.kind)
@@ -185,10 +187,10 @@ def test_a_document_that_is_as_the_index_has_it_hides_nothing(desk: Desk) -> Non
 def test_a_saved_document_is_shown_from_the_screen_until_the_index_has_it(desk: Desk) -> None:
     desk.type("ships.py", "def unload(): pass\n")
     desk.save("ships.py", "def unload(): pass\n")
-    desk.reader.look_at_screen()
+    desk.reader.show_unsaved()
     assert desk.defining("unload") == ["ships.py"]
     desk.index()
-    desk.reader.look_at_screen()
+    desk.reader.show_unsaved()
     assert desk.defining("unload") == ["ships.py"]
     assert desk.overlay.hidden == ()
 
@@ -197,7 +199,7 @@ def test_a_file_that_changes_under_an_open_document_stays_as_it_is_on_the_screen
     desk.type("ships.py", SHIPS)
     desk.save("ships.py", "def from_another_branch(): pass\n")
     desk.index()
-    desk.reader.look_at_screen()
+    desk.reader.show_unsaved()
     assert desk.defining("moor_ship") == ["ships.py"]
     assert desk.defining("from_another_branch") == []
 
@@ -443,7 +445,7 @@ def test_without_an_index_what_is_on_the_screen_is_found(tmp_path: Path) -> None
     overlay = Overlay(tmp_path / "root", Settings, Models())
     reader = OverlaidReader(tmp_path / "no data", overlay=overlay)
     overlay.changed("a.md", "# Sluice\n\nIt opens.\n")
-    reader.look_at_screen()
+    reader.show_unsaved()
     (hit,) = reader.keywords('"sluice"', WEIGHTS, 5, ALL, never)
     assert hit.score > 0
     assert reader.chunks([hit.chunk_id])[hit.chunk_id].path == "a.md"
@@ -489,7 +491,7 @@ def test_a_chunk_with_new_embedded_text_has_no_vector_and_counts_as_waiting(desk
     assert desk.reader.similarities([typed.id], unit(0), MODEL) == {}
     assert typed.id not in [hit.chunk_id for hit in desk.reader.nearest(unit(0), MODEL, 10, ALL, never)]
     assert desk.reader.facts().queued == 0
-    assert desk.reader.facts_with_screen().queued == 1
+    assert desk.reader.facts_with_unsaved().queued == 1
 
 
 def test_static_similarities_hold_for_both_sides(desk: Desk) -> None:
@@ -508,7 +510,7 @@ def test_a_static_table_that_comes_later_serves_what_is_on_the_screen(desk: Desk
     assert desk.meaning("tide") == []
     desk.static.select_table(EmbeddingSettings())
     desk.index()
-    desk.reader.look_at_screen()
+    desk.reader.show_unsaved()
     assert desk.meaning("tide") == ["ships.py"]
 
 
@@ -548,7 +550,7 @@ def test_questions_on_several_threads_see_whole_documents_while_they_change(desk
     def look() -> list[str]:
         problems = []
         while not done.is_set():
-            desk.reader.look_at_screen()
+            desk.reader.show_unsaved()
             for _ in range(5):
                 page = "".join(stored.chunk.text for stored in desk.reader.page("guide.md"))
                 if page not in versions:
@@ -559,7 +561,7 @@ def test_questions_on_several_threads_see_whole_documents_while_they_change(desk
             desk.reader.chunks(hit.chunk_id for hit in hits)
             desk.reader.nearest_static(vector, 5, ALL, never)
             desk.reader.static_similarities([hit.chunk_id for hit in hits], vector)
-            desk.reader.facts_with_screen()
+            desk.reader.facts_with_unsaved()
         return problems
 
     desk.type("guide.md", versions[0])
@@ -605,7 +607,7 @@ def test_settings_that_leave_a_file_out_take_it_from_the_screen(desk: Desk) -> N
     desk.type("ships.py", "def unload(): pass\n")
     desk.settings = Settings(index=IndexSettings(exclude=("ships.py",)))
     desk.index()
-    desk.reader.look_at_screen()
+    desk.reader.show_unsaved()
     assert desk.defining("unload", "moor_ship") == []
 
 

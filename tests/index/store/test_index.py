@@ -19,10 +19,12 @@ from tests.index.index_builders import broken_promises
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
 from cairn.errors import IndexUnavailableError, QueryCancelledError
+from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import ColumnWeights
 from cairn.index.store import database as database_module
-from cairn.index.store import reader as reader_module
 from cairn.index.store.database import DATABASE_NAME
-from cairn.index.store.reader import ChunkFilter, ColumnWeights, IndexReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.store import VectorStore
 from cairn.workspace.collections import file_kind
@@ -318,17 +320,17 @@ def test_in_another_collection_all_chunks_are_other_ones(writer: IndexWriter) ->
 
 
 def test_an_index_that_has_grown_is_no_longer_mapped(
-    writer: IndexWriter, reader: IndexReader, monkeypatch: pytest.MonkeyPatch
+    writer: IndexWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    reader = IndexReader(tmp_path, memory=IndexMemory(look_seconds=0.0))
+
     def mapped() -> int:
-        with reader._query() as db:
-            assert db is not None
+        with reader.reading() as db:
             return int(db.pragma("mmap_size"))
 
     writer.checkpoint()
     assert mapped() > 0
     monkeypatch.setattr(database_module, "_MAPPED_BYTES", 1)
-    monkeypatch.setattr(reader_module, "_LOOK_EVERY_S", 0.0)
     assert mapped() == 0
 
 

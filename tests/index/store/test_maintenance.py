@@ -18,10 +18,12 @@ from tests.index.index_builders import (
     numbers,
 )
 
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import ColumnWeights, Hit
 from cairn.index.store import maintenance as maintenance_module
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.maintenance import Maintenance
-from cairn.index.store.reader import ChunkFilter, ColumnWeights, Hit, IndexReader
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.store import VectorStore
@@ -37,18 +39,14 @@ STATIC_DIMENSION = 8
 class Index:
     """An index with vectors, on a day that the test sets."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path) -> None:
         self.writer = IndexWriter(folder)
         self.store = VectorStore(self.writer.db)
         self.model = self.store.use_model("m@1", DIMENSION)
         self.reader = IndexReader(folder)
-        self.maintenance = Maintenance(self.writer.db)
+        self.maintenance = Maintenance(self.writer.db, lambda: self.day)
         self.file = folder / DATABASE_NAME
-        self._monkeypatch = monkeypatch
-        self.set_day(TODAY)
-
-    def set_day(self, day: int) -> None:
-        self._monkeypatch.setattr(maintenance_module.time, "time", lambda: float(day * DAY))
+        self.day = TODAY
 
     def write(self, path: str, chunks: int) -> None:
         self.writer.write([functions(path, chunks, word=path.partition(".")[0])], ())
@@ -80,8 +78,8 @@ class Index:
 
 
 @pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
-    index = Index(tmp_path, monkeypatch)
+def index(tmp_path: Path) -> Iterator[Index]:
+    index = Index(tmp_path)
     yield index
     assert broken_promises(index.writer.db, index.writer.facts().chunks) == []
     index.writer.close()
@@ -93,10 +91,10 @@ def test_a_vector_that_no_text_uses_is_kept_for_its_time_and_then_goes(index: In
     index.remove("a.py")
     assert index.tidy()
     assert sorted(index.dates(), key=str) == [TODAY, None]
-    index.set_day(TODAY + 30)
+    index.day = TODAY + 30
     assert index.tidy()
     assert index.vectors() == 5
-    index.set_day(TODAY + 31)
+    index.day = TODAY + 31
     assert index.tidy()
     assert index.vectors() == 2
     assert index.store.waiting(index.model) == []
@@ -106,7 +104,7 @@ def test_the_date_is_that_of_the_day_on_which_it_fell_out_of_use(index: Index) -
     index.write("a.py", 1)
     index.remove("a.py")
     index.tidy()
-    index.set_day(TODAY + 9)
+    index.day = TODAY + 9
     index.tidy()
     assert index.dates() == [TODAY]
 
@@ -115,7 +113,7 @@ def test_a_text_that_returns_takes_its_vector_back(index: Index) -> None:
     index.write("a.py", 3)
     index.remove("a.py")
     index.tidy()
-    index.set_day(TODAY + 100)
+    index.day = TODAY + 100
     index.writer.write([functions("a.py", 3, word="a")], ())
     assert index.store.waiting(index.model) == []
     assert index.tidy()
@@ -124,7 +122,7 @@ def test_a_text_that_returns_takes_its_vector_back(index: Index) -> None:
 
 def test_of_too_many_unused_vectors_those_go_first_that_fell_out_of_use_first(index: Index) -> None:
     for day, path in enumerate(("a.py", "b.py", "c.py")):
-        index.set_day(TODAY + day)
+        index.day = TODAY + day
         index.write(path, 4)
         index.remove(path)
         index.tidy()
@@ -139,7 +137,7 @@ def test_unused_vectors_may_take_the_room_they_were_given(
     megabyte = 1_000_000 // (DIMENSION * 4)
     index.many(megabyte // 50)
     index.tidy()
-    index.set_day(TODAY + 1)
+    index.day = TODAY + 1
     index.write("late.py", 3)
     index.remove("late.py")
     index.tidy()

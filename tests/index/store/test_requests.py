@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cairn.errors import IndexUnavailableError
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store import database as database_module
 from cairn.index.store.database import DATABASE_NAME
-from cairn.index.store.reader import IndexReader
 from cairn.index.store.requests import (
     RequestKind,
     ask_for_check,

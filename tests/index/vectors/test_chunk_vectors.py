@@ -17,7 +17,7 @@ from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.progress import Progress
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
-from cairn.index.store.reader import IndexReader
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.store import VectorStore
 from cairn.settings.tree import Settings
@@ -76,7 +76,7 @@ class Port:
     def type(self, path: str, text: str) -> int:
         """Show the text on the screen; the id of its chunk there."""
         self.overlay.changed(path, text)
-        self.reader.look_at_screen()
+        self.reader.show_unsaved()
         return self.id_of(path)
 
 

@@ -16,16 +16,19 @@ from numpy.typing import NDArray
 from tests.index.index_builders import embed_rest, functions, numbers
 
 from cairn.errors import OutOfTimeError, QueryCancelledError
-from cairn.index.store import reader as reader_module
+from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import Hit
+from cairn.index.store.deadline import Deadline
 from cairn.index.store.maintenance import Maintenance
-from cairn.index.store.reader import ChunkFilter, Hit, IndexReader
 from cairn.index.store.schema import STATIC_TABLE
-from cairn.index.store.until import Until
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors import blocks as vector_blocks
-from cairn.index.vectors import model_vectors, static_matrix
+from cairn.index.vectors import codes, model_vectors, row_reading, static_matrix
 from cairn.index.vectors.blocks import UnknownLayoutError
-from cairn.index.vectors.static_matrix import StaticMatrix, StaticRows
+from cairn.index.vectors.static_matrix import StaticMatrix
+from cairn.index.vectors.static_rows import StaticRows
 from cairn.index.vectors.store import VectorStore
 from cairn.settings.tree import IndexSettings
 
@@ -173,7 +176,7 @@ def test_never_gives_more_than_asked_for_or_there(desk: Desk, limit: int) -> Non
 
 def test_codes_lose_few_of_the_nearest(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static_matrix, "_CODED_FROM", 6_000)
-    monkeypatch.setattr(static_matrix, "_CANDIDATES", 1_500)
+    monkeypatch.setattr(codes, "CANDIDATES", 1_500)
     desk.give(range(1, 8_001))
     coded(desk)
     desk.give(range(8_001, 8_501))
@@ -193,7 +196,7 @@ def test_a_filter_that_lets_few_pass_is_answered_exactly_among_coded_rows(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(static_matrix, "_CODED_FROM", 100)
-    monkeypatch.setattr(static_matrix, "_CANDIDATES", 40)
+    monkeypatch.setattr(codes, "CANDIDATES", 40)
     desk.write("a.py", 120)
     few = desk.write("b.py", 20, "tide")
     coded(desk)
@@ -204,7 +207,7 @@ def test_a_filter_that_lets_few_pass_is_answered_exactly_among_coded_rows(
 def coded(desk: Desk) -> None:
     """Wait until the rows are."""
     ends = time.monotonic() + 60
-    while (rows := desk.rows()) is None or rows._store.codes is None:
+    while (rows := desk.rows()) is None or rows.store.codes is None:
         assert time.monotonic() < ends, "the rows were never coded"
         time.sleep(0.005)
 
@@ -277,12 +280,12 @@ def test_follows_whatever_is_written_and_deleted(desk: Desk) -> None:
         assert set(desk.reader.static_similarities(wanted, asked)) == set(wanted) & desk.known.keys()
         rows = desk.rows()
         assert rows is not None
-        stores.add(id(rows._store))
+        stores.add(id(rows.store))
     assert 1 < len(stores) < 15, "all rows were read anew for every change, or never"
 
 
 def test_what_is_deleted_is_read_anew_once_it_is_much(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static_matrix, "_BLOCK", 64)
+    monkeypatch.setattr(row_reading, "BLOCK", 64)
     desk.give(range(1, 2_001))
     asked = vectors(1, seed=3)[0]
     desk.found(asked)
@@ -290,7 +293,7 @@ def test_what_is_deleted_is_read_anew_once_it_is_much(desk: Desk, monkeypatch: p
     assert desk.found(asked, 100) == desk.expected(asked, 100)
     rows = desk.rows()
     assert rows is not None
-    assert rows._store.count == 1_001
+    assert rows.store.count == 1_001
 
 
 def test_a_file_that_is_indexed_anew_is_found_as_it_is_now(desk: Desk) -> None:
@@ -326,10 +329,8 @@ def test_the_same_table_made_anew_loses_no_row(desk: Desk) -> None:
     assert desk.found(asked, 60) == desk.expected(asked, 60)
 
 
-def test_another_index_in_its_place_is_another_matrix(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reader_module, "_LOOK_EVERY_S", 0.0)
+def test_another_index_in_its_place_is_another_matrix(desk: Desk, tmp_path: Path) -> None:
+    desk.reader = IndexReader(desk.folder, memory=IndexMemory(look_seconds=0.0))
     desk.give(range(1, 10))
     asked = vectors(1, seed=1)[0]
     desk.found(asked)
@@ -383,7 +384,7 @@ def test_packing_the_table_changes_nothing(desk: Desk) -> None:
 
 def test_many_threads_ask_while_the_index_changes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static_matrix, "_CODED_FROM", 2_000)
-    monkeypatch.setattr(static_matrix, "_CANDIDATES", 500)
+    monkeypatch.setattr(codes, "CANDIDATES", 500)
     desk.give(range(1, 3_000))
     asked = vectors(1, seed=3)[0]
     stays = desk.expected(asked, 1)[0]
@@ -495,10 +496,10 @@ def test_memory_is_freed_once_nobody_asks(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     ("until", "error"),
-    [(Until(lambda: True), QueryCancelledError), (Until(never, ms=0), OutOfTimeError)],
+    [(Deadline(lambda: True), QueryCancelledError), (Deadline(never, ms=0), OutOfTimeError)],
     ids=["cancelled", "out of time"],
 )
-def test_a_question_that_is_over_is_not_computed(desk: Desk, until: Until, error: type[Exception]) -> None:
+def test_a_question_that_is_over_is_not_computed(desk: Desk, until: Deadline, error: type[Exception]) -> None:
     desk.give(range(1, 50))
     with pytest.raises(error):
         desk.reader.nearest_static(vectors(1, seed=3)[0], 5, ALL, until)
@@ -516,8 +517,8 @@ def test_the_models_vectors_are_compared_as_sqlite_vec_does(desk: Desk) -> None:
     asked = np.array([1, 2, 3, 4], np.float32)
     found = desk.reader.similarities([*ids, *bare, 9_999], asked, "m")
     assert found.keys() == set(ids)
-    stored = desk.reader.read(lambda db: model_vectors._read_by_sqlite_vec(db, model, ids, asked.size))
-    assert stored is not None
+    with desk.reader.reading() as db:
+        stored = model_vectors._read_by_sqlite_vec(db, model, ids, asked.size)
     cosines = model_vectors.of_unit_length(stored[1]) @ model_vectors.of_unit_length(asked)
     assert found == pytest.approx(dict(zip(stored[0], cosines.tolist(), strict=True)), abs=1e-6)
 
@@ -544,7 +545,5 @@ def test_places_that_are_not_there_are_noticed(desk: Desk) -> None:
     desk.write("a.py", 3)
     embed_rest(desk.store, model)
     for place in ((99, 0), (1, 10**6)):
-        with pytest.raises(UnknownLayoutError):
-            desk.reader.read(
-                lambda db: vector_blocks.read_vectors_at(db, f"vectors_{model}", [place], 4)  # noqa: B023
-            )
+        with pytest.raises(UnknownLayoutError), desk.reader.reading() as db:
+            vector_blocks.read_vectors_at(db, f"vectors_{model}", [place], 4)

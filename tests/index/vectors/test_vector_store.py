@@ -26,13 +26,13 @@ from tests.index.index_builders import (
     twins,
 )
 
-from cairn.index.indexing.progress import Progress
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.meta import Facts
-from cairn.index.store.reader import ChunkFilter, IndexReader
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexedFile, IndexWriter
+from cairn.index.vectors.intake import StaticIntake, VectorIntake
 from cairn.index.vectors.store import VectorStore
-from cairn.index.vectors.vectors import StaticIntake, VectorIntake
 from cairn.settings.tree import EmbeddingSettings
 
 EMBEDDING = EmbeddingSettings()
@@ -68,9 +68,11 @@ class Life(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
     def _make_intakes(self) -> None:
-        self.vectors = VectorIntake(self.writer, self.models, Progress(), lambda: (), lambda problem: None)
+        self.vectors = VectorIntake(
+            self.writer, self.models, lambda: (), lambda *embedded: None, lambda problem: None
+        )
         self.vectors.select_model(EmbeddingSettings())
-        self.static = StaticIntake(self.writer, self.models, Progress(), lambda: ())
+        self.static = StaticIntake(self.writer, self.models, lambda: ())
         self.static.select_table(EmbeddingSettings())
 
     def _state(self) -> tuple[list[object], list[object]]:

@@ -4,37 +4,27 @@ vocabulary, vectors, tidiness."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from functools import partial
 
-from cairn.index.indexing.progress import Activity, Progress
-from cairn.index.indexing.surroundings import History, update_in_degrees
+from cairn.index.indexing.folder_state import FolderState
+from cairn.index.indexing.git_history import GitHistory
+from cairn.index.indexing.import_graph import update_in_degrees
+from cairn.index.indexing.progress import Activity
 from cairn.index.store.database import check_soundness
-from cairn.index.store.maintenance import Maintenance
+from cairn.index.store.maintenance import Maintenance, today
 from cairn.index.store.meta import Facts
 from cairn.index.store.writer import IndexWriter
-from cairn.index.text.vocabulary import VocabularyIntake
-from cairn.index.vectors.vectors import ModelSource, StaticIntake, VectorIntake
+from cairn.index.text.word_list import WordListIntake
+from cairn.index.vectors.intake import StaticIntake, VectorIntake
 from cairn.settings.tree import EmbeddingSettings, Settings
 from cairn.startup.memory import give_back_memory
 
-_TIDY_AFTER = 60.0
-"""Seconds of quiet before tidying: whoever saves, saves again."""
-_TIDY_EVERY = 3600.0
 _CHECK_DAYS = 7
 """A file that nobody reads in full may be damaged unseen; looking takes 1.5 s for 77,000 chunks."""
-_DAY = 24 * 3600
-_GRAPH_AFTER, _GRAPH_EVERY = 3.0, 60.0
-"""Seconds since files were last written, and between two counts of imports, at most. A count reads every file's, 0.35 s for
-13,000 files, and a save would wait for it."""
-_GRAPH_AFTER_COUNTS, _GRAPH_EVERY_COUNTS = 10, 200
-"""The same in times of the latest count: imports of a small folder, and those of any at first, are counted at once."""
-_MODEL_SECONDS = 30.0
-"""How often a folder without an installed model looks whether there is one now."""
-
-Problem = Callable[[str, str | None], None]
-"""Gets a topic, and a sentence for the status or None where all is well again."""
-
+_COUNT_AFTER_COUNTS, _COUNT_EVERY_COUNTS = 10, 200
+"""The intervals of counting imports are at most so many times as long as the latest count took: imports of a small folder, and
+those of any at first, are counted at once."""
 PHASE_WITH_VECTORS = 3
 """S2's phase from which vectors are used."""
 
@@ -42,24 +32,21 @@ PHASE_WITH_VECTORS = 3
 class Background:
     """Steps of work for the thread that owns the writer. Each ends soon after `interrupted()` turns true."""
 
-    def __init__(
-        self,
-        root: Path,
-        writer: IndexWriter,
-        models: ModelSource,
-        progress: Progress,
-        open_paths: Callable[[], Container[str]],
-        on_problem: Problem,
-    ) -> None:
+    def __init__(self, state: FolderState, writer: IndexWriter) -> None:
+        self._intervals = state.intervals
         self._writer = writer
-        self._progress = progress
-        self._on_problem = on_problem
+        self._progress = state.progress
+        self._note = state.note
         self._vectors = VectorIntake(
-            writer, models, progress, open_paths, lambda problem: on_problem("model", problem)
+            writer,
+            state.models,
+            lambda: state.queue.open_paths,
+            state.progress.embedded_texts,
+            partial(state.note, "model"),
         )
-        self._static = StaticIntake(writer, models, progress, open_paths)
-        self._history = History(writer.db, root)
-        self._vocabulary = VocabularyIntake(writer.db)
+        self._static = StaticIntake(writer, state.models, lambda: state.queue.open_paths)
+        self._history = GitHistory(writer.db, state.root)
+        self._vocabulary = WordListIntake(writer.db)
         self._maintenance = Maintenance(writer.db)
         self._busy_at = time.monotonic()
         self._tidied_at = float("-inf")
@@ -79,7 +66,7 @@ class Background:
         self._vectors.select_model(_embedding(settings))
         self._static.announce(_embedding(settings))
         self._table_is_due = True
-        self._look_for_model_at = time.monotonic() + _MODEL_SECONDS
+        self._look_for_model_at = time.monotonic() + self._intervals.model
 
     def added(self, ids: list[int], settings: Settings) -> None:
         """New chunks were written."""
@@ -105,9 +92,9 @@ class Background:
             return True
         self._progress.activity = Activity.HISTORY
         if settings.index.history and self._history.update(interrupted):
-            self._on_problem("history", None if interrupted() else self._history.problem or None)
+            self._note("history", None if interrupted() else self._history.problem or None)
             return True
-        if self._vocabulary.is_due and now >= self._written_at + _GRAPH_AFTER:
+        if self._vocabulary.is_due and now >= self._written_at + self._intervals.count_after:
             self._vocabulary.step()
             return True
         facts = self._writer.facts()
@@ -131,31 +118,31 @@ class Background:
         if facts.counted != facts.links:
             due.append(self._count_at())
         if self._vocabulary.is_due:
-            due.append(self._written_at + _GRAPH_AFTER)
+            due.append(self._written_at + self._intervals.count_after)
         if not _is_tidy(facts):
             due.append(self._tidy_at())
         return max(0.0, min(due) - now) if due else None
 
     def _count_at(self) -> float:
-        after = min(_GRAPH_AFTER, _GRAPH_AFTER_COUNTS * self._count_seconds)
-        every = min(_GRAPH_EVERY, _GRAPH_EVERY_COUNTS * self._count_seconds)
+        after = min(self._intervals.count_after, _COUNT_AFTER_COUNTS * self._count_seconds)
+        every = min(self._intervals.count_every, _COUNT_EVERY_COUNTS * self._count_seconds)
         return max(self._written_at + after, self._counted_at + every)
 
     def _tidy_at(self) -> float:
-        return max(self._busy_at + _TIDY_AFTER, self._tidied_at + _TIDY_EVERY)
+        return max(self._busy_at + self._intervals.tidy_after, self._tidied_at + self._intervals.tidy_every)
 
     def _tidy(self, settings: Settings, interrupted: Callable[[], bool], now: float, facts: Facts) -> bool:
         if _is_tidy(facts) or now < self._tidy_at():
             return False
         self._progress.activity = Activity.TIDYING
         if not facts.checked_on:
-            self._writer.note(checked_on=_today())  # it was made by this process, or one that ended well
-        elif _today() - facts.checked_on >= _CHECK_DAYS:
+            self._writer.note(checked_on=today())  # it was made by this process, or one that ended well
+        elif today() - facts.checked_on >= _CHECK_DAYS:
             if check_soundness(self._writer.db, interrupted):
-                self._writer.note(checked_on=_today())
+                self._writer.note(checked_on=today())
         elif self._maintenance.run(settings.index, interrupted):
             self._tidied_at = time.monotonic()
-            self._writer.note(tidied=facts.content, tidied_on=_today())
+            self._writer.note(tidied=facts.content, tidied_on=today())
             self._writer.checkpoint()
             give_back_memory()
         self._progress.activity = Activity.IDLE
@@ -164,11 +151,7 @@ class Background:
 
 def _is_tidy(facts: Facts) -> bool:
     """Whether nothing was written since the index was tidied; vectors grow too old by the day."""
-    return (facts.tidied, facts.tidied_on) == (facts.content, _today())
-
-
-def _today() -> int:
-    return int(time.time() // _DAY)
+    return (facts.tidied, facts.tidied_on) == (facts.content, today())
 
 
 def _embedding(settings: Settings) -> EmbeddingSettings | None:

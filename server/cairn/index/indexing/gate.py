@@ -7,19 +7,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_LONGEST_WAIT = 0.25
-"""Seconds to step aside at once; questions without end must not stop indexing."""
 _LOOK_SECONDS = 0.01
 """How soon something urgent is seen meanwhile."""
-_TURN = 0.5
-"""Share of the time waited that is worked afterwards in any case: one question right after another, as somebody types,
-would else let indexing take one file for each."""
 
 
 class QueryGate:
     """Shared by the threads that answer and those that index."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest_wait: float = 0.25, turn: float = 0.5) -> None:
+        """Work steps aside for `longest_wait` seconds at once, since questions without end must not stop indexing. Then
+        it goes on for the share `turn` of the time waited in any case: one question right after another, as somebody
+        types, would else let indexing take one file for each.
+        """
+        self.longest_wait = longest_wait
+        self._turn = turn
         self._running = 0
         self._changed = threading.Condition()
         self._owed_until = 0.0
@@ -44,7 +45,7 @@ class QueryGate:
             return
         began = time.monotonic()
         with self._changed:
-            while self._running and not urgent() and time.monotonic() - began < _LONGEST_WAIT:
+            while self._running and not urgent() and time.monotonic() - began < self.longest_wait:
                 self._changed.wait(_LOOK_SECONDS)
         now = time.monotonic()
-        self._owed_until = now + _TURN * (now - began)
+        self._owed_until = now + self._turn * (now - began)

@@ -1,8 +1,7 @@
-"""The indexing thread of one folder: changes first, then scans, then all that makes answers better."""
+"""The indexing thread of one folder: writes the index, or reads it until the process that writes ends."""
 
 from __future__ import annotations
 
-import ctypes
 import enum
 import logging
 import threading
@@ -10,60 +9,26 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import apsw
 import filelock
 
 from cairn.errors import IndexUnavailableError
-from cairn.index.indexing.background import Background
+from cairn.index.indexing.folder_state import FolderState
 from cairn.index.indexing.gate import QueryGate
-from cairn.index.indexing.inbox import Inbox
-from cairn.index.indexing.intake import Intake, needs_rescan
-from cairn.index.indexing.progress import Activity, Progress
-from cairn.index.indexing.work import BURST, Work
-from cairn.index.store.database import DAMAGE, UNWRITABLE, check_soundness, set_aside, unwritable
+from cairn.index.indexing.intervals import Intervals
+from cairn.index.indexing.progress import Activity
+from cairn.index.indexing.work import BURST
+from cairn.index.indexing.writing import WritingSession
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.database import DAMAGE, UNWRITABLE, set_aside, unwritable
 from cairn.index.store.lock import is_held, note_holder, writer_lock
-from cairn.index.store.reader import IndexReader
-from cairn.index.store.requests import (
-    RequestKind,
-    check_is_marked,
-    drop_requests,
-    leave_request,
-    take_check_mark,
-    waiting_requests,
-)
+from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.vectors import ModelSource
-from cairn.paths import workspace_dir
+from cairn.index.vectors.intake import ModelSource
 from cairn.settings.tree import Settings
-from cairn.workspace.watch import FolderWatcher
 
 logger = logging.getLogger(__name__)
 
-_TAKEOVER_SECONDS = 2.0
-"""How often a process that reads tries to become the writer."""
-_REQUEST_SECONDS = 1.0
-"""How often the writer looks whether another process asked for something: about 20 µs each time."""
-_RETRY_SECONDS = (5.0, 120.0)
-"""Between two tries to write where writing failed: at first, and at most; each wait is twice the last."""
-_LOOK_AGAIN_SECONDS = 300.0
-"""Changes that no watcher reported are found by looking at every file this often…"""
-_LOOK_AGAIN_SHARE = 3_000
-"""…or so seldom that it takes a three-thousandth of a core: 20,000 files take 0.3 s."""
-_AFTER_WATCHED_SECONDS = 1.0
-"""A large tree takes a second to watch; what changed meanwhile is found this long after, when answers are there."""
-_POLL_SECONDS, _POLL_SHARE = 5.0, 50
-"""The same where nothing is watched."""
-_PAUSE, _LONGEST_BURST = 0.15, 3.0
-"""A burst of changes is over when nothing came for a pause, in seconds, longer
-than the watcher's own, or goes on too long."""
-_SAVES_SECONDS = 0.15
-"""A question waits so long at most for files that were saved before it was asked; a small one takes 3 ms."""
-_AFTER_SAVE_SECONDS = 0.15
-"""What a save leaves to do in the background waits for so long."""
-_FLOOD = 1_000
-"""More than this, and every file is looked at: some changes may have been dropped on their way."""
-_FOCUS_SECONDS = 10.0
-"""An editor that comes to the front makes for a look at most this often."""
+_INTERVALS = Intervals()
 
 
 class Role(enum.StrEnum):
@@ -91,33 +56,19 @@ class Indexer:
         models: ModelSource,
         on_change: Callable[[], None] = lambda: None,
         gate: QueryGate | None = None,
+        intervals: Intervals = _INTERVALS,
     ) -> None:
         """`settings` is asked anew at each scan; `on_change` is called on the indexing thread."""
+        self._state = FolderState(root, settings, models, on_change, gate or QueryGate(), intervals)
         self.root = root
-        self.data = workspace_dir(root)
-        self.progress = Progress()
+        self.data = self._state.data
+        self.progress = self._state.progress
         self.role = Role.STARTING
-        self.problems: dict[str, str] = {}
-        """What is wrong now, by topic, in sentences for the status."""
-        self._settings = settings
-        self._models = models
-        self._on_change = on_change
-        self._gate = gate or QueryGate()
+        self._queue = self._state.queue
         self._reader = IndexReader(self.data)
-        self._inbox = Inbox()
-        self._asked = False
-        """Another process asked for something while vectors are being made."""
-        self._watcher: FolderWatcher | None = None
-        self._watching = False
         self._remark: str | None = None
         """What became of a former index."""
         self._damaged_at = float("-inf")
-        self._looked_at = 0.0
-        """When every file was last looked at."""
-        self._saved_at = float("-inf")
-        """When saved files were last taken in."""
-        self._look_soon = float("inf")
-        """When to look again because the watcher came late."""
         self._sound = False
         """This process has had the index open before, so it need not be checked again."""
         self._thread = threading.Thread(target=self._run, name=f"cairn-index-{root.name}", daemon=True)
@@ -126,19 +77,19 @@ class Indexer:
     def idle(self) -> bool:
         """Whether everything this process knows of is taken in (vectors apart)."""
         if self.role is Role.READER:
-            return self._inbox.is_done and not self._reader.has_requests()
-        return self._inbox.is_done
+            return self._queue.is_done and not self._reader.has_requests()
+        return self._queue.is_done
 
     @property
     def problem(self) -> str | None:
         """The gravest problem there is now."""
         order = ("index", "watch", "model", "history")
-        return next(filter(None, map(self.problems.get, order)), None)
+        return next(filter(None, map(self._state.problems.get, order)), None)
 
     def only_read(self) -> None:
         """Take the index as it is; instead of `start`."""
         self.role = Role.READER
-        self._inbox.forget_scan()
+        self._queue.forget_scan()
 
     def writer_is_alive(self) -> bool:
         """Whether some process keeps the index up to date now."""
@@ -150,44 +101,44 @@ class Indexer:
 
     def stop(self) -> None:
         """End the thread after the batch at hand; what was not written is found again by the next scan."""
-        self._inbox.stop()
+        self._queue.stop()
         if self._thread.is_alive():
             self._thread.join(timeout=30)
 
     def changed(self, paths: Iterable[str]) -> None:
         """Take in that files or directories (relative paths) were made, changed or removed."""
-        self._inbox.changed(paths)
+        self._queue.changed(paths)
 
     def opened(self, paths: Iterable[str]) -> None:
         """These files (relative paths) are open in the editor now; what was missed of them is taken in."""
-        self._inbox.opened(paths)
+        self._queue.opened(paths)
 
     def wait_for_saves(self) -> None:
         """Let a few files that were just reported be taken in first, if that is a matter of milliseconds."""
         if self.role is Role.WRITER:
-            self._inbox.wait_for_saves(_SAVES_SECONDS)
+            self._queue.wait_for_saves(self._state.intervals.saves)
 
     def look_again(self) -> None:
         """Look for changes that nobody reported, unless that was done just now or indexing is paused."""
-        if not self._inbox.paused and time.monotonic() - self._looked_at > _FOCUS_SECONDS:
+        if not self._queue.paused and time.monotonic() - self._state.looked_at > self._state.intervals.focus:
             self.rescan()
 
     def rescan(self) -> None:
         """Compare the whole folder with the index again."""
-        self._inbox.rescan()
+        self._queue.rescan()
 
     def request(self, kind: RequestKind, path: str = "") -> None:
         """Do this, or leave it to the process that writes. Raises IndexUnavailableError where that cannot be."""
         if self.role is Role.READER and leave_request(self.data, kind, path) is not None:
             return
-        self._inbox.ask(kind, path)
+        self._queue.ask(kind, path)
 
     # --- the thread --------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        first, longest = _RETRY_SECONDS
+        first, longest = self._state.intervals.retry
         wait = first
-        while not self._inbox.is_stopped():
+        while not self._queue.is_stopped():
             began = time.monotonic()
             try:
                 self._write_or_read()
@@ -207,7 +158,7 @@ class Indexer:
                     )
             if time.monotonic() - began > longest:  # it went well for a while
                 wait = first
-            self._inbox.rest(wait)
+            self._queue.rest(wait)
             wait = min(longest, wait * 2)
         self._become(Role.STOPPED)
 
@@ -226,22 +177,22 @@ class Indexer:
     def _read_until_free(self) -> None:
         """Tell of what the writing process changes, and it of what this one is told, until it is time to try again."""
         if self.role is not Role.READER:
-            self._inbox.forget_scan()
+            self._queue.forget_scan()
             self._become(Role.READER)
-        until = time.monotonic() + _TAKEOVER_SECONDS
+        deadline = time.monotonic() + self._state.intervals.takeover
         generation = self._reader.generation()
-        while not self._inbox.is_stopped() and (left := until - time.monotonic()) > 0:
-            if self._inbox.wait(left, self._inbox.paused) and not self._hand_on():
-                self._inbox.rest(left)
+        while not self._queue.is_stopped() and (left := deadline - time.monotonic()) > 0:
+            if self._queue.wait(left, self._queue.paused) and not self._leave_requests():
+                self._queue.rest(left)
         if self._reader.generation() != generation:
-            self._on_change()
+            self._state.on_change()
 
-    def _hand_on(self) -> bool:
+    def _leave_requests(self) -> bool:
         """Leave what there is to do to the process that writes; false while there is no index to leave it in."""
-        work = self._inbox.take()
+        work = self._queue.take()
         asked = {RequestKind.REINDEX: work.forced, RequestKind.RECONCILE: work.paths}
         if work.rescan or len(work.paths) > BURST:
-            self._looked_at = time.monotonic()
+            self._state.looked_at = time.monotonic()
             asked[RequestKind.REINDEX if work.force else RequestKind.RECONCILE] = {""}
         done = False
         try:
@@ -250,8 +201,8 @@ class Indexer:
             )
         finally:
             if not done:
-                self._inbox.put_back(work)
-            self._inbox.done()
+                self._queue.put_back(work)
+            self._queue.done()
         return done
 
     def _write_until_stopped(self) -> None:
@@ -261,202 +212,31 @@ class Indexer:
             self._remark = f"The index was damaged ({problem}); it was set aside as {set_aside(self.data)} and is being rebuilt."
             logger.warning(self._remark)
             before, self._damaged_at = self._damaged_at, time.monotonic()
-            if self._damaged_at - before < _RETRY_SECONDS[1]:  # again: the disk may be the cause
+            if self._damaged_at - before < self._state.intervals.retry[1]:  # again: the disk may be the cause
                 raise IndexUnavailableError(self._remark) from problem
 
     def _write(self) -> None:
-        self.progress.activity = Activity.CHECKING
+        state = self._state
+        state.progress.activity = Activity.CHECKING
         writer = IndexWriter(self.data, check=not self._sound)
         self._sound = True
         self._remark = writer.remark or self._remark
-        self._note("index", self._remark)
-        background = Background(
-            self.root, writer, self._models, self.progress, lambda: self._inbox.open_paths, self._note
-        )
-        intake = Intake(
-            self.root,
-            writer,
-            self.progress,
-            self._inbox.is_stopped,
-            on_batch=lambda: self._take_urgent(writer, intake),
-            on_compared=self._watch_at_last,
-            on_written=lambda ids: background.added(ids, self._settings()),
-            step_aside=self._gate.step_aside,
-        )
+        state.note("index", self._remark)
         try:
-            background.select_models(self._settings())
+            session = WritingSession(state, writer)
+            session.start()
             self._become(Role.WRITER)
-            self.rescan()
-            while not self._inbox.is_stopped():
-                self._step(writer, intake, background)
+            session.run()
             writer.close()
         except BaseException:
             writer.abandon()
             raise
-        finally:
-            if self._watcher is not None:
-                self._watcher.stop()
-                self._watcher = None
-
-    def _watch_at_last(self) -> None:
-        """Begin to watch once the folder was compared: setting up thousands of watches would hold that up."""
-        if self._watcher is None:
-            self._watch()
-
-    def _watch(self) -> None:
-        """Begin to watch, anew if need be. A scan follows once changes are reported, so that nothing falls between."""
-        if self._watcher is not None:
-            self._watcher.stop()
-            self._watcher = None
-        self._watching = self._settings().index.watch
-        self._note("watch", None)
-        if self._watching:
-            self._watcher = FolderWatcher(
-                self.root, self._inbox.changed, self._inbox.head_moved, self._not_watched, self._watched
-            )
-            self._watcher.start()
-
-    def _watched(self) -> None:
-        """Changes are reported from now on; those since the scan began are found once it is through."""
-        self._look_soon = time.monotonic() + _AFTER_WATCHED_SECONDS
-
-    def _not_watched(self, problem: str) -> None:
-        self._watching = False
-        self._note("watch", problem)
-        self.rescan()
-
-    def _step(self, writer: IndexWriter, intake: Intake, background: Background) -> None:
-        """Do what is most urgent, or sleep until there is something to do."""
-        if not self._inbox.paused and time.monotonic() >= self._look_due(intake):
-            self.rescan()
-        self._inbox.let_settle(_PAUSE, _LONGEST_BURST)
-        if _was_removed(writer):
-            raise IndexUnavailableError(
-                f"The index in {self.data} was removed while it was in use. It is made anew in a moment."
-            )
-        if take_check_mark(self.data):
-            self._inbox.ask(RequestKind.CHECK, "")
-        requests = waiting_requests(writer.db)
-        work = self._inbox.take(requests)
-        paused = self._inbox.paused
-        self._asked = False
-        settings = self._settings()
-        try:
-            writer.note(paused=paused)
-            self._take_in(work, settings, writer, intake, background)
-            if not self._inbox.is_stopped():  # then it may be half done: it is left to the next who writes
-                drop_requests(writer.db, [request.id for request in requests])
-        except BaseException:
-            self._inbox.put_back(work)
-            raise
-        if work.is_few_files:
-            self._saved_at = time.monotonic()
-        if (
-            not work
-            and self._questions_passed(paused)
-            and (
-                paused
-                or not background.step(settings, self._interrupted, lambda: self._between_steps(writer))
-            )
-        ):
-            self.progress.activity = Activity.PAUSED if paused else Activity.IDLE
-            self._on_change()
-            self._sleep(writer, intake, background, paused)
-        self._inbox.done()
-        self._on_change()
-
-    def _questions_passed(self, paused: bool) -> bool:
-        """Let those be answered first who ask now, or just saved and will ask; false if something else came instead."""
-        self._inbox.wait(max(0.0, self._saved_at + _AFTER_SAVE_SECONDS - time.monotonic()), paused)
-        self._gate.step_aside(urgent=lambda: bool(self._inbox))
-        return not self._inbox
-
-    def _take_in(
-        self, work: Work, settings: Settings, writer: IndexWriter, intake: Intake, background: Background
-    ) -> None:
-        if work.check:
-            check_soundness(writer.db)
-        if work.rescan or needs_rescan(work.paths) or len(work.paths) > _FLOOD:
-            background.select_models(settings)
-            if time.monotonic() >= self._look_soon:
-                self._look_soon = float("inf")
-            intake.reconcile(settings.index, work.force)
-            self._looked_at = time.monotonic()
-        elif work.paths:
-            intake.update(work.paths)
-        if work.forced:  # after the scan, which brings the rules up to date
-            intake.update(work.forced, force=True)
-        if work.opened:
-            background.put_first(work.opened)
-
-    def _between_steps(self, writer: IndexWriter) -> None:
-        self._asked = bool(waiting_requests(writer.db))
-        self._gate.step_aside(urgent=lambda: bool(self._inbox))
-        self._on_change()
-
-    def _sleep(self, writer: IndexWriter, intake: Intake, background: Background, paused: bool) -> None:
-        """Wait for work, for `paused` to change, for a request of another process, or until something is due."""
-        due = float("inf")
-        if not paused:
-            look, step = self._look_due(intake), background.next_look()
-            due = look if step is None else min(look, time.monotonic() + step)
-        while not self._inbox.wait(min(_REQUEST_SECONDS, max(0.0, due - time.monotonic())), paused):
-            if self._watcher is not None and self._watcher.is_lost:
-                self._watch()
-            if (
-                time.monotonic() >= min(due, self._look_soon)
-                or waiting_requests(writer.db)
-                or check_is_marked(self.data)
-                or _was_removed(writer)
-            ):
-                return
-
-    def _look_due(self, intake: Intake) -> float:
-        """When to look at every file again, in search of changes that nobody reported."""
-        if not self._settings().index.watch:
-            return float("inf")  # one answer is wanted, or the user said so
-        if self._watching:
-            every = max(_LOOK_AGAIN_SECONDS, _LOOK_AGAIN_SHARE * intake.scan_seconds)
-        else:
-            every = max(_POLL_SECONDS, _POLL_SHARE * intake.scan_seconds)
-        return min(self._looked_at + every, self._look_soon)
-
-    def _take_urgent(self, writer: IndexWriter, intake: Intake) -> None:
-        """Between two batches of a scan: files that were saved meanwhile come first."""
-        saves = [
-            request
-            for request in waiting_requests(writer.db)
-            if request.kind is RequestKind.RECONCILE and request.path
-        ]
-        paths = self._inbox.take_saves(request.path for request in saves)
-        if paths:  # none where another scan is needed: that takes them in
-            intake.update(paths)
-            drop_requests(writer.db, [request.id for request in saves])
-        self._on_change()
-
-    def _interrupted(self) -> bool:
-        return self._inbox.is_stopped() or bool(self._inbox) or self._inbox.paused or self._asked
 
     def _become(self, role: Role) -> None:
         if role is not self.role:
             self.role = role
-            self._on_change()
+            self._state.on_change()
 
     def _fail(self, message: str) -> None:
-        self._note("index", message)
+        self._state.note("index", message)
         self._become(Role.FAILED)
-
-    def _note(self, topic: str, problem: str | None) -> None:
-        """Set, or with None take back, what is wrong."""
-        if problem is not None:
-            self.problems[topic] = problem
-        else:
-            self.problems.pop(topic, None)
-        self._on_change()
-
-
-def _was_removed(writer: IndexWriter) -> bool:
-    """Whether the file that the writer has open is no longer the one at its path: nobody would see what it writes."""
-    moved = ctypes.c_int(0)
-    known = writer.db.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(moved))
-    return known and bool(moved.value)

@@ -45,13 +45,14 @@ class Progress:
     """Paths that could not be read, each with the system's reason."""
 
     def embedded_texts(self, count: int, seconds: float, queued: int) -> None:
-        """Note that a step embedded `count` texts, and that `queued` chunks still wait."""
-        rate = count / max(seconds, 1e-6)
-        known = self.texts_per_second
-        self.texts_per_second = rate if not known else known + _SMOOTHING * (rate - known)
+        """Note that a step embedded `count` texts, none where nothing waits any more, and that `queued` chunks still wait."""
+        if count:
+            rate = count / max(seconds, 1e-6)
+            known = self.texts_per_second
+            self.texts_per_second = rate if not known else known + _SMOOTHING * (rate - known)
         self.queued = queued
 
     @property
     def seconds_left(self) -> float | None:
-        """Until all vectors are made, by the latest rate; None while nobody can tell."""
+        """Deadline all vectors are made, by the latest rate; None while nobody can tell."""
         return self.queued / self.texts_per_second if self.queued and self.texts_per_second else None

@@ -1,7 +1,7 @@
-"""The open documents of one workspace folder as they stand on the screen, where that differs from the index.
+"""The open documents of one workspace folder, where their text differs from the index.
 
-They lie in a small index of the same tables in memory. Readers hide what the folder's index has of their files and
-look here instead (`cairn.index.overlay.overlaid_reader`). Whether a document is saved does not matter: it is shown from here
+They are kept in a small index of the same tables in memory. Readers hide what the folder's index has of these files and
+read here instead (`cairn.index.overlay.overlaid_reader`). Whether a document is saved does not matter: it is shown from here
 until the index has the same text, so a save is never followed by a moment in which the old text is found.
 """
 
@@ -21,14 +21,14 @@ import apsw
 from attrs import frozen
 
 from cairn.chunking.model import content_key
-from cairn.index.indexing.progress import Progress
-from cairn.index.overlay.screen_reader import ScreenReader
+from cairn.index.overlay.unsaved_reader import UnsavedReader
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import StoredChunk
 from cairn.index.store.contents import indexed_file, left_out
 from cairn.index.store.meta import Facts, static_key
-from cairn.index.store.reader import IndexReader, StoredChunk
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.index.text.borrowed_bm25 import register
-from cairn.index.vectors.vectors import ModelSource, StaticIntake
+from cairn.index.text.bm25 import register
+from cairn.index.vectors.intake import ModelSource, StaticIntake
 from cairn.settings.tree import IndexSettings, Settings
 from cairn.text.unicode import well_formed
 from cairn.workspace.collections import MANIFESTS, find_projects
@@ -100,12 +100,13 @@ class Overlay:
         """By path: the content hash and the collection of what is shown."""
         self._writer: IndexWriter | None = None
         self._static: StaticIntake | None = None
-        self._screen = ScreenReader(Path("open documents"), self._connection)
         self._closed = False
         self._noting = threading.Lock()
         self._taking_in = threading.Lock()
-        self._using = threading.Lock()
-        """Held by whoever uses the one connection to what is shown."""
+        self._using = threading.RLock()
+        """Acquired by whoever uses the one connection to what is shown."""
+        self.reader = UnsavedReader(self._connection, self._using)
+        """Reads what is shown, by the ids of its own index."""
 
     def changed(self, path: str, text: str) -> None:
         """The open document at `path` (relative, with `/`) holds `text` now. Only notes it: the next query looks."""
@@ -122,7 +123,7 @@ class Overlay:
                 self._version += 1
 
     def text_of(self, path: str) -> str | None:
-        """The text of the open document at `path` as it is on the screen now; None where none is open."""
+        """The text of the open document at `path` as it is now; None where none is open."""
         with self._noting:
             document = self._documents.get(path)
         return None if document is None else document.text
@@ -139,13 +140,13 @@ class Overlay:
                 self._writer = None
 
     @contextmanager
-    def shown(self) -> Iterator[tuple[ScreenReader | None, tuple[str, ...]]]:
+    def shown(self) -> Iterator[tuple[UnsavedReader | None, tuple[str, ...]]]:
         """What is shown, for this thread alone while it reads, and the paths to hide meanwhile; None for nothing."""
         if not self.hidden:
             yield None, ()
             return
         with self._using:
-            yield (self._screen, self.hidden) if self.hidden else (None, ())
+            yield (self.reader, self.hidden) if self.hidden else (None, ())
 
     def flush(self, indexed: IndexReader) -> None:
         """Show what the documents hold now, where it differs from what `indexed`, the folder's index, has of them.
@@ -230,7 +231,7 @@ class Overlay:
             writer, static = self._opened()
             rewritten = [file.record.path for file in fresh if file.record.path in self._shown]
             self.replaced = {
-                chunk.id: chunk for path in (*gone, *rewritten) for chunk in self._screen.page(path)
+                chunk.id: chunk for path in (*gone, *rewritten) for chunk in self.reader.page(path)
             }
             written = writer.write(fresh, gone) if fresh or gone else []
             static.select_table(settings.embedding if self._has_vectors_of_ours(facts) else None)
@@ -242,7 +243,7 @@ class Overlay:
             self.generation += 1
 
     def _has_vectors_of_ours(self, facts: Facts) -> bool:
-        """Whether the index has vectors that those of the screen can be compared with: another version of Cairn, with
+        """Whether the index has vectors that those of unsaved text can be compared with: another version of Cairn, with
         another table, may write it."""
         table = self._models.static_table() if facts.has_static else None
         return table is not None and facts.static_key == static_key(table.id)
@@ -251,11 +252,11 @@ class Overlay:
         if self._writer is None or self._static is None:
             self._writer = IndexWriter.in_memory(f"cairn-overlay-{next(_names)}")
             register(self._writer.db)
-            self._static = StaticIntake(self._writer, self._models, Progress(), lambda: ())
+            self._static = StaticIntake(self._writer, self._models, lambda: ())
         return self._writer, self._static
 
     def _connection(self) -> apsw.Connection | None:
-        return self._writer.db if self._writer is not None else None
+        return None if self._writer is None else self._writer.db
 
 
 def _within_bounds(

@@ -1,4 +1,4 @@
-"""The SQLite file: its tables, the one writer, the readers, its lock and its upkeep.
+"""The SQLite file: its tables, the one writer, its lock and its upkeep.
 
-Everything that is written is written here, in transactions.
+Everything that is written is written here or through the writer's connection, in transactions.
 """

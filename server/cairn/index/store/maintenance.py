@@ -30,6 +30,11 @@ _NOTHING_MERGED = 2
 Interrupted = Callable[[], bool]
 
 
+def today() -> int:
+    """The day, counted from 1970."""
+    return int(time.time() // _DAY)
+
+
 class _InterruptedError(Exception):
     """Something came that cannot wait."""
 
@@ -37,8 +42,9 @@ class _InterruptedError(Exception):
 class Maintenance:
     """The tidying of one index, through its writing connection."""
 
-    def __init__(self, db: apsw.Connection) -> None:
+    def __init__(self, db: apsw.Connection, today: Callable[[], int] = today) -> None:
         self._db = db
+        self._today = today
 
     def run(self, settings: IndexSettings, interrupted: Interrupted) -> bool:
         """Tidy up; false if it was interrupted before it was through. What was done stays done."""
@@ -64,11 +70,10 @@ class Maintenance:
             "embeddings.model_id = (SELECT value FROM meta WHERE key = 'model_id')"
             " AND EXISTS (SELECT 1 FROM chunks c WHERE c.embedding_key = embeddings.key)"
         )
-        today = int(time.time() // _DAY)
         with self._db:
             self._db.execute(
                 f"UPDATE embeddings SET unreferenced = ? WHERE unreferenced IS NULL AND NOT ({used})",
-                (today,),
+                (self._today(),),
             )
             self._db.execute(
                 f"UPDATE embeddings SET unreferenced = NULL WHERE unreferenced NOT NULL AND {used}"
@@ -76,7 +81,7 @@ class Maintenance:
 
     def _collect(self, settings: IndexSettings) -> Iterator[None]:
         """Delete the unused vectors that are too old, and the oldest of those that are too many."""
-        before = int(time.time() // _DAY) - settings.keep_vectors_days
+        before = self._today() - settings.keep_vectors_days
         room = settings.keep_vectors_mb * 1_000_000
         doomed: dict[int, list[int]] = {}
         rows = self._db.execute(

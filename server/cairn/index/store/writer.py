@@ -13,6 +13,7 @@ from attrs import field, frozen
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk, content_key
 from cairn.index.store.database import create, open_writer
+from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_fact
 from cairn.index.store.rows import (
     CHUNK_COLUMNS,
@@ -22,8 +23,6 @@ from cairn.index.store.rows import (
     key_blob,
     key_text,
 )
-from cairn.index.text.operators import operator_words
-from cairn.index.text.words import compound_parts, split_words
 
 
 @frozen

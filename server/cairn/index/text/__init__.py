@@ -1,1 +1,1 @@
-"""Keywords, exact text and vocabulary: how an index is searched by what is written."""
+"""Exact text, the list of words and BM25: what one database says of what is written in it."""

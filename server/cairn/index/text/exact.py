@@ -1,8 +1,8 @@
 """Finds the chunks that hold a text as it is written: operators, messages with their punctuation, parts of names.
 
 The keyword index proposes chunks, and their text decides. Proposed are, first, those that have the literal's words whole
-(an FTS5 phrase) and its operators (`cairn.index.text.operators`); then those where its first or last word is part of a longer
-one, by the stored vocabulary (`cairn.index.text.vocabulary`). A literal that neither says anything of, such as `%s` or `{ }`,
+(an FTS5 phrase) and its operators (`cairn.index.store.keyword_columns`); then those where its first or last word is part of a longer
+one, by the stored vocabulary (`cairn.index.text.word_list`). A literal that neither says anything of, such as `%s` or `{ }`,
 is looked for in one chunk after the other, for as long as there is time.
 
 Not found: what spans two chunks; text that is equal only once a letter becomes several (`ß` for `SS`), where the case is
@@ -20,9 +20,9 @@ from typing import cast
 import apsw
 from attrs import field, frozen
 
-from cairn.index.store.until import Until
-from cairn.index.text.operators import operator_words
-from cairn.index.text.vocabulary import Vocabulary
+from cairn.index.store.deadline import Deadline
+from cairn.index.store.keyword_columns import operator_words
+from cairn.index.text.word_list import WordList
 
 EXACT, OTHER_CASE, INSIDE, INSIDE_OTHER_CASE = 1.0, 0.9, 0.8, 0.7
 """The score of an occurrence: as a whole word, in another case, inside a longer word, and both."""
@@ -73,7 +73,7 @@ class TextHit:
 
 
 @frozen
-class Found:
+class ExactMatches:
     """The chunks found, best first."""
 
     hits: tuple[TextHit, ...] = ()
@@ -86,42 +86,42 @@ def find(
     literal: Literal,
     limit: int,
     passes: Passes,
-    until: Until,
-    vocabulary: Callable[[], Vocabulary],
+    deadline: Deadline,
+    word_list: Callable[[], WordList],
     first: Iterable[int] = (),
-) -> Found:
+) -> ExactMatches:
     """At most `limit` chunks that hold the literal, and any number of those in `first`.
 
-    `until` must be the connection's progress handler. Raises apsw.InterruptError where it was cancelled; where its time
+    `deadline` must be the connection's progress handler. Raises apsw.InterruptError where it was cancelled; where its time
     is over, what was found until then is the answer, with `cut`.
     """
     hits: dict[int, TextHit] = {}
     cut = False
     if not literal.text or literal.text.isspace():
-        return Found()
+        return ExactMatches()
     try:
         tried = set(first)
-        hits.update((hit.chunk_id, hit) for hit in _verified(db, literal, sorted(tried), until))
+        hits.update((hit.chunk_id, hit) for hit in _verified(db, literal, sorted(tried), deadline))
         more = limit + len(hits)
-        for stage, proposed in enumerate(_proposals(db, literal, passes, vocabulary)):
+        for stage, proposed in enumerate(_proposals(db, literal, passes, word_list)):
             untried = _untried(proposed, tried)
             looked_at = itertools.islice(untried, _MOST_MORE) if stage and hits else untried
-            for hit in _verified(db, literal, looked_at, until):
+            for hit in _verified(db, literal, looked_at, deadline):
                 if len(hits) >= more:
                     return best_first(hits.values(), cut=True)
                 hits[hit.chunk_id] = hit
             cut = cut or next(untried, None) is not None
     except apsw.InterruptError:
-        if until.cancelled():
+        if deadline.cancelled():
             raise
         cut = True
     return best_first(hits.values(), cut)
 
 
-def best_first(hits: Iterable[TextHit], cut: bool) -> Found:
+def best_first(hits: Iterable[TextHit], cut: bool) -> ExactMatches:
     """An answer of these hits."""
     order = sorted(hits, key=lambda hit: (-hit.score, -hit.occurrences, hit.chunk_id))
-    return Found(tuple(order), cut)
+    return ExactMatches(tuple(order), cut)
 
 
 def _untried(proposed: Iterable[int], tried: set[int]) -> Iterator[int]:
@@ -145,7 +145,7 @@ class _Word:
 
 
 def _proposals(
-    db: apsw.Connection, literal: Literal, passes: Passes, vocabulary: Callable[[], Vocabulary]
+    db: apsw.Connection, literal: Literal, passes: Passes, word_list: Callable[[], WordList]
 ) -> Iterator[Iterable[int]]:
     """Ids of chunks that may hold the literal, those that hold it in whole words first; ids may come twice."""
     written = literal.text.replace("\0", " ")
@@ -165,9 +165,9 @@ def _proposals(
         return
     inner = words[opens : len(words) - closes]
     edges = _edges(words, opens, closes)
-    known = vocabulary() if edges else Vocabulary()
+    known = word_list() if edges else WordList()
     parts = [
-        terms for word, begins in edges if (terms := known.holding(word, begins, _MOST_TERMS)) is not None
+        terms for word, begins in edges if (terms := known.terms_with(word, begins, _MOST_TERMS)) is not None
     ]
     if not (inner or operators or parts):
         yield _ids(db, "SELECT id FROM chunks WHERE {passes} ORDER BY id", passes, "id")
@@ -254,8 +254,10 @@ def _ids(
 # --- what the text says -----------------------------------------------------------------------------
 
 
-def _verified(db: apsw.Connection, literal: Literal, ids: Iterable[int], until: Until) -> Iterator[TextHit]:
-    """Those of the chunks that hold the literal. Raises apsw.InterruptError soon after `until` turns true."""
+def _verified(
+    db: apsw.Connection, literal: Literal, ids: Iterable[int], deadline: Deadline
+) -> Iterator[TextHit]:
+    """Those of the chunks that hold the literal. Raises apsw.InterruptError soon after `deadline` turns true."""
     needle = literal.folded.encode("utf-8", "surrogatepass")
     is_ascii = needle.isascii()
     sizes = itertools.chain(_BATCHES, itertools.repeat(_BATCHES[-1]))
@@ -273,7 +275,7 @@ def _verified(db: apsw.Connection, literal: Literal, ids: Iterable[int], until: 
             text = data.decode("utf-8", "surrogatepass")
             if (hit := _look(literal, text, int(str(chunk_id)), int(str(start_line)))) is not None:
                 yield hit
-        if until():
+        if deadline():
             raise apsw.InterruptError
 
 

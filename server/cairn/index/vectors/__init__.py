@@ -1,1 +1,1 @@
-"""Vectors of chunks: how they are stored, kept in memory and compared."""
+"""Vectors of chunks: how they are made, stored, kept in memory and compared."""

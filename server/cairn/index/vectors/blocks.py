@@ -22,7 +22,7 @@ class UnknownLayoutError(Exception):
 
 
 @frozen
-class Block:
+class VectorBlock:
     """One block of a vec0 table, without its vectors."""
 
     validity: bytes
@@ -37,7 +37,7 @@ class Block:
         return np.frombuffer(self.rowids, np.int64)[places], places
 
 
-def read_blocks(db: apsw.Connection, table: str) -> dict[int, Block]:
+def read_blocks(db: apsw.Connection, table: str) -> dict[int, VectorBlock]:
     """The blocks of `table` by number: 0.9 ms for 107,000 rows. Raises UnknownLayoutError."""
     blocks = {}
     for number, size, validity, rowids in _rows(
@@ -47,7 +47,7 @@ def read_blocks(db: apsw.Connection, table: str) -> dict[int, Block]:
             raise UnknownLayoutError(f"{table}_chunks holds no blobs")
         if (len(validity) * 8, len(rowids)) != (size, int(str(size)) * 8):
             raise UnknownLayoutError(f"{table}_chunks has blobs of another size")
-        blocks[int(str(number))] = Block(validity, rowids)
+        blocks[int(str(number))] = VectorBlock(validity, rowids)
     return blocks
 
 

@@ -1,0 +1,159 @@
+"""Keeps the commits that touched each file in the index, as HEAD reaches them."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import json
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import apsw
+
+from cairn.index.store.keyword_columns import compound_parts
+from cairn.index.store.meta import raise_generation, read_facts
+from cairn.workspace.history import Change, Commit, FileHistory, follow, head, read_commits
+
+_BLOCK = 200
+"""Commits compressed together."""
+_KEPT_COMMITS = 40_000
+"""Commits of all branches seen are kept, so that a switch back reads nothing anew; the oldest blocks that HEAD does not reach go."""
+_TOUCH = struct.Struct("<IB")
+_NARROW = 9
+"""Files of a commit that is about each of them: what touched more told nothing further (docs/ranking.md)."""
+
+
+class GitHistory:
+    """The commits of one folder, through its writing connection."""
+
+    def __init__(self, db: apsw.Connection, root: Path) -> None:
+        self._db = db
+        self._root = root
+        self._followed: list[str | int | None] | None = None
+        """The commit and the `paths` fact that the table was last made for."""
+        self.problem = ""
+        """Why some history is missing, "" if none is or there is no repository."""
+
+    def update(self, stopped: Callable[[], bool]) -> bool:
+        """Follow HEAD, if it moved or files came or went; false if neither did."""
+        at, paths_version = head(self._root), read_facts(self._db).paths
+        if self._followed is None:
+            known = self._db.execute("SELECT value FROM meta WHERE key = 'history'").get
+            self._followed = json.loads(str(known)) if known else None
+        if self._followed == [at, paths_version]:
+            return False
+        reading = self._read(stopped) if at else None
+        if stopped():
+            return True
+        commits, self.problem = reading or ([], "")
+        present = {
+            str(path): int(file_id)
+            for path, file_id in self._db.execute("SELECT path, id FROM files WHERE is_text")
+        }
+        ids = {commit.hash: number for number, commit in commits}
+        subjects = {commit.hash: commit.subject for _, commit in commits}
+        self._write(follow((commit for _, commit in commits), list(present)), present, ids, subjects)
+        self._followed = [at, paths_version]
+        with self._db:
+            self._db.execute(
+                "INSERT OR REPLACE INTO meta(key, value) VALUES ('history', ?)", (json.dumps(self._followed),)
+            )
+        return True
+
+    def _read(self, stopped: Callable[[], bool]) -> tuple[list[tuple[int, Commit]], str]:
+        """Store the commits that are new; all that HEAD reaches with their ids, newest first, and what went wrong."""
+        known = {commit.hash: (number, commit) for number, commit in _stored(self._db)}
+        reading = read_commits(self._root, known, stop=stopped)
+        commits = iter(reading)
+        number = max((number for number, _ in known.values()), default=0) + 1
+        while block := list(itertools.islice(commits, _BLOCK)):
+            with self._db:
+                self._db.execute("INSERT INTO commits(first, packed) VALUES (?, ?)", (number, _packed(block)))
+            known.update({commit.hash: (number + place, commit) for place, commit in enumerate(block)})
+            number += len(block)
+        reached = [known[each] for each in reading.hashes if each in known]
+        starts = _block_starts(self._db)
+        old = {start for start in starts if start + _KEPT_COMMITS < number}
+        old -= _blocks_of((each for each, _ in reached), starts)
+        with self._db:
+            self._db.executemany("DELETE FROM commits WHERE first = ?", [(start,) for start in old])
+        return reached, reading.problem
+
+    def _write(
+        self,
+        histories: Mapping[str, FileHistory],
+        files: Mapping[str, int],
+        ids: Mapping[str, int],
+        subjects: Mapping[str, str],
+    ) -> None:
+        """Store what changed of `histories`; `files` are the ids by path, the others those and subjects by commit."""
+        rows = {
+            path: (
+                files[path],
+                b"".join(_TOUCH.pack(ids[touch.hash], touch.files) for touch in history.touches),
+                history.count,
+                history.last_time,
+            )
+            for path, history in histories.items()
+        }
+        known = {str(path): tuple(row) for path, *row in self._db.execute("SELECT * FROM file_history")}
+        # A file that went and came back may have its old row, but not what was searched of it.
+        searched = {int(str(row[0])) for row in self._db.execute("SELECT id FROM subjects_fts_docsize")}
+        gone = known.keys() - rows.keys()
+        changed = [
+            path for path, row in rows.items() if known.get(path) != row or files[path] not in searched
+        ]
+        if not gone and not changed:
+            return
+        with self._db:
+            self._db.executemany("DELETE FROM file_history WHERE path = ?", [(path,) for path in gone])
+            self._db.executemany(
+                "DELETE FROM subjects_fts WHERE rowid = ?",
+                [(int(str(known[path][0])),) for path in (*gone, *changed) if path in known],
+            )
+            self._db.executemany(
+                "INSERT OR REPLACE INTO file_history VALUES (?, ?, ?, ?, ?)",
+                [(path, *rows[path]) for path in changed],
+            )
+            self._db.executemany(
+                "INSERT INTO subjects_fts(rowid, subjects) VALUES (?, ?)",
+                [(files[path], _subject_words(histories[path], subjects)) for path in changed],
+            )
+            raise_generation(self._db)
+
+
+def _subject_words(history: FileHistory, subjects: Mapping[str, str]) -> str:
+    """What is searched of the subjects of commits that touched a file, and few others with it."""
+    narrow = [subjects[touch.hash] for touch in history.touches if touch.files <= _NARROW]
+    return "\n".join(f"{subject} {' '.join(compound_parts(subject))}" for subject in narrow)
+
+
+def _stored(db: apsw.Connection) -> Iterator[tuple[int, Commit]]:
+    """The stored commits with their ids."""
+    for start in _block_starts(db):
+        packed = db.execute("SELECT packed FROM commits WHERE first = ?", (start,)).get
+        yield from enumerate(_unpacked(cast(bytes, packed)), start)
+
+
+def _block_starts(db: apsw.Connection) -> list[int]:
+    return [int(str(row[0])) for row in db.execute("SELECT first FROM commits ORDER BY first")]
+
+
+def _blocks_of(ids: Iterable[int], starts: Sequence[int]) -> set[int]:
+    """The starts of the blocks that contain these ids, or would, were they not collected."""
+    return {starts[bisect.bisect_right(starts, n) - 1] for n in ids if starts and n >= starts[0]}
+
+
+def _packed(commits: Iterable[Commit]) -> bytes:
+    rows = [(c.hash, c.time, c.subject, [(x.path, x.before, x.deleted) for x in c.changes]) for c in commits]
+    return zlib.compress(json.dumps(rows).encode())
+
+
+def _unpacked(packed: bytes) -> list[Commit]:
+    return [
+        Commit(commit_hash, seconds, subject, tuple(Change(*change) for change in changes))
+        for commit_hash, seconds, subject, changes in json.loads(zlib.decompress(packed))
+    ]

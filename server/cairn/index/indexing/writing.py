@@ -1,0 +1,227 @@
+"""What the process that writes does for a folder: changes first, then scans, then all that makes answers better."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+
+import apsw
+
+from cairn.errors import IndexUnavailableError
+from cairn.index.indexing.background import Background
+from cairn.index.indexing.folder_state import FolderState
+from cairn.index.indexing.intake import Intake, needs_rescan
+from cairn.index.indexing.progress import Activity
+from cairn.index.indexing.work import Work
+from cairn.index.store.database import check_soundness
+from cairn.index.store.requests import (
+    RequestKind,
+    check_is_marked,
+    drop_requests,
+    take_check_mark,
+    waiting_requests,
+)
+from cairn.index.store.writer import IndexWriter
+from cairn.settings.tree import Settings
+from cairn.workspace.watch import FolderWatcher
+
+_FLOOD = 1_000
+"""More than this, and every file is looked at: some changes may have been dropped on their way."""
+
+
+class WritingSession:
+    """Lives on the indexing thread while the process holds the folder's lock, and writes through `writer`."""
+
+    def __init__(self, state: FolderState, writer: IndexWriter) -> None:
+        self._state = state
+        self._queue = state.queue
+        self._writer = writer
+        self._background = Background(state, writer)
+        self._intake = Intake(
+            state.root,
+            writer,
+            state.progress,
+            state.queue.is_stopped,
+            on_batch=self._take_urgent,
+            on_compared=self._watch_at_last,
+            on_written=lambda ids: self._background.added(ids, state.settings()),
+            step_aside=state.gate.step_aside,
+        )
+        self._asked = False
+        """Another process asked for something while vectors are being made."""
+        self._watcher: FolderWatcher | None = None
+        self._watching = False
+        self._saved_at = float("-inf")
+        """When saved files were last taken in."""
+        self._look_soon = float("inf")
+        """When to look again because the watcher came late."""
+
+    def start(self) -> None:
+        """Say what the index will have, before it has it."""
+        self._background.select_models(self._state.settings())
+
+    def run(self) -> None:
+        """Compare the folder with the index, and keep the index equal to it until the thread is to end."""
+        try:
+            self._queue.rescan()
+            while not self._queue.is_stopped():
+                self._step()
+        finally:
+            self._stop_watching()
+
+    def _stop_watching(self) -> None:
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
+
+    def _watch_at_last(self) -> None:
+        """Begin to watch once the folder was compared: setting up thousands of watches would hold that up."""
+        if self._watcher is None:
+            self._watch()
+
+    def _watch(self) -> None:
+        """Begin to watch, anew if need be. A scan follows once changes are reported, so that nothing falls between."""
+        self._stop_watching()
+        self._watching = self._state.settings().index.watch
+        self._state.note("watch", None)
+        if self._watching:
+            self._watcher = FolderWatcher(
+                self._state.root,
+                self._queue.changed,
+                self._queue.head_moved,
+                self._not_watched,
+                self._watched,
+            )
+            self._watcher.start()
+
+    def _watched(self) -> None:
+        """Changes are reported from now on; those since the scan began are found once it is through."""
+        self._look_soon = time.monotonic() + self._state.intervals.after_watched
+
+    def _not_watched(self, problem: str) -> None:
+        self._watching = False
+        self._state.note("watch", problem)
+        self._queue.rescan()
+
+    def _step(self) -> None:
+        """Do what is most urgent, or sleep until there is something to do."""
+        if not self._queue.paused and time.monotonic() >= self._look_due():
+            self._queue.rescan()
+        self._queue.let_settle(self._state.intervals.burst_pause, self._state.intervals.longest_burst)
+        if _was_removed(self._writer):
+            raise IndexUnavailableError(
+                f"The index in {self._state.data} was removed while it was in use. It is made anew in a moment."
+            )
+        if take_check_mark(self._state.data):
+            self._queue.ask(RequestKind.CHECK, "")
+        requests = waiting_requests(self._writer.db)
+        work = self._queue.take(requests)
+        paused = self._queue.paused
+        self._asked = False
+        settings = self._state.settings()
+        try:
+            self._writer.note(paused=paused)
+            self._take_in(work, settings)
+            if not self._queue.is_stopped():  # then it may be half done: it is left to the next who writes
+                drop_requests(self._writer.db, [request.id for request in requests])
+        except BaseException:
+            self._queue.put_back(work)
+            raise
+        if work.is_few_files:
+            self._saved_at = time.monotonic()
+        if (
+            not work
+            and self._questions_passed(paused)
+            and (paused or not self._background.step(settings, self._interrupted, self._between_steps))
+        ):
+            self._state.progress.activity = Activity.PAUSED if paused else Activity.IDLE
+            self._state.on_change()
+            self._sleep(paused)
+        self._queue.done()
+        self._state.on_change()
+
+    def _questions_passed(self, paused: bool) -> bool:
+        """Let those be answered first who ask now, or just saved and will ask; false if something else came instead."""
+        self._queue.wait(
+            max(0.0, self._saved_at + self._state.intervals.after_save - time.monotonic()), paused
+        )
+        self._state.gate.step_aside(urgent=lambda: bool(self._queue))
+        return not self._queue
+
+    def _take_in(self, work: Work, settings: Settings) -> None:
+        if work.check:
+            check_soundness(self._writer.db)
+        if work.rescan or needs_rescan(work.paths) or len(work.paths) > _FLOOD:
+            self._background.select_models(settings)
+            if time.monotonic() >= self._look_soon:
+                self._look_soon = float("inf")
+            self._intake.reconcile(settings.index, work.force)
+            self._state.looked_at = time.monotonic()
+        elif work.paths:
+            self._intake.update(work.paths)
+        if work.forced:  # after the scan, which brings the rules up to date
+            self._intake.update(work.forced, force=True)
+        if work.opened:
+            self._background.put_first(work.opened)
+
+    def _between_steps(self) -> None:
+        self._asked = bool(waiting_requests(self._writer.db))
+        self._state.gate.step_aside(urgent=lambda: bool(self._queue))
+        self._state.on_change()
+
+    def _sleep(self, paused: bool) -> None:
+        """Wait for work, for `paused` to change, for a request of another process, or until something is due."""
+        due = float("inf")
+        if not paused:
+            look, step = self._look_due(), self._background.next_look()
+            due = look if step is None else min(look, time.monotonic() + step)
+        while not self._queue.wait(
+            min(self._state.intervals.request, max(0.0, due - time.monotonic())), paused
+        ):
+            if self._watcher is not None and self._watcher.is_lost:
+                self._watch()
+            if (
+                time.monotonic() >= min(due, self._look_soon)
+                or waiting_requests(self._writer.db)
+                or check_is_marked(self._state.data)
+                or _was_removed(self._writer)
+            ):
+                return
+
+    def _look_due(self) -> float:
+        """When to look at every file again, in search of changes that nobody reported."""
+        if not self._state.settings().index.watch:
+            return float("inf")  # one answer is wanted, or the user said so
+        if self._watching:
+            every = max(
+                self._state.intervals.look_again,
+                self._state.intervals.look_again_share * self._intake.scan_seconds,
+            )
+        else:
+            every = max(
+                self._state.intervals.poll, self._state.intervals.poll_share * self._intake.scan_seconds
+            )
+        return min(self._state.looked_at + every, self._look_soon)
+
+    def _take_urgent(self) -> None:
+        """Between two batches of a scan: files that were saved meanwhile come first."""
+        saves = [
+            request
+            for request in waiting_requests(self._writer.db)
+            if request.kind is RequestKind.RECONCILE and request.path
+        ]
+        paths = self._queue.take_saves(request.path for request in saves)
+        if paths:  # none where another scan is needed: that takes them in
+            self._intake.update(paths)
+            drop_requests(self._writer.db, [request.id for request in saves])
+        self._state.on_change()
+
+    def _interrupted(self) -> bool:
+        return self._queue.is_stopped() or bool(self._queue) or self._queue.paused or self._asked
+
+
+def _was_removed(writer: IndexWriter) -> bool:
+    """Whether the file that the writer has open is no longer the one at its path: nobody would see what it writes."""
+    moved = ctypes.c_int(0)
+    known = writer.db.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(moved))
+    return known and bool(moved.value)

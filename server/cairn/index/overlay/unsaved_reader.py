@@ -1,0 +1,69 @@
+"""Reads the index in memory of unsaved text, whose keyword scores must stand beside those of another index."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from cairn.index.reader.filters import ChunkFilter, passes
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import ColumnWeights
+from cairn.index.store.rows import key_text
+from cairn.index.text.bm25 import OCCURRENCES, Occurrences, read_occurrences
+
+
+class UnsavedReader(IndexReader):
+    """All threads share one connection, so each keeps the lock `using` while it reads."""
+
+    def __init__(self, connect: Callable[[], apsw.Connection | None], using: threading.RLock) -> None:
+        """`connect` gives the connection, None before there is any unsaved text."""
+        super().__init__(Path("open documents"))
+        self._connect = connect
+        self._using = using
+
+    @contextmanager
+    def reading(self, cancelled: Callable[[], bool] | None = None) -> Iterator[apsw.Connection]:
+        with self._using, super().reading(cancelled) as db:
+            yield db
+
+    def occurrences(
+        self, match: str, weights: ColumnWeights, only: ChunkFilter, cancelled: Callable[[], bool]
+    ) -> list[Occurrences]:
+        """Where the FTS5 expression `match` is found, in every chunk that matches it."""
+        if not match:
+            return []
+        with self.reading(cancelled) as db:
+            condition, values = passes(db, "+rowid", only)
+            rows = db.execute(
+                f"""SELECT rowid, {OCCURRENCES}(chunks_fts, {weights.sql}) FROM chunks_fts
+                    WHERE chunks_fts MATCH ? AND {condition}""",
+                (match, *values),
+            )
+            return [read_occurrences(chunk, found) for chunk, found in rows]
+
+    def embedding_keys(self, only: ChunkFilter) -> dict[int, str]:
+        """The keys under which the vectors of these chunks are stored."""
+        with self.reading() as db:
+            condition, values = passes(db, "id", only)
+            rows = db.execute(f"SELECT id, embedding_key FROM chunks WHERE {condition}", values)
+            return {chunk: key_text(key) for chunk, key in rows}
+
+    def embedding_keys_of(self, ids: Iterable[int]) -> dict[int, str]:
+        """The same for chunks by their ids."""
+        with self.reading() as db:
+            rows = db.execute(
+                "SELECT id, embedding_key FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(ids)),),
+            )
+            return {chunk: key_text(key) for chunk, key in rows}
+
+    def _static_rows(self) -> None:
+        """They are too few to be kept in memory a second time."""
+
+    def _connection(self) -> apsw.Connection:
+        return self._connect() or super()._connection()

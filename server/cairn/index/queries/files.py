@@ -1,0 +1,148 @@
+"""Finds files as wholes: by the words of their paths, by the subjects of their commits, by a chunk, as READMEs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import translate
+from functools import partial
+from typing import cast
+from weakref import WeakKeyDictionary
+
+import apsw
+from attrs import frozen
+
+from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.generation_cache import GenerationCache
+from cairn.index.store.meta import read_facts
+from cairn.index.store.rows import key_blob
+
+
+@frozen
+class FileFacts:
+    """What is known of one file but its text."""
+
+    in_degree: int = 0
+    """How many files import it."""
+    last_commit: int = 0
+    """Unix seconds; 0 without one."""
+    commits: int = 0
+    size: int = 0
+    """Bytes."""
+
+
+def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callable[[], bool]) -> list[str]:
+    """Paths that match the FTS5 expression `match`, best first; those of unsaved text come last."""
+    found: dict[str, None] = {}
+    for source in reader.sources if match else ():
+        with source.reading(cancelled) as db:
+            rows = db.execute(
+                """SELECT f.path FROM paths_fts CROSS JOIN files f ON f.id = paths_fts.rowid
+                    WHERE paths_fts MATCH ? AND f.is_text ORDER BY bm25(paths_fts, 2.5, 1), f.id LIMIT ?""",
+                (match, limit),
+            )
+            found.update((str(path), None) for (path,) in rows)
+    return list(found)
+
+
+def files_with_chunk(reader: IndexReader, content_hash: str, path: str = "") -> list[str]:
+    """Paths of the files that have a chunk of this content hash; with `path`, that one alone.
+
+    Without it all chunks are looked at: 5 ms for 16,000.
+    """
+    of_path, wanted = ("AND f.path = ?", (path,)) if path else ("", ())
+    found: dict[str, None] = {}
+    for source in reader.sources:
+        with source.reading() as db:
+            rows = db.execute(
+                f"""SELECT DISTINCT f.path FROM files f JOIN chunks c ON c.file_id = f.id
+                    WHERE c.content_hash = ? {of_path} ORDER BY f.path""",
+                (key_blob(content_hash), *wanted),
+            )
+            found.update((str(path), None) for (path,) in rows)
+    return list(found)
+
+
+def files_at(
+    reader: IndexReader, fragments: Sequence[str], limit: int, cancelled: Callable[[], bool]
+) -> list[str]:
+    """Paths that end with one of the `fragments`, or lie in a folder of that name; a longer one may end with the path.
+
+    A fragment is taken as it is written, for `[slug].tsx` is a name of files, and as a glob.
+    """
+    wanted = json.dumps([place for fragment in fragments if (place := fragment.strip("/"))])
+    found: set[str] = set()
+    for source in reader.sources if fragments else ():
+        with source.reading(cancelled) as db:
+            rows = db.execute(
+                # `f.path`: json_each has a column `path`, too.
+                """SELECT f.path FROM files f WHERE f.is_text AND EXISTS (SELECT 1 FROM json_each(?1) named
+                       WHERE instr('/' || f.path || '/', '/' || named.value || '/')
+                          OR '/' || f.path || '/' GLOB '*/' || named.value || '/*'
+                          OR substr('/' || named.value, -length(f.path) - 1) = '/' || f.path)
+                   ORDER BY length(f.path), f.path LIMIT ?2""",
+                (wanted, limit),
+            )
+            found.update(str(path) for (path,) in rows)
+    return sorted(found, key=lambda path: (len(path), path))[:limit]
+
+
+def files_by_subjects(reader: IndexReader, match: str, cancelled: Callable[[], bool]) -> dict[str, float]:
+    """BM25 of the FTS5 expression `match` over the subjects of the commits that touched each file, by path."""
+    if not match:
+        return {}
+    with reader.reading(cancelled) as db:
+        rows = db.execute(
+            """SELECT f.path, -bm25(subjects_fts) FROM subjects_fts
+                CROSS JOIN files f ON f.id = subjects_fts.rowid WHERE subjects_fts MATCH ?""",
+            (match,),
+        )
+        return {str(path): cast(float, score) for path, score in rows}
+
+
+_known_facts: WeakKeyDictionary[IndexMemory, GenerationCache[str, FileFacts]] = WeakKeyDictionary()
+_MOST_FACTS = 20_000
+"""Facts kept for each index: 0.28 MB for 1,000."""
+
+
+def file_facts(reader: IndexReader, paths: Iterable[str]) -> dict[str, FileFacts]:
+    """What is known of these files."""
+    known = _known_facts.setdefault(reader.memory, GenerationCache(_MOST_FACTS))
+    with reader.reading() as db:
+        version = (reader.memory.local.identity, read_facts(db).generation)
+        return known.get(version, paths, partial(_read_facts, db))
+
+
+def _read_facts(db: apsw.Connection, paths: Sequence[str]) -> dict[str, FileFacts]:
+    rows = db.execute(
+        """SELECT wanted.value, coalesce(i.in_degree, 0), coalesce(h.last_time, 0), coalesce(h.count, 0),
+                  coalesce(f.size, 0)
+           FROM json_each(?) wanted LEFT JOIN files f ON f.path = wanted.value LEFT JOIN file_imports i ON i.path = wanted.value
+           LEFT JOIN file_history h ON h.path = wanted.value""",
+        (json.dumps(paths),),
+    )
+    return {path: FileFacts(*facts) for path, *facts in rows}
+
+
+def best_by_file(scores: Mapping[str, float], limit: int) -> list[str]:
+    """The paths with the highest scores."""
+    return sorted(scores, key=lambda path: (-scores[path], path))[:limit]
+
+
+def readme_paths(reader: IndexReader, patterns: Sequence[str]) -> list[str]:
+    """Paths of the files whose name, in any case, matches one of the globs, unsaved ones included.
+
+    Looks at every path: 2 ms for 1,400 files.
+    """
+    with reader.reading() as db:
+        paths = {str(path) for (path,) in db.execute("SELECT path FROM files WHERE is_text")}
+    is_readme = readme_rule(patterns)
+    return sorted(filter(is_readme, paths.union(reader.hidden)))
+
+
+def readme_rule(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Whether the name of the file at a path, in any case, matches one of the globs."""
+    matches = re.compile("|".join(translate(pattern.lower()) for pattern in patterns) or r"(?!)").match
+    return lambda path: matches(path.rpartition("/")[2].lower()) is not None

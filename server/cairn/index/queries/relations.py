@@ -1,0 +1,289 @@
+"""How files and chunks belong together: by stored vectors, names, imports and commits."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, cast
+from weakref import WeakKeyDictionary
+
+import apsw
+from attrs import define, frozen
+
+from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.rows import key_text
+from cairn.index.store.schema import STATIC_LENGTH, STATIC_TABLE, static_table_name, vectors_table
+from cairn.workspace.imports import ImportGraph
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_MOST_DEFINITIONS = 12
+"""A name that more chunks define tells nothing; without a bound, `get` would be looked up thousands of times."""
+_SMALL_COMMIT = 9
+"""Files that a commit touched at most, to say that they belong together."""
+
+
+# --- vectors -------------------------------------------------------------------------------------
+
+
+@frozen
+class PassageVector:
+    """The mean of the stored vectors of some chunks, of either kind where they have it."""
+
+    model: str = ""
+    vector: NDArray[np.float32] | None = None
+    """float32[dimension] of the model `model`, of length 1."""
+    static_table: str = ""
+    static: NDArray[np.int8] | None = None
+    """int8[dimension] of the static table `static_table`, as long as all of them are."""
+
+
+def passage_vector(reader: IndexReader, ids: Sequence[int]) -> PassageVector:
+    """The vector of these chunks together. A text typed just now has a static one alone."""
+    import numpy as np
+
+    keys: list[str] = []
+    rows: list[bytes] = []
+    for source in reader.sources:
+        wanted = [abs(each) for each in ids if (each > 0) == (source is reader)]
+        with source.reading() as db:
+            keys += _embedding_keys(db, wanted)
+            rows += _static_vectors(db, wanted)
+    with reader.reading() as db:
+        model, vectors = _model_vectors(db, keys)
+        table = _static_table_in_use(db)
+    mean = _mean([np.frombuffer(row, np.float32) for row in vectors])
+    static = _static_mean([np.frombuffer(row, np.int8) for row in rows]) if table else None
+    return PassageVector(model, mean, table, static)
+
+
+def vector_of_texts(table: str, rows: NDArray[np.int8]) -> PassageVector:
+    """That of texts which are in no index, from theirs, int8[n, dimension], of the static table `table`."""
+    return PassageVector(static_table=static_table_name(table, rows.shape[1]), static=_static_mean([*rows]))
+
+
+def static_table(reader: IndexReader) -> str:
+    """Which static table the index has vectors of, "" for none: those of two tables cannot be compared."""
+    with reader.reading() as db:
+        return _static_table_in_use(db)
+
+
+def _static_mean(rows: Sequence[NDArray[np.int8]]) -> NDArray[np.int8] | None:
+    """`_mean` of static vectors, as long as they are."""
+    import numpy as np
+
+    mean = _mean(rows)
+    return None if mean is None else np.rint(mean * STATIC_LENGTH).astype(np.int8)
+
+
+def _mean(rows: Sequence[NDArray[np.generic]]) -> NDArray[np.float32] | None:
+    """float32[dimension] of length 1; None for no rows, and where they have no direction in common."""
+    import numpy as np
+
+    if not rows:
+        return None
+    total = np.sum(np.stack(rows).astype(np.float32), axis=0)
+    length = float(np.linalg.norm(total))
+    return (total / np.float32(length)) if length else None
+
+
+def _embedding_keys(db: apsw.Connection, ids: Sequence[int]) -> list[str]:
+    rows = db.execute(
+        "SELECT embedding_key FROM chunks WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),)
+    )
+    return [key_text(row[0]) for row in rows]
+
+
+def _model_vectors(db: apsw.Connection, keys: Sequence[str]) -> tuple[str, list[bytes]]:
+    """The name of the model in use, "" for none, and its vectors of these texts."""
+    used = db.execute(
+        "SELECT id, model FROM models WHERE id = (SELECT value FROM meta WHERE key = 'model_id')"
+    ).fetchall()
+    if not used:
+        return "", []
+    number, name = int(str(used[0][0])), str(used[0][1])
+    rows = db.execute(
+        f"""SELECT v.embedding FROM json_each(?) k
+            CROSS JOIN embeddings e ON e.model_id = {number} AND e.key = unhex(k.value)
+            CROSS JOIN {vectors_table(number)} v ON v.rowid = e.id""",
+        (json.dumps(list(keys)),),
+    )
+    return name, [cast(bytes, row[0]) for row in rows]
+
+
+def _static_table_in_use(db: apsw.Connection) -> str:
+    rows = db.execute("SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')")
+    values = {str(key): value for key, value in rows}
+    return str(values.get("static_table", "")) if values.get("has_static") else ""
+
+
+def _static_vectors(db: apsw.Connection, ids: Sequence[int]) -> list[bytes]:
+    if not _static_table_in_use(db):
+        return []
+    rows = db.execute(
+        f"SELECT v.embedding FROM json_each(?) i CROSS JOIN {STATIC_TABLE} v ON v.rowid = i.value",
+        (json.dumps(list(ids)),),
+    )
+    return [cast(bytes, row[0]) for row in rows]
+
+
+# --- names and chunks ------------------------------------------------------------------------------
+
+
+@frozen
+class NameDefinition:
+    """A chunk that defines a name."""
+
+    name: str
+    path: str
+    chunk_id: int
+
+
+def definitions_of(reader: IndexReader, names: Iterable[str]) -> list[NameDefinition]:
+    """Where these very names are defined; names that more than 12 chunks define are left out."""
+    rows = reader.chunk_rows(_SELECT_DEFINITIONS, (json.dumps(list(names)), _MOST_DEFINITIONS))
+    return [NameDefinition(name, path, chunk) for chunk, path, name in rows]
+
+
+_SELECT_DEFINITIONS = """
+    SELECT d.chunk_id, f.path, n.value FROM json_each(?1) n
+    CROSS JOIN definitions d ON d.name = n.value CROSS JOIN chunks c ON c.id = d.chunk_id
+    CROSS JOIN files f ON f.id = c.file_id
+    WHERE d.name = n.value COLLATE BINARY
+    AND (SELECT count(*) FROM (SELECT 1 FROM definitions o WHERE o.name = n.value LIMIT ?2 + 1)) <= ?2"""
+
+
+def spread_ids(reader: IndexReader, count: int) -> list[int]:
+    """At most so many ids of chunks from all parts of the index, always the same; some may be of none."""
+    with reader.reading() as db:
+        last = int(db.execute("SELECT max(id) FROM chunks").get or 0)
+    return list(range(1, last + 1, max(1, last // count)))[:count]
+
+
+def chunk_ids(reader: IndexReader, paths: Iterable[str]) -> dict[str, list[int]]:
+    """The chunks of each of these files that has any, in file order."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for chunk, path in reader.chunk_rows(_SELECT_CHUNK_IDS, (json.dumps(list(paths)),)):
+        found[path].append(chunk)
+    return dict(found)
+
+
+_SELECT_CHUNK_IDS = """
+    SELECT c.id, f.path FROM json_each(?) p CROSS JOIN files f ON f.path = p.value
+    CROSS JOIN chunks c ON c.file_id = f.id ORDER BY p.key, c.position"""
+
+
+# --- files -----------------------------------------------------------------------------------------
+
+
+def same_stem(reader: IndexReader, path: str) -> list[str]:
+    """The other files that are called alike but for the ending or being a test: `foo.c`, `foo.h`, `test_foo.c`."""
+    stem = file_stem(path)
+    if not stem:
+        return []
+    # `_` and `%` in a stem let too much pass, which the comparison takes back.
+    with reader.reading() as db:
+        rows = db.execute("SELECT path FROM files WHERE path LIKE ?", (f"%{stem}%",))
+        paths = {str(path) for (path,) in rows}.union(reader.hidden)
+    return sorted(other for other in paths if other != path and file_stem(other) == stem)
+
+
+def file_stem(path: str) -> str:
+    """What a file is called after: `src/foo.module.css` and `tests/test_foo.py` after `foo`; "" for `index.ts`."""
+    stem = path.rpartition("/")[2].lower().lstrip(".").partition(".")[0]
+    for mark in ("test_", "spec_"):
+        stem = stem.removeprefix(mark)
+    for mark in ("_test", "-test", "_spec", "-spec", "_unittest"):
+        stem = stem.removesuffix(mark)
+    return "" if stem in _NAMED_BY_FOLDER else stem
+
+
+_NAMED_BY_FOLDER = frozenset(
+    "__init__ __main__ index main mod lib readme license changelog conftest setup cmakelists makefile dockerfile".split()
+)
+"""Such files are called alike everywhere."""
+
+
+def imports_around(reader: IndexReader, path: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The files that the one at `path` imports, unsaved text included, and those that import it, as indexed."""
+    specs = None
+    for source in reversed(reader.sources):
+        if specs is None:
+            with source.reading() as db:
+                specs = db.execute("SELECT imports FROM files WHERE path = ?", (path,)).get
+    with _making_graphs:
+        graph = _import_graph(reader)
+        return graph.imported(path, json.loads(specs or "[]")), graph.importers(path)
+
+
+@define
+class _KnownGraph:
+    """A graph, and the state of the index that it is of."""
+
+    index: object
+    paths: int
+    links: int
+    imports: dict[str, str]
+    """As they are stored, by path."""
+    graph: ImportGraph
+
+
+_graphs: WeakKeyDictionary[IndexMemory, _KnownGraph] = WeakKeyDictionary()
+_making_graphs = threading.Lock()
+
+
+def _import_graph(reader: IndexReader) -> ImportGraph:
+    """The graph of the whole index: 1.2 s for 13,000 files where files came or went, else what changed alone."""
+    facts, index = reader.facts(), reader.identity()
+    known = _graphs.get(reader.memory)
+    same_files = known is not None and (known.index, known.paths) == (index, facts.paths)
+    if known is not None and same_files and known.links == facts.links:
+        return known.graph
+    with reader.reading() as db:
+        rows = db.execute("SELECT path, imports FROM files WHERE is_text")
+        imports = {str(path): str(specs) for path, specs in rows}
+    if known is not None and same_files and known.imports.keys() == imports.keys():
+        changed = [path for path, specs in imports.items() if known.imports[path] != specs]
+        if all(known.graph.changed(path, json.loads(imports[path])) for path in changed):
+            known.imports, known.links = imports, facts.links
+            return known.graph
+    graph = ImportGraph({path: json.loads(specs) for path, specs in imports.items()})
+    _graphs[reader.memory] = _KnownGraph(index, facts.paths, facts.links, imports, graph)
+    return graph
+
+
+def changed_together(reader: IndexReader, path: str) -> dict[str, float]:
+    """How often other files changed in the same commits of at most nine files, 0 to 1.
+
+    The cosine of the two files' commits: 1 where neither ever changed without the other. A single commit in common
+    is no evidence, and left out.
+    """
+    import numpy as np
+
+    with reader.reading() as db:
+        rows = db.execute("SELECT path, touches FROM file_history WHERE count > 1")
+        histories = [(str(path), cast(bytes, touches)) for path, touches in rows]
+    paths = [each for each, _ in histories]
+    if path not in paths:
+        return {}
+    touches = np.frombuffer(
+        b"".join(packed for _, packed in histories), np.dtype([("commit", "<u4"), ("files", "u1")])
+    )
+    lengths = [len(packed) // touches.dtype.itemsize for _, packed in histories]
+    file_of_touch = np.repeat(np.arange(len(paths)), lengths)
+    small = touches["files"] <= _SMALL_COMMIT
+    here = paths.index(path)
+    own = touches["commit"][small & (file_of_touch == here)]
+    shared = np.bincount(file_of_touch[small & np.isin(touches["commit"], own)], minlength=len(paths))
+    each = np.bincount(file_of_touch[small], minlength=len(paths))
+    found = np.flatnonzero(shared > 1)
+    return {
+        paths[number]: float(shared[number] / np.sqrt(each[number] * len(own)))
+        for number in found.tolist()
+        if number != here
+    }

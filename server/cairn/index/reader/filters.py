@@ -1,0 +1,70 @@
+"""Which chunks a question may find, as SQL."""
+
+from __future__ import annotations
+
+import json
+
+import apsw
+from attrs import frozen
+
+from cairn.workspace.ignore_patterns import Selection
+
+HIDDEN_CHUNKS = (
+    "SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id"
+    " WHERE f.path IN (SELECT value FROM json_each(?))"
+)
+"""The ids of the chunks of hidden files; its value is the JSON list of their paths."""
+
+
+@frozen
+class ChunkFilter:
+    """Which chunks may be found. An empty field lets all pass; several values mean any of them."""
+
+    types: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    """Gitignore-style globs."""
+    collections: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    """Paths of files whose chunks are not found; they use up nothing of a limit."""
+
+    def __bool__(self) -> bool:
+        """Whether anything but hidden files is kept out."""
+        return bool(self.types or self.languages or self.paths or self.collections)
+
+
+def admitted(db: apsw.Connection, only: ChunkFilter) -> tuple[str, list[str]]:
+    """SQL for the ids of the chunks that pass, with its values; "" where at most hidden files are kept out."""
+    return admitted_or_all(db, only) if only else ("", [])
+
+
+def admitted_or_all(db: apsw.Connection, only: ChunkFilter) -> tuple[str, list[str]]:
+    """SQL for the ids of the chunks that pass a filter that keeps something out, hidden files at least."""
+    conditions: list[str] = []
+    values: list[str] = []
+    named = (("c.type", only.types), ("c.language", only.languages), ("f.collection", only.collections))
+    for column, allowed in named:
+        if allowed:
+            conditions.append(f"{column} IN (SELECT value FROM json_each(?))")
+            values.append(json.dumps(allowed))
+    if only.paths:
+        wanted = Selection(only.paths)
+        rows = db.execute("SELECT id, path FROM files")
+        conditions.append("f.id IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps([number for number, path in rows if wanted.names(str(path))]))
+    if only.hidden:
+        conditions.append("f.path NOT IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(only.hidden))
+    where = " AND ".join(conditions)
+    return f"SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE {where}", values
+
+
+def passes(db: apsw.Connection, column: str, only: ChunkFilter) -> tuple[str, list[str]]:
+    """A condition for chunks to pass, on the column that contains their ids, with its values."""
+    where, values = admitted(db, only)
+    if where:
+        return f"{column} IN ({where})", values
+    if not only.hidden:
+        return "true", []
+    # Cheaper than listing all others: of 60,000 chunks that would take as long as the query itself.
+    return f"{column} NOT IN ({HIDDEN_CHUNKS})", [json.dumps(only.hidden)]

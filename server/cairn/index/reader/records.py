@@ -1,0 +1,126 @@
+"""What readers answer with: chunks, their outlines, hits and counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import cast
+
+from attrs import field, frozen
+
+from cairn.chunking.model import Chunk
+from cairn.index.store.meta import Facts
+from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row, key_text
+from cairn.protocol.chunk_type import ChunkType
+
+
+@frozen
+class StoredChunk:
+    """A chunk with where it is stored."""
+
+    id: int
+    path: str
+    kind: str
+    collection: str
+    chunk: Chunk
+    content_hash: str
+
+
+STORED_COLUMNS = f"""c.id, f.path, f.kind, f.collection, c.content_hash,
+    {", ".join(f"c.{name}" for name in CHUNK_COLUMNS)}"""
+"""The columns of chunks `c` and files `f` that `stored_chunk` reads."""
+
+
+def stored_chunk(row: Sequence[object]) -> StoredChunk:
+    """The chunk of a row of STORED_COLUMNS."""
+    chunk_id, path, kind, collection, content_hash, *columns = row
+    return StoredChunk(
+        cast("int", chunk_id), str(path), str(kind), str(collection), chunk_from_row(columns), key_text(content_hash)
+    )  # fmt: skip
+
+
+@frozen
+class Outline:
+    """All that ranking needs of a chunk, which excludes its text."""
+
+    id: int
+    path: str
+    kind: str
+    position: int
+    type: str
+    symbol: str
+    symbol_kind: str
+    names: str
+    """The names that it defines, as a JSON list."""
+
+    @property
+    def defines(self) -> tuple[str, ...]:
+        """Every name defined in the chunk."""
+        return tuple(json.loads(self.names))
+
+    @property
+    def is_preamble(self) -> bool:
+        """Whether it is code that defines nothing: a licence, imports."""
+        return self.type == ChunkType.CODE and not self.symbol and self.names == "[]"
+
+
+def outline(stored: StoredChunk) -> Outline:
+    """The outline of a whole chunk."""
+    chunk = stored.chunk
+    return Outline(
+        stored.id, stored.path, stored.kind, chunk.position, chunk.type.value, chunk.symbol, chunk.symbol_kind,
+        json.dumps(chunk.defines),
+    )  # fmt: skip
+
+
+@frozen
+class CollectionStats:
+    """One collection of the index."""
+
+    name: str
+    kind: str
+    files: int
+    chunks: int
+    created_at: str
+    updated_at: str
+
+
+@frozen
+class IndexStats:
+    """What the index contains at one generation."""
+
+    facts: Facts = field(factory=Facts)
+    files_indexed: int = 0
+    collections: tuple[CollectionStats, ...] = ()
+
+
+@frozen
+class ColumnWeights:
+    """How much a keyword counts in each column of the index."""
+
+    text: float = 1.0
+    identifiers: float = 1.0
+    symbol: float = 1.0
+
+    @property
+    def sql(self) -> str:
+        """The arguments of FTS5's bm25."""
+        return f"{self.text}, {self.identifiers}, {self.symbol}"
+
+
+NAMES_ONLY = ColumnWeights(text=0.0, identifiers=0.0, symbol=1.0)
+
+
+@frozen
+class Hit:
+    """A chunk that one leg found. Higher scores are better; they are comparable within the leg."""
+
+    chunk_id: int
+    score: float
+    names: float = 0.0
+    """The part of a keyword hit's score that comes from the names that the chunk defines."""
+
+
+def best_hits(hits: list[Hit], limit: int) -> list[Hit]:
+    """The best hits, best first; of equal ones those with the lower id come first."""
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:limit]

@@ -1,0 +1,198 @@
+"""Which chunks are nearest in meaning, by the vectors of a model or by static ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import apsw
+
+from cairn.index.reader.connection import ConnectedReader, interruption
+from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, admitted_or_all, passes
+from cairn.index.reader.records import Hit
+from cairn.index.store.meta import read_facts
+from cairn.index.store.schema import STATIC_TABLE, static_cosine, vectors_table
+
+# numpy and what needs it are imported where vectors are compared: opening a workspace needs neither.
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cairn.index.vectors.static_rows import StaticRows
+
+MAX_NEIGHBOURS = 200
+"""sqlite-vec's cost grows with the square of k; beyond this it is no longer a search (docs/design.md)."""
+
+# CROSS JOIN fixes the order of the tables below; left to itself, SQLite walks all embeddings for a few
+# chunks (55 ms instead of 2 at 2,000 chunks).
+
+
+class VectorQueries(ConnectedReader):
+    """Questions that compare vectors."""
+
+    def nearest(
+        self,
+        vector: NDArray[np.float32],
+        model: str,
+        limit: int,
+        only: ChunkFilter,
+        cancelled: Callable[[], bool],
+    ) -> list[Hit]:
+        """The chunks whose vectors are nearest to `vector`, float32[dimension], by cosine similarity."""
+        with self.reading(cancelled) as db:
+            model_id = _model_id(db, model)
+            if model_id is None:
+                return []
+            condition, passing = passes(db, "c.id", only)
+            where, values, spare = _neighbour_filter(db, only)
+            among = (
+                f"AND rowid IN (SELECT e.id FROM ({where}) admitted CROSS JOIN chunks c ON c.id = admitted.id"
+                f" CROSS JOIN embeddings e ON e.model_id = {model_id} AND e.key = c.embedding_key)"
+                if where
+                else ""
+            )
+            rows = db.execute(
+                f"""WITH nearest AS (
+                        SELECT rowid, distance FROM {vectors_table(model_id)}
+                        WHERE embedding MATCH ? AND k = ? {among})
+                    SELECT c.id, 1.0 - n.distance AS similarity
+                    FROM nearest n JOIN embeddings e ON e.id = n.rowid JOIN chunks c ON c.embedding_key = e.key
+                    WHERE {condition} ORDER BY similarity DESC, c.id""",
+                # sqlite-vec reads contiguous float32.
+                (vector.astype("float32", copy=False).tobytes(), min(limit, MAX_NEIGHBOURS) + spare, *values, *passing),
+            )  # fmt: skip
+            hits = [Hit(*row) for row in rows]
+            return hits[:limit] if spare else hits
+
+    def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
+        """The cosine similarity of these chunks to `vector`; a chunk without a vector is left out."""
+        from cairn.index.vectors.model_vectors import of_unit_length
+
+        found, vectors = self.vectors(ids, vector.size, model)
+        return dict(zip(found, (vectors @ of_unit_length(vector)).tolist(), strict=True))
+
+    def vectors(
+        self, ids: Sequence[int], dimension: int, model: str
+    ) -> tuple[list[int], NDArray[np.float32]]:
+        """Those of these chunks that have a vector of the model, and float32[n, dimension] of unit length."""
+        from cairn.index.vectors.model_vectors import chunk_vectors, no_vectors
+
+        with self.reading() as db:
+            model_id = _model_id(db, model)
+            if model_id is None:
+                return [], no_vectors(dimension)
+            return chunk_vectors(db, model_id, ids, dimension)
+
+    def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
+        """The vectors, float32[dimension] of unit length, of the texts with these embedding keys that have one."""
+        with self.reading() as db:
+            model_id = _model_id(db, model)
+            if model_id is None:
+                return {}
+            from cairn.index.vectors.model_vectors import text_vectors
+
+            return text_vectors(db, model_id, keys, dimension)
+
+    def nearest_static(
+        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
+    ) -> list[Hit]:
+        """The chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine similarity."""
+        matrix = self._static_rows()
+        limit = min(limit, MAX_NEIGHBOURS)
+        with self.reading(cancelled) as db:
+            if not _has_static(db):
+                return []
+            if matrix is not None:
+                return _nearest_of(matrix, db, vector, limit, only, cancelled)
+            condition, passing = passes(db, "id", only)
+            where, values, spare = _neighbour_filter(db, only)
+            rows = db.execute(
+                f"""WITH nearest AS MATERIALIZED (
+                        SELECT rowid AS id, distance FROM {STATIC_TABLE}
+                        WHERE embedding MATCH vec_int8(?) AND k = ? {f"AND rowid IN ({where})" if where else ""})
+                    SELECT id, {static_cosine("distance")} FROM nearest WHERE {condition if spare else "true"}
+                    ORDER BY distance, id""",
+                (vector.tobytes(), limit + spare, *values, *(passing if spare else ())),
+            )
+            hits = [Hit(*row) for row in rows]
+            return hits[:limit] if spare else hits
+
+    def static_similarities(self, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:
+        """The cosine similarity of these chunks' static vectors to `vector`; a chunk without one is left out."""
+        matrix = self._static_rows()
+        with self.reading() as db:
+            if not _has_static(db):
+                return {}
+            if matrix is not None:
+                return matrix.similarities(ids, vector)
+            rows = db.execute(
+                f"""WITH compared AS (
+                        SELECT v.rowid AS id, vec_distance_L2(v.embedding, vec_int8(?)) AS distance
+                        FROM json_each(?) i CROSS JOIN {STATIC_TABLE} v ON v.rowid = i.value)
+                    SELECT id, {static_cosine("distance")} FROM compared""",
+                (vector.tobytes(), json.dumps(list(ids))),
+            )
+            return {int(row[0]): float(row[1]) for row in rows}
+
+    def _static_rows(self) -> StaticRows | None:
+        """The static vectors in memory, where that is faster than sqlite-vec.
+
+        Reading them is not interrupted: the next question would have to begin anew.
+        """
+        memory = self.memory
+        with memory.making_matrix:
+            if memory.matrix is None:
+                from cairn.index.vectors.static_matrix import StaticMatrix
+
+                memory.matrix = StaticMatrix()
+        with self.reading() as db:
+            return memory.matrix.rows(db, memory.local.identity) if _has_static(db) else None
+
+
+def _nearest_of(
+    matrix: StaticRows,
+    db: apsw.Connection,
+    vector: NDArray[np.int8],
+    limit: int,
+    only: ChunkFilter,
+    cancelled: Callable[[], bool],
+) -> list[Hit]:
+    from cairn.index.vectors.static_rows import read_ids
+
+    allowed = None
+    where, values = admitted(db, only)
+    if where:
+        allowed = matrix.among((where, *values), lambda: read_ids(db, where, values))
+    elif only.hidden:
+        allowed = matrix.except_for(read_ids(db, HIDDEN_CHUNKS, [json.dumps(only.hidden)]))
+    if cancelled():  # numpy cannot be interrupted
+        raise interruption(cancelled)
+    ids, scores = matrix.nearest(vector, limit, allowed)
+    return [Hit(*each) for each in zip(ids.tolist(), scores.tolist(), strict=True)]
+
+
+def _neighbour_filter(db: apsw.Connection, only: ChunkFilter) -> tuple[str, list[str], int]:
+    """`admitted`; or, where a few chunks are hidden, how many more neighbours to ask for instead.
+
+    Beyond MAX_NEIGHBOURS more, listing the chunks that pass was measured to be faster (60,000 chunks).
+    """
+    where, values = admitted(db, only)
+    if where or not only.hidden:
+        return where, values, 0
+    hidden = int(db.execute(f"SELECT count(*) FROM ({HIDDEN_CHUNKS})", (json.dumps(only.hidden),)).get)
+    return ("", [], hidden) if hidden <= MAX_NEIGHBOURS else (*admitted_or_all(db, only), 0)
+
+
+def _model_id(db: apsw.Connection, model: str) -> int | None:
+    # A model's vectors are kept apart by how much of a text was embedded; those in use now come first.
+    found = db.execute(
+        "SELECT id FROM models WHERE model = ?1 OR substr(model, 1, length(?1) + 1) = ?1 || ':'"
+        " ORDER BY id = (SELECT value FROM meta WHERE key = 'model_id') DESC LIMIT 1",
+        (model,),
+    ).get
+    return None if found is None else int(found)
+
+
+def _has_static(db: apsw.Connection) -> bool:
+    return bool(read_facts(db).has_static)

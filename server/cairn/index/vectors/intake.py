@@ -1,0 +1,308 @@
+"""Gives every chunk of an index its vectors: static ones in seconds, the model's in the background."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from attrs import define, field
+
+from cairn.errors import ModelError
+from cairn.index.store.database import remove_previous
+from cairn.index.store.writer import IndexWriter
+from cairn.index.vectors.importance import by_importance
+from cairn.index.vectors.siblings import Siblings
+from cairn.index.vectors.store import ChunkText, VectorStore, Waiting
+from cairn.settings.tree import EmbeddingSettings
+from cairn.startup.memory import give_back_memory
+
+# numpy and what needs it are imported where vectors are made: an index that lacks none opens without.
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cairn.embedding.embedder import Embedder
+    from cairn.embedding.model_files import InstalledModel
+    from cairn.embedding.packaged import PackagedModel
+    from cairn.embedding.static import StaticTable
+
+_PAGE = 512
+"""Chunks taken from the queue at once; texts of like length are embedded together, since padding costs as much
+as text."""
+_TEXTS_A_STEP = 4
+"""Texts embedded between two looks at what else there is to do, a question included: 50 ms of one core."""
+_STATIC_AT_ONCE = 64
+"""Chunks of a save that get their static vectors with it; a burst's wait their turn."""
+
+
+class ModelSource(Protocol):
+    """Gives the models that vectors are made with: the installed one, and the code model that comes with Cairn."""
+
+    def installed(self) -> InstalledModel | None:
+        """The model in use, without loading it. Raises ModelError where it cannot be used."""
+
+    def embedder(self) -> Embedder | None:
+        """The loaded model. Raises ModelError where it cannot be used."""
+
+    def packaged(self) -> PackagedModel | None:
+        """The code model, without loading it; None where it is not wanted. Raises ModelError where it cannot be used."""
+
+    def static_table(self) -> StaticTable | None:
+        """The code model's table, None where there is none to use."""
+
+
+@define
+class _ChunkQueue:
+    """Ids of chunks that wait, most important first; made when first needed."""
+
+    find: Callable[[], list[Waiting]]
+    open_paths: Callable[[], Container[str]]
+    _ids: dict[int, None] | None = field(default=None, init=False)
+    """Each once, last first, so that taking and putting back cost nothing."""
+    _is_whole: bool = field(default=False, init=False)
+    """Nothing waits that is not in it: whoever writes chunks puts them here."""
+
+    def __len__(self) -> int:
+        return len(self._ids or ())
+
+    @property
+    def is_made(self) -> bool:
+        """Whether all that waits is in it."""
+        return self._ids is not None
+
+    def take(self) -> list[int]:
+        """Remove the next page; empty once none waits."""
+        if not self._ids and not self._is_whole:
+            self._ids = dict.fromkeys(reversed(by_importance(self.find(), self.open_paths())))
+            self._is_whole = not self._ids
+        if self._ids is None:
+            return []
+        return [self._ids.popitem()[0] for _ in range(min(_PAGE, len(self._ids)))]
+
+    def put_first(self, ids: Iterable[int]) -> None:
+        """Let these, which wait, come next."""
+        if self._ids is not None:
+            for each in reversed(list(ids)):
+                self._ids.pop(each, None)
+                self._ids[each] = None
+
+    def forget(self) -> None:
+        """Look anew what waits; for 107,000 chunks that takes 0.1 s."""
+        self._ids, self._is_whole = None, False
+
+    def nothing_waits(self) -> None:
+        """Begin with what is put in from now on."""
+        self._ids, self._is_whole = {}, True
+
+
+class VectorIntake:
+    """Makes the model's vectors. Lives on the thread that owns the writer."""
+
+    def __init__(
+        self,
+        writer: IndexWriter,
+        models: ModelSource,
+        open_paths: Callable[[], Container[str]],
+        on_embedded: Callable[[int, float, int], None],
+        on_problem: Callable[[str | None], None],
+    ) -> None:
+        """`on_embedded` gets the number of texts that a step embedded, its seconds, and how many chunks still wait;
+        `on_problem` a sentence for the status where the model cannot be used, None where it can."""
+        self._writer = writer
+        self._store = VectorStore(writer.db)
+        self._models = models
+        self._on_embedded = on_embedded
+        self._on_problem = on_problem
+        self._name = ""
+        self._model_id = 0
+        self._queue = _ChunkQueue(lambda: self._store.waiting(self._model_id), open_paths)
+        self._siblings: Siblings | None = None
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model to embed with."""
+        return self._model_id != 0
+
+    def select_model(self, settings: EmbeddingSettings | None) -> None:
+        """Use the installed model from now on, with None no model."""
+        model = None
+        try:
+            model = self._models.installed() if settings else None
+            self._on_problem(None)
+        except ModelError as problem:
+            self._on_problem(str(problem))
+        self._close_siblings()  # they were asked for the vectors of another model
+        self._queue.forget()
+        if model is None or settings is None:
+            self._name, self._model_id = "", 0
+            self._store.use_no_model()
+        else:
+            # The same text has another vector where more or less of it is embedded.
+            self._name = f"{model.id}:{settings.code_tokens}/{settings.text_tokens}"
+            self._model_id = self._store.use_model(self._name, model.dimension)
+            if self._writer.facts().embedded:
+                self._queue.nothing_waits()
+
+    def put_first(self, ids: Iterable[int]) -> None:
+        """These chunks are new, or somebody looks at them: those without a vector come next."""
+        if self.has_model and self._queue.is_made:
+            self._queue.put_first(self._store.waiting_among(ids, self._model_id))
+
+    def step(
+        self, settings: EmbeddingSettings, interrupted: Callable[[], bool], on_step: Callable[[], None]
+    ) -> bool:
+        """Embed a page of texts, or less if `interrupted()`; False once nothing is left to embed."""
+        if not self.has_model or self._writer.facts().embedded:
+            return False
+        page = self._queue.take()
+        if not page:
+            self._finish()
+            return False
+        texts = self._store.texts(page, self._model_id)
+        waiting = {text.chunk_id for text in texts}
+        missing = self._from_siblings(texts, waiting)
+        try:
+            embedder = self._models.embedder() if missing else None
+        except ModelError:
+            embedder = None
+        if missing and embedder is None:
+            self.select_model(settings)  # says why, and goes on without
+            return False
+        for step, max_tokens in _steps(missing, settings):
+            if interrupted() or embedder is None:
+                self._queue.put_first(text.chunk_id for text in texts if text.chunk_id in waiting)
+                return True
+            began = time.monotonic()
+            vectors = embedder.embed([text.text for text in step], max_tokens)
+            done = {text.key for text in step}
+            waiting.difference_update(text.chunk_id for text in texts if text.key in done)
+            queued = len(self._queue) + len(waiting)
+            self._store.store(self._model_id, [text.key for text in step], vectors, queued)
+            self._on_embedded(len(step), time.monotonic() - began, queued)
+            on_step()
+        if len(page) == _PAGE:  # of less, the log grows little, and truncating it waits for the disk
+            self._writer.checkpoint()
+        return True
+
+    def _from_siblings(self, texts: list[ChunkText], waiting: set[int]) -> list[ChunkText]:
+        """Take over vectors that other indexes have; each text that is left, once, and `waiting` without the others."""
+        wanted = {text.key: text for text in texts}
+        if not wanted:
+            return []
+        if self._siblings is None:
+            self._siblings = Siblings(self._writer.folder, self._name)
+        found = self._siblings.look_up(wanted)
+        if found:
+            import numpy as np
+
+            vectors = np.stack([np.frombuffer(vector, np.float32) for vector in found.values()])
+            waiting.difference_update(text.chunk_id for text in texts if text.key in found)
+            self._store.store(self._model_id, list(found), vectors, len(self._queue) + len(waiting))
+        return [text for key, text in wanted.items() if key not in found]
+
+    def _finish(self) -> None:
+        self._on_embedded(0, 0.0, 0)
+        self._writer.note(embedded=1, queued=0)
+        self._close_siblings()
+        remove_previous(self._writer.folder)
+        give_back_memory()
+
+    def _close_siblings(self) -> None:
+        if self._siblings is not None:
+            self._siblings.close()
+            self._siblings = None
+
+
+def _steps(texts: list[ChunkText], settings: EmbeddingSettings) -> list[tuple[list[ChunkText], int]]:
+    """The texts in steps of like length, each with the number of tokens that count."""
+    steps = []
+    for is_code, max_tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
+        alike = sorted((t for t in texts if t.is_code == is_code), key=lambda t: (len(t.text), t.key))
+        for start in range(0, len(alike), _TEXTS_A_STEP):
+            steps.append((alike[start : start + _TEXTS_A_STEP], max_tokens))
+    return steps
+
+
+class StaticIntake:
+    """Makes static vectors. Lives on the thread that owns the writer."""
+
+    def __init__(
+        self,
+        writer: IndexWriter,
+        models: ModelSource,
+        open_paths: Callable[[], Container[str]],
+    ) -> None:
+        self._writer = writer
+        self._store = VectorStore(writer.db)
+        self._models = models
+        self._table: StaticTable | None = None
+        self._queue = _ChunkQueue(self._store.without_static, open_paths)
+
+    def announce(self, settings: EmbeddingSettings | None) -> None:
+        """Let the index say that static vectors will come, before the table is loaded: it is not complete without."""
+        try:
+            model = self._models.packaged() if settings else None
+        except ModelError:  # the status says so
+            model = None
+        self._use(model, settings)
+
+    def select_table(self, settings: EmbeddingSettings | None) -> None:
+        """Use the code model's table from now on, with None no table."""
+        self._table = self._models.static_table() if settings else None
+        self._queue.forget()
+        self._use(self._table, settings)
+        if self._table is not None and self._writer.facts().static:
+            self._queue.nothing_waits()
+
+    def _use(self, table: StaticTable | PackagedModel | None, settings: EmbeddingSettings | None) -> None:
+        if table is None or settings is None:
+            self._store.use_no_static()
+        else:
+            # The same text has another vector where more or less of it is embedded.
+            embedded = f"{settings.code_tokens}/{settings.text_tokens}"
+            self._store.use_static(table.id, table.dimension, embedded)
+
+    def added(self, ids: list[int], settings: EmbeddingSettings) -> None:
+        """These chunks are new: a few get their vectors at once, more come next."""
+        if self._table is not None and len(ids) <= _STATIC_AT_ONCE:
+            self._embed(ids, settings)
+        else:
+            self._queue.put_first(ids)
+
+    def step(self, settings: EmbeddingSettings) -> bool:
+        """Give a page of chunks their vectors; False once all have one."""
+        if self._table is None or self._writer.facts().static:
+            return False
+        page = self._queue.take()
+        if not page:
+            self._writer.note(static=1, static_queued=0)
+            return False
+        self._embed(page, settings)
+        return True
+
+    def _embed(self, ids: list[int], settings: EmbeddingSettings) -> None:
+        table = self._table
+        texts = self._store.texts(ids)
+        if table is None or not texts:
+            return
+        vectors = static_vectors(table, texts, settings)
+        queue = self._queue
+        queued = len(queue) if queue.is_made else max(0, self._writer.facts().static_queued - len(texts))
+        self._store.store_static([text.chunk_id for text in texts], vectors, queued)
+
+
+def static_vectors(
+    table: StaticTable, texts: Sequence[ChunkText], settings: EmbeddingSettings
+) -> NDArray[np.int8]:
+    """int8[n, dimension]: of code the skeletons with what is below them, of prose the texts."""
+    import numpy as np
+
+    vectors = np.empty((len(texts), table.dimension), np.int8)
+    for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
+        rows = [row for row, text in enumerate(texts) if text.is_code == is_code]
+        if rows:
+            chosen = [texts[row] for row in rows]
+            bodies = [text.body for text in chosen] if is_code else None
+            vectors[rows] = table.embed_int8([text.text for text in chosen], tokens, bodies)
+    return vectors

@@ -1,0 +1,273 @@
+"""Files as wholes: by words of their paths, as they are named, by what their commits were about, and facts of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.index.index_builders import Repository, indexed
+
+from cairn.chunking.model import content_key
+from cairn.errors import QueryCancelledError
+from cairn.index.indexing.git_history import GitHistory
+from cairn.index.queries.files import (
+    FileFacts,
+    best_by_file,
+    file_facts,
+    files_at,
+    files_by_path,
+    files_by_subjects,
+)
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+
+PATHS = [
+    "src/moor.py",
+    "src/port/moor_ships.py",
+    "src/port/crane.py",
+    "port/readme.md",
+    "app/[slug]/page.tsx",
+    "app/s/page.tsx",
+    "app/[...all]/route.ts",
+    "odd/a*b.py",
+    "odd/aXb.py",
+    "odd/what?.py",
+    "odd/100%_done.py",
+]
+LINES = "".join(f"line {number} = {number}\n" for number in range(40))
+
+
+def never() -> bool:
+    return False
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[IndexWriter]:
+    (tmp_path / "index").mkdir()
+    writer = IndexWriter(tmp_path / "index")
+    writer.write([indexed(path, "x = 1\n") for path in PATHS], ())
+    picture = FileRecord("src/moor.png", 9, 0, content_key("png"), "p-source")
+    writer.write([IndexedFile(picture, "source", False, ())], ())
+    yield writer
+    writer.close()
+
+
+@pytest.fixture
+def reader(writer: IndexWriter) -> IndexReader:
+    return IndexReader(writer.folder)
+
+
+# --- words of paths --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("match", "found"),
+    [
+        ('"moor"', ["src/moor.py", "src/port/moor_ships.py"]),  # and no picture
+        ('"ships"', ["src/port/moor_ships.py"]),
+        ('"ship"', ["src/port/moor_ships.py"]),
+        ('"port"', ["port/readme.md", "src/port/crane.py", "src/port/moor_ships.py"]),
+        ('"moor" AND "port"', ["src/port/moor_ships.py"]),
+        ('"barnacle"', []),
+        ("", []),
+    ],
+)
+def test_files_are_found_by_words_of_their_paths(reader: IndexReader, match: str, found: list[str]) -> None:
+    assert sorted(files_by_path(reader, match, 10, never)) == found
+
+
+def test_a_word_of_the_name_counts_more_than_one_of_a_folder(
+    writer: IndexWriter, reader: IndexReader
+) -> None:
+    writer.write([indexed("crane/other.py", "x = 1\n")], ())
+    assert files_by_path(reader, '"crane"', 10, never) == ["src/port/crane.py", "crane/other.py"]
+    assert files_by_path(reader, '"crane"', 1, never) == ["src/port/crane.py"]
+
+
+def test_a_file_that_goes_is_found_no_longer(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write((), ["src/port/crane.py"])
+    assert files_by_path(reader, '"crane"', 10, never) == []
+    writer.write([indexed("src/tide.py", "x = 1\n")], ())  # to the row that is free
+    assert files_by_path(reader, '"crane"', 10, never) == []
+    assert files_by_path(reader, '"tide"', 10, never) == ["src/tide.py"]
+
+
+def test_a_query_that_nobody_waits_for_is_broken_off(writer: IndexWriter, reader: IndexReader) -> None:
+    writer.write([indexed(f"many/moor{n}.py", "x = 1\n") for n in range(200)], ())
+    with pytest.raises(QueryCancelledError):
+        files_by_path(reader, '"many"', 10, lambda: True)
+
+
+# --- named paths -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fragments", "found"),
+    [
+        (["src/moor.py"], ["src/moor.py"]),
+        (["moor.py"], ["src/moor.py"]),
+        (["oor.py"], []),
+        (["moor"], []),
+        (["src/port"], ["src/port/crane.py", "src/port/moor_ships.py"]),
+        (["port/"], ["port/readme.md", "src/port/crane.py", "src/port/moor_ships.py"]),
+        (["/home/ada/work/src/moor.py"], ["src/moor.py"]),
+        (["amoor.py/src/moor.py"], ["src/moor.py"]),
+        (["xsrc/moor.py"], []),
+        (["moor*.py"], ["src/moor.py", "src/port/moor_ships.py"]),
+        (["src/*/crane.py"], ["src/port/crane.py"]),
+        (["app/[slug]/page.tsx"], ["app/s/page.tsx", "app/[slug]/page.tsx"]),  # it is a glob as well
+        (["[slug]"], ["app/s/page.tsx", "app/[slug]/page.tsx"]),
+        (["/work/app/[slug]/page.tsx"], ["app/[slug]/page.tsx"]),
+        (["[...all]/route.ts"], ["app/[...all]/route.ts"]),
+        (["[unclosed"], []),
+        (["a*b.py"], ["odd/a*b.py", "odd/aXb.py"]),
+        (["/x/odd/aXb.py"], ["odd/aXb.py"]),  # not a*b.py, which would match it
+        (["what?.py"], ["odd/what?.py"]),
+        (["100%_done.py"], ["odd/100%_done.py"]),
+        (["crane.py", "moor.py"], ["src/moor.py", "src/port/crane.py"]),
+        (["moor.png"], []),
+        ([""], []),
+        (["/"], []),
+        ([], []),
+    ],
+)
+def test_files_are_found_as_they_are_named(
+    reader: IndexReader, fragments: Sequence[str], found: list[str]
+) -> None:
+    assert files_at(reader, fragments, 20, never) == found
+
+
+def test_the_shortest_path_comes_first_and_no_more_than_the_limit(reader: IndexReader) -> None:
+    assert files_at(reader, ["*.py"], 3, never) == ["odd/a*b.py", "odd/aXb.py", "src/moor.py"]
+
+
+@given(
+    path=st.text(
+        st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=8
+    ).filter(lambda name: name.strip("/")),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_file_is_found_by_its_own_path(writer: IndexWriter, reader: IndexReader, path: str) -> None:
+    whole = f"any/{path}/file.py"
+    writer.write([indexed(whole, "x = 1\n")], ())
+    for fragment in (whole, f"{path}/file.py", f"/home/ada/{whole}"):
+        assert whole in files_at(reader, [fragment], 1000, never)
+    writer.write((), [whole])
+
+
+# --- subjects of commits ---------------------------------------------------------------------------
+
+
+class Project:
+    """A repository and an index that follows it."""
+
+    def __init__(self, base: Path, writer: IndexWriter) -> None:
+        self.repository = Repository(base / "project")
+        self.writer = writer
+        self.reader = IndexReader(writer.folder)
+        self.history = GitHistory(writer.db, self.repository.root)
+
+    def look(self) -> None:
+        root = self.repository.root
+        present = [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts]
+        texts = {path.relative_to(root).as_posix(): path.read_text() for path in present}
+        known = set(self.writer.files())
+        self.writer.write((), sorted(known - set(texts)))
+        self.writer.write([indexed(path, text) for path, text in texts.items() if path not in known], ())
+        self.history.update(never)
+
+    def about(self, match: str) -> list[str]:
+        found = files_by_subjects(self.reader, match, never)
+        return best_by_file(found, 10)
+
+
+@pytest.fixture
+def project(tmp_path: Path, writer: IndexWriter) -> Project:
+    project = Project(tmp_path, writer)
+    project.repository.commit("Moor ships by rope", {"port.py": LINES, "crane.py": LINES[::-1]})
+    project.repository.commit("Fix moorShip when the tide is high", {"port.py": LINES + "tide = 1\n"})
+    project.repository.commit("Sweep", {f"many/{n}.py": f"{LINES}{n}\n" for n in range(12)})
+    project.look()
+    return project
+
+
+def test_files_are_found_by_what_their_commits_were_about(project: Project) -> None:
+    assert set(project.about('"rope"')) == {"port.py", "crane.py"}
+    assert project.about('"tides"') == ["port.py"]
+    assert project.about('"moor" OR "tide"') == ["port.py", "crane.py"]
+    assert project.about('"moorShip"') == project.about('"moor" AND "tide"') == ["port.py"]
+    assert project.about('"barnacle"') == project.about("") == []
+
+
+def test_a_commit_that_touched_very_many_files_says_nothing_of_them(project: Project) -> None:
+    assert project.about('"sweep"') == []
+
+
+def test_a_renamed_file_is_found_by_what_it_was_about_before(project: Project) -> None:
+    project.repository.commit("Rename it", {"harbour.py": LINES + "tide = 1\n"}, gone=["port.py"])
+    project.look()
+    assert project.about('"tide"') == ["harbour.py"]
+
+
+def test_a_file_that_comes_back_is_found_again_in_another_row_or_in_its_old_one(project: Project) -> None:
+    def come_back(*files_between: str) -> list[str]:
+        (project.repository.root / "port.py").unlink()
+        project.look()
+        assert project.about('"tide"') == []
+        for path in files_between:
+            (project.repository.root / path).write_text("x = 1\n")
+        project.look()
+        (project.repository.root / "port.py").write_text(LINES)
+        project.look()
+        return project.about('"tide"')
+
+    assert come_back("one.py", "two.py") == ["port.py"]
+    assert come_back() == ["port.py"]
+
+
+def test_a_file_that_goes_and_comes_back_between_two_looks_is_found(project: Project) -> None:
+    (last,) = project.writer.db.execute("SELECT path FROM files ORDER BY id DESC LIMIT 1").fetchall()
+    path = str(last[0])
+    project.repository.commit("About barnacles", {path: "x = 2\n"})
+    project.look()
+    assert project.about('"barnacles"') == [path]
+    before = project.writer.db.execute("SELECT id FROM files WHERE path = ?", (path,)).get
+    project.writer.write((), [path])
+    project.writer.write([indexed(path, "x = 3\n")], ())
+    assert project.writer.db.execute("SELECT id FROM files WHERE path = ?", (path,)).get == before
+    project.history.update(never)
+    assert project.about('"barnacles"') == [path]
+
+
+# --- facts -----------------------------------------------------------------------------------------
+
+
+def test_the_facts_of_a_file(project: Project) -> None:
+    record = FileRecord("ship.py", 12, 0, content_key("a"), "p-source")
+    project.writer.write([IndexedFile(record, "source", True, (), ('["port"]',))], ())
+    project.writer.db.execute("INSERT OR REPLACE INTO file_imports VALUES ('port.py', 3)")
+    found = file_facts(project.reader, ["port.py", "ship.py", "unknown.py"])
+    assert found["port.py"] == FileFacts(3, 1_700_000_002, 2, len(LINES + "tide = 1\n"))
+    assert found["ship.py"] == FileFacts(0, 0, 0, 12)
+    assert found["unknown.py"] == FileFacts()
+
+
+def test_without_an_index_nothing_is_found(tmp_path: Path) -> None:
+    reader = IndexReader(tmp_path / "none")
+    assert files_by_path(reader, '"x"', 5, never) == files_at(reader, ["x"], 5, never) == []
+    assert files_by_subjects(reader, '"x"', never) == {}
+    assert file_facts(reader, ["x"]) == {"x": FileFacts()}
+
+
+def test_the_best_files_come_in_order() -> None:
+    assert best_by_file({"b": 1.0, "a": 1.0, "c": 2.0}, 2) == ["c", "a"]

@@ -1,0 +1,104 @@
+"""How often words stand in a keyword table: counted once, up to a bound, and anew once the table is another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.index.index_builders import indexed
+
+from cairn.index.queries.keyword_counts import KeywordCounts, keyword_counts
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.meta import raise_generation
+from cairn.index.store.writer import IndexWriter
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[IndexWriter]:
+    writer = IndexWriter(tmp_path)
+    write(writer, 0, 40)
+    yield writer
+    writer.close()
+
+
+@pytest.fixture
+def reader(writer: IndexWriter) -> IndexReader:
+    return IndexReader(writer.folder)
+
+
+def write(writer: IndexWriter, start: int, end: int) -> None:
+    """Files of one chunk each; one in four is about ropes."""
+    writer.write(
+        [indexed(f"src/a{n}.md", f"# Ship {n}\n{'rope' if n % 4 == 0 else ''}\n") for n in range(start, end)],
+        (),
+    )
+
+
+def count(
+    reader: IndexReader, *expressions: str, bound: int = 1000, table: str = "chunks_fts"
+) -> KeywordCounts:
+    return keyword_counts(reader, table, expressions, bound, lambda: False)
+
+
+def test_rows_are_counted_up_to_the_bound(reader: IndexReader) -> None:
+    words = ('"ship"', '"rope"', '"barnacle"', '("rope" OR "ship")')
+    assert count(reader, *words) == KeywordCounts(40, dict(zip(words, (40, 10, 0, 40), strict=True)))
+    assert count(reader, *words, bound=15).matching == dict(zip(words, (15, 10, 0, 15), strict=True))
+    assert count(reader, *words).matching['"ship"'] == 40  # another bound is another count
+
+
+def test_each_table_has_its_own_counts(reader: IndexReader) -> None:
+    assert count(reader, '"src"').matching == {'"src"': 0}
+    assert count(reader, '"src"', table="paths_fts") == KeywordCounts(40, {'"src"': 40})
+    assert count(reader, '"src"', table="subjects_fts") == KeywordCounts(0, {'"src"': 0})
+
+
+def test_counts_are_kept_until_the_table_has_grown_or_shrunk_by_a_tenth(
+    writer: IndexWriter, reader: IndexReader
+) -> None:
+    assert count(reader, '"ship"').matching == {'"ship"': 40}
+    write(writer, 40, 44)
+    assert count(reader, '"ship"') == KeywordCounts(44, {'"ship"': 40})
+    write(writer, 44, 45)
+    assert count(reader, '"ship"') == KeywordCounts(45, {'"ship"': 45})
+    writer.write((), [f"src/a{n}.md" for n in range(10)])
+    assert count(reader, '"ship"') == KeywordCounts(35, {'"ship"': 35})
+
+
+def test_what_was_counted_is_not_counted_again(reader: IndexReader) -> None:
+    def statements(*words: str) -> list[str]:
+        run: list[str] = []
+
+        def ask() -> None:
+            with reader.reading() as db:
+                db.set_exec_trace(lambda _, sql, __: bool(run.append(sql)) or True)
+                count(reader, *words, bound=100)
+                db.set_exec_trace(None)
+
+        ask()
+        return [sql for sql in run if "MATCH" in sql]
+
+    assert len(statements('"ship"', '"rope"')) == 2
+    assert len(statements('"ship"', '"rope"', '"tide"')) == 1
+    assert statements('"ship"') == []
+
+
+def test_a_table_that_is_filled_after_the_first_question_is_counted_anew(
+    writer: IndexWriter, reader: IndexReader
+) -> None:
+    assert count(reader, '"moor"', table="subjects_fts") == KeywordCounts(0, {'"moor"': 0})
+    with writer.db:
+        for row in range(1, 21):
+            writer.db.execute("INSERT INTO subjects_fts(rowid, subjects) VALUES (?, 'Moor ships')", (row,))
+        raise_generation(writer.db)
+    assert count(reader, '"moor"', table="subjects_fts") == KeywordCounts(20, {'"moor"': 20})
+
+
+def test_two_indexes_have_nothing_in_common(reader: IndexReader, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = IndexWriter(tmp_path / "other")
+    write(other, 0, 3)
+    assert count(reader, '"ship"').matching == {'"ship"': 40}
+    assert count(IndexReader(other.folder), '"ship"').matching == {'"ship"': 3}
+    other.close()
