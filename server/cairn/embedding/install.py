@@ -1,29 +1,36 @@
 """Installing a model: the default one, or a folder of the user's. Tried out before it is put in place.
 
-An installed model is described by `model_files`, written through `staging`; this module joins the steps.
+All or nothing: a model is prepared in a hidden folder beside the others, then renamed into place. A reader therefore
+sees either no model, or a complete one, whatever kills an installation.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import re
 import shutil
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import attrs
 import numpy as np
+from filelock import FileLock, Timeout
 
 from cairn.embedding import model_files
 from cairn.embedding.default_model import prepare_default
 from cairn.embedding.embedder import load_embedder
 from cairn.embedding.model_files import DEFAULT_NAME, GRAPH_FILE, TOKENIZER_FILE, InstalledModel
-from cairn.embedding.staging import put_in_place, staging_folder
 from cairn.errors import ModelError
 from cairn.settings.tree import EmbeddingSettings
 
 # float32 rows that a graph has scaled itself are off by some 1e-7.
 _UNIT_TOLERANCE = 1e-3
+# Model names cannot start with a dot, so neither of these is ever taken for a model.
+_LOCK_FILE = ".install.lock"
+_PARTIAL_PREFIX = ".partial-"
 
 
 def install_default(report: Callable[[str], None]) -> InstalledModel:
@@ -34,7 +41,7 @@ def install_default(report: Callable[[str], None]) -> InstalledModel:
     # Before anything is locked or written, so that an installation made by another user can be used.
     model = _intact_default()
     if model is None or model_files.active_name() != DEFAULT_NAME:
-        with staging_folder(report) as staging:
+        with _staging_folder(report) as staging:
             # Once more: another installation may have ended just now.
             model = _intact_default() or _finish(prepare_default(staging, report), report)
             model_files.activate(DEFAULT_NAME)
@@ -56,7 +63,7 @@ def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledMode
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name)
     model = model_files.describe(InstalledModel(name, folder))
     model_files.check_name(model.name)
-    with staging_folder(report) as staging:
+    with _staging_folder(report) as staging:
         report(f"Copying and checking {model.name}")
         copy = staging / "model"
         copy.mkdir()
@@ -72,7 +79,7 @@ def _finish(model: InstalledModel, report: Callable[[str], None]) -> InstalledMo
     model = attrs.evolve(model, dimension=_tried_dimension(model))
     model = attrs.evolve(model, sha256=fingerprint(model))
     model_files.write_description(model)
-    model = attrs.evolve(model, folder=put_in_place(model.folder, model.name))
+    model = attrs.evolve(model, folder=_put_in_place(model.folder, model.name))
     report(f"Installed {model.id}")
     return model
 
@@ -126,3 +133,67 @@ def fingerprint(model: InstalledModel) -> str:
         with path.open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
+
+
+# --- writing -----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
+    """An empty folder on the models' own disk, held by this installation alone and removed at the end.
+
+    Waits (and says so) while another installation runs; a dead one holds nothing, and its rest is removed.
+    Raises ModelError if the disk does not do its part here or in the block.
+    """
+    try:
+        model_files.models_dir().mkdir(parents=True, exist_ok=True)
+        with _exclusive(report):
+            _remove_leftovers()
+            staging = Path(tempfile.mkdtemp(prefix=_PARTIAL_PREFIX, dir=model_files.models_dir()))
+            try:
+                yield staging
+            finally:
+                # What is still open on Windows stays; the next installation removes it.
+                shutil.rmtree(staging, ignore_errors=True)
+    except OSError as problem:
+        raise ModelError(
+            f"The model cannot be written: {problem}. Check the free space and the permissions of"
+            f" {model_files.models_dir()}, or set CAIRN_DATA_DIR to another folder."
+        ) from problem
+
+
+def _put_in_place(prepared: Path, name: str) -> Path:
+    """Rename the folder `prepared`, a child of the staging folder, to the model's own; returns that.
+
+    A model of the same name is replaced. Must run inside `_staging_folder`. Raises OSError.
+    """
+    # A rename may reach the disk before the data does; after a power cut the files would be empty.
+    for path in prepared.iterdir():
+        with path.open("r+b") as file:
+            os.fsync(file.fileno())
+    place = model_files.models_dir() / name
+    if place.exists():
+        place.rename(prepared.with_name("replaced"))
+    prepared.rename(place)
+    return place
+
+
+@contextlib.contextmanager
+def _exclusive(report: Callable[[str], None]) -> Iterator[None]:
+    lock = FileLock(model_files.models_dir() / _LOCK_FILE)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        report("Waiting for another installation to end")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _remove_leftovers() -> None:
+    for folder in model_files.models_dir().glob(f"{_PARTIAL_PREFIX}*"):
+        # The owner is dead, or it would hold the lock. Its pip may live on for a moment and write here, so a
+        # folder that cannot be removed now is left to the next installation.
+        shutil.rmtree(folder, ignore_errors=True)

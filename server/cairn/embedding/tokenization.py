@@ -34,7 +34,9 @@ class TextTokenizer:
     def framed_ids(self, text: str, limit: int) -> list[int]:
         """The token ids of `text` with the special tokens the model wants; `limit` counts these too."""
         room = max(1, limit - self._special_tokens)
-        encoding = self._encode(text, room)
+        # One text at a time: `encode_batch` would spread over every core with threads of its own.
+        start = well_formed(text[: room * _CHARACTERS_PER_TOKEN])
+        encoding = self._tokenizer.encode(start, add_special_tokens=False)
         encoding.truncate(room)
         ids: list[int] = self._tokenizer.post_process(encoding).ids
         return ids
@@ -42,12 +44,6 @@ class TextTokenizer:
     def count(self, text: str) -> int:
         """Tokens of the whole text, without special tokens."""
         return len(self._tokenizer.encode(well_formed(text), add_special_tokens=False))
-
-    def _encode(self, text: str, limit: int) -> Any:
-        # One text at a time: `encode_batch` would spread over every core with threads of its own.
-        return self._tokenizer.encode(
-            well_formed(text[: limit * _CHARACTERS_PER_TOKEN]), add_special_tokens=False
-        )
 
 
 def load_tokenizer(model: InstalledModel) -> TextTokenizer:
