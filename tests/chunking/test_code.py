@@ -295,13 +295,6 @@ def test_definitions_are_found_and_described(
     (chunk,) = chunk_text(path, text)
     assert chunk.defines == defines
     assert (chunk.title, chunk.symbol_kind, chunk.signature, chunk.comment) == main
-
-
-@pytest.mark.parametrize(("path", "text", "defines", "main"), _LANGUAGES.values(), ids=_LANGUAGES)
-def test_a_signature_stands_in_the_text(
-    path: str, text: str, defines: tuple[str, ...], main: tuple[str, str, str, str]
-) -> None:
-    (chunk,) = chunk_text(path, text)
     assert chunk.signature in " ".join(chunk.text.split())
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attrs import evolve
 
-from cairn.embedding import packaged, shared
 from cairn.embedding.packaged import PackagedModel, describe_packaged, load_packaged, packaged_model
 from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import entry_type
@@ -53,14 +53,10 @@ def test_dimension_and_vocabulary_are_the_files_own(folder: Path) -> None:
     )
 
 
-def test_its_id_changes_with_vectors_vocabulary_and_recipe(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = {packaged_model(folder).id, make(tmp_path / "other", ["berth", "ship", "yard"]).id}
-    ids |= {make(tmp_path / "wider", dimension=5).id}
-    monkeypatch.setattr(packaged, "_RECIPE", 99)
-    ids |= {packaged_model(folder).id}
-    assert len(ids) == 4
+def test_its_id_changes_with_vectors_vocabulary_and_recipe(folder: Path, tmp_path: Path) -> None:
+    model = packaged_model(folder)
+    others = (make(tmp_path / "other", ["berth", "ship", "yard"]), make(tmp_path / "wider", dimension=5))
+    assert len({each.id for each in (model, *others, evolve(model, recipe=99))}) == 4
 
 
 def cut(content: bytes) -> bytes:
@@ -115,17 +111,6 @@ def test_it_is_known_without_numpy() -> None:
 # --- shared ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
-    """Let `SharedModel` find the model in another folder."""
-
-    def used(folder: Path) -> None:
-        monkeypatch.setattr(shared, "packaged_model", lambda: packaged_model(folder))
-        monkeypatch.setattr(shared, "load_packaged", lambda: load_packaged(folder))
-
-    return used
-
-
 @pytest.mark.usefixtures("data_dir")
 def test_it_is_there_without_any_installed_model_and_loaded_once() -> None:
     models = SharedModel(EmbeddingSettings())
@@ -144,10 +129,9 @@ def test_switched_off_there_is_none() -> None:
 
 
 def test_a_damaged_one_is_logged_once_and_told_to_whoever_asks(
-    folder: Path, use: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+    folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    use(folder)
-    models = SharedModel(EmbeddingSettings())
+    models = SharedModel(EmbeddingSettings(), folder)
     assert models.packaged() is not None
     (folder / "vectors.npy").write_bytes(flip_last_bit((folder / "vectors.npy").read_bytes()))
     with caplog.at_level(logging.WARNING):
@@ -161,10 +145,9 @@ def test_a_damaged_one_is_logged_once_and_told_to_whoever_asks(
         models.packaged()
 
 
-def test_a_missing_one_is_told_as_well(folder: Path, use: Callable[[Path], None]) -> None:
-    use(folder)
+def test_a_missing_one_is_told_as_well(folder: Path) -> None:
     shutil.rmtree(folder)
-    models = SharedModel(EmbeddingSettings())
+    models = SharedModel(EmbeddingSettings(), folder)
     assert models.static_table() is None
     with pytest.raises(ModelError, match="Install Cairn again"):
         models.packaged()

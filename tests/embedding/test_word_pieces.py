@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cairn.embedding import word_pieces
 from cairn.embedding.word_pieces import WordPieces, words_of
 from cairn.text.identifiers import identifier_words
 
@@ -57,9 +56,8 @@ def test_long_words_and_long_texts_are_cut() -> None:
     assert vocabulary.ids("q " * 10_000 + "server", 5) == []
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_pieces, "_MOST_REMEMBERED", 3)
-    vocabulary = WordPieces(PIECES)
+def test_what_is_remembered_is_bounded() -> None:
+    vocabulary = WordPieces(PIECES, most_remembered=3)
     texts = [f"unload{letter}" for letter in "abcdefghij"]
     assert [vocabulary.ids(text, 10) for text in texts * 2] == [[2, 3]] * 20
     vocabulary.ids("un" + "load" * 1000, 10)
@@ -67,11 +65,10 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, vocabulary._remembered)) <= 40
 
 
-def test_threads_get_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_pieces, "_MOST_REMEMBERED", 5)
+def test_threads_get_the_same_answers() -> None:
     texts = [f"un{'load' * (number % 7)}er HTTPServer{number}" for number in range(300)]
     expected = [WordPieces(PIECES).ids(text, 20) for text in texts]
-    vocabulary, right = WordPieces(PIECES), []
+    vocabulary, right = WordPieces(PIECES, most_remembered=5), []
 
     def look() -> None:
         right.append(all([vocabulary.ids(text, 20) for text in texts] == expected for _ in range(3)))

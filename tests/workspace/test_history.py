@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cairn.workspace import history
-from cairn.workspace.git import Git, Repository, locate
+from cairn.workspace.git import Git, GitError, Repository, locate
 from cairn.workspace.history import Change, Commit, FileHistory, follow, head, read_commits, watched_files
 
 LINES = "".join(f"line {number}\n" for number in range(50))
@@ -168,22 +167,12 @@ class TestReading:
         project.git("mv", "old.py", "new.py")
         project.commit("Move", copied__py="x", copy__py="".join(reversed(LINES)))
         expected = list(read_commits(project.root, ()))
-        for setting in (
-            *(
-                "diff.renames=false",
-                "diff.noprefix=true",
-                "color.ui=always",
-                "core.quotePath=true",
-                "log.date=relative",
-            ),
-            *(
-                "log.showSignature=true",
-                "diff.external=false",
-                "i18n.logOutputEncoding=UTF-16",
-                "core.pager=false",
-            ),
-            *("format.pretty=fuller", "notes.displayRef=*", "diff.renameLimit=1", "diff.orderFile=/nowhere"),
-        ):
+        settings = """
+            diff.renames=false diff.noprefix=true color.ui=always core.quotePath=true log.date=relative
+            log.showSignature=true diff.external=false i18n.logOutputEncoding=UTF-16 core.pager=false
+            format.pretty=fuller notes.displayRef=* diff.renameLimit=1 diff.orderFile=/nowhere
+        """
+        for setting in settings.split():
             project.git("config", *setting.split("=", 1))
         monkeypatch.setenv("GIT_DIR", "/nowhere")
         monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere")
@@ -232,17 +221,12 @@ class TestWhatIsMissing:
         assert "install it" in reading.problem
         assert head(project.root) == commit
 
-    def test_a_repository_of_another_user(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        project.commit("One", a="1")
-        monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-        monkeypatch.setattr(
-            "cairn.workspace.git._environment", lambda: os.environ | {"LC_ALL": "C"}
-        )  # keeps the variable
-        reading = read_commits(project.root, ())
-        assert list(reading) == []
-        assert "belongs to another user" in reading.problem
-        assert "git config --global --add safe.directory" in reading.problem
-        assert project.root.name in reading.problem
+    def test_a_repository_of_another_user(self, project: Project) -> None:
+        environment = os.environ | {"LC_ALL": "C", "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
+        git = Git(project.root, time.monotonic() + 60, lambda: False, environment)
+        advice = f"belongs to another user.*git config --global --add safe.directory.*{project.root.name}"
+        with pytest.raises(GitError, match=advice):
+            list(git.run(("log",)))
 
     def test_a_broken_repository(self, project: Project) -> None:
         commit = project.commit("One", a="1")
@@ -459,32 +443,38 @@ class TestFollowing:
 
         assert histories(project.root, "a") == {"a": ["Take the name again"]}
 
-    def test_the_old_owner_of_a_new_name_is_another_file(self) -> None:
-        commits = [
-            Commit("3", 3, "Rename", (Change("b", before="a"),)),
-            Commit("2", 2, "Remove the first b", (Change("b", deleted=True),)),
-            Commit("1", 1, "Add both", (Change("a"), Change("b"))),
-            Commit("0", 0, "About the first b", (Change("b"),)),
-        ]
-        assert [touch.hash for touch in follow(commits, ["b"])["b"].touches] == ["3", "1"]
-
-    def test_files_that_change_places(self) -> None:
-        commits = [
-            Commit("3", 3, "Swap", (Change("a", before="b"), Change("b", before="a"))),
-            Commit("2", 2, "About today's b", (Change("a"),)),
-            Commit("1", 1, "About today's a", (Change("b"),)),
-        ]
-        found = follow(commits, ["a", "b"])
-        assert [touch.hash for touch in found["a"].touches] == ["3", "1"]
-        assert [touch.hash for touch in found["b"].touches] == ["3", "2"]
-
-    def test_the_same_rename_on_two_branches_counts_once(self) -> None:
-        commits = [
-            Commit("3", 3, "Rename", (Change("b", before="a"),)),
-            Commit("2", 2, "Rename, picked", (Change("b", before="a"),)),
-            Commit("1", 1, "Before", (Change("a"),)),
-        ]
-        assert [touch.hash for touch in follow(commits, ["b"])["b"].touches] == ["3", "1"]
+    @pytest.mark.parametrize(
+        ("newest_first", "expected"),
+        [
+            pytest.param(
+                [
+                    (Change("b", before="a"),),
+                    (Change("b", deleted=True),),  # the first b, of which today's b is no continuation
+                    (Change("a"), Change("b")),
+                    (Change("b"),),
+                ],
+                {"b": ["3", "1"]},
+                id="the old owner of a new name is another file",
+            ),
+            pytest.param(
+                [(Change("a", before="b"), Change("b", before="a")), (Change("a"),), (Change("b"),)],
+                {"a": ["2", "0"], "b": ["2", "1"]},
+                id="files that change places",
+            ),
+            pytest.param(
+                [(Change("b", before="a"),), (Change("b", before="a"),), (Change("a"),)],
+                {"b": ["2", "0"]},
+                id="the same rename on two branches counts once",
+            ),
+        ],
+    )
+    def test_renames_lead_to_the_commits_of_today_s_file(
+        self, newest_first: list[tuple[Change, ...]], expected: dict[str, list[str]]
+    ) -> None:
+        last = len(newest_first) - 1
+        commits = [Commit(str(last - n), last - n, "", changes) for n, changes in enumerate(newest_first)]
+        found = follow(commits, expected)
+        assert {name: [touch.hash for touch in found[name].touches] for name in found} == expected
 
     def test_a_copy_does_not_inherit(self, project: Project) -> None:
         project.commit("Add", a=LINES)
@@ -504,10 +494,9 @@ class TestFollowing:
         assert (found["new/7"].count, found["new/7"].last_time, found["new/7"].touches[0].files) == (1, 10, 2)
         assert found["new/8"] == FileHistory((), 0, 20)
 
-    def test_a_file_keeps_its_latest_touches_and_counts_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(history, "_LATEST", 2)
+    def test_a_file_keeps_its_latest_commits_and_counts_all(self) -> None:
         commits = [Commit(str(n), n, "", (Change("a"),)) for n in (5, 4, 3)]
-        found = follow(commits, ["a"])["a"]
+        found = follow(commits, ["a"], latest=2)["a"]
         assert ([touch.hash for touch in found.touches], found.count, found.last_time) == (["5", "4"], 3, 5)
 
     def test_files_that_are_not_present_are_not_reported(self) -> None:

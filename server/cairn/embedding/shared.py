@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import logging
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cairn.embedding.model_files import InstalledModel, find_model
-from cairn.embedding.packaged import PackagedModel, load_packaged, packaged_model
+from cairn.embedding.packaged import FOLDER, PackagedModel, load_packaged, packaged_model
 from cairn.embedding.tokenization import TextTokenizer, load_tokenizer
 from cairn.errors import ModelError
 from cairn.settings.tree import EmbeddingSettings
@@ -25,8 +26,10 @@ logger = logging.getLogger(__name__)
 class SharedModel:
     """Gives every thread the same loaded models."""
 
-    def __init__(self, settings: EmbeddingSettings) -> None:
+    def __init__(self, settings: EmbeddingSettings, code_model: Path = FOLDER) -> None:
+        """`code_model` is the folder of the code model."""
         self._settings = settings
+        self._code_model = code_model
         self._embedder: Embedder | None = None
         self._failure: tuple[tuple[str, int], ModelError] | None = None
         """A model that could not be loaded is not tried again until it is installed anew."""
@@ -90,7 +93,7 @@ class SharedModel:
             raise self._packaged_failure
         if self._packaged is None:
             try:
-                self._packaged = packaged_model()
+                self._packaged = packaged_model(self._code_model)
             except ModelError as problem:
                 self._note_failure(problem)
                 raise
@@ -103,7 +106,7 @@ class SharedModel:
         with self._loading:
             try:
                 if self._table is None and self.packaged() is not None:
-                    self._table = load_packaged()
+                    self._table = load_packaged(self._code_model)
             except ModelError as problem:  # `packaged` says so to whoever asks for it
                 self._note_failure(problem)
             return self._table

@@ -27,8 +27,9 @@ _MOST_REMEMBERED = 16_384
 class WordPieces:
     """A loaded vocabulary. All methods may be called from several threads at once."""
 
-    def __init__(self, pieces: Iterable[str]) -> None:
+    def __init__(self, pieces: Iterable[str], most_remembered: int = _MOST_REMEMBERED) -> None:
         """The id of a piece is its place in `pieces`."""
+        self._most_remembered = most_remembered
         self._starting: dict[str, int] = {}
         self._continuing: dict[str, int] = {}
         for number, piece in enumerate(pieces):
@@ -58,7 +59,7 @@ class WordPieces:
     def _learn(self, word: str) -> tuple[int, ...]:
         pieces = tuple(self._pieces(word[:_MOST_CHARACTERS]))
         if len(word) <= _MOST_CHARACTERS:
-            if len(self._remembered) >= _MOST_REMEMBERED:
+            if len(self._remembered) >= self._most_remembered:
                 self._remembered.clear()
             self._remembered[word] = pieces
         return pieces

@@ -9,10 +9,10 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from attrs import frozen
+from attrs import field, frozen
 
 _SETTINGS = ("--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false")
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -96,6 +96,7 @@ class Git:
     deadline: float
     stop: Callable[[], bool]
     """Asked ten times a second, on a thread of its own."""
+    environment: Mapping[str, str] = field(factory=lambda: _environment())
 
     def run(self, arguments: Sequence[str], given: str = "") -> Iterator[bytes]:
         """What git writes, as it comes; `given` is its input. Raises GitError, after what could be read."""
@@ -110,7 +111,7 @@ class Git:
                 process = subprocess.Popen(
                     (program, *_SETTINGS, *arguments),
                     cwd=self.root,
-                    env=_environment(),
+                    env=self.environment,
                     stdin=stdin,
                     stdout=subprocess.PIPE,
                     stderr=stderr,

@@ -181,8 +181,10 @@ class CommitReading:
         return _commits(pieces(self._git.run(arguments, "".join(f"{each}\n" for each in hashes)), b"\0"))
 
 
-def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, FileHistory]:
-    """The history of each file in `present` that has one; `commits` newest first.
+def follow(
+    commits: Iterable[Commit], present: Collection[str], latest: int = _LATEST
+) -> dict[str, FileHistory]:
+    """The history of each file in `present` that has one, with its `latest` commits; `commits` newest first.
 
     A file that came to be by a rename continues under its old name. A name that was taken again after the file had
     moved away starts anew: what happened under it before belongs to the file that moved.
@@ -209,7 +211,7 @@ def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, Fil
                 last[name] = commit.time
                 touches[name] = []
             counts[name] = counts.get(name, 0) + 1
-            if len(touches[name]) < _LATEST:
+            if len(touches[name]) < latest:
                 touches[name].append(touch)
         # Only now: two files may have changed places.
         for before, name in renamed:
