@@ -33,7 +33,7 @@ _RANKS = (
     | dict.fromkeys(("impl", "extension", "module"), 2)
 )
 _LAST_RANK = 3
-# … unless another is this many times as long.
+# A definition of a lower rank is the name after all if it is this many times as long.
 _MUCH_LONGER = 3
 # Where a file's header may stand, and what may stand before it.
 _HEADER_ROWS = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from attrs import evolve, frozen
@@ -51,7 +51,28 @@ class FrontMatter:
 Element: TypeAlias = Heading | Fence | Paragraph | FrontMatter
 
 
-def with_blocks(lines: Lines, special: list[Element]) -> list[Element]:
+def read_elements(
+    lines: Lines,
+    element_at: Callable[[int, int], Element | None],
+    first: Element | None = None,
+    after: Callable[[int], int] = lambda line: line + 1,
+) -> list[Element]:
+    """The elements of a text, covering all its lines.
+
+    `element_at` gets a line and the end of the element before, and returns the element that starts there, if there is
+    one. Otherwise `after` says at which line to go on.
+    """
+    special = [first] if first is not None else []
+    line = first.end if first is not None else 0
+    while line < len(lines):
+        element = element_at(line, special[-1].end if special else 0)
+        if element is not None:
+            special.append(element)
+        line = element.end if element is not None else after(line)
+    return _with_paragraphs(lines, special)
+
+
+def _with_paragraphs(lines: Lines, special: list[Element]) -> list[Element]:
     """`special` in order, and a `Paragraph` for each run of other lines between blank ones.
 
     Blank lines next to a special element belong to it: no element is blank, unless all of the text is.
@@ -60,7 +81,7 @@ def with_blocks(lines: Lines, special: list[Element]) -> list[Element]:
     at = 0
     for element in special:
         if not lines.is_blank(at, element.start):
-            elements.extend(blocks(lines, at, element.start))
+            elements.extend(_paragraphs(lines, at, element.start))
         elif elements:
             elements[-1] = evolve(elements[-1], end=element.start)
         else:
@@ -70,14 +91,14 @@ def with_blocks(lines: Lines, special: list[Element]) -> list[Element]:
     if elements and lines.is_blank(at, len(lines)):
         elements[-1] = evolve(elements[-1], end=len(lines))
     else:
-        elements.extend(blocks(lines, at, len(lines)))
+        elements.extend(_paragraphs(lines, at, len(lines)))
     return elements
 
 
-def blocks(lines: Lines, start: int, end: int) -> Iterator[Paragraph]:
-    """The lines `[start, end)` as blocks: each ends before a line that follows a blank one and is not indented.
+def _paragraphs(lines: Lines, start: int, end: int) -> Iterator[Paragraph]:
+    """The lines `[start, end)` as paragraphs: each ends before a line that follows a blank one and is not indented.
 
-    Blank lines at the start belong to the first block.
+    Blank lines at the start belong to the first paragraph.
     """
     block = start
     for index in range(start + 1, end):

@@ -7,7 +7,7 @@ import re
 
 from attrs import evolve
 
-from cairn.chunking.elements import Element, Fence, FrontMatter, Heading, with_blocks
+from cairn.chunking.elements import Element, Fence, FrontMatter, Heading, read_elements
 from cairn.chunking.lines import Lines
 from cairn.text.languages import language_of_fence
 
@@ -38,23 +38,16 @@ _TITLE_KEY = re.compile(r"""^title\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|(.*?))\s*$"""
 
 def markdown_elements(lines: Lines) -> list[Element]:
     """The elements of a Markdown text, covering all its lines."""
-    special: list[Element] = []
-    index = 0
-    front = _front_matter(lines)
-    if front is not None:
-        special.append(front)
-        index = front.end
-    while index < len(lines):
-        floor = special[-1].end if special else 0
+
+    def element_at(index: int, floor: int) -> Element | None:
         element = _element_at(lines, index, floor)
         if isinstance(element, Heading) and index > floor and _ANCHOR.match(lines[index - 1]):
-            element = evolve(element, start=index - 1)
-        if element is not None:
-            special.append(element)
-            index = element.end
-        else:
-            index = _after_comment(lines, index)
-    return with_blocks(lines, special)
+            return evolve(element, start=index - 1)
+        return element
+
+    return read_elements(
+        lines, element_at, _front_matter(lines), after=lambda index: _after_comment(lines, index)
+    )
 
 
 def plain_title(markup: str) -> str:

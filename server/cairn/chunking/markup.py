@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from cairn.chunking.elements import Element, Fence, Heading, with_blocks
+from cairn.chunking.elements import Element, Fence, Heading, read_elements
 from cairn.chunking.lines import Lines
 from cairn.chunking.markdown import plain_title
 from cairn.text.languages import language_of_fence
@@ -58,31 +58,23 @@ _MARKUPS: Mapping[str, _Markup] = {
 
 def markup_elements(language: str, lines: Lines) -> list[Element]:
     """The elements of a text in one of these languages, covering all its lines."""
-    markup = _MARKUPS[language]
-    special: list[Element] = []
-    index = 0
-    while index < len(lines):
-        line = lines[index].rstrip()[:_LINE_LIMIT]
-        element: Element | None = None
-        if heading := markup.heading.match(line):
-            depth = heading.group(1)
-            title = plain_title(heading.group(2))
-            element = (
-                Heading(index, index + 1, _LATEX_LEVELS.get(depth, len(depth)), title) if title else None
-            )
-        elif opening := markup.opening.match(line):
-            start, name = index, opening.group("language") or ""
-            attribute = (
-                markup.attribute.match(lines[index - 1]) if markup.attribute is not None and index else None
-            )
-            if attribute:
-                start, name = index - 1, name or attribute.group(1)
-            closing = re.compile(markup.closing.format(re.escape(opening.group(1))), re.IGNORECASE)
-            element = Fence(start, _fence_end(lines, index + 1, closing), language_of_fence(name))
-        if element is not None:
-            special.append(element)
-        index = element.end if element is not None else index + 1
-    return with_blocks(lines, special)
+    return read_elements(lines, lambda index, _: _element_at(_MARKUPS[language], lines, index))
+
+
+def _element_at(markup: _Markup, lines: Lines, index: int) -> Element | None:
+    line = lines[index].rstrip()[:_LINE_LIMIT]
+    if heading := markup.heading.match(line):
+        depth, title = heading.group(1), plain_title(heading.group(2))
+        return Heading(index, index + 1, _LATEX_LEVELS.get(depth, len(depth)), title) if title else None
+    opening = markup.opening.match(line)
+    if opening is None:
+        return None
+    start, name = index, opening.group("language") or ""
+    attribute = markup.attribute.match(lines[index - 1]) if markup.attribute is not None and index else None
+    if attribute:
+        start, name = index - 1, name or attribute.group(1)
+    closing = re.compile(markup.closing.format(re.escape(opening.group(1))), re.IGNORECASE)
+    return Fence(start, _fence_end(lines, index + 1, closing), language_of_fence(name))
 
 
 def _fence_end(lines: Lines, index: int, closing: re.Pattern[str]) -> int:

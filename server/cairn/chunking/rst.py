@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cairn.chunking.elements import Element, Fence, Heading, with_blocks
+from cairn.chunking.elements import Element, Fence, Heading, read_elements
 from cairn.chunking.lines import Lines
 from cairn.text.languages import language_of_fence
 
@@ -21,18 +21,10 @@ _TARGET = re.compile(r"\s*<[^>]*>$")
 
 def rst_elements(lines: Lines) -> list[Element]:
     """The elements of a text with underlined titles, covering all its lines."""
-    special: list[Element] = []
     styles: list[tuple[str, bool]] = []
-    index = 0
-    while index < len(lines):
-        floor = special[-1].end if special else 0
-        element = _heading_at(lines, index, floor, styles) or _code_at(lines, index)
-        if element is not None:
-            special.append(element)
-            index = element.end
-        else:
-            index += 1
-    return with_blocks(lines, special)
+    return read_elements(
+        lines, lambda index, floor: _heading_at(lines, index, floor, styles) or _code_at(lines, index)
+    )
 
 
 def _heading_at(lines: Lines, index: int, floor: int, styles: list[tuple[str, bool]]) -> Heading | None:

@@ -173,21 +173,13 @@ def _introduction(part: _Part, element: Element, lines: Lines) -> list[Element]:
     while part.elements:
         last = part.elements[-1]
         left -= lines.size(last.start, last.end)
-        leads = isinstance(last, Heading) or (
-            isinstance(last, Paragraph)
-            and isinstance(element, Fence)
-            and not taken
-            and _is_short(last, lines)
-        )
+        is_short = isinstance(last, Paragraph) and lines.size(last.start, last.end) <= _INTRODUCTION
+        leads = isinstance(last, Heading) or (is_short and isinstance(element, Fence) and not taken)
         if not leads or left < 0:
             break
         taken.insert(0, part.elements.pop())
         part.end = last.start
     return taken
-
-
-def _is_short(block: Paragraph, lines: Lines) -> bool:
-    return lines.size(block.start, block.end) <= _INTRODUCTION
 
 
 def _cut_by_lines(part: _Part, lines: Lines, limit: int) -> list[_Part]:

@@ -39,7 +39,7 @@ def detect_language(path: str, first_line: str = "") -> str:
         if pattern.fullmatch(lower):
             return language
     if shebang := _SHEBANG.match(first_line[:_SHEBANG_LIMIT]):
-        return _by_interpreter(shebang.group(1))
+        return _INTERPRETERS.get(re.sub(r"[\d.]+$", "", shebang.group(1).lower()), "")
     return ""
 
 
@@ -80,14 +80,13 @@ def category(language: str) -> Category:
     return Category.CODE
 
 
-PROSE_LANGUAGES = frozenset({"asciidoc", "latex", "markdown", "org", "rst", "text", "typst"})
+PROSE_LANGUAGES = frozenset("asciidoc latex markdown org rst text typst".split())
 
 CONFIG_LANGUAGES = frozenset(
-    {
-        *("caddyfile", "cmake", "csv", "dockerfile", "dotenv", "dtd", "editorconfig", "gitignore", "gomod"),
-        *("hcl", "ini", "json", "json5", "jsonc", "kdl", "nginx", "properties", "requirements", "toml"),
-        *("xml", "yaml"),
-    }
+    """
+    caddyfile cmake csv dockerfile dotenv dtd editorconfig gitignore gomod hcl ini json json5 jsonc kdl nginx
+    properties requirements toml xml yaml
+    """.split()
 )
 
 # How much of a text tells its language, in characters: past a licence and an include guard.
@@ -101,10 +100,6 @@ _CPP_HEADER = re.compile(
 _SHEBANG_LIMIT = 200
 _FENCE_WORD = re.compile(r"\{?\s*\.?([A-Za-z0-9_+#.-]+)")
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*(?:\w+=\S+\s+)*)?(?:\S*/)?([\w.+-]+)")
-
-
-def _by_interpreter(name: str) -> str:
-    return _INTERPRETERS.get(re.sub(r"[\d.]+$", "", name.lower()), "")
 
 
 def _inverted(table: str, themselves: str = "") -> dict[str, str]:

@@ -26,8 +26,7 @@ GIT_IGNORE, CAIRN_IGNORE = ".gitignore", ".cairnignore"
 IGNORE_FILES = (GIT_IGNORE, CAIRN_IGNORE)
 """In each directory the later overrules the earlier."""
 
-
-_TELLING = frozenset({".git", *IGNORE_FILES})
+_RULE_NAMES = frozenset({".git", *IGNORE_FILES})
 """A directory without any of these has the rules of the one above."""
 
 
@@ -76,9 +75,9 @@ class _Tracked:
     def __init__(self, repository: GitExcludes, lead: str, inside: str) -> None:
         self._repository = repository
         self._lead = lead
-        """The folder's path in the repository, or ""…"""
+        """The workspace folder's path in the repository, with `/` at its end; "" if it is not below."""
         self._inside = inside
-        """…or the repository's in the folder; each ends with `/`."""
+        """The repository's path in the workspace folder, with `/` at its end; "" if it is not below."""
 
     def __contains__(self, path: str) -> bool:
         """Whether `path` is such a file, or a directory that holds one."""
@@ -140,7 +139,7 @@ class IgnoreFiles:
 
     def _below(self, above: _DirectoryRules, directory: str, names: Set[str] | None) -> _DirectoryRules:
         ignored = above.ignored or self._only_tracked.get(directory)
-        if names is not None and _TELLING.isdisjoint(names):
+        if names is not None and _RULE_NAMES.isdisjoint(names):
             return (
                 above if ignored is above.ignored else _DirectoryRules(above.sources, above.tracked, ignored)
             )
@@ -156,9 +155,8 @@ class IgnoreFiles:
     def _top(self) -> _DirectoryRules:
         repository = excludes_around(self._root)
         if repository is not None and _ignores(repository, self._root):
-            repository = (
-                None  # the folder was opened on purpose: what ignores it as a whole says nothing about it
-            )
+            # The folder was opened on purpose: what ignores it as a whole says nothing about it.
+            repository = None
         if repository is None:
             return _DirectoryRules(tuple(self._sources_in(self._root, "", None)))
         self._ignore_case = repository.ignore_case

@@ -24,7 +24,7 @@ _STEP_MS, _IDLE_STEP_MS = 20, 100
 """The native watcher looks this often whether there are changes, and reports them when none came for as long. Each look
 takes 50 µs, so 20 ms would be 0.3 % of a core: that is for folders in which somebody works."""
 _AT_WORK_SECONDS = 30.0
-"""…which is so for this long after a change."""
+"""For this long after a change somebody counts as working in the folder."""
 _POLLED_MS = 300
 """How often it looks at every file where the system reports no changes."""
 
