@@ -1,0 +1,30 @@
+"""The settings by name, for whoever tests them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from cairn.settings.layers import Layers
+from cairn.settings.tree import Settings
+
+Write = Callable[..., Layers]
+"""Writes the user's and the workspace's file and gives all layers."""
+
+
+def attributes(cls: Any = Settings, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """The attrs field of each setting, by the names from the root on."""
+    found: dict[tuple[str, ...], Any] = {}
+    for name, attribute in attrs.fields_dict(cls).items():
+        default = getattr(cls(), name)
+        inside = attributes(type(default), (*above, name)) if attrs.has(type(default)) else None
+        found |= {(*above, name): attribute} if inside is None else inside
+    return found
+
+
+def nested(keys: tuple[str, ...], value: Any) -> Any:
+    for key in reversed(keys):
+        value = {key: value}
+    return value

@@ -1,0 +1,103 @@
+"""What a workspace's own file may not say, as anybody may have written it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.settings.setting_trees import Write, attributes, nested
+
+from cairn.settings.marks import NAMES_A_FILE, USER_ONLY, is_marked
+from cairn.settings.sources import user_file
+from cairn.settings.tree import Settings, leaves
+
+KEPT_FROM_WORKSPACES = sorted(
+    keys for keys, attribute in attributes().items() if is_marked(attribute, USER_ONLY)
+)
+
+
+@pytest.mark.parametrize("keys", KEPT_FROM_WORKSPACES, ids=".".join)
+def test_a_workspace_cannot_set_what_is_the_users_to_say(
+    write: Write, tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    default = leaves(Settings())[keys]
+    other = (
+        (not default)
+        if isinstance(default, bool)
+        else default + 1
+        if isinstance(default, int | float)
+        else "x"
+    )
+    text = f"{'.'.join(keys)} = {json.dumps(other)}\n"
+    laid = write(workspace=text).of(tmp_path)
+    assert laid.settings == Settings()
+    [warning] = laid.texts()
+    assert warning.startswith(f".cairn.toml:1: {'.'.join(keys)}: a workspace's file may not set this")
+    variable = "CAIRN_" + "__".join(keys).upper()
+    assert str(user_file()) in warning
+    assert variable in warning
+
+    allowed: list[dict[str, Any]] = [
+        {"user": text},
+        {"editor": nested(keys, other)},
+        {"environment": {variable: json.dumps(other)}},
+    ]
+    for place in allowed:
+        laid = write(**place).of(tmp_path)
+        assert (leaves(laid.settings)[keys], laid.texts()) == (other, [])
+
+
+def test_what_opens_a_port_or_writes_down_questions_is_the_users_to_say() -> None:
+    assert {("log", "query_text"), ("serve", "host"), ("serve", "port")} <= set(KEPT_FROM_WORKSPACES)
+
+
+def test_the_only_setting_that_names_a_file_is_marked_so() -> None:
+    marked = {keys for keys, attribute in attributes().items() if is_marked(attribute, NAMES_A_FILE)}
+    texts = {keys for keys, value in leaves(Settings()).items() if type(value) is str}
+    assert marked == {("discovery", "render", "tokenizer")}
+    assert texts - marked == {("serve", "host")}, "does the new one name a file?"
+
+
+@pytest.mark.parametrize(
+    "name", ["characters", "", "in/tokenizer.json", "{root}/in/tokenizer.json", "in/../in/link.json"]
+)
+def test_a_workspace_names_a_tokenizer_that_lies_in_it(write: Write, tmp_path: Path, name: str) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "tokenizer.json").write_text("{}")
+    (tmp_path / "in" / "link.json").symlink_to(tmp_path / "in" / "tokenizer.json")
+    name = name.format(root=tmp_path)
+    laid = write(workspace=f"discovery.render.tokenizer = {json.dumps(name)}\n").of(tmp_path)
+    real = name if name in ("characters", "") else str(tmp_path.resolve() / "in" / "tokenizer.json")
+    assert (laid.settings.discovery.render.tokenizer, laid.texts()) == (real, [])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../tokenizer.json", "/etc/passwd", "{outside}/tokenizer.json", "link/tokenizer.json", "~/tokenizer.json",
+        "out.json", "missing.json", "circle", "sub", "pipe", "//host/share/tokenizer.json", r"\\host\share\t.json",
+        r"\\?\C:\tokenizer.json", "/dev/zero", "a\0b", "x" * 5_000,
+    ],
+)  # fmt: skip
+def test_a_workspace_cannot_point_out_of_itself(write: Write, tmp_path: Path, name: str) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root, outside, root / "sub"):
+        folder.mkdir()
+    for folder in (tmp_path, outside):
+        (folder / "tokenizer.json").write_text("{}")
+    (root / "link").symlink_to(outside, target_is_directory=True)
+    (root / "out.json").symlink_to(outside / "tokenizer.json")
+    (root / "circle").symlink_to(root / "circle")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(root / "pipe")
+    layers = write()
+    named = json.dumps(name.format(outside=outside))
+    (root / ".cairn.toml").write_text(f"[discovery.render]\ntokenizer = {named}\n")
+    laid = layers.of(root)
+    assert laid.settings == Settings()
+    [warning] = laid.texts()
+    assert warning.startswith(".cairn.toml:2: discovery.render.tokenizer: ")
+    assert str(user_file()) in warning
