@@ -100,9 +100,7 @@ def write_override(
 ) -> PhaseOverride:
     """Set the phase for every process that uses the data folder `data`; None lets the settings decide again.
 
-    `clock` tells nanoseconds since 1970, for the file's time.
-
-    Returns what is set now. Raises InvalidRequestError for what is no phase, and OverrideUnavailableError
+    `clock` tells nanoseconds since 1970, for the file's time. Returns what is set now. Raises InvalidRequestError for what is no phase, and OverrideUnavailableError
     where the file cannot be written.
     """
     if phase is not None and not _is_phase(phase):

@@ -35,7 +35,8 @@ class PrometheusMetrics(Metrics):
     """The counts of this process since its start; one costs 2 to 5 µs. No label has a value that a client makes up."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call] # a second series for each, which says when the first was made
+        # Else each metric has a second series, which says when it was first counted.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry(auto_describe=False)
         """Fronts register what they count by themselves."""
         PlatformCollector(self.registry)
