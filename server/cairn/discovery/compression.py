@@ -73,7 +73,7 @@ def compress_evidence(
     Of each document at most `max_per_doc` chunks contribute, those with the best sentences, up to three bullets
     each. Bullets have `config.min_sentence_words` to `config.max_sentence_words` words. Sentences of good chunks
     that hold much of the question win; without a question, those that stand first. `terms` are those of `query` where
-    the caller knows more of them: what else counts as each, and how much it tells. With `config.include_citations`
+    the caller knows more of them: what else counts as each, and its weight. With `config.include_citations`
     each bullet has the lines it stands on, where the chunk's own are known.
     """
     if max_bullets <= 0 or max_per_doc <= 0:

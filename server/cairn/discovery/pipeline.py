@@ -40,6 +40,10 @@ class AskBack:
     """Whether what was found may be about something else: then only what holds a word of the question is evidence."""
 
 
+Judge = Callable[[Sequence[ScoredChunk]], AskBack | None]
+"""Looks at the chunks that were found, best first; may want a question asked, before the answer or instead of one."""
+
+
 def discover(
     searcher: Searcher,
     collections: Sequence[CollectionRef],
@@ -51,23 +55,33 @@ def discover(
     exclude: Sequence[str] | None = None,
     terms: QueryTerms | None = None,
     readme: Readme = Readme.FIRST,
-    ask_back: Callable[[Sequence[ScoredChunk]], AskBack | None] | None = None,
+    ask_back: Judge | None = None,
     lines_now: LinesNow | None = None,
     check_cancelled: Callable[[], None] = lambda: None,
     on_stage: StageListener | None = None,
 ) -> DiscoveryResponse:
     """Answer `query` from `collections` (S1, `cursor_discover`).
 
-    `include` and `exclude` are globs over collection names, as in `filter_collections`. `count_tokens`
-    measures the prompt. `terms` are what `compress_evidence` takes, `readme` what `promote_readme` does. `ask_back` sees
-    the chunks that were found, best first, and may want a question asked, before the answer or instead of one. With
-    `lines_now`, evidence that does not stand in its file any more is left out. `check_cancelled` is called before each
-    stage and before each focused search; what it raises ends the run. `on_stage` hears of each stage when it is done.
+    `include` and `exclude` are globs over collection names, as in `filter_collections`. `count_tokens` measures the
+    prompt. `terms` are what `compress_evidence` takes, `readme` what `promote_readme` does. With `lines_now`, evidence
+    that does not stand in its file any more is left out. `check_cancelled` is called before each stage and before each
+    focused search; what it raises ends the run. `on_stage` hears of each stage when it is done.
     """
     count = lru_cache(maxsize=None)(count_tokens)  # the prompt that is chosen was counted before
     run = _Run(
-        searcher, collections, query, config, count, include, exclude, terms, readme, ask_back, lines_now, check_cancelled
-    )  # fmt: skip
+        searcher,
+        collections,
+        query,
+        config,
+        count,
+        include,
+        exclude,
+        terms,
+        readme,
+        ask_back,
+        lines_now,
+        check_cancelled,
+    )
     started = time.perf_counter()
     for stage in _STAGES:
         check_cancelled()
@@ -98,7 +112,7 @@ class _Run:
     exclude: Sequence[str] | None
     terms: QueryTerms | None
     readme: Readme
-    ask_back: Callable[[Sequence[ScoredChunk]], AskBack | None] | None
+    ask_back: Judge | None
     lines_now: LinesNow | None
     check_cancelled: Callable[[], None]
 

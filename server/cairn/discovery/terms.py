@@ -41,12 +41,12 @@ def content_words(text: str) -> list[str]:
 
 @frozen
 class QueryTerms:
-    """The distinct terms of a question, each with what counts as it, and how much each tells."""
+    """The distinct terms of a question, each with what counts as it, and its weight."""
 
     groups: tuple[tuple[str, ...], ...]
     """For each term the term and its alternatives: other words or phrases (`Query.groups`)."""
     shares: tuple[float, ...] = field()
-    """What share of the question each term tells; they add up to 1. All alike where nothing else is given."""
+    """Each term's share of the question, by inverse document frequency; they add up to 1. All are alike where none is given."""
     _matcher: TermMatcher = field(init=False, eq=False, repr=False)
     _term_of: dict[str, int] = field(init=False, eq=False, repr=False)
     """The place of the term that a stem belongs to."""

@@ -52,7 +52,7 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
         ask_back=asked.ask_back if query.text.strip() else None,
         lines_now=workspace.lines_now,
         check_cancelled=workspace.check_cancelled,
-        on_stage=asked.telling(workspace.tell) if workspace.tell else None,
+        on_stage=asked.listener(workspace.tell) if workspace.tell else None,
     )
     answer = protocol.DiscoverAnswer(
         answer_prompt=response.answer_prompt,
@@ -100,7 +100,7 @@ class _Discovery:
         is_unsure = len(verdict.candidates) <= 1  # of two, each is called what was asked for
         return AskBack(verdict.message, instead=verdict.action == Action.NO_MATCH, unsure=is_unsure)
 
-    def telling(self, tell: Tell) -> Callable[[str, DiscoveryResponse], None]:
+    def listener(self, tell: Tell) -> Callable[[str, DiscoveryResponse], None]:
         """A listener to the stages that tells what each changed of the answer."""
         known = NOTHING_YET
 

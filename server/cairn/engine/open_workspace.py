@@ -58,7 +58,7 @@ class OpenWorkspace(Request):
         return evolve(understand(text, None, self.vocabulary, self.settings.search), for_evidence=True)
 
     def terms(self, query: Query) -> QueryTerms:
-        """The question's terms with what else counts as each, and how much each tells in these folders."""
+        """The question's terms with what else counts as each, weighed by inverse document frequency in these folders."""
         return QueryTerms(query.groups, term_shares(query, self.vocabulary))
 
     def searcher(self, *, everywhere: bool = False) -> IndexedSearcher:
