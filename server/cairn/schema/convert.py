@@ -124,20 +124,15 @@ def _dict_hook(value: Any, hint: Any) -> dict[str, Any]:
     _, item = typing.get_args(hint)
     if not isinstance(value, Mapping):
         raise ValueError(f"expected an object, got {_shown(value)}")
-    return {_key(key): _item(key, each, item) for key, each in value.items()}
-
-
-def _key(key: Any) -> str:
-    if not isinstance(key, str):
-        raise ValueError(f"expected a string as a key, got {_shown(key)}")
-    return key
-
-
-def _item(key: str, value: Any, hint: Any) -> Any:
-    try:
-        return structure_value(value, hint)
-    except ValueError as problem:
-        raise ValueError(f"{key}: {problem}") from None
+    found = {}
+    for key, each in value.items():
+        if not isinstance(key, str):
+            raise ValueError(f"expected a string as a key, got {_shown(key)}")
+        try:
+            found[key] = structure_value(each, item)
+        except ValueError as problem:
+            raise ValueError(f"{key}: {problem}") from None
+    return found
 
 
 def _optional_hook(value: Any, hint: Any) -> Any:

@@ -15,13 +15,9 @@ def class_doc(cls: type[Any]) -> str:
     return "" if doc.startswith("Method generated") else inspect.cleandoc(doc)
 
 
-def field_docs(cls: type[Any]) -> Mapping[str, str]:
-    """The string under each field that has one, by the field's name."""
-    return _field_docs(cls)  # type: ignore[arg-type] # mypy takes classes for unhashable
-
-
 @functools.cache
-def _field_docs(cls: Hashable) -> Mapping[str, str]:
+def field_docs(cls: Hashable) -> Mapping[str, str]:
+    """The string under each field of a class that has one, by the field's name."""
     assert isinstance(cls, type)
     (body,) = ast.parse(inspect.getsource(cls)).body
     assert isinstance(body, ast.ClassDef)

@@ -57,7 +57,7 @@ class Describer:
 
     def object(self, cls: type[Any]) -> Schema:
         """The schema of an attrs class itself."""
-        hints, docs = typing.get_type_hints(cls), field_docs(cls)
+        hints, docs = typing.get_type_hints(cls), field_docs(cls)  # type: ignore[arg-type] # mypy takes classes for unhashable
         properties, required = {}, []
         for attribute in attrs.fields(cls):
             name = camel_case(attribute.name) if self.naming == "camel" else attribute.name
