@@ -56,7 +56,7 @@ class Background:
         self._look_for_model_at = 0.0
         self._selected: Settings | None = None
         self._table_is_due = False
-        """While the static table is still to be selected: loading it would hold up the first files."""
+        """While the static table is still to be selected: loading it would delay the first files."""
 
     def select_models(self, settings: Settings) -> None:
         """Use what is installed, as the settings allow."""

@@ -45,7 +45,7 @@ class Role(enum.StrEnum):
 class Indexer:
     """Keeps the index of one folder up to date in the background.
 
-    Only the process that holds the folder's lock writes; the others read and wait for the lock, which the
+    Only the process that has the folder's lock writes; the others read and wait for the lock, which the
     system frees when its holder dies.
     """
 
@@ -166,16 +166,16 @@ class Indexer:
         self.data.mkdir(parents=True, exist_ok=True)
         lock = writer_lock(self.data)
         try:
-            held = lock.acquire(blocking=False)
+            acquired = lock.acquire(blocking=False)
         except filelock.Timeout:
             self._read_until_free()
             return
-        with held:
+        with acquired:
             note_holder(self.data)
             self._write_until_stopped()
 
     def _read_until_free(self) -> None:
-        """Tell of what the writing process changes, and it of what this one is told, until it is time to try again."""
+        """Notice what the writing process changes and leave it what this one is asked, until it is time to try again."""
         if self.role is not Role.READER:
             self._queue.forget_scan()
             self._become(Role.READER)

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 _BATCH_SECONDS = 0.25
 """A batch is written after this long at the latest, so that keyword answers come while indexing runs."""
 _BATCH_CHUNKS = 500
-"""…or once it holds this many: one transaction of about 35 ms."""
+"""A batch is written once it has this many chunks, too: one transaction of about 35 ms."""
 
 _TICK_NS = 20_000_000
 """File systems keep time in steps of up to 10 ms (Linux: a timer tick of 1 to 10 ms)."""

@@ -32,7 +32,7 @@ class Progress:
 
     activity: Activity = Activity.CHECKING
     scanning: bool = True
-    """The index is not known to hold every present file."""
+    """Not every present file is known to be in the index."""
     files_total: int = 0
     files_done: int = 0
     queued: int = 0

@@ -1,11 +1,11 @@
-"""What an indexing thread was asked to do and has not done yet."""
+"""Pending work of an indexing thread."""
 
 from __future__ import annotations
 
 from attrs import define, field
 
 BURST = 50
-"""More changed files than this at once are no longer what somebody saved just now."""
+"""More changed files than this at once are a burst, as of a checkout, and no longer what somebody saved just now."""
 
 
 @define
@@ -19,7 +19,7 @@ class Work:
     forced: set[str] = field(factory=set)
     """Paths to index anew, changed or not."""
     opened: set[str] = field(factory=set)
-    """Paths that somebody looks at now."""
+    """Paths of files that were opened."""
     head_moved: bool = False
     """There was a commit or a checkout."""
     check: bool = False

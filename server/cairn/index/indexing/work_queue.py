@@ -1,4 +1,4 @@
-"""What an indexing thread is told by others, until it has done it."""
+"""Thread-safe queue of pending work for one folder's indexing thread."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cairn.index.store.requests import Request, RequestKind
 
 
 class WorkQueue:
-    """Filled by any thread, emptied by one. Everything waits until it is taken, and counts until it is done."""
+    """Any thread adds work, one takes it. Work counts as pending until it is taken and done."""
 
     def __init__(self) -> None:
         self.open_paths: frozenset[str] = frozenset()
-        """Files that an editor shows."""
+        """Files that are open in an editor."""
         self.paused = False
         self._work = Work(rescan=True)
         self._doing = Work()
@@ -37,7 +37,7 @@ class WorkQueue:
         """Whether the thread is to end."""
         return self._stopped.is_set()
 
-    # --- told by others ----------------------------------------------------------------------------
+    # --- added by others ----------------------------------------------------------------------------
 
     def stop(self) -> None:
         """Let the thread end."""

@@ -30,7 +30,7 @@ _FLOOD = 1_000
 
 
 class WritingSession:
-    """Lives on the indexing thread while the process holds the folder's lock, and writes through `writer`."""
+    """Lives on the indexing thread while the process has the folder's lock, and writes through `writer`."""
 
     def __init__(self, state: FolderState, writer: IndexWriter) -> None:
         self._state = state
@@ -75,7 +75,7 @@ class WritingSession:
             self._watcher = None
 
     def _watch_at_last(self) -> None:
-        """Begin to watch once the folder was compared: setting up thousands of watches would hold that up."""
+        """Begin to watch once the folder was compared: setting up thousands of watches would delay that."""
         if self._watcher is None:
             self._watch()
 

@@ -6,8 +6,7 @@ Chunks of open documents that differ from the index have negative ids, so that t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from cairn.index.overlay.unsaved_reader import UnsavedReader
-
 _ALL = ChunkFilter()
 
 
@@ -57,17 +54,12 @@ class OverlaidReader(IndexReader):
     def hidden(self) -> Sequence[str]:
         return self.overlay.hidden
 
-    @contextmanager
-    def unsaved(self) -> Iterator[tuple[UnsavedReader | None, tuple[str, ...]]]:
-        with self.overlay.shown() as shown:
-            yield shown
-
     # --- what is found ------------------------------------------------------------------------------
 
     def keywords(
         self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
     ) -> list[Hit]:
-        with self.unsaved() as (unsaved, hidden):
+        with self.overlay.shown() as (unsaved, hidden):
             found = unsaved.occurrences(match, weights, only, cancelled) if unsaved else []
             named = unsaved.occurrences(match, NAMES_ONLY, only, cancelled) if found and unsaved else []
         hits = super().keywords(match, weights, limit, _without(only, hidden), cancelled)
@@ -87,7 +79,7 @@ class OverlaidReader(IndexReader):
     ) -> ExactMatches:
         near, far = _apart(first)
         here = ExactMatches()
-        with self.unsaved() as (unsaved, hidden):
+        with self.overlay.shown() as (unsaved, hidden):
             if unsaved:
                 here = unsaved.containing(literal, limit, only, deadline, near)
         there = super().containing(literal, limit, _without(only, hidden), deadline, far)
@@ -95,7 +87,7 @@ class OverlaidReader(IndexReader):
         return best_first([*there.hits, *renumbered], cut=here.cut or there.cut)
 
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        with self.unsaved() as (unsaved, hidden):
+        with self.overlay.shown() as (unsaved, hidden):
             here = unsaved.defining(names, limit, only) if unsaved else []
         hits = super().defining(names, limit, _without(only, hidden))
         return _merged(hits, {hit.chunk_id: hit.score for hit in here}, limit)
@@ -111,7 +103,7 @@ class OverlaidReader(IndexReader):
         cancelled: Callable[[], bool],
     ) -> list[Hit]:
         """The index's answer, with those unsaved chunks whose text has a vector already."""
-        with self.unsaved() as (unsaved, hidden):
+        with self.overlay.shown() as (unsaved, hidden):
             keys = unsaved.embedding_keys(only) if unsaved else {}
         hits = super().nearest(vector, model, limit, _without(only, hidden), cancelled)
         return _merged(hits, self._compared(keys, vector, model), limit)
@@ -123,7 +115,7 @@ class OverlaidReader(IndexReader):
         found, rows = super().vectors(there, dimension, model)
         if not here:
             return found, rows
-        with self.unsaved() as (unsaved, _):
+        with self.overlay.shown() as (unsaved, _):
             keys = unsaved.embedding_keys_of(here) if unsaved else {}
         known = self.key_vectors(set(keys.values()), dimension, model)
         shown = {-chunk: known[key] for chunk, key in keys.items() if key in known}
@@ -134,7 +126,7 @@ class OverlaidReader(IndexReader):
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
     ) -> list[Hit]:
-        with self.unsaved() as (unsaved, hidden):
+        with self.overlay.shown() as (unsaved, hidden):
             here = unsaved.nearest_static(vector, limit, only, cancelled) if unsaved else []
         hits = super().nearest_static(vector, limit, _without(only, hidden), cancelled)
         return _merged(hits, {hit.chunk_id: hit.score for hit in here}, limit)
@@ -143,7 +135,7 @@ class OverlaidReader(IndexReader):
         here, there = _apart(ids)
         found = super().static_similarities(there, vector)
         if here:
-            with self.unsaved() as (unsaved, _):
+            with self.overlay.shown() as (unsaved, _):
                 near = unsaved.static_similarities(here, vector) if unsaved else {}
             found.update((-key, value) for key, value in near.items())
         return found
@@ -164,7 +156,7 @@ class OverlaidReader(IndexReader):
         here, there = _apart(ids)
         found = super().chunks(there)
         if here:
-            with self.unsaved() as (unsaved, _):
+            with self.overlay.shown() as (unsaved, _):
                 stored = unsaved.chunks(here) if unsaved else {}
                 before = self.overlay.replaced
             found.update(
@@ -183,12 +175,12 @@ class OverlaidReader(IndexReader):
 
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
         every = list(paths)
-        with self.unsaved() as (unsaved, hidden):
+        with self.overlay.shown() as (unsaved, hidden):
             here = unsaved.leading_chunks(every, per_file, only) if unsaved else []
         return [*super().leading_chunks(every, per_file, _without(only, hidden)), *(-each for each in here)]
 
     def around(self, path: str, position: int, window: int) -> list[StoredChunk]:
-        with self.unsaved() as (unsaved, hidden):
+        with self.overlay.shown() as (unsaved, hidden):
             if unsaved and path in hidden:
                 return _renumbered(unsaved.around(path, position, window))
         return super().around(path, position, window)
@@ -197,7 +189,7 @@ class OverlaidReader(IndexReader):
         self, places: Iterable[tuple[str, int]], window: int
     ) -> dict[tuple[str, int], list[StoredChunk]]:
         every = list(places)
-        with self.unsaved() as (unsaved, hidden):
+        with self.overlay.shown() as (unsaved, hidden):
             here = [place for place in every if place[0] in hidden]
             found = unsaved.neighbours(here, window) if unsaved and here else {}
             found = {place: _renumbered(chunks) for place, chunks in found.items()}
@@ -205,13 +197,13 @@ class OverlaidReader(IndexReader):
         return super().neighbours(there, window) | found if there else found
 
     def page(self, path: str) -> list[StoredChunk]:
-        with self.unsaved() as (unsaved, hidden):
+        with self.overlay.shown() as (unsaved, hidden):
             if unsaved and path in hidden:
                 return _renumbered(unsaved.page(path))
         return super().page(path)
 
     def chunk_rows(self, select: str, values: Row, cancelled: Callable[[], bool] | None = None) -> list[Row]:
-        with self.unsaved() as (unsaved, hidden):
+        with self.overlay.shown() as (unsaved, hidden):
             here = unsaved.chunk_rows(select, values, cancelled) if unsaved else []
         there = super().chunk_rows(select, values, cancelled)
         return [*(row for row in there if row[1] not in hidden), *((-row[0], *row[1:]) for row in here)]
@@ -219,7 +211,7 @@ class OverlaidReader(IndexReader):
     # --- files and facts ----------------------------------------------------------------------------
 
     def has_language(self, language: str) -> bool:
-        with self.unsaved() as (unsaved, _):
+        with self.overlay.shown() as (unsaved, _):
             here = unsaved is not None and unsaved.has_language(language)
         return here or super().has_language(language)
 
@@ -232,7 +224,7 @@ class OverlaidReader(IndexReader):
     def facts_with_unsaved(self) -> Facts:
         """The facts by which to choose how to compare: unsaved chunks that have no vector wait for one."""
         facts = self.facts()
-        with self.unsaved() as (unsaved, _):
+        with self.overlay.shown() as (unsaved, _):
             keys = unsaved.embedding_keys(_ALL) if unsaved else {}
         if not keys:
             return facts
@@ -243,7 +235,7 @@ class OverlaidReader(IndexReader):
     def stats(self) -> IndexStats:
         """The index's, with the collections that only unsaved text belongs to."""
         stats = super().stats()
-        with self.unsaved() as (unsaved, _):
+        with self.overlay.shown() as (unsaved, _):
             collections = unsaved.stats().collections if unsaved else ()
         known = {collection.name for collection in stats.collections}
         new = [collection for collection in collections if collection.name not in known]

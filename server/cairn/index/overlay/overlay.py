@@ -109,7 +109,7 @@ class Overlay:
         """Reads what is shown, by the ids of its own index."""
 
     def changed(self, path: str, text: str) -> None:
-        """The open document at `path` (relative, with `/`) holds `text` now. Only notes it: the next query looks."""
+        """The open document at `path` (relative, with `/`) has `text` now. Only notes it: the next query looks."""
         with self._noting:
             if not self._closed:
                 self._documents.pop(path, None)
@@ -149,7 +149,7 @@ class Overlay:
             yield (self.reader, self.hidden) if self.hidden else (None, ())
 
     def flush(self, indexed: IndexReader) -> None:
-        """Show what the documents hold now, where it differs from what `indexed`, the folder's index, has of them.
+        """Show what the documents contain now, where it differs from what `indexed`, the folder's index, has of them.
 
         Before each query; costs nothing while no document is open, and a look at the index while none changed.
         """

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import starmap
 from typing import Any
@@ -49,11 +48,6 @@ class IndexReader(VectorQueries):
     def hidden(self) -> Sequence[str]:
         """Paths of the files that are read as unsaved text instead."""
         return ()
-
-    @contextmanager
-    def unsaved(self) -> Iterator[tuple[IndexReader | None, Sequence[str]]]:
-        """The reader of unsaved text and the paths that it hides, both at one moment; None where there is none."""
-        yield None, ()
 
     # --- what is found ------------------------------------------------------------------------------
 

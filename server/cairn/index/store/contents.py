@@ -1,4 +1,4 @@
-"""What the index holds of one file's text: made the same way for a file on disk and for one on the screen."""
+"""Makes what the index keeps of one file's text, the same for a file on disk and for unsaved text."""
 
 from __future__ import annotations
 

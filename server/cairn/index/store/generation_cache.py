@@ -1,4 +1,4 @@
-"""What was read of an index, kept for as long as the index does not change."""
+"""A cache of what was read of an index, by the index's generation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ class GenerationCache(Generic[K, V]):
         known_version, known = self._known
         if known_version != version:
             known = {}
-            self._known = (version, known)  # a thread that still fills the old ones fills what nobody asks
+            self._known = (
+                version,
+                known,
+            )  # a thread that still fills the old values fills what is not read any more
         found: dict[K, V] = {}
         missing: list[K] = []
         for key in keys:

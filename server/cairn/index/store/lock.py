@@ -1,6 +1,6 @@
 """The lock on writing an index: an operating system's file lock, which the death of its holder frees.
 
-Who holds it stands in a note beside it, for people: the lock alone decides who writes.
+A note beside it names its holder, for people: the lock alone decides who writes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def is_held(data: Path) -> bool:
 
 
 def note_holder(data: Path) -> None:
-    """Note that this process holds the lock now. What cannot be written is left out: nothing depends on it."""
+    """Note that this process has the lock now. What cannot be written is left out: nothing depends on it."""
     command = next((word for word in sys.argv[1:2] if _COMMAND.fullmatch(word)), "")
     note = {"pid": os.getpid(), "command": f"cairn {command}".strip(), "since": time.time()}
     fresh = data / f"{_NOTE}.new"
@@ -68,7 +68,7 @@ def note_holder(data: Path) -> None:
 
 
 def holder(data: Path) -> Holder | None:
-    """Who holds the lock, while somebody does; None where the note is none, or that of a process that has ended."""
+    """The process that has the lock, while one does; None where the note is none, or that of a process that has ended."""
     try:
         with (data / _NOTE).open("rb") as file:
             note = json.loads(file.read(_NOTE_BYTES))

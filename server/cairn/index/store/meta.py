@@ -43,9 +43,9 @@ class Facts:
     """Set while a process writes; left behind by one that died."""
 
     tidied: int = 0
-    """The `content` for which the index was tidied…"""
+    """The `content` for which the index was tidied."""
     tidied_on: int = 0
-    """…and the day, counted from 1970."""
+    """The day on which it was tidied, counted from 1970."""
     checked_on: int = 0
     """The day on which the whole file was last found to be sound."""
     has_static: int = 0

@@ -57,9 +57,9 @@ class _Change:
     gone: int = 0
     """Chunks that it has no longer."""
     of_paths: bool = False
-    """It came or went."""
+    """The file came or went."""
     of_links: bool = False
-    """…or imports something else."""
+    """The file came or went, or imports something else."""
 
 
 _SELECT_RECORDS = "SELECT path, size, mtime_ns, content_hash, collection FROM files"
@@ -136,7 +136,7 @@ class IndexWriter:
 
     def files_below(self, path: str) -> list[str]:
         """The indexed paths that are `path` or lie in the directory `path`."""
-        # '0' is the character after '/': the range holds every path below, and uses the index.
+        # '0' is the character after '/': the range contains every path below, and uses the index.
         rows = self.db.execute(
             "SELECT path FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')", (path,)
         )

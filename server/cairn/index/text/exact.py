@@ -1,4 +1,4 @@
-"""Finds the chunks that hold a text as it is written: operators, messages with their punctuation, parts of names.
+"""Finds the chunks that contain a text as it is written: operators, messages with their punctuation, parts of names.
 
 The keyword index proposes chunks, and their text decides. Proposed are, first, those that have the literal's words whole
 (an FTS5 phrase) and its operators (`cairn.index.store.keyword_columns`); then those where its first or last word is part of a longer
@@ -32,7 +32,7 @@ _MOST_WORDS = 24
 _MOST_TERMS = 1_000
 """A part of so many words says too little."""
 _MOST_IDS = 20_000
-"""Chunks that one condition may propose where several must hold; one that proposes more is not looked at."""
+"""Chunks that one condition may propose where several must be met; one that proposes more is not looked at."""
 _FEW = 200
 """Of so many chunks the text is read sooner than another condition."""
 _MOST_MORE = 400
@@ -43,7 +43,7 @@ _BATCHES = (32, 64, 128, 256)
 """Chunks read at once. Reading one and looking takes 10 to 20 µs, asking 0.1 ms."""
 
 Passes = Callable[[str], tuple[str, list[str]]]
-"""A condition for chunks to pass on the column that holds their ids, with its values."""
+"""A condition for chunks to pass on the column that contains their ids, with its values."""
 
 
 @frozen
@@ -90,7 +90,7 @@ def find(
     word_list: Callable[[], WordList],
     first: Iterable[int] = (),
 ) -> ExactMatches:
-    """At most `limit` chunks that hold the literal, and any number of those in `first`.
+    """At most `limit` chunks that contain the literal, and any number of those in `first`.
 
     `deadline` must be the connection's progress handler. Raises apsw.InterruptError where it was cancelled; where its time
     is over, what was found until then is the answer, with `cut`.
@@ -147,7 +147,7 @@ class _Word:
 def _proposals(
     db: apsw.Connection, literal: Literal, passes: Passes, word_list: Callable[[], WordList]
 ) -> Iterator[Iterable[int]]:
-    """Ids of chunks that may hold the literal, those that hold it in whole words first; ids may come twice."""
+    """Ids of chunks that may contain the literal, those that contain it in whole words first; ids may come twice."""
     written = literal.text.replace("\0", " ")
     data = written.encode("utf-8", "surrogatepass")
     words = _words(db, data)
@@ -257,7 +257,7 @@ def _ids(
 def _verified(
     db: apsw.Connection, literal: Literal, ids: Iterable[int], deadline: Deadline
 ) -> Iterator[TextHit]:
-    """Those of the chunks that hold the literal. Raises apsw.InterruptError soon after `deadline` turns true."""
+    """Those of the chunks that contain the literal. Raises apsw.InterruptError soon after `deadline` turns true."""
     needle = literal.folded.encode("utf-8", "surrogatepass")
     is_ascii = needle.isascii()
     sizes = itertools.chain(_BATCHES, itertools.repeat(_BATCHES[-1]))
@@ -280,7 +280,7 @@ def _verified(
 
 
 def _look(literal: Literal, text: str, chunk_id: int, start_line: int) -> TextHit | None:
-    """How the chunk's text holds the literal; None where it does not."""
+    """How the chunk's text contains the literal; None where it does not."""
     exact = list(_places(text, literal.text))
     best, line = 0.0, 0
     for place, whole in exact:

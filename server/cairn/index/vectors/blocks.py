@@ -1,4 +1,4 @@
-"""sqlite-vec's own tables, read as they are: which rows a block of vectors holds, and the bytes of the vectors.
+"""sqlite-vec's own tables, read as they are: which rows a block of vectors has, and the bytes of the vectors.
 
 A vec0 table keeps 1,024 vectors in one blob. `T_chunks` has each block's rowids and, as bits, which of them are in use;
 `T_rowids` has each row's block and place in it; `T_vector_chunks00` has the vectors. Whole blocks are read 40 times
@@ -44,7 +44,7 @@ def read_blocks(db: apsw.Connection, table: str) -> dict[int, VectorBlock]:
         db, f"SELECT chunk_id, size, validity, rowids FROM {table}_chunks"
     ):
         if not isinstance(validity, bytes) or not isinstance(rowids, bytes):
-            raise UnknownLayoutError(f"{table}_chunks holds no blobs")
+            raise UnknownLayoutError(f"{table}_chunks has no blobs")
         if (len(validity) * 8, len(rowids)) != (size, int(str(size)) * 8):
             raise UnknownLayoutError(f"{table}_chunks has blobs of another size")
         blocks[int(str(number))] = VectorBlock(validity, rowids)

@@ -132,12 +132,12 @@ class StaticMatrix:
                         self._read(db, identity)
                 finally:
                     db.close()
-        except apsw.Error as problem:  # whoever asks next, through the reader, is told
+        except apsw.Error as problem:  # the next question, through the reader, raises it
             logger.warning("static vectors could not be read: %s", problem)
         finally:
             self._behind = False
 
-    # --- following the index, with the lock held ------------------------------------------------------
+    # --- following the index, inside the lock ------------------------------------------------------
 
     def _read(self, db: apsw.Connection, identity: object) -> _Current:
         with db:  # one moment of the index

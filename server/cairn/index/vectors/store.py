@@ -35,7 +35,7 @@ class ChunkText:
     key: bytes
     text: str
     body: str
-    """The code that `text` is the skeleton of, "" for prose, which `text` holds. Static vectors are of both."""
+    """The code that `text` is the skeleton of, "" for prose, which is in `text`. Static vectors are of both."""
     is_code: bool
 
     @classmethod
