@@ -1,0 +1,65 @@
+"""Prints the frames of our own from a front's handler to SQLite for one `cairn/search`, counted across the thread.
+
+    python benchmarks/frames.py FOLDER
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import cairn
+from cairn.engine.engine import Engine
+from cairn.engine.runner import Runner, answer
+from cairn.lsp.server import build_server
+
+OURS = str(Path(cairn.__file__).parent)
+PARAMS = {"query": "where is a berth assigned"}
+stacks: list[list[str]] = []
+
+
+def profile(frame: FrameType | None, event: str, called: Any) -> None:
+    """Keep the stack of ours where a search calls SQLite."""
+    if event != "c_call" or not type(called.__self__).__module__.startswith("apsw"):
+        return
+    stack = []
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(OURS):
+            stack.append(f"{Path(frame.f_code.co_filename).stem}.{frame.f_code.co_qualname}")
+        frame = frame.f_back
+    if "search.search" in stack and any("legs" in place for place in stack):
+        stacks.append(stack[::-1])
+
+
+def shown(front: str, before: list[str]) -> None:
+    """Print the longest stack of each leg, behind what its front awaits on the event loop."""
+    longest: dict[str, list[str]] = {}
+    for stack in stacks:
+        leg = next(place for place in stack if place.startswith("legs."))
+        longest[leg] = max(longest.get(leg, []), [*before, *stack], key=len)
+    for leg, stack in longest.items():
+        print(f"{front}, {leg}: {len(stack)} frames\n  " + "\n  ".join(stack))
+    stacks.clear()
+
+
+threading.setprofile(profile)
+engine = Engine({"index": {"watch": False}})
+engine.add_folder(Path(sys.argv[1]))
+while not engine.progress().complete:
+    threading.Event().wait(0.1)
+runner = Runner(engine)
+server = build_server()
+server._runner = runner
+asyncio.run(server.protocol.fm.features["cairn/search"](PARAMS))
+shown("LSP", ["requests._register.<locals>.handle", "runner.Runner.answer"])
+asyncio.run(runner.answer("search", {**PARAMS, "limit": 5}, front="http"))
+shown("HTTP", ["app._ask", "runner.Runner.answer"])
+sys.setprofile(profile)
+answer(engine, "search", {**PARAMS, "limit": 3})
+sys.setprofile(None)
+shown("command line", ["questions.search", "questions._ask"])
+runner.stop()
