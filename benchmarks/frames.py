@@ -1,6 +1,6 @@
 """Prints the frames of our own from a front's handler to SQLite for one `cairn/search`, counted across the thread.
 
-    python benchmarks/frames.py FOLDER
+python benchmarks/frames.py FOLDER
 """
 
 from __future__ import annotations

@@ -78,12 +78,11 @@ def collections_like(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """The collections of the folders, as far as they are indexed, that begin so."""
-    from cairn.index.reader.index_reader import IndexReader
-    from cairn.paths import workspace_dir
+    from cairn.engine.status import collection_names
 
     folders: Sequence[Path] = context.params.get("folders") or [Path()]
-    stats = [IndexReader(workspace_dir(Path(folder))).stats() for folder in folders]
-    return _beginning(incomplete, sorted({each.name for found in stats for each in found.collections}))
+    names = {name for folder in folders for name in collection_names(Path(folder))}
+    return _beginning(incomplete, sorted(names))
 
 
 def _chunk_types() -> list[str]:

@@ -16,7 +16,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from cairn.cli.output import look
 from cairn.embedding.packaged import LARGER_MODEL
 from cairn.engine import progress_text
-from cairn.index.indexing.progress import Activity
 
 if TYPE_CHECKING:
     from cairn.engine.status import IndexingProgress
@@ -123,7 +122,7 @@ def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
                 total=most_queued or None,
                 completed=most_queued - progress.texts_queued,
                 visible=progress.scanned and most_queued > 0,
-                detail="paused" if progress.activity is Activity.PAUSED else pace,
+                detail="paused" if progress.is_paused else pace,
             )
 
         yield show

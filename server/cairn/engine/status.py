@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -16,7 +17,9 @@ from cairn.engine.request import Request
 from cairn.index.indexing.indexer import Role
 from cairn.index.indexing.progress import Activity
 from cairn.index.store.meta import Facts, static_key
+from cairn.index.reader.index_reader import IndexReader
 from cairn.operations.metrics import IndexFigures
+from cairn.paths import workspace_dir
 from cairn.settings.tree import Settings
 from cairn.workspace.collections import TAGS, FileKind
 
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
 _NOBODY_INDEXES = "The index is incomplete and nobody is indexing. Run `cairn index`."
 _OTHER_VERSION = "Another version of Cairn indexes this folder: its vectors cannot be used. Restart its editors and servers."
+_AT_WORK = frozenset(
+    {Activity.SCANNING, Activity.READING, Activity.STATIC, Activity.HISTORY, Activity.EMBEDDING}
+)
 _NOT_WRITING = frozenset({Role.FAILED, Role.STOPPED})
 
 
@@ -50,6 +56,16 @@ class IndexingProgress:
     problem: str | None
     """Why nothing can be written, if that is so."""
 
+    @property
+    def is_paused(self) -> bool:
+        return self.activity is Activity.PAUSED
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether there is something to wait for: not a check of a complete index, tidying, a pause or a failure."""
+        checks = self.activity is Activity.CHECKING and not self.complete
+        return self.problem is None and (checks or self.activity in _AT_WORK)
+
 
 def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
     """How far indexing is."""
@@ -70,6 +86,11 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
         complete=all(f.indexer.idle for f in folders) and not remaining(folders, facts),
         problem=next((f.indexer.problem for f in folders if f.indexer.role in _NOT_WRITING), None),
     )
+
+
+def collection_names(root: Path) -> list[str]:
+    """The collections of a folder that is not open, as far as it is indexed."""
+    return sorted({stats.name for stats in IndexReader(workspace_dir(root)).stats().collections})
 
 
 def collections(request: Request, _: protocol.NoParams) -> tuple[protocol.CollectionInfo, ...]:

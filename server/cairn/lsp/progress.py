@@ -14,7 +14,6 @@ from pygls.exceptions import JsonRpcException
 from pygls.progress import Progress as ClientProgress
 
 from cairn.engine.progress_text import describe
-from cairn.index.indexing.progress import Activity
 
 if TYPE_CHECKING:
     from cairn.engine.status import IndexingProgress
@@ -28,17 +27,7 @@ _REPORT_SECONDS = 0.5
 _READING_PERCENT = 5
 """Share of the bar for reading where vectors follow: it took 2, 3 and 5 % of the time for express, flask, cobra."""
 
-_AT_WORK = frozenset(
-    {Activity.SCANNING, Activity.READING, Activity.STATIC, Activity.HISTORY, Activity.EMBEDDING}
-)
-
 Ask = Callable[[], Awaitable["IndexingProgress"]]
-
-
-def is_at_work(progress: IndexingProgress) -> bool:
-    """Whether there is something to wait for: not a check of a complete index, tidying, a pause or a failure."""
-    checks = progress.activity is Activity.CHECKING and not progress.complete
-    return progress.problem is None and (checks or progress.activity in _AT_WORK)
 
 
 async def show_progress(client: ClientProgress, ask: Ask, changed: asyncio.Event) -> None:
@@ -61,15 +50,15 @@ async def _lasting_work(ask: Ask, changed: asyncio.Event) -> None:
     while True:
         await changed.wait()
         changed.clear()
-        if is_at_work(await ask()):
+        if (await ask()).is_at_work:
             await asyncio.sleep(_PATIENCE_SECONDS)
-            if is_at_work(await ask()):
+            if (await ask()).is_at_work:
                 return
 
 
 async def _show_until_done(client: ClientProgress, token: str, ask: Ask) -> None:
     progress, bar = await ask(), _Bar()
-    if is_at_work(progress):  # a slow client may have answered after the end
+    if progress.is_at_work:  # a slow client may have answered after the end
         shown = (describe(progress), bar.percentage(progress))
         begin = types.WorkDoneProgressBegin(
             title="Cairn", cancellable=False, message=shown[0], percentage=shown[1]
@@ -78,7 +67,7 @@ async def _show_until_done(client: ClientProgress, token: str, ask: Ask) -> None
         while True:
             await asyncio.sleep(_REPORT_SECONDS)
             progress = await ask()
-            if not is_at_work(progress):
+            if not progress.is_at_work:
                 break
             now = (describe(progress), bar.percentage(progress))
             if now != shown:

@@ -1,0 +1,43 @@
+"""The table of methods and the handlers that it names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import typing
+
+import pytest
+
+from cairn.engine.methods import METHODS, SYMBOLS, Asks, Method, method_named
+from cairn.engine.open_workspace import OpenWorkspace
+from cairn.engine.request import Attempt, Request
+from cairn.errors import InvalidRequestError
+
+
+@pytest.mark.parametrize("method", [*METHODS.values(), SYMBOLS], ids=lambda method: method.name)
+def test_a_handler_takes_the_params_and_gives_the_answer_that_the_table_says(method: Method) -> None:
+    names = {"OpenWorkspace": OpenWorkspace, "Request": Request}
+    request, params, answer = typing.get_type_hints(method.handle(), localns=names).values()
+    assert (request, params) == (
+        OpenWorkspace if method.asks >= Asks.RETRIEVAL else Request,
+        method.params_class(),
+    )
+    assert method.answer_type() in (answer, *typing.get_args(answer))
+    assert (typing.get_origin(answer) is Attempt) == (method.asks is Asks.ANSWER)
+    if method.asks is Asks.ANSWER:
+        assert method.stand_in()
+
+
+def test_an_unknown_method_is_refused_with_those_that_there_are() -> None:
+    assert method_named("cairn/search") is METHODS["search"]
+    with pytest.raises(InvalidRequestError, match="the methods are search, discover"):
+        method_named("serach")
+
+
+def test_listing_the_methods_imports_no_handler() -> None:
+    code = (
+        "import sys, cairn.engine.methods;"
+        "print([name for name in ('numpy', 'apsw', 'cairn.retrieval', 'cairn.index') if name in sys.modules])"
+    )
+    shown = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "[]"
