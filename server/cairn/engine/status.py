@@ -16,8 +16,8 @@ from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.indexing.indexer import Role
 from cairn.index.indexing.progress import Activity
-from cairn.index.store.meta import Facts, static_key
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.meta import Facts, static_key
 from cairn.operations.metrics import IndexFigures
 from cairn.paths import workspace_dir
 from cairn.settings.tree import Settings
