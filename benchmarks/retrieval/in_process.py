@@ -125,11 +125,11 @@ class OpenIndex:
         cosines = similarities(meaning.vectors([each.query for each in questions]), self.reader, ids)
         ms = (time.perf_counter() - began) * 1000 / max(1, len(questions))
         answers = []
-        for question, row in zip(questions, cosines, strict=True):
+        for question, known in zip(questions, cosines, strict=True):
             best: dict[str, Span] = {}
-            for place in np.argsort(-np.nan_to_num(row, nan=-1.0), kind="stable").tolist():
-                chunk = stored[ids[place]].chunk
-                best.setdefault(stored[ids[place]].path, Span("", chunk.start_line + 1, chunk.end_line))
+            for chunk_id in sorted(ids, key=lambda each: -known.get(each, -1.0)):
+                chunk = stored[chunk_id].chunk
+                best.setdefault(stored[chunk_id].path, Span("", chunk.start_line + 1, chunk.end_line))
                 if len(best) == DEPTH:
                     break
             spans = [Span(path, span.start_line, span.end_line) for path, span in best.items()]

@@ -11,7 +11,6 @@ from functools import partial
 from itertools import chain
 from types import TracebackType
 
-import numpy as np
 from attrs import define, field, frozen
 
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
@@ -232,11 +231,7 @@ class Legs:
             with leg:
                 ids = pool.chunks()
                 for legs, cosines in zip(every, similarities(vectors, reader, ids), strict=True):
-                    known = np.flatnonzero(~np.isnan(cosines))
-                    values = zip(known.tolist(), cosines[known].tolist(), strict=True)
-                    legs.pools[place].found["compared"].update(
-                        (ids[number], cosine) for number, cosine in values
-                    )
+                    legs.pools[place].found["compared"].update(cosines)
 
     def merge(self, other: Legs, *, leg: str = "") -> None:
         """Add what `other` found in the same indexes; under the name of `leg`, where one is given."""

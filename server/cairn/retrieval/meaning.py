@@ -7,7 +7,7 @@ Vectors of the two are never compared with each other, so each question uses one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 from attrs import frozen
@@ -132,23 +132,19 @@ def finder(asked: QueryVector) -> tuple[QueryVector, str]:
     return asked, "similarity"
 
 
-def similarities(asked: Sequence[QueryVector], index: IndexReader, ids: Sequence[int]) -> NDArray[np.float64]:
-    """float64[questions, n]: the cosine similarity of each of the n chunks to each question, NaN where it has no vector.
+def similarities(
+    asked: Sequence[QueryVector], index: IndexReader, ids: Sequence[int]
+) -> list[dict[int, float]]:
+    """For each question the cosine similarity of those of the chunks that have a vector.
 
     The model's vectors are read once for all questions.
     """
-    cosines = np.full((len(asked), len(ids)), np.nan)
-    place = {chunk: number for number, chunk in enumerate(ids)}
-    if all(isinstance(vector, ModelVector) for vector in asked):
-        rows = [cast("ModelVector", vector) for vector in asked]
-        queries = np.stack([row.vector / (np.linalg.norm(row.vector) or 1.0) for row in rows])
-        found, vectors = index.vectors(ids, queries.shape[1], rows[0].model)
-        cosines[:, [place[chunk] for chunk in found]] = queries @ vectors.T
-        return cosines
-    for number, vector in enumerate(asked):
-        known = vector.similarities(index, ids)
-        cosines[number, [place[chunk] for chunk in known]] = [*known.values()]
-    return cosines
+    rows = [vector for vector in asked if isinstance(vector, ModelVector)]
+    if not rows or len(rows) < len(asked):
+        return [vector.similarities(index, ids) for vector in asked]
+    queries = np.stack([row.vector / (np.linalg.norm(row.vector) or 1.0) for row in rows])
+    found, vectors = index.vectors(ids, queries.shape[1], rows[0].model)
+    return [dict(zip(found, cosines, strict=True)) for cosines in (queries @ vectors.T).tolist()]
 
 
 def choose_meaning(
