@@ -145,20 +145,23 @@ def _staging_folder(report: Callable[[str], None]) -> Iterator[Path]:
     Waits (and says so) while another installation runs; a dead one holds nothing, and its rest is removed.
     Raises ModelError if the disk does not do its part here or in the block.
     """
+    models = model_files.models_dir()
     try:
-        model_files.models_dir().mkdir(parents=True, exist_ok=True)
-        with _exclusive(report):
-            _remove_leftovers()
-            staging = Path(tempfile.mkdtemp(prefix=_PARTIAL_PREFIX, dir=model_files.models_dir()))
-            try:
-                yield staging
-            finally:
-                # What is still open on Windows stays; the next installation removes it.
-                shutil.rmtree(staging, ignore_errors=True)
+        models.mkdir(parents=True, exist_ok=True)
+        with _acquired(FileLock(models / _LOCK_FILE), report):
+            for leftover in models.glob(f"{_PARTIAL_PREFIX}*"):
+                # The owner is dead, or it would hold the lock. Its pip may live on for a moment and write here, so a
+                # folder that cannot be removed now is left to the next installation.
+                shutil.rmtree(leftover, ignore_errors=True)
+            # What is still open on Windows stays as well.
+            with tempfile.TemporaryDirectory(
+                prefix=_PARTIAL_PREFIX, dir=models, ignore_cleanup_errors=True
+            ) as staging:
+                yield Path(staging)
     except OSError as problem:
         raise ModelError(
             f"The model cannot be written: {problem}. Check the free space and the permissions of"
-            f" {model_files.models_dir()}, or set CAIRN_DATA_DIR to another folder."
+            f" {models}, or set CAIRN_DATA_DIR to another folder."
         ) from problem
 
 
@@ -178,22 +181,10 @@ def _put_in_place(prepared: Path, name: str) -> Path:
     return place
 
 
-@contextlib.contextmanager
-def _exclusive(report: Callable[[str], None]) -> Iterator[None]:
-    lock = FileLock(model_files.models_dir() / _LOCK_FILE)
+def _acquired(lock: FileLock, report: Callable[[str], None]) -> contextlib.AbstractContextManager[object]:
+    """Holds the lock, for which it may have waited, while entered."""
     try:
-        lock.acquire(timeout=0)
+        return lock.acquire(timeout=0)
     except Timeout:
         report("Waiting for another installation to end")
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _remove_leftovers() -> None:
-    for folder in model_files.models_dir().glob(f"{_PARTIAL_PREFIX}*"):
-        # The owner is dead, or it would hold the lock. Its pip may live on for a moment and write here, so a
-        # folder that cannot be removed now is left to the next installation.
-        shutil.rmtree(folder, ignore_errors=True)
+        return lock.acquire()
