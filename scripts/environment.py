@@ -60,3 +60,7 @@ def _fingerprint() -> str:
     for path in (LOCK, ROOT / "pyproject.toml"):
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    prepare()
