@@ -35,7 +35,7 @@ from cairn.settings.sources import user_file
 
 _NO_ROOM, _LITTLE_ROOM = 50_000_000, 1_000_000_000
 """Bytes. An index of 40,000 chunks takes about 60 MB; all-MiniLM-L6-v2 takes 90, and its vectors of so many chunks 61."""
-_EXTRAS = {"serve": ("mcp", "starlette", "uvicorn"), "model": ("onnx", "safetensors")}
+_EXTRAS = {"serve": ("mcp", "starlette", "uvicorn", "prometheus_client"), "model": ("onnx", "safetensors")}
 """As in `pyproject.toml`: what an installation may lack, by the extra that brings it."""
 _FOR = {
     "serve": "`cairn serve` and `cairn mcp` need it",

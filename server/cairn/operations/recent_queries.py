@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-import msgspec
+from attrs import fields, frozen
 
+from cairn.schema.convert import camel_case
 from cairn.operations.latency import percentile
 from cairn.operations.query_log import LOG_NAME, OLDER_NAME
 from cairn.protocol import LoggedPhaseChange, RecentQueries
@@ -38,8 +40,8 @@ def read_recent(data: Path, limit: int = 500, now: datetime.datetime | None = No
         if enough and b'"phase"' not in line[:20]:
             continue
         try:
-            read = _LINES.decode(line)
-        except (ValueError, RecursionError):
+            read = _read(json.loads(line))
+        except (ValueError, TypeError, KeyError, RecursionError):
             continue
         if isinstance(read, _QueryLine):
             queries.append(read)
@@ -71,7 +73,8 @@ def _summary(queries: Sequence[_QueryLine], changes: tuple[LoggedPhaseChange, ..
     )
 
 
-class _QueryLine(msgspec.Struct, tag_field="event", tag="query", rename="camel"):
+@frozen
+class _QueryLine:
     """What is read of a question's line."""
 
     at: str
@@ -85,7 +88,8 @@ class _QueryLine(msgspec.Struct, tag_field="event", tag="query", rename="camel")
     keyword_match: bool
 
 
-class _PhaseLine(msgspec.Struct, tag_field="event", tag="phase"):
+@frozen
+class _PhaseLine:
     """What is read of the line of a phase change."""
 
     at: str
@@ -96,7 +100,24 @@ class _PhaseLine(msgspec.Struct, tag_field="event", tag="phase"):
     pid: int
 
 
-_LINES = msgspec.json.Decoder(_QueryLine | _PhaseLine)
+_LINES: dict[str, type[_QueryLine | _PhaseLine]] = {"query": _QueryLine, "phase": _PhaseLine}
+_TYPES = {
+    "str": str,
+    "int": int,
+    "float": (int, float),
+    "float | None": (int, float, type(None)),
+    "bool": bool,
+}
+
+
+def _read(line: dict[str, object]) -> _QueryLine | _PhaseLine:
+    """Raises TypeError, KeyError or ValueError for a line that is not like those that this version writes."""
+    kind = _LINES[str(line["event"])]
+    values = {each.name: line[camel_case(each.name)] for each in fields(kind)}
+    for each in fields(kind):
+        if not isinstance(values[each.name], _TYPES[str(each.type)]):
+            raise TypeError(each.name)
+    return kind(**values)  # type: ignore[arg-type]
 
 
 def _logged_change(line: _PhaseLine, now: datetime.datetime) -> list[LoggedPhaseChange]:
