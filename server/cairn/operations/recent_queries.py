@@ -11,10 +11,10 @@ from typing import BinaryIO
 
 from attrs import fields, frozen
 
-from cairn.schema.convert import camel_case
 from cairn.operations.latency import percentile
 from cairn.operations.query_log import LOG_NAME, OLDER_NAME
 from cairn.protocol import LoggedPhaseChange, RecentQueries
+from cairn.schema.convert import camel_case
 
 _BLOCK_BYTES = 65_536
 _MOST_READ_BYTES = 4_000_000
