@@ -101,12 +101,12 @@ class _PhaseLine:
 
 
 _LINES: dict[str, type[_QueryLine | _PhaseLine]] = {"query": _QueryLine, "phase": _PhaseLine}
-_TYPES = {
-    "str": str,
-    "int": int,
+_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
     "float": (int, float),
     "float | None": (int, float, type(None)),
-    "bool": bool,
+    "bool": (bool,),
 }
 
 
