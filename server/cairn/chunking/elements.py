@@ -32,7 +32,7 @@ class Fence:
 
 
 @frozen
-class Paragraph:
+class TextElement:
     """A paragraph, a list item, a table or the like, with the blank lines after it."""
 
     start: int
@@ -48,7 +48,7 @@ class FrontMatter:
     title: str = ""
 
 
-Element: TypeAlias = Heading | Fence | Paragraph | FrontMatter
+Element: TypeAlias = Heading | Fence | TextElement | FrontMatter
 
 
 def read_elements(
@@ -73,7 +73,7 @@ def read_elements(
 
 
 def _with_paragraphs(lines: Lines, special: list[Element]) -> list[Element]:
-    """`special` in order, and a `Paragraph` for each run of other lines between blank ones.
+    """`special` in order, and a `TextElement` for each run of other lines between blank ones.
 
     Blank lines next to a special element belong to it: no element is blank, unless all of the text is.
     """
@@ -95,7 +95,7 @@ def _with_paragraphs(lines: Lines, special: list[Element]) -> list[Element]:
     return elements
 
 
-def _paragraphs(lines: Lines, start: int, end: int) -> Iterator[Paragraph]:
+def _paragraphs(lines: Lines, start: int, end: int) -> Iterator[TextElement]:
     """The lines `[start, end)` as paragraphs: each ends before a line that follows a blank one and is not indented.
 
     Blank lines at the start belong to the first paragraph.
@@ -106,7 +106,7 @@ def _paragraphs(lines: Lines, start: int, end: int) -> Iterator[Paragraph]:
         # What is indented after a blank line continues a list item or an indented code block.
         starts = line.strip() and not before.strip() and not line.startswith((" ", "\t"))
         if starts and not lines.is_blank(block, index):
-            yield Paragraph(block, index)
+            yield TextElement(block, index)
             block = index
     if block < end:
-        yield Paragraph(block, end)
+        yield TextElement(block, end)

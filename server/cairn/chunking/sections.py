@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from attrs import define, evolve, field
 
 from cairn.chunking.classify import fence_type, file_type, names_endpoint
-from cairn.chunking.elements import Element, Fence, FrontMatter, Heading, Paragraph
+from cairn.chunking.elements import Element, Fence, FrontMatter, Heading, TextElement
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.protocol.chunk_type import ChunkType
@@ -130,7 +130,7 @@ def _is_empty(section: _Part, lines: Lines) -> bool:
     for element in section.elements:
         if isinstance(element, Fence):
             return False
-        if isinstance(element, Paragraph):
+        if isinstance(element, TextElement):
             words += len(re.findall(r"\w{2,}", _NO_WORDS.sub("", lines.text(element.start, element.end))))
     return words < _EMPTY_WORDS
 
@@ -173,7 +173,7 @@ def _introduction(part: _Part, element: Element, lines: Lines) -> list[Element]:
     while part.elements:
         last = part.elements[-1]
         left -= lines.size(last.start, last.end)
-        is_short = isinstance(last, Paragraph) and lines.size(last.start, last.end) <= _INTRODUCTION
+        is_short = isinstance(last, TextElement) and lines.size(last.start, last.end) <= _INTRODUCTION
         leads = isinstance(last, Heading) or (is_short and isinstance(element, Fence) and not taken)
         if not leads or left < 0:
             break

@@ -40,13 +40,13 @@ class Web(uvicorn.Server):
     def __init__(self, app: ASGIApp, limits: ConnectionLimits, end_seconds: int) -> None:
         """`end_seconds` is how long answers may take when the server is to end."""
 
-        class Connection(_Connection):
+        class LimitedConnection(_Connection):
             pass
 
-        Connection.limits = limits
+        LimitedConnection.limits = limits
         settings = uvicorn.Config(
             app,
-            http=Connection,
+            http=LimitedConnection,
             loop="asyncio",
             ws="none",
             lifespan="off",

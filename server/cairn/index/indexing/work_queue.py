@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from cairn.index.indexing.intake import needs_rescan
 from cairn.index.indexing.work import BURST, Work
-from cairn.index.store.requests import Request, RequestKind
+from cairn.index.store.requests import RequestKind, WaitingRequest
 
 
 class WorkQueue:
@@ -85,7 +85,7 @@ class WorkQueue:
 
     # --- taken by the indexing thread --------------------------------------------------------------
 
-    def take(self, requests: Sequence[Request] = ()) -> Work:
+    def take(self, requests: Sequence[WaitingRequest] = ()) -> Work:
         """All that waits, with what other processes asked for."""
         with self._changed:
             for request in requests:

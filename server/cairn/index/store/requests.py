@@ -41,7 +41,7 @@ class RequestKind(enum.StrEnum):
 
 
 @frozen
-class Request:
+class WaitingRequest:
     """One request as it waits."""
 
     id: int
@@ -94,10 +94,10 @@ def take_check_mark(folder: Path) -> bool:
     return True
 
 
-def waiting_requests(db: apsw.Connection) -> list[Request]:
+def waiting_requests(db: apsw.Connection) -> list[WaitingRequest]:
     """The requests that nobody took up yet, oldest first."""
     rows = db.execute("SELECT id, kind, path FROM requests ORDER BY id")
-    return [Request(row[0], RequestKind(row[1]), row[2]) for row in rows]
+    return [WaitingRequest(row[0], RequestKind(row[1]), row[2]) for row in rows]
 
 
 def drop_requests(db: apsw.Connection, ids: list[int]) -> None:
