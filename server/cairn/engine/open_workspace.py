@@ -6,13 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import define, evolve
 
-from cairn.discovery.indexed_searcher import IndexedSearcher
-from cairn.discovery.render import TokenCounter, estimate_tokens
-from cairn.discovery.terms import QueryTerms
-from cairn.embedding.tokenization import TextTokenizer
+from cairn import protocol
 from cairn.engine.feedback import learned_from
 from cairn.engine.folders import Folder, on_screen
 from cairn.engine.request import Request
@@ -20,16 +18,20 @@ from cairn.engine.search import meaning_of
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.protocol import CollectionRef
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.rarity import term_shares
 from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
 from cairn.text.uris import path_below
-from cairn.text.verbatim import lines_of
 from cairn.workspace.collections import TAGS, FileKind
 from cairn.workspace.scan import read_text
+
+# Imported by what needs it: a search, which may be an editor's first question, needs nothing of discovery.
+if TYPE_CHECKING:
+    from cairn.discovery.indexed_searcher import IndexedSearcher
+    from cairn.discovery.render import TokenCounter
+    from cairn.discovery.terms import QueryTerms
 
 _MAX_TOKENIZER_BYTES = 200_000_000
 """Six times the largest `tokenizer.json` of the well-known language models, Gemma's with 33 MB."""
@@ -59,10 +61,14 @@ class OpenWorkspace(Request):
 
     def terms(self, query: Query) -> QueryTerms:
         """The question's terms with what else counts as each, weighed by inverse document frequency in these folders."""
+        from cairn.discovery.terms import QueryTerms
+
         return QueryTerms(query.groups, term_shares(query, self.vocabulary))
 
     def searcher(self, *, everywhere: bool = False) -> IndexedSearcher:
         """A searcher of all folders; `everywhere` is that of `IndexedSearcher`."""
+        from cairn.discovery.indexed_searcher import IndexedSearcher
+
         return IndexedSearcher(
             [folder.uri for folder in self.folders],
             self.readers,
@@ -73,14 +79,14 @@ class OpenWorkspace(Request):
             everywhere=everywhere,
         )
 
-    def collections(self) -> list[CollectionRef]:
+    def collections(self) -> list[protocol.CollectionRef]:
         """The collections of all folders; one that several folders have counts once."""
         dimension = self.meaning.dimension if self.meaning else 0
-        refs: dict[str, CollectionRef] = {}
+        refs: dict[str, protocol.CollectionRef] = {}
         for reader in self.readers:
             for stats in reader.stats().collections:
                 known = refs.get(stats.name)
-                refs[stats.name] = CollectionRef(
+                refs[stats.name] = protocol.CollectionRef(
                     name=stats.name,
                     dimension=dimension,
                     vector_count=stats.chunks + (known.vector_count if known else 0),
@@ -108,6 +114,8 @@ class OpenWorkspace(Request):
                     f"{tokenizer!r} cannot be used: {problem}; give the path of a tokenizer.json, {CHARACTERS!r},"
                     " or nothing for the installed model's",
                 ) from problem
+        from cairn.discovery.render import estimate_tokens
+
         installed = None if tokenizer == CHARACTERS else self.model.tokenizer()
         return installed.count if installed else estimate_tokens
 
@@ -136,7 +144,9 @@ class OpenWorkspace(Request):
                 except OSError:
                     continue
             if text is not None:
-                return _cells_of(text) if path.endswith(".ipynb") else lines_of(text)
+                from cairn.text.verbatim import lines_of
+
+                return _cells_of(lines_of(text)) if path.endswith(".ipynb") else lines_of(text)
         return None
 
     def places_of(self, uri: str) -> list[tuple[Folder, str]]:
@@ -149,12 +159,14 @@ class OpenWorkspace(Request):
 def _counter_of(path: Path, _modified: int) -> TokenCounter:
     from tokenizers import Tokenizer  # which only those need who name a file
 
+    from cairn.embedding.tokenization import TextTokenizer
+
     return TextTokenizer(Tokenizer.from_file(str(path))).count
 
 
-def _cells_of(text: str) -> list[str]:
+def _cells_of(lines: Sequence[str]) -> list[str]:
     """The lines of a notebook as they are shown: a cell's source is a list of JSON strings, mostly one to a line."""
-    return [_unescaped(line) for line in lines_of(text)]
+    return [_unescaped(line) for line in lines]
 
 
 def _unescaped(line: str) -> str:
