@@ -24,7 +24,7 @@ stacks: list[list[str]] = []
 
 def profile(frame: FrameType | None, event: str, called: Any) -> None:
     """Keep the stack of ours where a search calls SQLite."""
-    if event != "c_call" or not type(called.__self__).__module__.startswith("apsw"):
+    if event != "c_call" or called.__name__ != "execute":
         return
     stack = []
     while frame is not None:
@@ -46,6 +46,8 @@ def shown(front: str, before: list[str]) -> None:
     stacks.clear()
 
 
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
 threading.setprofile(profile)
 engine = Engine({"index": {"watch": False}})
 engine.add_folder(Path(sys.argv[1]))
