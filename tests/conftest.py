@@ -51,11 +51,11 @@ def bare_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def model_data_dir(real_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data folder of its own that shares the installed model and the unpacked grammars."""
+    """A data folder of its own that shares the installed model, the unpacked grammars and what makes starts quick."""
     real = real_models.parent
     folder = tmp_path / "data"
     folder.mkdir()
-    for shared in ("models", "grammars"):
+    for shared in ("models", "grammars", "bytecode"):
         (real / shared).mkdir(parents=True, exist_ok=True)
         (folder / shared).symlink_to(real / shared, target_is_directory=True)
     monkeypatch.setenv("CAIRN_DATA_DIR", str(folder))

@@ -100,34 +100,33 @@ def plain(value: Any) -> Any:
     return value
 
 
+@asynccontextmanager
+async def started(
+    *roots: Path,
+    options: dict[str, Any] | None = None,
+    capabilities: types.ClientCapabilities | None = None,
+) -> AsyncIterator[Daemon]:
+    """A daemon on the folders; it is asked to exit, and must leave no process behind."""
+    client = make_test_lsp_client()
+    client.feature("cairn/statusChanged")(lambda params: None)
+    await client.start_io(*COMMAND)
+    running = Daemon(client, roots)
+    try:
+        await running.initialize(options, capabilities)
+        yield running
+    finally:
+        children = psutil.Process(running.process.pid).children(recursive=True) if is_alive(running) else []
+        if is_alive(running):
+            await client.shutdown_async(None)
+            client.exit(None)
+        await asyncio.wait_for(running.process.wait(), PATIENCE_SECONDS)
+        await client.stop()
+        assert not [child for child in children if child.is_running()]
+
+
 @pytest.fixture
 def daemon() -> Callable[..., AbstractAsyncContextManager[Daemon]]:
-    """Start a daemon on the given folders; it is asked to exit, and must leave no process behind."""
-
-    @asynccontextmanager
-    async def started(
-        *roots: Path,
-        options: dict[str, Any] | None = None,
-        capabilities: types.ClientCapabilities | None = None,
-    ) -> AsyncIterator[Daemon]:
-        client = make_test_lsp_client()
-        client.feature("cairn/statusChanged")(lambda params: None)
-        await client.start_io(*COMMAND)
-        running = Daemon(client, roots)
-        try:
-            await running.initialize(options, capabilities)
-            yield running
-        finally:
-            children = (
-                psutil.Process(running.process.pid).children(recursive=True) if is_alive(running) else []
-            )
-            if is_alive(running):
-                await client.shutdown_async(None)
-                client.exit(None)
-            await asyncio.wait_for(running.process.wait(), PATIENCE_SECONDS)
-            await client.stop()
-            assert not [child for child in children if child.is_running()]
-
+    """Starts daemons."""
     return started
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 import re
 import subprocess
 import sys
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from cairn.text.verbatim import stands_in
+from tests.e2e.conftest import started
 
 SDISTS = {"flask": "3.1.3", "httpx": "0.28.1"}
 CORPORA = Path(sys.prefix) / "corpora"
@@ -60,23 +61,27 @@ def projects() -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def answers(
-    projects: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
-) -> dict[tuple[str, str], Any]:
-    """What `cairn search` and `cairn discover` say to every question."""
-    found = {}
-    for project, question, _ in QUESTIONS:
-        found[project, question] = {
-            command: json.loads(_cairn(command, question, "-C", str(projects[project]), "--json"))
-            for command in ("search", "discover")
-        }
+def answers(projects: dict[str, Path]) -> dict[tuple[str, str], Any]:
+    """What `cairn search` and `cairn discover` say to every question, asked of one process for each project."""
+    found: dict[tuple[str, str], Any] = {}
+    for project, root in projects.items():
+        questions = [question for of, question, _ in QUESTIONS if of == project]
+        asked = [(command, question) for question in questions for command in ("search", "discover")]
+        for (command, question), answer in zip(asked, _answers(root, asked), strict=True):
+            found.setdefault((project, question), {})[command] = answer
     return found
 
 
-def _cairn(*arguments: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-m", "cairn", *arguments], capture_output=True, text=True, check=True, timeout=600
-    ).stdout
+def _answers(root: Path, asked: list[tuple[str, str]]) -> list[Any]:
+    """What `cairn lsp` answers, once the folder is indexed and has its vectors."""
+    subprocess.run([sys.executable, "-m", "cairn", "index", str(root), "--quiet"], check=True, timeout=600)
+
+    async def ask() -> list[Any]:
+        async with started(root) as daemon:
+            await daemon.ready()
+            return [await daemon.request(f"cairn/{command}", {"query": query}) for command, query in asked]
+
+    return asyncio.run(ask())
 
 
 def test_the_one_command_of_the_readme(projects: dict[str, Path]) -> None:
