@@ -151,7 +151,7 @@ class Engine:
             folder.tell_opened(folder.open_paths)
 
     def document_changed(self, path: Path, text: str) -> None:
-        """This is the text on the screen: what is searched from now on, saved or not."""
+        """Search this text of the document from now on, saved or not."""
         for folder, inside in self._places(path):
             folder.reader.overlay.changed(inside, text)
 

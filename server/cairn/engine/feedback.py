@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cairn import protocol
-from cairn.engine.folders import Folder, folders_named, on_screen
+from cairn.engine.folders import Folder, folders_named, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.index.queries.files import files_with_chunk
@@ -41,7 +41,7 @@ def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol
     path = well_formed(params.path)
     holding = [
         (folder, paths)
-        for folder, reader in zip(learning, on_screen(learning), strict=True)
+        for folder, reader in zip(learning, readers_with_unsaved(learning), strict=True)
         if (paths := files_with_chunk(reader, params.content_hash, path))
     ]
     copies = [path for _, paths in holding for path in paths]

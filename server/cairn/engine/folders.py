@@ -100,7 +100,7 @@ class Folder:
         return self.shown.as_uri()
 
     def close(self) -> None:
-        """Let go of the folder, and forget what is on the screen and in memory."""
+        """Let go of the folder, and forget its unsaved text and what is in memory."""
         self.give_back()
         self.reader.overlay.close()
         self.feedback.close()
@@ -156,8 +156,8 @@ def folders_named(folders: Sequence[Folder], uri: str) -> list[Folder]:
     return named
 
 
-def on_screen(folders: Sequence[Folder]) -> list[OverlaidReader]:
-    """The folders' readers, having looked at what is on the screen now: before each question."""
+def readers_with_unsaved(folders: Sequence[Folder]) -> list[OverlaidReader]:
+    """The folders' readers, which show unsaved text as it is now. Call it before each question."""
     readers = [folder.reader for folder in folders]
     for reader in readers:
         reader.show_unsaved()

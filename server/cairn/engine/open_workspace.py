@@ -12,7 +12,7 @@ from attrs import define, evolve
 
 from cairn import protocol
 from cairn.engine.feedback import learned_from
-from cairn.engine.folders import Folder, on_screen
+from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.engine.search import meaning_of
 from cairn.errors import InvalidRequestError
@@ -44,7 +44,7 @@ class OpenWorkspace(Request):
     @cached_property
     def readers(self) -> list[OverlaidReader]:
         """The folders' indexes, with unsaved text as it is now."""
-        return on_screen(self.folders)
+        return readers_with_unsaved(self.folders)
 
     @cached_property
     def meaning(self) -> Meaning | None:

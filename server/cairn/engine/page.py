@@ -6,20 +6,22 @@ from collections.abc import Sequence
 
 from cairn import protocol
 from cairn.engine import results as answers
-from cairn.engine.folders import Folder, folders_named, on_screen, path_inside
+from cairn.engine.folders import Folder, folders_named, path_inside, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.text.unicode import well_formed
 
 
 def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.PageAnswer:
-    """`cairn/fetchPage`: the file as it is on the screen, or as it was indexed. Raises InvalidRequestError for what is no indexed file.
+    """`cairn/fetchPage`: the file with its unsaved text, or as it was indexed.
+
+    Raises InvalidRequestError for a path that is not an indexed file.
 
     The index is all that is read, so no path leads to a file that it does not hold.
     """
     path = well_formed(params.path)
     wanted = folders_named(request.folders, params.folder)
-    readers = on_screen(wanted)
+    readers = readers_with_unsaved(wanted)
     pages = [
         (folder, page) for folder, reader in zip(wanted, readers, strict=True) if (page := reader.page(path))
     ]

@@ -124,7 +124,7 @@ def answer_key(
     params: Hashable,
     learned: Mapping[int, Learned],
 ) -> Hashable:
-    """All that an answer to `params` depends on; call it when the readers have looked at the screen.
+    """All that an answer to `params` depends on; call it when the readers show the unsaved text of now.
 
     The index may change before it is read: then the answer is newer than its key, under which nobody asks again,
     because generations only rise.

@@ -146,7 +146,6 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
         max(f.files_total, folder.indexer.progress.files_total)
         for f, folder in zip(facts, folders, strict=True)
     )
-    unreadable = [place for folder in folders for place in folder.indexer.progress.unreadable]
     return protocol.StatusAnswer(
         state=state,
         searchable=any(s.files_indexed for s in stats),
@@ -166,17 +165,7 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
             cache_misses=fallback.cache.misses,
         ),
         memory=psutil.Process().memory_info().rss,
-        warnings=(
-            *emptiness(folders, facts),
-            *engine.warnings,
-            *(warning for folder in folders for warning in folder.settings.warnings()),
-            *_weight_warnings(folders),
-            *(warning for folder in folders for warning in folder.reader.overlay.warnings),
-            *(folder.feedback.remark for folder in folders if folder.feedback.remark),
-            *(f"not read: {place}" for place in unreadable),
-            *(problem for folder in folders if (problem := folder.override.read().problem)),
-            *(folder.log.problem for folder in folders if folder.log.problem),
-        ),
+        warnings=_warnings(engine, facts),
         skipped=dict(sum((Counter(folder.indexer.progress.skipped) for folder in folders), Counter())),
         activity=progress.activity.value,
         static_embedded=sum(f.chunks - f.static_queued for f in facts if f.has_static),
@@ -185,6 +174,22 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
         seconds_left=None if progress.seconds_left is None else round(progress.seconds_left, 1),
         retrieval=protocol.RetrievalStatus(retrieval, fallback.recent(folders[0])) if folders else None,
         remaining=missing,
+    )
+
+
+def _warnings(engine: Engine, facts: Sequence[Facts]) -> tuple[str, ...]:
+    """What somebody should know though answers go on; `facts` are those of the engine's folders."""
+    folders = engine.folders
+    return (
+        *emptiness(folders, facts),
+        *engine.warnings,
+        *(warning for folder in folders for warning in folder.settings.warnings()),
+        *_weight_warnings(folders),
+        *(warning for folder in folders for warning in folder.reader.overlay.warnings),
+        *(folder.feedback.remark for folder in folders if folder.feedback.remark),
+        *(f"not read: {place}" for folder in folders for place in folder.indexer.progress.unreadable),
+        *(problem for folder in folders if (problem := folder.override.read().problem)),
+        *(folder.log.problem for folder in folders if folder.log.problem),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from cairn import protocol
 from cairn.chunking.definition_place import definition_lines, kind_at
-from cairn.engine.folders import Folder, on_screen
+from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -41,7 +41,7 @@ def find_symbols(
 
     Raises QueryCancelledError soon after `cancelled()` turns true.
     """
-    readers = on_screen(folders)
+    readers = readers_with_unsaved(folders)
     typed = Typed.of(query)
     candidates: list[_Candidate] = []
     for number, reader in enumerate(readers):

@@ -113,7 +113,7 @@ def _local(uri: str) -> str | None:
 
 
 def _show(server: Connection, uri: str, text: str) -> None:
-    """The document is on the screen; an editor restores unsaved text by opening the document with it."""
+    """Show the document's text in answers. An editor restores unsaved text by opening the document with it."""
     _in_order(server, [uri], lambda engine, path: engine.document_opened(path))
     _in_order(server, [uri], lambda engine, path: engine.document_changed(path, text))
 
