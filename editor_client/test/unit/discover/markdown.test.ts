@@ -53,7 +53,10 @@ void test("a question back is shown with what it offers, before anything else", 
 });
 
 void test("no evidence, an incomplete index: both are said", () => {
-  const text = shown("q", discoverAnswer([], { index: { generation: 1, complete: false, remaining: [], note: "" } }));
+  const text = shown(
+    "q",
+    discoverAnswer([], { index: { generation: 1, complete: false, remaining: [], note: "" } }),
+  );
   assert.match(text, /No evidence was found\./);
   assert.match(text, /not complete yet/);
 });
