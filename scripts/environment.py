@@ -50,7 +50,9 @@ def install_model() -> bool:
 
 
 def _pip(*arguments: str) -> None:
-    command = [tool("python"), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *arguments]
+    # Python compiles what is imported; to compile all that is installed takes a quarter of a set-up.
+    quick = ("-qq", "--disable-pip-version-check", "--no-compile")
+    command = [tool("python"), "-m", "pip", "install", *quick, *arguments]
     subprocess.run(command, check=True)
 
 
