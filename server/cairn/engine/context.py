@@ -124,7 +124,7 @@ class _ContextRequest:
 
     @cached_property
     def state(self) -> Hashable:
-        """Of indexes, unsaved text, model and settings: what everything depends on that is read of them."""
+        """The state of indexes, unsaved text, model and settings, on which all that is read of them depends."""
         w = self.workspace
         return answer_key(w.folders, w.readers, w.model, w.settings, None, self.learned)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_PAGES = 32
 _MOST_PAGE_CHARACTERS = 4_000_000
 _MOST_COUNTS = 5_000
-"""Of some 150 bytes each."""
+"""Each takes some 150 bytes."""
 _SHORT = 64
 """Characters up to which a text is its own key."""
 _MOST_RECENT = 5
@@ -60,7 +60,7 @@ def _is_typing(before: str, now: str) -> bool:
 
 @frozen
 class ContextMemory:
-    """Of one engine; lives in memory alone. Whoever keeps something here makes the key of all that it depends on."""
+    """What one engine keeps in memory for contexts. Whoever keeps something here makes the key of all that it depends on."""
 
     recent: QueryHistory = field(factory=QueryHistory)
     counts: AnswerCache[int] = field(factory=lambda: AnswerCache(_MOST_COUNTS))

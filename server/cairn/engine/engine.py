@@ -66,7 +66,7 @@ class Engine:
     def add_folder(self, path: Path, *, keep_indexed: bool = True) -> None:
         """Search `path`, and index it and keep it up to date unless `keep_indexed` is false.
 
-        Raises InvalidRequestError if it is no readable directory.
+        Raises InvalidRequestError if it is not a readable directory.
         """
         root = path.resolve()
         if not root.is_dir() or not os.access(root, os.R_OK | os.X_OK):
@@ -184,7 +184,7 @@ class Engine:
         return self._host.metrics
 
     def settings(self) -> Settings:
-        """Of several folders, the first one's workspace file speaks for questions that span them all."""
+        """The settings for questions that span several folders: the first one's workspace file decides."""
         return self.folders[0].settings() if self.folders else self._base
 
     def model_in_use(self) -> tuple[protocol.ModelInfo | None, str | None]:
