@@ -34,6 +34,7 @@ from cairn.embedding.static import StaticTable
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import _connect
+from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors import model_vectors, static_matrix
@@ -326,8 +327,8 @@ def _opened(path: Path) -> apsw.Connection:
 
 
 def _rows(reader: IndexReader) -> StaticRows:
-    with _in_memory():
-        rows = reader._static_rows()
+    with _in_memory(), reader.reading() as db:
+        rows = reader._static_rows(db, read_facts(db))
     assert rows is not None
     return rows
 

@@ -7,6 +7,7 @@ Vectors of the two are never compared with each other, so each question uses one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -139,9 +140,12 @@ def similarities(
 
     The model's vectors are read once for all questions.
     """
-    rows = [vector for vector in asked if isinstance(vector, ModelVector)]
-    if not rows or len(rows) < len(asked):
-        return [vector.similarities(index, ids) for vector in asked]
+    static = [each.vector for each in asked if isinstance(each, StaticVector)]
+    rows = [each for each in asked if isinstance(each, ModelVector)]
+    if static:
+        return list(map(partial(index.static_similarities, ids), static))
+    if not rows:
+        return [each.similarities(index, ids) for each in asked]
     queries = np.stack([row.vector / (np.linalg.norm(row.vector) or 1.0) for row in rows])
     found, vectors = index.vectors(ids, queries.shape[1], rows[0].model)
     return [dict(zip(found, cosines, strict=True)) for cosines in (queries @ vectors.T).tolist()]

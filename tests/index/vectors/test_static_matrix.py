@@ -22,6 +22,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Hit
 from cairn.index.store.deadline import Deadline
 from cairn.index.store.maintenance import Maintenance
+from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors import blocks as vector_blocks
@@ -104,7 +105,8 @@ class Desk:
 
     def rows(self) -> StaticRows | None:
         """What is in memory now, None where sqlite-vec is asked."""
-        return self.reader._static_rows()
+        with self.reader.reading() as db:
+            return self.reader._static_rows(db, read_facts(db))
 
 
 @pytest.fixture(autouse=True)

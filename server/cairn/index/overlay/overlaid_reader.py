@@ -131,15 +131,6 @@ class OverlaidReader(IndexReader):
         hits = super().nearest_static(vector, limit, _without(only, hidden), cancelled)
         return _merged(hits, {hit.chunk_id: hit.score for hit in here}, limit)
 
-    def static_similarities(self, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:
-        here, there = _apart(ids)
-        found = super().static_similarities(there, vector)
-        if here:
-            with self.overlay.shown() as (unsaved, _):
-                near = unsaved.static_similarities(here, vector) if unsaved else {}
-            found.update((-key, value) for key, value in near.items())
-        return found
-
     def _compared(self, keys: Mapping[int, str], vector: NDArray[np.float32], model: str) -> dict[int, float]:
         """The similarity of unsaved chunks, given their embedding keys, by the vectors of the index."""
         known = self.key_vectors(set(keys.values()), vector.size, model) if keys else {}

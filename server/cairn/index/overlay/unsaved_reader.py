@@ -13,6 +13,7 @@ import apsw
 from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
+from cairn.index.store.meta import Facts
 from cairn.index.store.rows import key_text
 from cairn.index.text.bm25 import OCCURRENCES, Occurrences, read_occurrences
 
@@ -62,7 +63,7 @@ class UnsavedReader(IndexReader):
             )
             return {chunk: key_text(key) for chunk, key in rows}
 
-    def _static_rows(self) -> None:
+    def _static_rows(self, db: apsw.Connection, facts: Facts) -> None:
         """They are too few to be kept in memory a second time."""
 
     def _connection(self) -> apsw.Connection:

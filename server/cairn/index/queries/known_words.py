@@ -74,7 +74,7 @@ class IndexVocabulary:
         """Those of the lower-case `words` that occur nowhere: in no inflection, and in no identifier."""
         left = list(dict.fromkeys(words))
         try:
-            for source in self._sources():
+            for source in chain.from_iterable(reader.sources for reader in self.readers):
                 with source.reading() as db:
                     left = _absent(db, left)
         except CairnError:  # the search itself will say so
@@ -107,9 +107,6 @@ class IndexVocabulary:
                 read = partial(_read_near, reader, seconds=self.seconds)
                 found += chain.from_iterable(cache.get(reader.generation(), [(word, errors)], read).values())
         return found
-
-    def _sources(self) -> Iterator[IndexReader]:
-        return chain.from_iterable(reader.sources for reader in self.readers)
 
 
 _near_words: WeakKeyDictionary[IndexReader, GenerationCache[tuple[str, int], list[KnownWord]]] = (

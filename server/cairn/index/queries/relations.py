@@ -49,8 +49,7 @@ def passage_vector(reader: IndexReader, ids: Sequence[int]) -> PassageVector:
 
     keys: list[str] = []
     rows: list[bytes] = []
-    for source in reader.sources:
-        wanted = [abs(each) for each in ids if (each > 0) == (source is reader)]
+    for source, _, wanted in reader.by_source(ids):
         with source.reading() as db:
             keys += _embedding_keys(db, wanted)
             rows += _static_vectors(db, wanted)

@@ -112,11 +112,8 @@ _SELECT_IMPORTANT = """
 
 def places(reader: IndexReader, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
     """Where these chunks are and what they mainly define; one that is gone is left out."""
-    every = list(ids)
     found: dict[int, DefinitionPlace] = {}
-    for source in reader.sources:
-        sign = 1 if source is reader else -1
-        wanted = [sign * each for each in every if sign * each > 0]
+    for source, sign, wanted in reader.by_source(ids):
         with source.reading() as db:
             rows = db.execute(_SELECT_PLACES, (json.dumps(wanted),))
             found.update((sign * chunk, DefinitionPlace(sign * chunk, *place)) for chunk, *place in rows)

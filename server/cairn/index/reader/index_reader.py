@@ -40,11 +40,6 @@ class IndexReader(VectorQueries):
     _stats: IndexStats = field(factory=IndexStats, init=False)
 
     @property
-    def sources(self) -> Sequence[IndexReader]:
-        """The readers whose answers together are this one's."""
-        return (self,)
-
-    @property
     def hidden(self) -> Sequence[str]:
         """Paths of the files that are read as unsaved text instead."""
         return ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import apsw
@@ -11,7 +12,7 @@ import apsw
 from cairn.index.reader.connection import ConnectedReader, interruption
 from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, admitted_or_all, passes
 from cairn.index.reader.records import Hit
-from cairn.index.store.meta import read_facts
+from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE, static_cosine, vectors_table
 
 # numpy and what needs it are imported where vectors are compared: opening a workspace needs neither.
@@ -30,6 +31,20 @@ MAX_NEIGHBOURS = 200
 
 class VectorQueries(ConnectedReader):
     """Questions that compare vectors."""
+
+    @property
+    def sources(self) -> Sequence[VectorQueries]:
+        """The readers whose answers together are this one's: itself and, where there is any, that of unsaved text."""
+        return (self,)
+
+    def by_source(self, ids: Iterable[int]) -> Iterator[tuple[VectorQueries, int, list[int]]]:
+        """Each source that has some of the chunks `ids`, the sign that its ids have here, and those ids as it has them."""
+        every = list(ids)
+        for source in self.sources:
+            sign = 1 if source is self else -1
+            wanted = [sign * each for each in every if sign * each > 0]
+            if wanted:
+                yield source, sign, wanted
 
     def nearest(
         self,
@@ -98,11 +113,13 @@ class VectorQueries(ConnectedReader):
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
     ) -> list[Hit]:
         """The chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine similarity."""
-        matrix = self._static_rows()
         limit = min(limit, MAX_NEIGHBOURS)
+        with self.reading() as db:
+            facts = read_facts(db)
+            matrix = self._static_rows(db, facts)
+        if not facts.has_static:
+            return []
         with self.reading(cancelled) as db:
-            if not _has_static(db):
-                return []
             if matrix is not None:
                 return _nearest_of(matrix, db, vector, limit, only, cancelled)
             condition, passing = passes(db, "id", only)
@@ -118,36 +135,34 @@ class VectorQueries(ConnectedReader):
             hits = [Hit(*row) for row in rows]
             return hits[:limit] if spare else hits
 
-    def static_similarities(self, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:
+    def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         """The cosine similarity of these chunks' static vectors to `vector`; a chunk without one is left out."""
-        matrix = self._static_rows()
-        with self.reading() as db:
-            if not _has_static(db):
-                return {}
-            if matrix is not None:
-                return matrix.similarities(ids, vector)
-            rows = db.execute(
-                f"""WITH compared AS (
-                        SELECT v.rowid AS id, vec_distance_L2(v.embedding, vec_int8(?)) AS distance
-                        FROM json_each(?) i CROSS JOIN {STATIC_TABLE} v ON v.rowid = i.value)
-                    SELECT id, {static_cosine("distance")} FROM compared""",
-                (vector.tobytes(), json.dumps(list(ids))),
-            )
-            return {int(row[0]): float(row[1]) for row in rows}
+        found: dict[int, float] = {}
+        for source, sign, wanted in self.by_source(ids):
+            with source.reading() as db:
+                facts = read_facts(db)
+                if not facts.has_static:
+                    continue
+                matrix = source._static_rows(db, facts)
+                similar = matrix.similarities if matrix else partial(_similarities, db)
+                cosines = similar(wanted, vector)
+            found.update((sign * chunk, cosine) for chunk, cosine in cosines.items())
+        return found
 
-    def _static_rows(self) -> StaticRows | None:
+    def _static_rows(self, db: apsw.Connection, facts: Facts) -> StaticRows | None:
         """The static vectors in memory, where that is faster than sqlite-vec.
 
         Reading them is not interrupted: the next question would have to begin anew.
         """
+        if not facts.has_static:
+            return None
         memory = self.memory
         with memory.making_matrix:
             if memory.matrix is None:
                 from cairn.index.vectors.static_matrix import StaticMatrix
 
                 memory.matrix = StaticMatrix()
-        with self.reading() as db:
-            return memory.matrix.rows(db, memory.local.identity) if _has_static(db) else None
+        return memory.matrix.rows(db, memory.local.identity, facts)
 
 
 def _nearest_of(
@@ -172,6 +187,17 @@ def _nearest_of(
     return [Hit(*each) for each in zip(ids.tolist(), scores.tolist(), strict=True)]
 
 
+def _similarities(db: apsw.Connection, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:
+    rows = db.execute(
+        f"""WITH compared AS (
+                SELECT v.rowid AS id, vec_distance_L2(v.embedding, vec_int8(?)) AS distance
+                FROM json_each(?) i CROSS JOIN {STATIC_TABLE} v ON v.rowid = i.value)
+            SELECT id, {static_cosine("distance")} FROM compared""",
+        (vector.tobytes(), json.dumps(ids)),
+    )
+    return {int(row[0]): float(row[1]) for row in rows}
+
+
 def _neighbour_filter(db: apsw.Connection, only: ChunkFilter) -> tuple[str, list[str], int]:
     """`admitted`; or, where a few chunks are hidden, how many more neighbours to ask for instead.
 
@@ -192,7 +218,3 @@ def _model_id(db: apsw.Connection, model: str) -> int | None:
         (model,),
     ).get
     return None if found is None else int(found)
-
-
-def _has_static(db: apsw.Connection) -> bool:
-    return bool(read_facts(db).has_static)
