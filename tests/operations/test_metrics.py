@@ -9,9 +9,11 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
+from tests.operations.answers import discover_answer, search_answer
 
 from cairn.operations.metrics import IndexFigures
 from cairn.operations.prometheus import CONTENT_TYPE, PrometheusMetrics
+from cairn.protocol import DiscoveryMetrics
 
 
 def families(metrics: PrometheusMetrics) -> dict[str, tuple[str, list[Sample]]]:
@@ -79,7 +81,10 @@ def test_the_names_of_s1_are_spelt_as_s1_spells_them() -> None:
 def test_a_discovery_counts_as_a_request_whatever_became_of_it() -> None:
     metrics = PrometheusMetrics()
     metrics.request("discover", "lsp", 0.2, "ok")
-    metrics.discovery(collections_searched=4, queries_generated=8, chunks_found=31, bullets_extracted=20)
+    counts = DiscoveryMetrics(
+        collections_searched=4, queries_generated=8, chunks_found=31, bullets_extracted=20
+    )
+    metrics.discovery(discover_answer(metrics=counts))
     metrics.request("discover", "http", 0.4, "error", error="IndexUnavailableError")
     metrics.request("search", "lsp", 0.01, "ok")
     assert value(metrics, "cursor_discovery_requests_total") == 2
@@ -99,12 +104,12 @@ def test_a_discovery_counts_as_a_request_whatever_became_of_it() -> None:
 
 def test_searches_are_counted_by_what_was_done() -> None:
     metrics = PrometheusMetrics()
-    metrics.search(action="answer", cached=False, keyword_match=True)
-    metrics.search(action="answer", cached=True, keyword_match=True)
-    metrics.search(
-        action="noMatch", cached=False, keyword_match=False, fallback="keywords", broken_off=("vectors",)
-    )
-    metrics.fallback("generic")
+    found = ("src/harbour.py", 0.9, ("moor",))
+    metrics.search(search_answer(found), cached=False)
+    metrics.search(search_answer(found), cached=True)
+    lowered = search_answer(action="noMatch", fallback="keywords", broken_off=("vectors",))
+    metrics.search(lowered, cached=False)
+    metrics.discovery(discover_answer(fallback="generic"))
     metrics.feedback("open")
     metrics.phase_change(3, 2)
     assert value(metrics, "cairn_cache_hits_total") == 1

@@ -17,31 +17,22 @@ import filelock
 import psutil
 import pytest
 from attrs import evolve
+from tests.operations.answers import discover_answer, search_answer, verdict
 
 from cairn import protocol
 from cairn.operations.kill_switch import PhaseChange
-from cairn.operations.query_log import LoggedResult, QueryLog, QueryRecord, record_of
+from cairn.operations.query_log import QueryLog, Question
 from cairn.operations.recent_queries import read_recent
 from cairn.settings.tree import LogSettings
 
 PROCESSES, LINES = 4, 2_000
 
-ASKED = QueryRecord(
-    method="search",
-    ms=12.3456,
-    phase=3,
-    wanted=3,
-    query="Where do the walruses moor?",
-    terms=("walruses", "moor"),
-    query_type="natural",
-    results=(
-        LoggedResult("src/harbour.py", 0.9, ("moor", "walruses")),
-        LoggedResult("docs/ships.md", 0.5, ()),
-    ),
-    action="answer",
-    confidence=0.41,
-    complete=True,
-)
+ASKED = Question("search", "Where do the walruses moor?", 12.3456)
+ANSWER = search_answer(("src/harbour.py", 0.9, ("moor", "walruses")), ("docs/ships.md", 0.5, ()))
+
+
+def in_phase(phase: int, wanted: int = 3, fallback: str = "") -> protocol.SearchAnswer:
+    return evolve(ANSWER, retrieval=protocol.AnsweredIn(phase, wanted, fallback))
 
 
 def log_of(data: Path, **settings: Any) -> QueryLog:
@@ -64,7 +55,7 @@ def change(at: datetime.datetime, after: int = 2, until: float | None = 300.0) -
 
 
 def test_a_line_has_what_the_question_was_like(tmp_path: Path) -> None:
-    log_of(tmp_path / "made").add(ASKED)
+    log_of(tmp_path / "made").add(ASKED, ANSWER)
     (line,) = lines(tmp_path / "made")
     assert datetime.datetime.fromisoformat(line.pop("at")).tzinfo is not None
     assert line.pop("version")
@@ -93,8 +84,8 @@ def test_a_line_has_what_the_question_was_like(tmp_path: Path) -> None:
 
 
 def test_nothing_of_what_was_asked_is_in_the_file_unless_that_is_wanted(tmp_path: Path) -> None:
-    log_of(tmp_path / "without").add(ASKED)
-    log_of(tmp_path / "with", query_text=True).add(ASKED)
+    log_of(tmp_path / "without").add(ASKED, ANSWER)
+    log_of(tmp_path / "with", query_text=True).add(ASKED, ANSWER)
     without, with_text = ((tmp_path / name / "queries.jsonl").read_text() for name in ("without", "with"))
     for word in ("walrus", "moor", "Where"):
         assert word not in without
@@ -107,14 +98,14 @@ def test_nothing_of_what_was_asked_is_in_the_file_unless_that_is_wanted(tmp_path
 
 def test_where_it_is_not_kept_nothing_is_made(tmp_path: Path) -> None:
     log = log_of(tmp_path / "data", queries=False)
-    log.add(ASKED)
+    log.add(ASKED, ANSWER)
     log.add_phase_change(change(datetime.datetime.now(datetime.UTC)))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_only_the_first_results_are_logged_but_all_are_asked_for_a_match(tmp_path: Path) -> None:
-    results = (*(LoggedResult(f"{n}.py", 0.1, ()) for n in range(9)), LoggedResult("last.py", 0.1, ("moor",)))
-    log_of(tmp_path).add(evolve(ASKED, results=results))
+    results = (*((f"{n}.py", 0.1, ()) for n in range(9)), ("last.py", 0.1, ("moor",)))
+    log_of(tmp_path).add(ASKED, search_answer(*results))
     (line,) = lines(tmp_path)
     assert [result["path"] for result in line["results"]] == [f"{n}.py" for n in range(5)]
     assert (line["resultCount"], line["keywordMatch"]) == (10, True)
@@ -123,7 +114,7 @@ def test_only_the_first_results_are_logged_but_all_are_asked_for_a_match(tmp_pat
 def test_any_text_stays_on_one_line_of_bounded_length(tmp_path: Path) -> None:
     log = log_of(tmp_path, query_text=True)
     for text in ("a\nb\r\u2028c", "half \ud800 of a pair", "ship " * 100_000):
-        log.add(evolve(ASKED, query=text, terms=tuple(text.split())))
+        log.add(evolve(ASKED, query=text), search_answer(terms=tuple(text.split())))
     first, second, third = lines(tmp_path)
     assert first["query"] == "a\nb\r\u2028c"
     assert second["query"] == "half \ud800 of a pair"
@@ -133,17 +124,17 @@ def test_any_text_stays_on_one_line_of_bounded_length(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
 def test_nobody_else_may_read_it(tmp_path: Path) -> None:
-    log_of(tmp_path).add(ASKED)
+    log_of(tmp_path).add(ASKED, ANSWER)
     assert stat.S_IMODE((tmp_path / "queries.jsonl").stat().st_mode) == 0o600
 
 
 def test_a_full_log_becomes_the_older_one_and_the_one_before_goes(tmp_path: Path) -> None:
-    log_of(tmp_path).add(ASKED)
+    log_of(tmp_path).add(ASKED, ANSWER)
     size = (tmp_path / "queries.jsonl").stat().st_size
     (tmp_path / "queries.jsonl").unlink()
     log = log_of(tmp_path, max_bytes=3 * size + 100)
     for number in range(8):
-        log.add(evolve(ASKED, phase=number))
+        log.add(ASKED, in_phase(number))
     assert [line["phase"] for line in lines(tmp_path)] == [3, 4, 5, 6, 7]
     for name in ("queries.jsonl", "queries.1.jsonl"):
         assert (tmp_path / name).stat().st_size <= 3 * size + 100
@@ -152,20 +143,20 @@ def test_a_full_log_becomes_the_older_one_and_the_one_before_goes(tmp_path: Path
 def test_a_line_larger_than_the_log_is_logged_all_the_same(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=0)
     for number in range(3):
-        log.add(evolve(ASKED, phase=number))
+        log.add(ASKED, in_phase(number))
     assert [line["phase"] for line in lines(tmp_path)] == [1, 2]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there the same lock is what appending waits for")
 def test_while_another_process_rotates_lines_are_written_on(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=1)
-    log.add(ASKED)
+    log.add(ASKED, ANSWER)
     with filelock.FileLock(tmp_path / "queries.lock"):
-        log.add(ASKED)
-        log.add(ASKED)
+        log.add(ASKED, ANSWER)
+        log.add(ASKED, ANSWER)
         assert not (tmp_path / "queries.1.jsonl").exists()
     assert len(lines(tmp_path)) == 3
-    log.add(ASKED)
+    log.add(ASKED, ANSWER)
     assert len((tmp_path / "queries.1.jsonl").read_text().splitlines()) == 3
 
 
@@ -176,13 +167,13 @@ def test_a_rotation_that_fails_is_tried_again_and_loses_no_line(
         raise PermissionError("somebody reads it")
 
     log = log_of(tmp_path, max_bytes=1)
-    log.add(ASKED)
+    log.add(ASKED, ANSWER)
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", refuse)
-        log.add(ASKED)
+        log.add(ASKED, ANSWER)
     assert log.failures == 0
     assert len((tmp_path / "queries.jsonl").read_text().splitlines()) == 2
-    log.add(ASKED)
+    log.add(ASKED, ANSWER)
     assert len((tmp_path / "queries.1.jsonl").read_text().splitlines()) == 2
 
 
@@ -194,13 +185,13 @@ def test_what_cannot_be_written_is_counted_and_said_once(
     data.write_text("a file in place of the folder")
     log = log_of(data)
     for _ in range(3):
-        log.add(ASKED)
+        log.add(ASKED, ANSWER)
     log.add_phase_change(change(datetime.datetime.now(datetime.UTC)))
     assert log.failures == 4
     assert log.problem is not None
     assert len(caplog.records) == 1
     data.unlink()
-    log.add(ASKED)
+    log.add(ASKED, ANSWER)
     assert (log.failures, log.problem) == (4, None)
     assert len(lines(data)) == 1
 
@@ -210,22 +201,22 @@ def test_a_line_written_in_part_is_a_failure(tmp_path: Path, monkeypatch: pytest
     log = log_of(tmp_path)
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", lambda file, line: write(file, line[:10]))
-        log.add(ASKED)
+        log.add(ASKED, ANSWER)
     assert log.failures == 1
-    log.add(ASKED)
-    log.add(ASKED)
+    log.add(ASKED, ANSWER)
+    log.add(ASKED, ANSWER)
     assert read_recent(tmp_path).queries == 2
 
 
 def _append(data: str, number: int, max_bytes: int) -> None:
     log = log_of(Path(data), max_bytes=max_bytes)
     for line in range(LINES):
-        log.add(evolve(ASKED, phase=number, wanted=line))
+        log.add(ASKED, in_phase(number, wanted=line))
     assert log.failures == 0
 
 
 def test_processes_that_rotate_one_log_lose_and_mix_no_line(tmp_path: Path) -> None:
-    log_of(tmp_path / "one").add(ASKED)
+    log_of(tmp_path / "one").add(ASKED, ANSWER)
     size = (tmp_path / "one" / "queries.jsonl").stat().st_size + 20
     # Of a log that holds two thirds of all lines, only the first rotation happens, and nothing is to go.
     max_bytes = size * PROCESSES * LINES * 2 // 3
@@ -247,7 +238,9 @@ def test_processes_that_rotate_one_log_lose_and_mix_no_line(tmp_path: Path) -> N
 
 def test_threads_that_rotate_at_every_few_lines_leave_only_whole_lines(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=5_000)
-    threads = [threading.Thread(target=lambda: [log.add(ASKED) for _ in range(300)]) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: [log.add(ASKED, ANSWER) for _ in range(300)]) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -257,56 +250,13 @@ def test_threads_that_rotate_at_every_few_lines_leave_only_whole_lines(tmp_path:
     assert lines(tmp_path)
 
 
-# Of an answer.
-
-
-def test_a_record_of_an_answer_has_its_results_and_its_verdict() -> None:
-    place = protocol.Range(protocol.Position(0, 0), protocol.Position(1, 0))
-    result = protocol.SearchResult(
-        path="src/harbour.py",
-        folder="file:///harbour",
-        uri="file:///harbour/src/harbour.py",
-        range=place,
-        selection_range=place,
-        collection="harbour-source",
-        title="moor",
-        header_path="moor",
-        symbol="moor",
-        symbol_kind="function",
-        type="code",
-        language="python",
-        score=0.9,
-        source="keyword",
-        matched_terms=("moor",),
-        reasons=(),
-        snippet="def moor(): ...",
-        context=protocol.Context("", ""),
-        content_hash="0" * 32,
-        match_explain=None,
+def test_a_discovery_is_logged_by_the_passages_that_its_evidence_is_from(tmp_path: Path) -> None:
+    log_of(tmp_path, query_text=True).add(
+        evolve(ASKED, method="discover"), discover_answer(("src/harbour.py", 0.9, ("moor",)))
     )
-    answer = protocol.SearchAnswer(
-        results=(result,),
-        verdict=protocol.Verdict("clarify", "Do you mean moor?", (), 0.2, ("moor",)),
-        query=protocol.QueryInfo("moor walruses", ("moor", "walruses"), "natural", 0.5),
-        index=protocol.IndexState(7, complete=False),
-        timings={"cached": 1, "total": 0.1},
-    )
-    assert record_of(
-        answer, method="search", query="Moor walruses", ms=3.0, phase=2, wanted=3
-    ) == QueryRecord(
-        method="search",
-        ms=3.0,
-        phase=2,
-        wanted=3,
-        query="Moor walruses",
-        terms=("moor", "walruses"),
-        query_type="natural",
-        results=(LoggedResult("src/harbour.py", 0.9, ("moor",)),),
-        action="clarify",
-        confidence=0.2,
-        cached=True,
-        complete=False,
-    )
+    (line,) = lines(tmp_path)
+    assert (line["method"], line["type"], line["termCount"], line["terms"]) == ("discover", "", 0, [])
+    assert line["results"] == [{"path": "src/harbour.py", "score": 0.9, "matchedTerms": ["moor"]}]
 
 
 # Reading.
@@ -321,11 +271,11 @@ def test_of_no_log_there_is_nothing_to_say(tmp_path: Path) -> None:
 def test_the_shares_are_those_of_the_logged_questions(tmp_path: Path) -> None:
     log = log_of(tmp_path)
     for ms in range(1, 17):
-        log.add(evolve(ASKED, ms=float(ms)))
-    log.add(evolve(ASKED, ms=900.0, cached=True, action="clarify"))
-    log.add(evolve(ASKED, ms=16.0, action="noMatch", results=(), phase=2))
-    log.add(evolve(ASKED, ms=16.0, fallback="keywords"))
-    log.add(QueryRecord(method="search", ms=5_000.0, phase=3, wanted=3, error="IndexUnavailableError"))
+        log.add(evolve(ASKED, ms=float(ms)), ANSWER)
+    log.add(evolve(ASKED, ms=900.0, cached=True), evolve(ANSWER, verdict=verdict("clarify")))
+    log.add(evolve(ASKED, ms=16.0), search_answer(action="noMatch", phase=2))
+    log.add(evolve(ASKED, ms=16.0), in_phase(3, fallback="keywords"))
+    log.add(evolve(ASKED, ms=5_000.0, error="IndexUnavailableError"), search_answer(action="noMatch"))
     recent = read_recent(tmp_path)
     assert recent.queries == 20
     assert (recent.p50_ms, recent.p95_ms) == (9.0, 16.0)
@@ -338,7 +288,7 @@ def test_the_shares_are_those_of_the_logged_questions(tmp_path: Path) -> None:
 def test_only_the_latest_questions_count_and_the_older_file_is_read_for_them(tmp_path: Path) -> None:
     log = log_of(tmp_path, max_bytes=40_000)
     for number in range(100):
-        log.add(evolve(ASKED, ms=float(number)))
+        log.add(evolve(ASKED, ms=float(number)), ANSWER)
     assert (tmp_path / "queries.1.jsonl").exists()
     newest = len((tmp_path / "queries.jsonl").read_text().splitlines())
     assert newest < 70
@@ -351,8 +301,7 @@ def test_lines_longer_than_what_is_read_at_once_are_put_together(tmp_path: Path)
     log = log_of(tmp_path, max_bytes=10_000_000)
     long_path = "x" * 15_000
     for number in range(20):
-        results = tuple(LoggedResult(long_path, 0.5, ()) for _ in range(5))
-        log.add(evolve(ASKED, ms=float(number), results=results))
+        log.add(evolve(ASKED, ms=float(number)), search_answer(*[(long_path, 0.5, ())] * 5))
     assert read_recent(tmp_path).queries == 20
 
 
@@ -374,10 +323,10 @@ def test_lines_longer_than_what_is_read_at_once_are_put_together(tmp_path: Path)
 )
 def test_broken_lines_are_left_out_and_the_rest_counts(tmp_path: Path, broken: bytes) -> None:
     log = log_of(tmp_path)
-    log.add(ASKED)
+    log.add(ASKED, ANSWER)
     with (tmp_path / "queries.jsonl").open("ab") as file:
         file.write(broken if broken.endswith(b"\n") else broken + b"\n")
-    log.add(ASKED)
+    log.add(ASKED, ANSWER)
     recent = read_recent(tmp_path)
     assert (recent.queries, recent.phase_changes) == (2, ())
 
@@ -387,7 +336,7 @@ def test_changes_of_phase_are_told_with_whether_their_process_lives(tmp_path: Pa
     now = datetime.datetime.now(datetime.UTC)
     log.add_phase_change(change(now))
     for _ in range(600):
-        log.add(ASKED)
+        log.add(ASKED, ANSWER)
     ended = lines(tmp_path)[0] | {"pid": _ended_process(), "after": 1, "until": None}
     with (tmp_path / "queries.jsonl").open("a") as file:
         file.write(json.dumps(ended, separators=(",", ":")) + "\n")

@@ -159,49 +159,28 @@ class Fallback:
 
     def _note(self, method: Method, request: Request, params: Any, answered: _Answered, ms: float) -> None:
         """Count and log a question that took `ms` until its answer was there, and tell the kill switch."""
-        from cairn.operations.query_log import record_of
+        from cairn.operations.query_log import Question
 
-        answer, how, metrics = answered.answer, answered.retrieval, self._engine.metrics
+        how, metrics = answered.retrieval, self._engine.metrics
+        answer = evolve(answered.answer, retrieval=how)
         self.problem = answered.problem
-        record = record_of(
-            answer,
-            method=method.name,
-            query=params.query,
-            ms=ms,
-            phase=how.phase,
-            wanted=how.wanted,
-            fallback=how.fallback,
-            error=answered.error,
-        )
-        judged_ms = ms
+        cached, judged_ms = False, ms
         if isinstance(answer, protocol.DiscoverAnswer):
-            counts = answer.metrics
-            judged_ms = counts.stages.get("broad_discovery", ms)  # the stage that searches
-            metrics.discovery(
-                collections_searched=counts.collections_searched,
-                queries_generated=counts.queries_generated,
-                chunks_found=counts.chunks_found,
-                bullets_extracted=counts.bullets_extracted,
-            )
-            if how.fallback:
-                metrics.fallback(how.fallback)
+            judged_ms = answer.metrics.stages.get("broad_discovery", ms)  # the stage that searches
+            metrics.discovery(answer)
         else:
-            if not record.cached and not answered.error and how.fallback != CACHE:
+            cached = "cached" in answer.timings and not how.fallback
+            if not cached and not answered.error and how.fallback != CACHE:
                 self.latency.add(ms)
-            metrics.search(
-                action=record.action,
-                cached=record.cached,
-                keyword_match=any(result.matched_terms for result in record.results),
-                fallback=how.fallback,
-                broken_off=answer.broken_off,
-            )
-        if answered.began_in != OFF and not record.cached:
+            metrics.search(answer, cached=cached)
+        if answered.began_in != OFF and not cached:
             self._switch.record(
                 judged_ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=answered.began_in
             )
         self._engine.context_memory.recent.note(params.query)
+        asked = Question(method.name, params.query, ms, cached, answered.error)
         for folder in request.folders:
-            folder.log.add(record)
+            folder.log.add(asked, answer)
 
     def _most(self) -> int:
         """The highest phase that there can be; whether there is a model to make vectors with is looked up once a second."""

@@ -6,9 +6,12 @@ Only `cairn serve` shows metrics, so only it counts them (`cairn.operations.prom
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from attrs import frozen
+
+if TYPE_CHECKING:
+    from cairn.protocol import DiscoverAnswer, SearchAnswer
 
 
 @frozen
@@ -41,24 +44,11 @@ class Metrics:
         one.
         """
 
-    def search(
-        self,
-        *,
-        action: str,
-        cached: bool,
-        keyword_match: bool,
-        fallback: str = "",
-        broken_off: Sequence[str] = (),
-    ) -> None:
-        """Count a search that was answered; the words are those of `QueryRecord` and `SearchAnswer`."""
+    def search(self, answer: SearchAnswer, *, cached: bool) -> None:
+        """Count a search that was answered; `cached` says that its answer was there already."""
 
-    def discovery(
-        self, *, collections_searched: int, queries_generated: int, chunks_found: int, bullets_extracted: int
-    ) -> None:
+    def discovery(self, answer: DiscoverAnswer) -> None:
         """Take in the metrics of a discovery that was answered; that it was asked for, `request` counts."""
-
-    def fallback(self, kind: str) -> None:
-        """Count a fallback where nothing was searched: `cache` or `generic`."""
 
     def feedback(self, action: str) -> None:
         """Count something that was done with a result."""

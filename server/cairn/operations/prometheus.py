@@ -5,7 +5,9 @@ Nothing else imports this module: the library takes 50 ms to import.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
 import psutil
 from prometheus_client import (
@@ -21,6 +23,9 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from cairn.operations.metrics import IndexFigures, Metrics
+
+if TYPE_CHECKING:
+    from cairn.protocol import AnsweredIn, DiscoverAnswer, SearchAnswer
 
 __all__ = ["CONTENT_TYPE", "PrometheusMetrics"]
 
@@ -41,53 +46,47 @@ class PrometheusMetrics(Metrics):
         """Fronts register what they count by themselves."""
         PlatformCollector(self.registry)
 
-        def counter(name: str, description: str, *labels: str) -> Counter:
-            return Counter(name, description, labels, registry=self.registry)
-
-        def histogram(
-            name: str, description: str, bounds: Sequence[float], labels: Sequence[str] = ()
-        ) -> Histogram:
-            return Histogram(name, description, labels, registry=self.registry, buckets=bounds)
+        counter = partial(Counter, registry=self.registry)
+        counts = partial(Histogram, registry=self.registry, buckets=_COUNTS)
+        seconds = partial(Histogram, registry=self.registry, buckets=_SECONDS)
 
         # S1's three, as S1 spells them.
         self._discoveries = counter("cursor_discovery_requests", "Total cursor discovery requests")
-        self._discovery_seconds = histogram(
-            "cursor_discovery_duration_seconds", "Cursor discovery request duration", _SECONDS
+        self._discovery_seconds = seconds(
+            "cursor_discovery_duration_seconds", "Cursor discovery request duration"
         )
-        self._collections = histogram(
-            "cursor_discovery_collections_searched", "Number of collections searched per request", _COUNTS
+        self._collections = counts(
+            "cursor_discovery_collections_searched", "Number of collections searched per request"
         )
         # The rest of S1's list.
-        self._queries = histogram(
-            "cairn_discovery_queries_generated", "Queries that a question was expanded into", _COUNTS
+        self._queries = counts(
+            "cairn_discovery_queries_generated", "Queries that a question was expanded into"
         )
-        self._chunks = histogram(
-            "cairn_discovery_chunks_found", "Chunks that a discovery found, before any were merged", _COUNTS
+        self._chunks = counts(
+            "cairn_discovery_chunks_found", "Chunks that a discovery found, before any were merged"
         )
-        self._bullets = histogram(
-            "cairn_discovery_bullets_extracted", "Bullets that a discovery extracted", _COUNTS
-        )
+        self._bullets = counts("cairn_discovery_bullets_extracted", "Bullets that a discovery extracted")
         self._cache_hits = counter("cairn_cache_hits", "Searches whose answer was there already")
         self._cache_misses = counter("cairn_cache_misses", "Searches whose answer had to be made")
-        self._errors = counter("cairn_errors", "Requests that failed, by the kind of error", "kind")
+        self._errors = counter("cairn_errors", "Requests that failed, by the kind of error", ["kind"])
         # S2's list.
         self._verdicts = counter(
-            "cairn_verdicts", "Searches by what was done: answer, clarify or noMatch", "action"
+            "cairn_verdicts", "Searches by what was done: answer, clarify or noMatch", ["action"]
         )
         self._keyword_matches = counter(
             "cairn_keyword_matches", "Searches in which some result had one of the question's terms"
         )
         self._fallbacks = counter(
-            "cairn_fallbacks", "Searches answered by what stood in for their phase", "kind"
+            "cairn_fallbacks", "Searches answered by what stood in for their phase", ["kind"]
         )
-        self._broken_off = counter("cairn_legs_broken_off", "Legs of a search whose time was over", "leg")
-        self._feedback = counter("cairn_feedback", "What was done with results", "action")
-        self._phase_changes = counter("cairn_phase_changes", "Steps of the phase", "before", "after")
+        self._broken_off = counter("cairn_legs_broken_off", "Legs of a search whose time was over", ["leg"])
+        self._feedback = counter("cairn_feedback", "What was done with results", ["action"])
+        self._phase_changes = counter("cairn_phase_changes", "Steps of the phase", ["before", "after"])
         # Of every request.
         self._requests = counter(
-            "cairn_requests", "Requests by method, front and outcome", "method", "front", "outcome"
+            "cairn_requests", "Requests by method, front and outcome", ["method", "front", "outcome"]
         )
-        self._seconds = histogram("cairn_request_duration_seconds", "Request duration", _SECONDS, ("method",))
+        self._seconds = seconds("cairn_request_duration_seconds", "Request duration", ["method"])
 
     def show_figures(self, figures: Callable[[], IndexFigures]) -> None:
         """Have the state of the index among the metrics; `figures` is asked whenever somebody asks for them."""
@@ -106,34 +105,25 @@ class PrometheusMetrics(Metrics):
             self._discoveries.inc()
             self._discovery_seconds.observe(seconds)
 
-    def search(
-        self,
-        *,
-        action: str,
-        cached: bool,
-        keyword_match: bool,
-        fallback: str = "",
-        broken_off: Sequence[str] = (),
-    ) -> None:
+    def search(self, answer: SearchAnswer, *, cached: bool) -> None:
         (self._cache_hits if cached else self._cache_misses).inc()
-        self._verdicts.labels(action).inc()
-        if keyword_match:
+        self._verdicts.labels(answer.verdict.action).inc()
+        if any(result.matched_terms for result in answer.results):
             self._keyword_matches.inc()
-        if fallback:
-            self._fallbacks.labels(fallback).inc()
-        for leg in broken_off:
+        for leg in answer.broken_off:
             self._broken_off.labels(leg).inc()
+        self._count_fallback(answer.retrieval)
 
-    def discovery(
-        self, *, collections_searched: int, queries_generated: int, chunks_found: int, bullets_extracted: int
-    ) -> None:
-        self._collections.observe(collections_searched)
-        self._queries.observe(queries_generated)
-        self._chunks.observe(chunks_found)
-        self._bullets.observe(bullets_extracted)
+    def discovery(self, answer: DiscoverAnswer) -> None:
+        self._collections.observe(answer.metrics.collections_searched)
+        self._queries.observe(answer.metrics.queries_generated)
+        self._chunks.observe(answer.metrics.chunks_found)
+        self._bullets.observe(answer.metrics.bullets_extracted)
+        self._count_fallback(answer.retrieval)
 
-    def fallback(self, kind: str) -> None:
-        self._fallbacks.labels(kind).inc()
+    def _count_fallback(self, how: AnsweredIn) -> None:
+        if how.fallback:
+            self._fallbacks.labels(how.fallback).inc()
 
     def feedback(self, action: str) -> None:
         self._feedback.labels(action).inc()

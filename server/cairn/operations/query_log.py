@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import filelock
-from attrs import frozen
+from attrs import asdict, frozen
 
 import cairn
 from cairn import protocol
@@ -41,80 +41,18 @@ _APPEND_LOCK_S = 0.2
 
 
 @frozen
-class LoggedResult:
-    """One of the first results."""
-
-    path: str
-    score: float
-    matched_terms: tuple[str, ...]
-    """Of the question; only their number is logged unless the text is."""
-
-
-@frozen
-class QueryRecord:
-    """What is logged of a question. `record_of` makes one of an answer."""
+class Question:
+    """What is logged of a question beside its answer."""
 
     method: str
     """The protocol's name without `cairn/`."""
+    query: str
     ms: float
     """From the question's arrival until the answer was made."""
-    phase: int
-    """The phase that it was answered in…"""
-    wanted: int
-    """…and the one that was asked for, by the settings or by hand."""
-    query: str = ""
-    terms: tuple[str, ...] = ()
-    """The normalised question's."""
-    query_type: str = ""
-    results: tuple[LoggedResult, ...] = ()
-    """All of them; the first five are logged."""
-    action: str = ""
-    """`answer`, `clarify` or `noMatch`; "" where nothing was judged."""
-    confidence: float | None = None
-    """The first result's lead, 0 to 1."""
-    fallback: str = ""
-    """What stood in for the phase it was asked in, in S2's chain: `keywords` where the vector leg failed,
-    `cache`, `generic`; "" for nothing."""
     cached: bool = False
+    """Whether the answer was there already."""
     error: str = ""
-    """The name of the exception's class; its text may hold what was asked."""
-    complete: bool | None = None
-    """Whether every present file was indexed and embedded; None where nobody looked."""
-
-
-def record_of(
-    answer: protocol.SearchAnswer | protocol.DiscoverAnswer,
-    *,
-    method: str,
-    query: str,
-    ms: float,
-    phase: int,
-    wanted: int,
-    fallback: str = "",
-    error: str = "",
-) -> QueryRecord:
-    """What is logged of a question that was answered."""
-    if isinstance(answer, protocol.SearchAnswer):
-        found, query_info = answer.results, answer.query
-        cached = "cached" in answer.timings and not fallback
-    else:
-        found, query_info, cached = answer.chunks, None, False
-    return QueryRecord(
-        method=method,
-        ms=ms,
-        phase=phase,
-        wanted=wanted,
-        query=query,
-        terms=query_info.terms if query_info else (),
-        query_type=query_info.type if query_info else "",
-        results=tuple(LoggedResult(r.path, r.score, r.matched_terms) for r in found),
-        action=answer.verdict.action,
-        confidence=answer.verdict.confidence,
-        fallback=fallback,
-        cached=cached,
-        error=error,
-        complete=answer.index.complete,
-    )
+    """The name of the exception's class, if there was one; its text may hold what was asked."""
 
 
 class QueryLog:
@@ -132,29 +70,23 @@ class QueryLog:
         self.problem: str | None = None
         """Why the latest line could not, if so."""
 
-    def add(self, record: QueryRecord) -> None:
-        """Log a question, if the log is kept."""
+    def add(self, asked: Question, answer: protocol.SearchAnswer | protocol.DiscoverAnswer) -> None:
+        """Log a question and what its answer was like, if the log is kept."""
         settings = self._settings()
         if settings.queries:
-            self._append(_query_line(record, settings.query_text), settings.max_bytes)
+            self._append(_query_values(asked, answer, settings.query_text), settings.max_bytes)
 
     def add_phase_change(self, change: PhaseChange) -> None:
         """Log a step of the phase, if the log is kept."""
         settings = self._settings()
         if settings.queries:
-            values = {
-                "event": "phase",
-                "at": change.at,
-                "before": change.before,
-                "after": change.after,
-                "reason": change.reason,
-                "until": change.until,
-                "pid": os.getpid(),
-                "version": cairn.__version__,
-            }
-            self._append(_line(values), settings.max_bytes)
+            self._append({"event": "phase", **asdict(change)}, settings.max_bytes)
 
-    def _append(self, line: bytes, max_bytes: int) -> None:
+    def _append(self, values: dict[str, Any], max_bytes: int) -> None:
+        values |= {"pid": os.getpid(), "version": cairn.__version__}
+        # In ASCII nothing is cut in the middle, no text is a line's end for some reader, and half a surrogate can
+        # be written.
+        line = json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
         try:
             self._make_room(len(line), max_bytes)
             # After a line that was cut off, the next one begins anew and is whole.
@@ -223,42 +155,41 @@ def _write(path: Path, line: bytes) -> None:
         raise _CutOffError(f"only {written} of {len(line)} bytes of a line were written")
 
 
-def _query_line(record: QueryRecord, with_text: bool) -> bytes:
+def _query_values(
+    asked: Question, answer: protocol.SearchAnswer | protocol.DiscoverAnswer, with_text: bool
+) -> dict[str, Any]:
+    """What is logged of a question; of its text and its terms only numbers, unless it is `with_text`."""
+    if isinstance(answer, protocol.SearchAnswer):
+        found, terms, query_type = answer.results, answer.query.terms, answer.query.type
+    else:
+        found, terms, query_type = answer.chunks, (), ""
     values: dict[str, Any] = {
         "event": "query",
         "at": datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
-        "method": record.method,
-        "action": record.action,
-        "confidence": record.confidence,
-        "ms": round(record.ms, 3),
-        "phase": record.phase,
-        "wanted": record.wanted,
-        "fallback": record.fallback,
-        "cached": record.cached,
-        "error": record.error,
-        "complete": record.complete,
-        "type": record.query_type,
-        "termCount": len(record.terms),
-        "resultCount": len(record.results),
-        "keywordMatch": any(result.matched_terms for result in record.results),
+        "method": asked.method,
+        "action": answer.verdict.action,
+        "confidence": answer.verdict.confidence,
+        "ms": round(asked.ms, 3),
+        "phase": answer.retrieval.phase,
+        "wanted": answer.retrieval.wanted,
+        "fallback": answer.retrieval.fallback,
+        "cached": asked.cached,
+        "error": asked.error,
+        "complete": answer.index.complete,
+        "type": query_type,
+        "termCount": len(terms),
+        "resultCount": len(found),
+        "keywordMatch": any(result.matched_terms for result in found),
         "results": [
             {
                 "path": result.path,
                 "score": result.score,
-                "matchedTerms": list(result.matched_terms) if with_text else len(result.matched_terms),
+                "matchedTerms": result.matched_terms if with_text else len(result.matched_terms),
             }
-            for result in record.results[:LOGGED_RESULTS]
+            for result in found[:LOGGED_RESULTS]
         ],
-        "pid": os.getpid(),
-        "version": cairn.__version__,
     }
     if with_text:
-        values["query"] = record.query[:_MOST_CHARACTERS]
-        values["terms"] = " ".join(record.terms)[:_MOST_CHARACTERS].split()
-    return _line(values)
-
-
-def _line(values: dict[str, Any]) -> bytes:
-    # In ASCII nothing is cut in the middle, no text is a line's end for some reader, and half a surrogate can
-    # be written.
-    return json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
+        values["query"] = asked.query[:_MOST_CHARACTERS]
+        values["terms"] = " ".join(terms)[:_MOST_CHARACTERS].split()
+    return values

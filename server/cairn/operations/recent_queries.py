@@ -7,21 +7,20 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 from attrs import fields, frozen
 
+from cairn.errors import InvalidRequestError
+from cairn.index.store.lock import was_alive_at
+from cairn.operations.kill_switch import PhaseChange
 from cairn.operations.latency import percentile
 from cairn.operations.query_log import LOG_NAME, OLDER_NAME
 from cairn.protocol import LoggedPhaseChange, RecentQueries
-from cairn.schema.convert import camel_case
+from cairn.schema.convert import camel_case, structure
 
-_BLOCK_BYTES = 65_536
 _MOST_READ_BYTES = 4_000_000
 """Of the log's end: 5,800 questions, in 65 ms."""
 _SHOWN_CHANGES = 5
-_CLOCK_STEP_S = 2.0
-"""A process that began so much later than a line with its number is not the one that wrote it."""
 
 
 def read_recent(data: Path, limit: int = 500, now: datetime.datetime | None = None) -> RecentQueries:
@@ -41,7 +40,7 @@ def read_recent(data: Path, limit: int = 500, now: datetime.datetime | None = No
             continue
         try:
             read = _read(json.loads(line))
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError, RecursionError, InvalidRequestError):
             continue
         if isinstance(read, _QueryLine):
             queries.append(read)
@@ -89,35 +88,20 @@ class _QueryLine:
 
 
 @frozen
-class _PhaseLine:
+class _PhaseLine(PhaseChange):
     """What is read of the line of a phase change."""
 
-    at: str
-    before: int
-    after: int
-    reason: str
-    until: float | None
     pid: int
 
 
 _LINES: dict[str, type[_QueryLine | _PhaseLine]] = {"query": _QueryLine, "phase": _PhaseLine}
-_TYPES: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "float | None": (int, float, type(None)),
-    "bool": (bool,),
-}
 
 
 def _read(line: dict[str, object]) -> _QueryLine | _PhaseLine:
-    """Raises TypeError, KeyError or ValueError for a line that is not like those that this version writes."""
+    """Raises TypeError, KeyError or InvalidRequestError for a line that is not like those that this version writes."""
     kind = _LINES[str(line["event"])]
-    values = {each.name: line[camel_case(each.name)] for each in fields(kind)}
-    for each in fields(kind):
-        if not isinstance(values[each.name], _TYPES[str(each.type)]):
-            raise TypeError(each.name)
-    return kind(**values)  # type: ignore[arg-type]
+    names = [camel_case(each.name) for each in fields(kind)]
+    return structure({name: line[name] for name in names}, kind)
 
 
 def _logged_change(line: _PhaseLine, now: datetime.datetime) -> list[LoggedPhaseChange]:
@@ -134,25 +118,13 @@ def _logged_change(line: _PhaseLine, now: datetime.datetime) -> list[LoggedPhase
             reason=line.reason,
             next_try_seconds=None if left is None else round(max(0.0, left), 1),
             pid=line.pid,
-            alive=_wrote_before(line.pid, at),
+            alive=was_alive_at(line.pid, at.timestamp()),
         )
     ]
 
 
-def _wrote_before(pid: int, at: datetime.datetime) -> bool:
-    """Whether the process that had this number then runs still."""
-    import psutil  # which takes 30 ms, and only where there was a change
-
-    try:
-        return bool(psutil.Process(pid).create_time() <= at.timestamp() + _CLOCK_STEP_S)
-    except psutil.AccessDenied:  # somebody else's, but there
-        return True
-    except (psutil.Error, ValueError, OverflowError):
-        return False
-
-
 def _latest_lines(data: Path) -> Iterator[bytes]:
-    """The lines of both files, the last one first, as far as `_MOST_READ_BYTES` go."""
+    """The lines of both files, the last one first, as far as `_MOST_READ_BYTES` go; the last may be a part of one."""
     left = _MOST_READ_BYTES
     seen: set[tuple[int, int]] = set()
     for name in (LOG_NAME, OLDER_NAME):
@@ -162,20 +134,9 @@ def _latest_lines(data: Path) -> Iterator[bytes]:
                 if (status.st_dev, status.st_ino) in seen:  # it was rotated since it was read
                     continue
                 seen.add((status.st_dev, status.st_ino))
-                start = max(0, status.st_size - left)
-                left -= status.st_size - start
-                yield from _backwards(file, start, status.st_size)
+                file.seek(max(0, status.st_size - left))
+                text = file.read(left)
         except OSError:
             continue
-
-
-def _backwards(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
-    """The lines between two places of a file, the last one first; the first may be a part of one."""
-    rest = b""
-    while end > start:
-        begin = max(start, end - _BLOCK_BYTES)
-        file.seek(begin)
-        first, *others = (file.read(end - begin) + rest).split(b"\n")
-        yield from reversed(others)
-        rest, end = first, begin
-    yield rest
+        left -= len(text)
+        yield from reversed(text.split(b"\n"))

@@ -75,15 +75,17 @@ def holder(data: Path) -> Holder | None:
         found = Holder(note["pid"], note["command"], float(note["since"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    is_sound = isinstance(found.pid, int) and 0 < found.pid < 1 << 31 and isinstance(found.command, str)
-    return found if is_sound and _was_alive_at(found.pid, found.since) else None
+    is_sound = isinstance(found.pid, int) and isinstance(found.command, str)
+    return found if is_sound and was_alive_at(found.pid, found.since) else None
 
 
-def _was_alive_at(pid: int, moment: float) -> bool:
+def was_alive_at(pid: int, moment: float) -> bool:
     """Whether the process that has this number now had started by then: numbers are given again."""
     import psutil  # which takes 30 ms, for those who ask
 
     try:
         return bool(psutil.Process(pid).create_time() <= moment + _CLOCKS_DIFFER_SECONDS)
-    except psutil.Error:
+    except psutil.AccessDenied:  # somebody else's, but there
+        return True
+    except (psutil.Error, ValueError, OverflowError):
         return False

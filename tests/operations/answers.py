@@ -1,0 +1,72 @@
+"""Answers as they are logged and counted: results with the terms that matched, and a verdict."""
+
+from __future__ import annotations
+
+from cairn import protocol
+
+Found = tuple[str, float, tuple[str, ...]]
+"""The path of a result, its score and the terms that matched."""
+
+
+def search_answer(
+    *found: Found,
+    terms: tuple[str, ...] = ("walruses", "moor"),
+    action: str = "answer",
+    phase: int = 3,
+    fallback: str = "",
+    broken_off: tuple[str, ...] = (),
+) -> protocol.SearchAnswer:
+    return protocol.SearchAnswer(
+        results=tuple(map(_result, found)),
+        verdict=verdict(action),
+        query=protocol.QueryInfo(" ".join(terms), terms, "natural", 0.5),
+        index=protocol.IndexState(7, complete=True),
+        timings={},
+        broken_off=broken_off,
+        retrieval=protocol.AnsweredIn(phase, fallback=fallback),
+    )
+
+
+def discover_answer(
+    *found: Found, metrics: protocol.DiscoveryMetrics | None = None, fallback: str = ""
+) -> protocol.DiscoverAnswer:
+    return protocol.DiscoverAnswer(
+        answer_prompt="",
+        plan=protocol.AnswerPlan((), 0, ()),
+        bullets=(),
+        chunks=tuple(map(_result, found)),
+        verdict=verdict("answer"),
+        metrics=metrics or protocol.DiscoveryMetrics(),
+        index=protocol.IndexState(7, complete=True),
+        retrieval=protocol.AnsweredIn(fallback=fallback),
+    )
+
+
+def verdict(action: str) -> protocol.Verdict:
+    return protocol.Verdict(action, "", (), 0.41, ())
+
+
+def _result(found: Found) -> protocol.SearchResult:
+    path, score, matched_terms = found
+    place = protocol.Range(protocol.Position(0, 0), protocol.Position(1, 0))
+    return protocol.SearchResult(
+        path=path,
+        folder="file:///harbour",
+        uri=f"file:///harbour/{path}",
+        range=place,
+        selection_range=place,
+        collection="harbour-source",
+        title="moor",
+        header_path="moor",
+        symbol="moor",
+        symbol_kind="function",
+        type=protocol.ChunkType.CODE,
+        language="python",
+        score=score,
+        source="keyword",
+        matched_terms=matched_terms,
+        reasons=(),
+        snippet="def moor(): ...",
+        context=protocol.Context(),
+        content_hash="0" * 32,
+    )
