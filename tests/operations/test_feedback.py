@@ -12,8 +12,9 @@ import apsw
 import pytest
 
 from cairn.errors import InvalidRequestError
-from cairn.index.store.database import set_aside
+from cairn.index.store.database import DATABASE_NAME, set_aside
 from cairn.index.store.writer import IndexWriter
+from cairn.operations import feedback
 from cairn.operations.feedback import FeedbackStore, FeedbackUnavailableError, FileChoices, store_of
 from cairn.protocol.feedback import FeedbackAction
 
@@ -78,8 +79,9 @@ def test_files_are_listed_with_what_was_done_most_chosen_first(tmp_path: Path) -
     assert (first.latest - second.latest).days == 1
 
 
-def test_the_oldest_leave_when_there_are_too_many(tmp_path: Path) -> None:
-    store = FeedbackStore(tmp_path, most_choices=3)
+def test_the_oldest_leave_when_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feedback, "MOST_CHOICES", 3)
+    store = FeedbackStore(tmp_path)
     for number in range(5):
         opened(store, f"{number}.py")
     assert set(counts(store)) == {"2.py", "3.py", "4.py"}
@@ -229,8 +231,8 @@ def test_an_index_that_is_set_aside_leaves_it_alone(tmp_path: Path) -> None:
     store = FeedbackStore(tmp_path)
     opened(store, "a.py")
     IndexWriter(tmp_path).close()
-    set_aside(tmp_path)
-    assert not (tmp_path / "index.db").exists()
+    set_aside(tmp_path / DATABASE_NAME)
+    assert not (tmp_path / DATABASE_NAME).exists()
     assert values(store).keys() == {"a.py"}
 
 

@@ -103,7 +103,6 @@ class Folder:
         """Let go of the folder, and forget its unsaved text and what is in memory."""
         self.give_back()
         self.reader.overlay.close()
-        self.feedback.close()
 
     def place_of(self, path: Path) -> str | None:
         """Where in the folder the file at `path` is, by its real path or the one it was opened by; None if elsewhere."""

@@ -15,20 +15,24 @@ import os
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 import filelock
 from attrs import frozen
 
 from cairn.errors import CairnError
+from cairn.index.store.database import remove_set_aside, set_aside
 from cairn.operations.places import require_directory
 from cairn.paths import workspace_dir
 from cairn.protocol.feedback import FeedbackAction
 from cairn.retrieval.learned import Choice, Learned, learn
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 FEEDBACK_NAME = "feedback.db"
 MOST_CHOICES = 4_000
@@ -38,6 +42,8 @@ _VERSION = 1
 _WRITE_MS = 5_000
 _READ_MS = 50
 """A search waits no longer for another process's write; it goes by what was read before."""
+_SETTLED_NS = 2_000_000_000
+"""File systems tell times in steps, of 2 s at most."""
 _DAY_S = 24 * 60 * 60
 
 _SCHEMA = f"""
@@ -56,6 +62,9 @@ PRAGMA user_version = {_VERSION};
 # made, in nanoseconds: one that takes the place of another never has a generation that the other had.
 
 _DAMAGE = (apsw.NotADBError, apsw.CorruptError)
+_Identity = tuple[int, int, int, int]
+_Row = tuple[str, str, FeedbackAction, int]
+"""The stems of a question, a path, what was done, and when."""
 
 
 class FeedbackUnavailableError(CairnError):
@@ -75,9 +84,7 @@ class FileChoices:
 class FeedbackStore:
     """The choices of one workspace folder. Methods may be called from several threads at once."""
 
-    def __init__(
-        self, data: Path, clock: Callable[[], float] = time.time, most_choices: int = MOST_CHOICES
-    ) -> None:
+    def __init__(self, data: Path, clock: Callable[[], float] = time.time) -> None:
         """`data` is the folder's data folder; `clock` tells Unix seconds."""
         self.path = data / FEEDBACK_NAME
         self._damaged: str | None = None
@@ -85,13 +92,11 @@ class FeedbackStore:
         self._problem: str | None = None
         """Why the file could not be read the last time."""
         self._clock = clock
-        self._most_choices = most_choices
         self._reading = threading.Lock()
-        self._reader: apsw.Connection | None = None
-        self._read_file: tuple[int, int] | None = None
-        """Which file the reader has open."""
         self._learned: Learned | None = None
         """As it was last read."""
+        self._read: tuple[_Identity | None, int] | None = None
+        """Which file that was, and on which day."""
 
     @property
     def remark(self) -> str | None:
@@ -114,9 +119,7 @@ class FeedbackStore:
                 [(now, asked, path, content_hash, action.value) for path in paths],
             )
             # Ids have no gaps: only the oldest ever leave.
-            db.execute(
-                "DELETE FROM choices WHERE id <= (SELECT max(id) FROM choices) - ?", (self._most_choices,)
-            )
+            db.execute("DELETE FROM choices WHERE id <= (SELECT max(id) FROM choices) - ?", (MOST_CHOICES,))
 
         self._write(insert)
 
@@ -125,31 +128,41 @@ class FeedbackStore:
 
         What cannot be read says nothing: `remark` tells why, and searches go on without it.
         """
+        today = int(self._clock()) // _DAY_S
         with self._reading:
             try:
-                db = self._opened()
-                self._learned = None if db is None else self._read(db)
+                file = _identity(self.path)
+                if self._read != (file, today):
+                    self._learned = self._learn(today) if file else None
+                    self._read = (file, today) if file is None or _is_settled(file) else None
                 self._problem = None
-            except _DAMAGE as problem:
-                self._forget_reader()
-                self._learned = None
-                self._set_aside(problem)
             except apsw.BusyError as problem:  # what was read before will do until the next time
                 logger.debug("%s", problem)
+            except _DAMAGE as problem:
+                self._learned = self._read = None
+                self._set_aside(problem)
             except (apsw.Error, OSError, FeedbackUnavailableError) as problem:
-                self._forget_reader()
-                self._learned = None
+                self._learned = self._read = None
                 self._cannot_be_read(problem)
             return self._learned
 
     def files(self) -> tuple[FileChoices, ...]:
         """What was done with each file, most often chosen first. Raises FeedbackUnavailableError."""
+        rows: list[_Row] = []
+        try:
+            if self.path.exists():
+                with _opened(self.path, _WRITE_MS) as db:
+                    rows = [*_rows(db)] if _is_usable(db) else []
+        except _DAMAGE as problem:
+            with self._reading:
+                self._set_aside(problem)
+        except (apsw.Error, OSError) as problem:
+            raise _unavailable(self.path, problem) from problem
         counts: defaultdict[str, Counter[FeedbackAction]] = defaultdict(Counter)
         latest: defaultdict[str, int] = defaultdict(int)
-        for path, action, count, at in self._rows():
-            if action in set(FeedbackAction):
-                counts[path][FeedbackAction(action)] += count
-                latest[path] = max(latest[path], at)
+        for _, path, action, at in rows:
+            counts[path][action] += 1
+            latest[path] = max(at, latest[path])
         every = [
             FileChoices(
                 path,
@@ -165,126 +178,62 @@ class FeedbackStore:
 
         Raises FeedbackUnavailableError where the file cannot be written.
         """
-        forgotten = 0
 
-        def delete(db: apsw.Connection) -> None:
-            nonlocal forgotten
-            forgotten = int(db.execute("SELECT count(*) FROM choices").get)
+        def delete(db: apsw.Connection) -> int:
             db.execute("DELETE FROM choices")
+            return db.changes()
 
-        if self.path.exists():
-            self._write(delete)
-        for damaged in self.path.parent.glob(f"{FEEDBACK_NAME}*.damaged-*"):
-            damaged.unlink(missing_ok=True)
+        forgotten = self._write(delete) if self.path.exists() else 0
+        remove_set_aside(self.path)
         self._damaged = None
         return forgotten
 
-    def close(self) -> None:
-        """Let go of the file; it is opened again when it is asked for."""
-        with self._reading:
-            self._forget_reader()
-
-    # --- reading -----------------------------------------------------------------------------------
-
-    def _opened(self) -> apsw.Connection | None:
-        """The connection to read with, to the file that is there now; None where there is none."""
-        file = _identity(self.path)
-        if self._reader is None or file != self._read_file:
-            self._forget_reader()
-            if file is not None:
-                reader = _connect(self.path, _READ_MS)
-                try:
-                    _check(reader)
-                except BaseException:
-                    reader.close(True)
-                    raise
-                self._reader, self._read_file = reader, file
-        return self._reader
-
-    def _forget_reader(self) -> None:
-        if self._reader is not None:
-            self._reader.close(True)
-        self._reader = self._read_file = None
-
-    def _read(self, db: apsw.Connection) -> Learned | None:
-        with db:
+    def _learn(self, today: int) -> Learned | None:
+        with _opened(self.path, _READ_MS) as db:
             if not _is_usable(db):  # another process is just making it
                 return None
             generation = int(db.execute("SELECT generation FROM state").get)
-            today = int(self._clock()) // _DAY_S
             if self._learned is not None and self._learned.version == (generation, today):
                 return self._learned
-            known = set(FeedbackAction)
-            rows = db.execute("SELECT stems, path, action, at FROM choices ORDER BY id")
             choices = [
-                Choice(frozenset(str(stems).split()), str(path), FeedbackAction(action), int(at) // _DAY_S)
-                for stems, path, action, at in rows
-                if action in known  # only a newer Cairn knows others
+                Choice(frozenset(stems.split()), path, action, at // _DAY_S)
+                for stems, path, action, at in _rows(db)
             ]
         return learn(choices, generation, today)
 
-    def _rows(self) -> list[tuple[str, str, int, int]]:
-        if not self.path.exists():
-            return []
-        try:
-            with contextlib.closing(_connect(self.path, _WRITE_MS)) as db:
-                if not _is_usable(db):
-                    return []
-                rows = db.execute("SELECT path, action, count(*), max(at) FROM choices GROUP BY path, action")
-                return [(str(row[0]), str(row[1]), int(row[2]), int(row[3])) for row in rows]
-        except _DAMAGE as problem:
-            self._set_aside(problem)
-            return []
-        except (apsw.Error, OSError) as problem:
-            raise _unavailable(self.path, problem) from problem
-
-    # --- writing -----------------------------------------------------------------------------------
-
-    def _write(self, change: Callable[[apsw.Connection], None]) -> None:
+    def _write(self, change: Callable[[apsw.Connection], T]) -> T:
         """`change` the file in a transaction; a damaged one is set aside before."""
         try:
             try:
-                self._change(change)
+                return self._change(change)
             except _DAMAGE as problem:
-                self.close()
-                self._set_aside(problem)
-                self._change(change)
-        except (apsw.Error, OSError, filelock.Timeout) as problem:
+                with self._reading:
+                    self._set_aside(problem)
+                return self._change(change)
+        except (apsw.Error, OSError) as problem:
             raise _unavailable(self.path, problem) from problem
 
-    def _change(self, change: Callable[[apsw.Connection], None]) -> None:
+    def _change(self, change: Callable[[apsw.Connection], T]) -> T:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.closing(_connect(self.path, _WRITE_MS, create=True)) as db:
-            _check(db)
-            with db:
-                if not _is_usable(db):
-                    db.execute(_SCHEMA)
-                    db.execute("INSERT INTO state VALUES (?)", (time.time_ns(),))
-                change(db)
-                db.execute("UPDATE state SET generation = generation + 1")
+        with _opened(self.path, _WRITE_MS, create=True) as db:
+            if not _is_usable(db):
+                db.execute(_SCHEMA)
+                db.execute("INSERT INTO state VALUES (?)", (time.time_ns(),))
+            changed = change(db)
+            db.execute("UPDATE state SET generation = generation + 1")
+            return changed
 
     def _set_aside(self, problem: Exception) -> None:
-        """Move the damaged file out of the way, unless another process has done so; only the latest is kept."""
-        stamp = time.strftime("%Y%m%d-%H%M%S")
-        kept = self.path.with_name(f"{self.path.name}.damaged-{stamp}")
-        journal = Path(f"{self.path}-journal")
+        """Move the damaged file out of the way, unless another process has done so. Nobody may read it here now."""
         try:
             with filelock.FileLock(self.path.with_suffix(".lock"), timeout=_WRITE_MS / 1000):
                 if not _is_damaged(self.path):
                     return
-                for older in self.path.parent.glob(f"{FEEDBACK_NAME}*.damaged-*"):
-                    older.unlink(missing_ok=True)
-                # The journal first: one that stays behind would be applied to the file that is made next.
-                if journal.exists():
-                    journal.replace(f"{kept}-journal")
-                self.path.replace(kept)
-        except (OSError, filelock.Timeout) as failure:
+                kept = set_aside(self.path)
+        except OSError as failure:  # a lock that others hold is one, too
             self._cannot_be_read(failure)
             return
-        self._damaged = (
-            f"What was learned from choices was damaged ({problem}); "
-            f"it was set aside as {kept.name}, and a new file begun."
-        )
+        self._damaged = f"What was learned from choices was damaged ({problem}); it was set aside as {kept}, and a new file begun."
         logger.warning(self._damaged)
 
     def _cannot_be_read(self, problem: Exception) -> None:
@@ -299,16 +248,22 @@ def store_of(folder: Path) -> FeedbackStore:
     return FeedbackStore(workspace_dir(folder))
 
 
-def _connect(path: Path, busy_ms: int, *, create: bool = False) -> apsw.Connection:
+@contextlib.contextmanager
+def _opened(path: Path, busy_ms: int, *, create: bool = False) -> Iterator[apsw.Connection]:
+    """A transaction on the file. Raises one of _DAMAGE if the file contradicts itself: 1 ms for 4,000 choices."""
     # A rollback journal, not a log: one file is all there is between two writes, and it can be read where nothing may be
     # written. Without permission to write, SQLite opens it to read.
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-    connection = apsw.Connection(str(path), flags=flags)
-    connection.set_busy_timeout(busy_ms)
-    if create:
-        connection.transaction_mode = "IMMEDIATE"
-    connection.pragma("secure_delete", True)  # what is forgotten is not left in free pages
-    return connection
+    with contextlib.closing(apsw.Connection(str(path), flags=flags)) as db:
+        db.set_busy_timeout(busy_ms)
+        if create:
+            db.transaction_mode = "IMMEDIATE"
+        db.pragma("secure_delete", True)  # what is forgotten is not left in free pages
+        verdict = db.execute("PRAGMA quick_check(1)").get
+        if verdict != "ok":
+            raise apsw.CorruptError(str(verdict))
+        with db:
+            yield db
 
 
 def _is_usable(db: apsw.Connection) -> bool:
@@ -322,31 +277,36 @@ def _is_usable(db: apsw.Connection) -> bool:
     return bool(version)
 
 
-def _check(db: apsw.Connection) -> None:
-    """Raise one of _DAMAGE if the file contradicts itself: 1 ms for 4,000 choices."""
-    verdict = db.execute("PRAGMA quick_check(1)").get
-    if verdict != "ok":
-        raise apsw.CorruptError(str(verdict))
+def _rows(db: apsw.Connection) -> Iterator[_Row]:
+    """The choices, the oldest first, without actions that only a newer Cairn knows."""
+    known = set(FeedbackAction)
+    for stems, path, action, at in db.execute("SELECT stems, path, action, at FROM choices ORDER BY id"):
+        if action in known:
+            yield str(stems), str(path), FeedbackAction(action), int(at)
 
 
 def _is_damaged(path: Path) -> bool:
-    if not path.exists():
-        return False
     try:
-        with contextlib.closing(_connect(path, _WRITE_MS)) as db:
-            _check(db)
+        if path.exists():
+            with _opened(path, _WRITE_MS):
+                pass
     except _DAMAGE:
         return True
     return False
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """What differs once another file has this path; None without a file. One system call, 2 µs."""
+def _identity(path: Path) -> _Identity | None:
+    """What differs once the file was changed, or another file has this path; None without a file. One system call, 2 µs."""
     try:
         status = os.stat(path)  # noqa: PTH116 - half the time of Path.stat
     except OSError:
         return None
-    return status.st_dev, status.st_ino
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _is_settled(file: _Identity) -> bool:
+    """Whether the next change will show: two soon after each other may leave the file with one time."""
+    return time.time_ns() - file[-1] > _SETTLED_NS
 
 
 def _unavailable(path: Path, problem: Exception) -> FeedbackUnavailableError:

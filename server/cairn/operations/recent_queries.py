@@ -95,13 +95,13 @@ class _PhaseLine(PhaseChange):
 
 
 _LINES: dict[str, type[_QueryLine | _PhaseLine]] = {"query": _QueryLine, "phase": _PhaseLine}
+_KEYS = {event: [camel_case(each.name) for each in fields(kind)] for event, kind in _LINES.items()}
 
 
 def _read(line: dict[str, object]) -> _QueryLine | _PhaseLine:
     """Raises TypeError, KeyError or InvalidRequestError for a line that is not like those that this version writes."""
-    kind = _LINES[str(line["event"])]
-    names = [camel_case(each.name) for each in fields(kind)]
-    return structure({name: line[name] for name in names}, kind)
+    event = str(line["event"])
+    return structure({key: line[key] for key in _KEYS[event]}, _LINES[event])
 
 
 def _logged_change(line: _PhaseLine, now: datetime.datetime) -> list[LoggedPhaseChange]:

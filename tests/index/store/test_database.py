@@ -91,7 +91,7 @@ def test_of_damaged_indexes_the_latest_is_kept_with_its_log(tmp_path: Path) -> N
     for content in (b"first", b"second"):
         (tmp_path / DATABASE_NAME).write_bytes(content)
         Path(f"{tmp_path / DATABASE_NAME}-wal").write_bytes(b"log of " + content)
-        name = set_aside(tmp_path)
+        name = set_aside(tmp_path / DATABASE_NAME)
         assert (tmp_path / name).read_bytes() == content
     kept = sorted(path.read_bytes() for path in tmp_path.iterdir())
     assert kept == [b"log of second", b"second"]

@@ -19,7 +19,7 @@ from cairn.index.indexing.progress import Activity
 from cairn.index.indexing.work import BURST
 from cairn.index.indexing.writing import WritingSession
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.store.database import DAMAGE, UNWRITABLE, set_aside, unwritable
+from cairn.index.store.database import DAMAGE, DATABASE_NAME, UNWRITABLE, set_aside, unwritable
 from cairn.index.store.lock import is_held, note_holder, writer_lock
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
@@ -209,7 +209,7 @@ class Indexer:
         try:
             self._write()
         except DAMAGE as problem:
-            self._remark = f"The index was damaged ({problem}); it was set aside as {set_aside(self.data)} and is being rebuilt."
+            self._remark = f"The index was damaged ({problem}); it was set aside as {set_aside(self.data / DATABASE_NAME)} and is being rebuilt."
             logger.warning(self._remark)
             before, self._damaged_at = self._damaged_at, time.monotonic()
             if self._damaged_at - before < self._state.intervals.retry[1]:  # again: the disk may be the cause

@@ -105,20 +105,24 @@ def unwritable(folder: Path, problem: Exception) -> IndexUnavailableError:
     )
 
 
-def set_aside(folder: Path) -> str:
-    """Move the damaged index in `folder` out of the way; the name it has now. No connection may be open.
+def set_aside(path: Path) -> str:
+    """Move a damaged database out of the way; the name it has now. No connection may be open.
 
-    Of damaged indexes only the latest is kept.
+    Of several that were damaged only the latest is kept.
     """
-    path = folder / DATABASE_NAME
-    for older in folder.glob(f"{DATABASE_NAME}*.damaged-*"):
-        older.unlink()
+    remove_set_aside(path)
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    # The log first: a log that stays behind would be applied to the index that is made next.
+    # The log or journal first: one that stays behind would be applied to the database that is made next.
     for file in _files(path)[::-1]:
         if file.exists():
             file.replace(file.with_name(f"{file.name}.damaged-{stamp}"))
     return f"{path.name}.damaged-{stamp}"
+
+
+def remove_set_aside(path: Path) -> None:
+    """Forget the database that was set aside, if one was."""
+    for damaged in path.parent.glob(f"{path.name}*.damaged-*"):
+        damaged.unlink(missing_ok=True)
 
 
 def remove_previous(folder: Path) -> None:
@@ -165,7 +169,9 @@ def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | No
     except DAMAGE as problem:
         if connection is not None:
             connection.close(True)
-        remark = f"The index was damaged ({problem}); it was set aside as {set_aside(path.parent)} and is being rebuilt."
+        remark = (
+            f"The index was damaged ({problem}); it was set aside as {set_aside(path)} and is being rebuilt."
+        )
         logger.warning(remark)
     except BaseException:
         if connection is not None:
@@ -257,4 +263,4 @@ def _vector_extension() -> str:
 
 
 def _files(path: Path) -> list[Path]:
-    return [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
+    return [path, *(Path(f"{path}-{kind}") for kind in ("wal", "shm", "journal"))]
