@@ -18,7 +18,7 @@ from cairn.__main__ import cli
 from cairn.embedding import packaged
 from cairn.index.store.lock import note_holder, writer_lock
 from cairn.operations import doctor, folder_checks
-from cairn.operations.examination import Check, Finding, Level
+from cairn.operations.examination import Check, Level
 from cairn.paths import workspace_dir
 
 INSTALLATION = ["Python", "Cairn", "data folder", "settings", "SQLite", "code model", "model", "tokenizer", "grammars", "git", "extras"]  # fmt: skip
@@ -245,7 +245,7 @@ def test_the_look_at_a_large_index_ends_in_time(workspace: Path) -> None:
     index(workspace)
     looks = dict(folder_checks.folder_checks(workspace, check_seconds=0.0))
     sound = looks["index is sound"]()
-    assert isinstance(sound, Finding)
+    assert isinstance(sound, Check)
     assert sound.level is Level.NOTE
     assert "more than can be checked" in sound.message
 
@@ -277,7 +277,7 @@ def limits(tmp_path: Path) -> Path:
     return folder
 
 
-def watching(folder: Path, limits: Path) -> Finding | str:
+def watching(folder: Path, limits: Path) -> Check | str:
     return folder_checks.check_watching(folder, limits, limits.parent / "processes")
 
 
@@ -287,7 +287,7 @@ def test_directories_are_counted_against_the_limit(workspace: Path, limits: Path
     )
     (limits / "max_user_watches").write_text("3")
     found = watching(workspace, limits)
-    assert isinstance(found, Finding)
+    assert isinstance(found, Check)
     assert found.level is Level.PROBLEM
     assert "sysctl" in found.remedy
 
@@ -301,7 +301,7 @@ def test_limits_that_are_nearly_reached_are_a_note(
 ) -> None:
     (limits / limit).write_text(value)
     found = watching(workspace, limits)
-    assert isinstance(found, Finding)
+    assert isinstance(found, Check)
     assert found.level is Level.NOTE
     assert remedy in found.remedy
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,6 @@ from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.kill_switch import KillSwitch, PhaseChange
-from cairn.operations.latency import LatencyWindow
 from cairn.settings.tree import Leg, Settings
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ _STANDS_IN = {KEYWORDS: "keywords", NAMES: "names"}
 
 _MODEL_SECONDS = 1.0
 """Looking for a model takes 0.2 ms while none is loaded."""
+_TIMED_SEARCHES = 500
 _RECENT_SECONDS = 5.0
 """The log of questions is read again after this long at the earliest, which takes up to 10 ms."""
 
@@ -69,7 +70,8 @@ class Fallback:
 
     def __init__(self, engine: Engine) -> None:
         """`engine` is the whole one, whose phase counts also where a request is about one of its folders."""
-        self.latency = LatencyWindow()
+        self.latency: deque[float] = deque(maxlen=_TIMED_SEARCHES)
+        """Milliseconds of the latest searches that were not answered from the cache."""
         self.cache: AnswerCache[protocol.SearchAnswer] = AnswerCache()
         self.problem: str | None = None
         """Why a leg of the latest search failed, if one did."""
@@ -171,7 +173,7 @@ class Fallback:
         else:
             cached = "cached" in answer.timings and not how.fallback
             if not cached and not answered.error and how.fallback != CACHE:
-                self.latency.add(ms)
+                self.latency.append(round(ms, 3))
             metrics.search(answer, cached=cached)
         if answered.began_in != OFF and not cached:
             self._switch.record(

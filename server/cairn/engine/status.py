@@ -19,6 +19,7 @@ from cairn.index.indexing.progress import Activity
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.meta import Facts, static_key
 from cairn.operations.metrics import IndexFigures
+from cairn.operations.percentiles import percentile
 from cairn.paths import workspace_dir
 from cairn.settings.tree import Settings
 from cairn.workspace.collections import TAGS, FileKind
@@ -159,8 +160,8 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
         collections=_collections(folders),
         last_error=next(filter(None, problems), None),
         latency=protocol.Latency(
-            p50=fallback.latency.percentile(0.5),
-            p95=fallback.latency.percentile(0.95),
+            p50=percentile(fallback.latency.copy(), 0.5),
+            p95=percentile(fallback.latency.copy(), 0.95),
             cache_hits=fallback.cache.hits,
             cache_misses=fallback.cache.misses,
         ),

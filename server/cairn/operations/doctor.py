@@ -21,8 +21,8 @@ import cairn
 from cairn.errors import ModelError
 from cairn.operations.examination import (
     REINSTALL,
+    Check,
     Examination,
-    Finding,
     look_at,
     megabytes,
     note,
@@ -74,7 +74,7 @@ def _silent() -> Iterator[None]:
         logging.disable(before)
 
 
-def _python() -> Finding | str:
+def _python() -> Check | str:
     bits = struct.calcsize("P") * 8
     version = ".".join(map(str, sys.version_info[:3]))
     place = "virtual environment" if sys.prefix != sys.base_prefix else "not a virtual environment"
@@ -88,7 +88,7 @@ def _cairn() -> str:
     return f"{cairn.__version__}, {Path(cairn.__file__).parent}"
 
 
-def _data_folder() -> Finding | str:
+def _data_folder() -> Check | str:
     folder = data_dir()
     remedy = "Free space there, or set CAIRN_DATA_DIR to a writable folder."
     try:
@@ -104,7 +104,7 @@ def _data_folder() -> Finding | str:
     return note(found, remedy) if free < _LITTLE_ROOM else found
 
 
-def _settings() -> Finding | str:
+def _settings() -> Check | str:
     path = user_file()
     warnings = Layers().without_workspace().texts()
     if warnings:
@@ -112,7 +112,7 @@ def _settings() -> Finding | str:
     return str(path) if path.exists() else f"{path} is not there; the defaults count"
 
 
-def _sqlite() -> Finding | str:
+def _sqlite() -> Check | str:
     import apsw
     import sqlite_vec
 
@@ -127,7 +127,7 @@ def _sqlite() -> Finding | str:
     return f"{apsw.sqlite_lib_version()}, FTS5, sqlite-vec {version}"
 
 
-def _code_model() -> Finding | str:
+def _code_model() -> Check | str:
     if not _embeds():
         return note("switched off by the settings (`embedding.enabled`); answers use keywords only")
     import numpy  # noqa: F401 - its own time is none of the model's
@@ -145,7 +145,7 @@ def _code_model() -> Finding | str:
     )
 
 
-def _model() -> Finding | str | None:
+def _model() -> Check | str | None:
     from cairn.embedding.model_files import find_model, remedy
     from cairn.embedding.packaged import LARGER_MODEL
 
@@ -171,7 +171,7 @@ def _model() -> Finding | str | None:
     )
 
 
-def _tokenizer() -> Finding | str | None:
+def _tokenizer() -> Check | str | None:
     from cairn.embedding.model_files import TOKENIZER_FILE, find_model, remedy
     from cairn.embedding.tokenization import load_tokenizer
 
@@ -191,7 +191,7 @@ def _embeds() -> bool:
     return Layers().without_workspace().settings.embedding.enabled
 
 
-def _grammars() -> Finding | str:
+def _grammars() -> Check | str:
     from cairn.chunking.grammars import parse
 
     tree = parse("python", b"def berth():\n    return 1\n")
@@ -200,7 +200,7 @@ def _grammars() -> Finding | str:
     return f"semble-grammars {importlib.metadata.version('semble-grammars')}"
 
 
-def _git() -> Finding | str:
+def _git() -> Check | str:
     program = shutil.which("git")
     if program is None:
         message = "git was not found: no history, and files tracked although ignored are left out"
@@ -208,7 +208,7 @@ def _git() -> Finding | str:
     return program
 
 
-def _extras() -> Finding | str:
+def _extras() -> Check | str:
     missing = {
         extra: [name for name in names if importlib.util.find_spec(name) is None]
         for extra, names in _EXTRAS.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cairn.errors import CairnError
 
@@ -23,7 +23,7 @@ class Level(enum.StrEnum):
 
 @frozen
 class Check:
-    """One line of the examination."""
+    """What a check found: one line of the examination."""
 
     name: str
     level: Level
@@ -43,26 +43,17 @@ class Examination:
         return sum(check.level is Level.PROBLEM for check in self.checks)
 
 
-@frozen
-class Finding:
-    """What a check found, where more is to be said than that all is well."""
-
-    level: Level
-    message: str
-    remedy: str = ""
+def note(message: str, remedy: str = "") -> Check:
+    """Something worth knowing; `look_at` names it."""
+    return Check("", Level.NOTE, message, remedy)
 
 
-def note(message: str, remedy: str = "") -> Finding:
-    """Something worth knowing."""
-    return Finding(Level.NOTE, message, remedy)
+def problem(message: str, remedy: str) -> Check:
+    """Something wrong; `look_at` names it."""
+    return Check("", Level.PROBLEM, message, remedy)
 
 
-def problem(message: str, remedy: str) -> Finding:
-    """Something wrong."""
-    return Finding(Level.PROBLEM, message, remedy)
-
-
-Look = Callable[[], "Finding | str | None"]
+Look = Callable[[], Check | str | None]
 """A check: what it found, as a string where all is well; None where there is nothing to look at."""
 
 
@@ -80,7 +71,7 @@ def look_at(looks: Iterable[tuple[str, Look]]) -> Iterator[Check]:
         if isinstance(found, str):
             yield Check(name, Level.OK, found)
         elif found is not None:
-            yield Check(name, found.level, found.message, found.remedy)
+            yield evolve(found, name=name)
 
 
 def megabytes(size: int) -> str:

@@ -20,7 +20,7 @@ from cairn.index.store.database import DAMAGE, DATABASE_NAME, connect_read_only,
 from cairn.index.store.lock import holder, is_held
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import SCHEMA_VERSION, STATIC_TABLE, vectors_table
-from cairn.operations.examination import Finding, Look, megabytes, note, problem
+from cairn.operations.examination import Check, Look, megabytes, note, problem
 from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
 from cairn.settings.tree import WORKSPACE_FILE
@@ -46,28 +46,40 @@ _MADE_ANEW = "Run `cairn index`: what is damaged is set aside and made anew."
 def folder_checks(folder: Path, check_seconds: float = _CHECK_SECONDS) -> Sequence[tuple[str, Look]]:
     """The checks of one workspace folder, each with its name."""
     data = workspace_dir(folder)
+
+    def of_index(look: Callable[[apsw.Connection], Check | str | None]) -> Look:
+        return lambda: _told(lambda: _inside(data / DATABASE_NAME, look))
+
     return (
         ("folder's settings", lambda: _settings(folder)),
         ("watching", lambda: check_watching(folder)),
         ("writer", lambda: _writer(data)),
-        ("index", lambda: _told(_index, data)),
-        ("index is sound", lambda: _told(lambda data: _soundness(data, check_seconds), data)),
-        ("index is in step", lambda: _told(_steps, data)),
-        ("vectors", lambda: _told(_vectors, data)),
+        ("index", lambda: _told(lambda: _index(data))),
+        ("index is sound", of_index(lambda db: _soundness(db, check_seconds))),
+        ("index is in step", of_index(_steps)),
+        ("vectors", of_index(_vectors)),
     )
 
 
-def _told(look: Callable[[Path], Finding | str | None], data: Path) -> Finding | str | None:
+def _told(look: Look) -> Check | str | None:
     """What the look at an index found; what SQLite cannot read is found, too."""
     try:
-        return look(data)
+        return look()
     except DAMAGE as error:
         return problem(f"damaged: {error}", _MADE_ANEW)
     except apsw.Error as error:
         return problem(f"cannot be read: {error}", "Try again; if it stays so, restart your editor.")
 
 
-def _settings(folder: Path) -> Finding | str:
+def _inside(path: Path, look: Callable[[apsw.Connection], Check | str | None]) -> Check | str | None:
+    """What is found inside an index of this version; where there is none, the line of the index says why."""
+    if not path.exists() or _version(path) != SCHEMA_VERSION:
+        return None
+    with _reading(path) as db:
+        return look(db)
+
+
+def _settings(folder: Path) -> Check | str:
     laid = Layers().of(folder)
     settings, warnings = laid.settings, laid.texts(WORKSPACE_FILE)
     if settings.search.weights:
@@ -84,7 +96,7 @@ def _settings(folder: Path) -> Finding | str:
 # --- watching --------------------------------------------------------------------------------------
 
 
-def check_watching(folder: Path, limits: Path = _INOTIFY, processes: Path = _PROCESSES) -> Finding | str:
+def check_watching(folder: Path, limits: Path = _INOTIFY, processes: Path = _PROCESSES) -> Check | str:
     """Whether the system lets us watch all directories of `folder`.
 
     `limits` is where Linux says how many, `processes` where it says what is watched already.
@@ -151,7 +163,7 @@ def _watches_of(info: Path) -> int:
 # --- the index -------------------------------------------------------------------------------------
 
 
-def _writer(data: Path) -> Finding | str:
+def _writer(data: Path) -> Check | str:
     if not is_held(data):
         return note(f"nobody keeps the index up to date now; {_WRITES_IT}")
     who = holder(data)
@@ -161,18 +173,18 @@ def _writer(data: Path) -> Finding | str:
     return f"{who.command}, process {who.pid}, keeps the index up to date since {since:%Y-%m-%d %H:%M:%S}"
 
 
-def _index(data: Path) -> Finding | str:
+def _index(data: Path) -> Check | str:
     path = data / DATABASE_NAME
     if not path.exists():
         return note("this folder is not indexed yet", "Run `cairn index`.")
     version = _version(path)
-    if isinstance(version, Finding):
+    if isinstance(version, Check):
         return version
     if version != SCHEMA_VERSION:
         return note("the index is from another version of Cairn", "Run `cairn index`: it is made anew.")
     log = Path(f"{path}-wal")
     log_size = log.stat().st_size if log.exists() else 0
-    with _reading(data) as db:
+    with _reading(path) as db:
         facts = read_facts(db)
         files, latest = db.execute("SELECT count(*), max(indexed_at) FROM files").fetchone() or (0, None)
     found = (
@@ -188,28 +200,21 @@ def _index(data: Path) -> Finding | str:
     return f"{found}; complete" if facts.complete else found
 
 
-def _soundness(data: Path, seconds: float) -> Finding | str | None:
-    path = data / DATABASE_NAME
-    if not _is_readable(path):
-        return None
+def _soundness(db: apsw.Connection, seconds: float) -> Check | str:
     began = time.monotonic()
+    db.set_progress_handler(lambda: time.monotonic() > began + seconds, _CHECK_EVERY)
     try:
-        with _reading(data) as db:
-            db.set_progress_handler(lambda: time.monotonic() > began + seconds, _CHECK_EVERY)
-            verdict = str(db.execute("PRAGMA quick_check(1)").get)
+        verdict = str(db.execute("PRAGMA quick_check(1)").get)
     except apsw.InterruptError:
-        size = megabytes(path.stat().st_size)
+        size = megabytes(Path(db.filename).stat().st_size)
         return note(f"{size} are more than can be checked in {seconds:.0f} s; nothing was found until then")
     if verdict != "ok":
         return problem(f"damaged: {verdict}", _MADE_ANEW)
     return f"quick_check took {time.monotonic() - began:.1f} s"
 
 
-def _steps(data: Path) -> Finding | str | None:
-    if not _is_readable(data / DATABASE_NAME):
-        return None
-    with _reading(data) as db:
-        db.execute("BEGIN")  # one moment for all counts
+def _steps(db: apsw.Connection) -> Check | str:
+    with db:  # one moment for all counts
         differ = [f"{name}: {left} and {right}" for name, left, right in _pairs(db) if left != right]
     if differ:
         return problem("; ".join(differ), "Run `cairn reindex`.")
@@ -243,42 +248,37 @@ def _pairs(db: apsw.Connection) -> Iterator[tuple[str, int, int]]:
         yield "chunks that have or await a static vector", chunks, static + facts.static_queued
 
 
-def _vectors(data: Path) -> Finding | str | None:
-    if not _is_readable(data / DATABASE_NAME):
-        return None
+def _vectors(db: apsw.Connection) -> Check | str:
     from cairn.embedding.model_files import find_model
 
     try:
         installed = find_model()
     except ModelError:  # which the line of the model says
         installed = None
-    with _reading(data) as db:
-        facts = read_facts(db)
-        used = db.execute("SELECT model FROM models WHERE id = ?", (facts.model_id,)).get
-        static = str(db.execute("SELECT value FROM meta WHERE key = 'static_table'").get or "")
+    facts = read_facts(db)
+    used = db.execute("SELECT model FROM models WHERE id = ?", (facts.model_id,)).get
+    static = str(db.execute("SELECT value FROM meta WHERE key = 'static_table'").get or "")
     if used is None:
         if installed is not None:
             return note(f"none yet of {installed.id}", "Run `cairn index`.")
         if not facts.has_static:
             return note("none; answers use keywords only")
         return _vectors_left(facts, facts.static_queued, static.partition(" ")[0])
-    if installed is not None and not str(used).startswith(
-        f"{installed.id}:"
-    ):  # after it, how much is embedded
+    if installed is not None and not str(used).startswith(f"{installed.id}:"):  # how much is embedded follows
         return note(
             f"of {used}, but {installed.id} is installed", "Run `cairn index`: vectors are made anew."
         )
     return _vectors_left(facts, facts.queued, str(used))
 
 
-def _vectors_left(facts: Facts, queued: int, model: str) -> Finding | str:
+def _vectors_left(facts: Facts, queued: int, model: str) -> Check | str:
     made = f"{facts.chunks - queued} of {facts.chunks} chunks, {model}"
     if facts.paused and queued:
         return note(f"{made}; paused", "Run `cairn resume`.")
     return note(made, f"They are made while somebody indexes: {_WRITES_IT}.") if queued else made
 
 
-def _version(path: Path) -> int | Finding:
+def _version(path: Path) -> int | Check:
     try:
         with closing(connect_read_only(path)) as db:
             return int(db.pragma("user_version"))
@@ -292,14 +292,9 @@ def _version(path: Path) -> int | Finding:
         return problem(f"{path} cannot be read: {error}", "Make the file readable for you, or delete it.")
 
 
-def _is_readable(path: Path) -> bool:
-    """Whether there is an index of this version; where not, the line of the index says why."""
-    return path.exists() and _version(path) == SCHEMA_VERSION
-
-
-def _reading(data: Path) -> closing[apsw.Connection]:
+def _reading(path: Path) -> closing[apsw.Connection]:
     """A read-only connection to an index of this version."""
-    db = open_reader(data / DATABASE_NAME)
+    db = open_reader(path)
     if db is None:
-        raise IndexUnavailableError(f"{data / DATABASE_NAME} cannot be read now; try again")
+        raise IndexUnavailableError(f"{path} cannot be read now; try again")
     return closing(db)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from cairn.operations.latency import rank_of
+from cairn.operations.percentiles import rank_of
 from cairn.protocol import PhaseState
 from cairn.settings.tree import KillSwitchSettings, RetrievalSettings
 
@@ -83,12 +83,8 @@ class KillSwitch:
         self._began = clock()
         """When this phase did."""
         self._since = _now()
-        self._reason = "" if self._by_hand is None else _by_hand_reason(self._by_hand)
-
-    @property
-    def reason(self) -> str:
+        self.reason = "" if self._by_hand is None else _by_hand_reason(self._by_hand)
         """Of the last change; "" before the first."""
-        return self._reason
 
     def phase(self) -> int:
         """The phase to answer the next search in, 0 to 3; 0 is off."""
@@ -126,7 +122,7 @@ class KillSwitch:
                 wanted=self._wanted,
                 by_hand=self._by_hand is not None,
                 automatic=settings.kill_switch.automatic,
-                reason=self._reason,
+                reason=self.reason,
                 since=self._since,
                 next_try_seconds=self._next_try(settings.kill_switch, now),
                 p95_ms=window.p95(),
@@ -177,7 +173,12 @@ class KillSwitch:
         if window.searches >= enough and window.failed > switch.error_rate * window.searches:
             share = _percent(window.failed / window.searches)
             after, reason = OFF, f"{share} of {over} failed, more than {_percent(switch.error_rate)}."
-        elif window.answered >= enough and p95 > switch.p95_ms and self._may_step(switch, now):
+        elif (
+            window.answered >= enough
+            and p95 > switch.p95_ms
+            # The last phase is given up only when a whole window brought nothing better (S2).
+            and (self._phase > 1 or now - self._began >= switch.window_seconds)
+        ):
             after = self._phase - 1
             reason = f"The 95th percentile of {over} was {p95:.6g} ms, above {switch.p95_ms:g} ms."
         elif (
@@ -194,10 +195,6 @@ class KillSwitch:
             self._waits = min(_MOST_WAITS, 2 * self._waits)
         self._lowered, self._on_trial = True, False
         return [self._change(after, reason, switch, now)]
-
-    def _may_step(self, switch: KillSwitchSettings, now: float) -> bool:
-        """Whether slowness may cost a phase now: the last one only when a whole window brought nothing better (S2)."""
-        return self._phase > 1 or now - self._began >= switch.window_seconds
 
     def _is_calm(self, switch: KillSwitchSettings) -> bool:
         """Whether nothing speaks against the next higher phase; without any searches, only a try can tell."""
@@ -221,7 +218,7 @@ class KillSwitch:
 
     def _change(self, after: int, reason: str, switch: KillSwitchSettings, now: float) -> PhaseChange:
         before, self._phase, self._began = self._phase, after, now
-        self._since, self._reason = _now(), reason
+        self._since, self.reason = _now(), reason
         self._window.clear()
         return PhaseChange(self._since, before, after, reason, self._next_try(switch, now))
 

@@ -13,7 +13,7 @@ from attrs import fields, frozen
 from cairn.errors import InvalidRequestError
 from cairn.index.store.lock import was_alive_at
 from cairn.operations.kill_switch import PhaseChange
-from cairn.operations.latency import percentile
+from cairn.operations.percentiles import percentile
 from cairn.operations.query_log import LOG_NAME, OLDER_NAME
 from cairn.protocol import LoggedPhaseChange, RecentQueries
 from cairn.schema.convert import camel_case, structure
