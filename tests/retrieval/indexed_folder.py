@@ -12,8 +12,8 @@ from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
+from cairn.index.indexing.background import update_in_degrees
 from cairn.index.indexing.git_history import GitHistory
-from cairn.index.indexing.import_graph import update_in_degrees
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.progress import Progress
 from cairn.index.overlay.overlaid_reader import OverlaidReader

@@ -11,8 +11,8 @@ from attrs import evolve
 from tests.index.index_builders import Repository, file_touches, indexed, numbers
 
 from cairn.index.indexing import git_history as surroundings_module
+from cairn.index.indexing.background import update_in_degrees
 from cairn.index.indexing.git_history import GitHistory
-from cairn.index.indexing.import_graph import update_in_degrees
 from cairn.index.store.contents import indexed_file
 from cairn.index.store.writer import FileRecord, IndexWriter
 

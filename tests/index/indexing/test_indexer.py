@@ -20,9 +20,10 @@ from cairn.chunking.model import content_key
 from cairn.index.indexing import indexer as indexer_module
 from cairn.index.indexing.gate import QueryGate
 from cairn.index.indexing.indexer import Indexer, Role
+from cairn.index.indexing.intake import BURST
 from cairn.index.indexing.intervals import Intervals
 from cairn.index.indexing.progress import Activity
-from cairn.index.indexing.work import BURST, Work
+from cairn.index.indexing.work_queue import Work
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import DATABASE_NAME, connect_read_only
 from cairn.index.store.maintenance import Maintenance
@@ -67,7 +68,8 @@ class Folder:
         self.started: list[Indexer] = []
 
     def indexer(self, settings: Settings = BARE, gate: QueryGate | None = None) -> Indexer:
-        indexer = Indexer(self.root, lambda: settings, self.models, gate=gate, intervals=self.intervals)
+        gate = gate or QueryGate()
+        indexer = Indexer(self.root, lambda: settings, self.models, lambda: None, gate, self.intervals)
         self.started.append(indexer)
         return indexer
 
@@ -631,7 +633,7 @@ def test_a_model_that_is_installed_later_is_found(folder: Folder) -> None:
 def test_settings_that_change_count_from_the_next_step_on(folder: Folder) -> None:
     """What is embedded under one name is embedded alike."""
     settings = EMBEDDING
-    indexer = Indexer(folder.root, lambda: settings, folder.models, intervals=QUICK)
+    indexer = Indexer(folder.root, lambda: settings, folder.models, lambda: None, QueryGate(), QUICK)
     folder.started.append(indexer)
     indexer.start()
     reader = IndexReader(indexer.data)

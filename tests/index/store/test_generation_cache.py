@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 from tests.index.index_builders import indexed, numbers
 
-from cairn.index.indexing.import_graph import update_in_degrees
+from cairn.index.indexing.background import update_in_degrees
 from cairn.index.queries.files import file_facts
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.generation_cache import GenerationCache

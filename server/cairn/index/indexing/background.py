@@ -3,17 +3,19 @@ vocabulary, vectors, tidiness."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
+import apsw
+
 from cairn.index.indexing.folder_state import FolderState
 from cairn.index.indexing.git_history import GitHistory
-from cairn.index.indexing.import_graph import update_in_degrees
 from cairn.index.indexing.progress import Activity
 from cairn.index.store.database import check_soundness
 from cairn.index.store.maintenance import Maintenance, today
-from cairn.index.store.meta import Facts
+from cairn.index.store.meta import Facts, raise_generation
 from cairn.index.store.writer import IndexWriter
 from cairn.index.text.word_list import WordListIntake
 from cairn.index.vectors.intake import StaticIntake, VectorIntake
@@ -147,6 +149,23 @@ class Background:
             give_back_memory()
         self._progress.activity = Activity.IDLE
         return True
+
+
+def update_in_degrees(db: apsw.Connection) -> None:
+    """Count anew how many files import each file."""
+    from cairn.workspace.imports import in_degrees  # a folder in which nothing changed is not counted
+
+    rows = db.execute("SELECT path, imports FROM files WHERE is_text")
+    counted = in_degrees({str(path): json.loads(str(imports)) for path, imports in rows})
+    now = {(path, count) for path, count in counted.items() if count}
+    known = {
+        (str(path), int(count)) for path, count in db.execute("SELECT path, in_degree FROM file_imports")
+    }
+    if now != known:
+        with db:
+            db.executemany("DELETE FROM file_imports WHERE path = ? AND in_degree = ?", known - now)
+            db.executemany("INSERT INTO file_imports(path, in_degree) VALUES (?, ?)", now - known)
+            raise_generation(db)
 
 
 def _is_tidy(facts: Facts) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from attrs import define, field
+from attrs import Factory, define, field
 
 from cairn.index.indexing.gate import QueryGate
 from cairn.index.indexing.intervals import Intervals
@@ -28,17 +28,13 @@ class FolderState:
     """Called on the indexing thread when the status may have changed."""
     gate: QueryGate
     intervals: Intervals
-    data: Path = field(init=False)
+    data: Path = field(init=False, default=Factory(lambda self: workspace_dir(self.root), takes_self=True))
     queue: WorkQueue = field(factory=WorkQueue, init=False)
     progress: Progress = field(factory=Progress, init=False)
     problems: dict[str, str] = field(factory=dict, init=False)
     """What is wrong now, by topic, in sentences for the status."""
     looked_at: float = field(default=0.0, init=False)
     """When every file was last looked at."""
-
-    @data.default
-    def _data(self) -> Path:
-        return workspace_dir(self.root)
 
     def note(self, topic: str, problem: str | None) -> None:
         """Set, or with None take back, what is wrong."""

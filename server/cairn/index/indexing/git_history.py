@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import json
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -53,9 +52,8 @@ class GitHistory:
             str(path): int(file_id)
             for path, file_id in self._db.execute("SELECT path, id FROM files WHERE is_text")
         }
-        ids = {commit.hash: number for number, commit in commits}
-        subjects = {commit.hash: commit.subject for _, commit in commits}
-        self._write(follow((commit for _, commit in commits), list(present)), present, ids, subjects)
+        histories = follow((commit for _, commit in commits), list(present))
+        self._write(histories, present, {commit.hash: (number, commit.subject) for number, commit in commits})
         self._followed = [at, paths_version]
         with self._db:
             self._db.execute(
@@ -75,25 +73,28 @@ class GitHistory:
             known.update({commit.hash: (number + place, commit) for place, commit in enumerate(block)})
             number += len(block)
         reached = [known[each] for each in reading.hashes if each in known]
-        starts = _block_starts(self._db)
-        old = {start for start in starts if start + _KEPT_COMMITS < number}
-        old -= _blocks_of((each for each, _ in reached), starts)
+        needed = {each for each, _ in reached}
+        starts = [int(str(row[0])) for row in self._db.execute("SELECT first FROM commits ORDER BY first")]
+        old = [
+            (start,)
+            for start, end in itertools.pairwise([*starts, number])
+            if start + _KEPT_COMMITS < number and needed.isdisjoint(range(start, end))
+        ]
         with self._db:
-            self._db.executemany("DELETE FROM commits WHERE first = ?", [(start,) for start in old])
+            self._db.executemany("DELETE FROM commits WHERE first = ?", old)
         return reached, reading.problem
 
     def _write(
         self,
         histories: Mapping[str, FileHistory],
         files: Mapping[str, int],
-        ids: Mapping[str, int],
-        subjects: Mapping[str, str],
+        commits: Mapping[str, tuple[int, str]],
     ) -> None:
-        """Store what changed of `histories`; `files` are the ids by path, the others those and subjects by commit."""
+        """Store what changed of `histories`; `files` are ids by path, `commits` ids and subjects by hash."""
         rows = {
             path: (
                 files[path],
-                b"".join(_TOUCH.pack(ids[touch.hash], touch.files) for touch in history.touches),
+                b"".join(_TOUCH.pack(commits[touch.hash][0], touch.files) for touch in history.touches),
                 history.count,
                 history.last_time,
             )
@@ -103,9 +104,7 @@ class GitHistory:
         # A file that went and came back may have its old row, but not what was searched of it.
         searched = {int(str(row[0])) for row in self._db.execute("SELECT id FROM subjects_fts_docsize")}
         gone = known.keys() - rows.keys()
-        changed = [
-            path for path, row in rows.items() if known.get(path) != row or files[path] not in searched
-        ]
+        changed = [path for path, row in rows.items() if known.get(path) != row or row[0] not in searched]
         if not gone and not changed:
             return
         with self._db:
@@ -120,31 +119,21 @@ class GitHistory:
             )
             self._db.executemany(
                 "INSERT INTO subjects_fts(rowid, subjects) VALUES (?, ?)",
-                [(files[path], _subject_words(histories[path], subjects)) for path in changed],
+                [(files[path], _subject_words(histories[path], commits)) for path in changed],
             )
             raise_generation(self._db)
 
 
-def _subject_words(history: FileHistory, subjects: Mapping[str, str]) -> str:
+def _subject_words(history: FileHistory, commits: Mapping[str, tuple[int, str]]) -> str:
     """What is searched of the subjects of commits that touched a file, and few others with it."""
-    narrow = [subjects[touch.hash] for touch in history.touches if touch.files <= _NARROW]
+    narrow = [commits[touch.hash][1] for touch in history.touches if touch.files <= _NARROW]
     return "\n".join(f"{subject} {' '.join(compound_parts(subject))}" for subject in narrow)
 
 
 def _stored(db: apsw.Connection) -> Iterator[tuple[int, Commit]]:
     """The stored commits with their ids."""
-    for start in _block_starts(db):
-        packed = db.execute("SELECT packed FROM commits WHERE first = ?", (start,)).get
-        yield from enumerate(_unpacked(cast(bytes, packed)), start)
-
-
-def _block_starts(db: apsw.Connection) -> list[int]:
-    return [int(str(row[0])) for row in db.execute("SELECT first FROM commits ORDER BY first")]
-
-
-def _blocks_of(ids: Iterable[int], starts: Sequence[int]) -> set[int]:
-    """The starts of the blocks that contain these ids, or would, were they not collected."""
-    return {starts[bisect.bisect_right(starts, n) - 1] for n in ids if starts and n >= starts[0]}
+    for start, packed in db.execute("SELECT first, packed FROM commits ORDER BY first"):
+        yield from enumerate(_unpacked(cast(bytes, packed)), cast(int, start))
 
 
 def _packed(commits: Iterable[Commit]) -> bytes:

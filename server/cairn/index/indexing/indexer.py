@@ -14,9 +14,9 @@ import filelock
 from cairn.errors import IndexUnavailableError
 from cairn.index.indexing.folder_state import FolderState
 from cairn.index.indexing.gate import QueryGate
+from cairn.index.indexing.intake import BURST
 from cairn.index.indexing.intervals import Intervals
 from cairn.index.indexing.progress import Activity
-from cairn.index.indexing.work import BURST
 from cairn.index.indexing.writing import WritingSession
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, UNWRITABLE, set_aside, unwritable
@@ -27,8 +27,6 @@ from cairn.index.vectors.intake import ModelSource
 from cairn.settings.tree import Settings
 
 logger = logging.getLogger(__name__)
-
-_INTERVALS = Intervals()
 
 
 class Role(enum.StrEnum):
@@ -54,12 +52,12 @@ class Indexer:
         root: Path,
         settings: Callable[[], Settings],
         models: ModelSource,
-        on_change: Callable[[], None] = lambda: None,
-        gate: QueryGate | None = None,
-        intervals: Intervals = _INTERVALS,
+        on_change: Callable[[], None],
+        gate: QueryGate,
+        intervals: Intervals,
     ) -> None:
         """`settings` is asked anew at each scan; `on_change` is called on the indexing thread."""
-        self._state = FolderState(root, settings, models, on_change, gate or QueryGate(), intervals)
+        self._state = FolderState(root, settings, models, on_change, gate, intervals)
         self.root = root
         self.data = self._state.data
         self.progress = self._state.progress
@@ -76,9 +74,7 @@ class Indexer:
     @property
     def idle(self) -> bool:
         """Whether everything this process knows of is taken in (vectors apart)."""
-        if self.role is Role.READER:
-            return self._queue.is_done and not self._reader.has_requests()
-        return self._queue.is_done
+        return self._queue.is_done and not (self.role is Role.READER and self._reader.has_requests())
 
     @property
     def problem(self) -> str | None:
@@ -121,7 +117,7 @@ class Indexer:
     def look_again(self) -> None:
         """Look for changes that nobody reported, unless that was done just now or indexing is paused."""
         if not self._queue.paused and time.monotonic() - self._state.looked_at > self._state.intervals.focus:
-            self.rescan()
+            self._queue.rescan()
 
     def rescan(self) -> None:
         """Compare the whole folder with the index again."""
@@ -201,7 +197,7 @@ class Indexer:
             )
         finally:
             if not done:
-                self._queue.put_back(work)
+                self._queue.add(work)
             self._queue.done()
         return done
 
@@ -224,13 +220,11 @@ class Indexer:
         state.note("index", self._remark)
         try:
             session = WritingSession(state, writer)
-            session.start()
             self._become(Role.WRITER)
             session.run()
             writer.close()
-        except BaseException:
-            writer.abandon()
-            raise
+        finally:
+            writer.abandon()  # leaves nothing to do where it is closed
 
     def _become(self, role: Role) -> None:
         if role is not self.role:

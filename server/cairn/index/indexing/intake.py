@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from attrs import evolve
+from attrs import define, evolve, field
 
 from cairn.chunking.model import content_key
 from cairn.index.indexing.progress import Activity, Progress
-from cairn.index.indexing.work import BURST
 from cairn.index.store.contents import indexed_file, left_out
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
@@ -22,6 +21,8 @@ from cairn.workspace.scan import FileEntry, ScanReport, read_text, scan
 
 logger = logging.getLogger(__name__)
 
+BURST = 50
+"""More changed files than this at once are a burst, as of a checkout, and no longer what somebody saved just now."""
 _BATCH_SECONDS = 0.25
 """A batch is written after this long at the latest, so that keyword answers come while indexing runs."""
 _BATCH_CHUNKS = 500
@@ -39,35 +40,30 @@ def needs_rescan(paths: Iterable[str]) -> bool:
     return any(path.rpartition("/")[2] in _TURNING_FILES for path in paths)
 
 
+@define(eq=False)
 class Intake:
     """Takes files into the index of one folder, on the thread that owns the writer."""
 
-    def __init__(
-        self,
-        root: Path,
-        writer: IndexWriter,
-        progress: Progress,
-        stopped: Callable[[], bool],
-        on_batch: Callable[[], None],
-        on_compared: Callable[[], None] = lambda: None,
-        on_written: Callable[[list[int]], None] = lambda ids: None,
-        step_aside: Callable[[], None] = lambda: None,
-    ) -> None:
-        """`on_compared` is called in a reconcile when it is known what differs; `on_batch` after each batch of it: the
-        place to take in what is urgent; `on_written` with the ids of new chunks; `step_aside` between two files, but for the
-        few that somebody saved."""
-        self._root = root
-        self._writer = writer
-        self._progress = progress
-        self._stopped = stopped
-        self._on_batch = on_batch
-        self._on_compared = on_compared
-        self._on_written = on_written
-        self._step_aside = step_aside
-        self._rules = FileRules(root, IndexSettings())
-        self._projects = Projects()
-        self.scan_seconds = 0.0
-        """What the latest look at every file took."""
+    _root: Path
+    _writer: IndexWriter
+    _progress: Progress
+    _stopped: Callable[[], bool]
+    _on_batch: Callable[[], None]
+    """Called after each batch of a reconcile: the place to take in what is urgent."""
+    _on_compared: Callable[[], None] = lambda: None
+    """Called in a reconcile when it is known what differs."""
+    _on_written: Callable[[list[int]], None] = lambda ids: None
+    """Called with the ids of new chunks."""
+    _step_aside: Callable[[], None] = lambda: None
+    """Called between two files, but for the few that somebody saved."""
+    _rules: FileRules = field(init=False)
+    _projects: Projects = field(factory=Projects, init=False)
+    scan_seconds: float = field(default=0.0, init=False)
+    """What the latest look at every file took."""
+
+    @_rules.default
+    def _any_rules(self) -> FileRules:
+        return FileRules(self._root, IndexSettings())
 
     def reconcile(self, settings: IndexSettings, force: bool = False) -> None:
         """Compare the whole folder with the index and write what differs; with `force`, everything."""
@@ -160,8 +156,7 @@ class Intake:
 
         def flush() -> None:
             if batch:
-                written = self._writer.write(batch, (), anew=anew)
-                self._on_written(written)
+                self._on_written(self._writer.write(batch, (), anew=anew))
             if same:
                 self._writer.touch(same)
             batch.clear()

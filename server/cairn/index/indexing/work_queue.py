@@ -1,13 +1,46 @@
-"""Thread-safe queue of pending work for one folder's indexing thread."""
+"""Pending work of one folder's indexing thread, in a thread-safe queue."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
 
-from cairn.index.indexing.intake import needs_rescan
-from cairn.index.indexing.work import BURST, Work
+import attrs
+from attrs import define, field
+
+from cairn.index.indexing.intake import BURST, needs_rescan
 from cairn.index.store.requests import RequestKind, WaitingRequest
+
+
+@define
+class Work:
+    """Falsy when there is nothing to do."""
+
+    rescan: bool = False
+    force: bool = False
+    """With `rescan`: index every file anew, also what has not changed."""
+    paths: set[str] = field(factory=set)
+    forced: set[str] = field(factory=set)
+    """Paths to index anew, changed or not."""
+    opened: set[str] = field(factory=set)
+    """Paths of files that were opened."""
+    head_moved: bool = False
+    """There was a commit or a checkout."""
+    check: bool = False
+    """Look whether the index is sound."""
+
+    def __bool__(self) -> bool:
+        return any(attrs.astuple(self, recurse=False))
+
+    @property
+    def is_few_files(self) -> bool:
+        """Whether it is nothing but a few changed files."""
+        return 0 < len(self.paths) <= BURST and not self.rescan and not self.forced
+
+    def add(self, other: Work) -> None:
+        """Do this as well."""
+        for name in attrs.fields_dict(Work):
+            setattr(self, name, getattr(self, name) | getattr(other, name))
 
 
 class WorkQueue:
@@ -45,38 +78,39 @@ class WorkQueue:
         with self._changed:
             self._changed.notify_all()
 
+    def add(self, work: Work) -> None:
+        """Have this done as well."""
+        with self._changed:
+            self._work.add(work)
+            self._changed.notify_all()
+
     def changed(self, paths: Iterable[str]) -> None:
         """Files or directories were made, changed or removed."""
-        with self._changed:
-            self._work.paths.update(paths)
-            self._changed.notify_all()
+        self.add(Work(paths=set(paths)))
 
     def opened(self, paths: Iterable[str]) -> None:
         """These files are open in the editor now; those that are so newly may have changed unseen."""
         with self._changed:
             now = frozenset(paths)
-            new, self.open_paths = now - self.open_paths, now
-            self._work.paths.update(new)
-            self._work.opened.update(new)
-            self._changed.notify_all()
-
-    def head_moved(self) -> None:
-        """There was a commit or a checkout."""
-        with self._changed:
-            self._work.head_moved = True
-            self._changed.notify_all()
+            new, self.open_paths = set(now - self.open_paths), now
+            self.add(Work(paths=new, opened=new))
 
     def rescan(self) -> None:
         """Every file is to be compared."""
-        with self._changed:
-            self._work.rescan = True
-            self._changed.notify_all()
+        self.add(Work(rescan=True))
 
     def ask(self, kind: RequestKind, path: str) -> None:
         """Somebody asked for something."""
-        with self._changed:
-            self._apply(kind, path)
-            self._changed.notify_all()
+        anew = kind is RequestKind.REINDEX
+        if kind in (RequestKind.PAUSE, RequestKind.RESUME):
+            self.paused = kind is RequestKind.PAUSE
+            self.add(Work())  # whoever waits looks whether it is paused
+        elif kind is RequestKind.CHECK:
+            self.add(Work(check=True))
+        elif path:
+            self.add(Work(forced={path}) if anew else Work(paths={path}))
+        else:
+            self.add(Work(rescan=True, force=anew))
 
     def wait_for_saves(self, seconds: float) -> None:
         """Wait while nothing but a few changed files waits or is being done."""
@@ -86,17 +120,12 @@ class WorkQueue:
     # --- taken by the indexing thread --------------------------------------------------------------
 
     def take(self, requests: Sequence[WaitingRequest] = ()) -> Work:
-        """All that waits, with what other processes asked for."""
+        """All that waits, with what other processes asked for. What cannot be done is to be added again."""
         with self._changed:
             for request in requests:
-                self._apply(request.kind, request.path)
+                self.ask(request.kind, request.path)
             self._doing, self._work = self._work, Work()
             return self._doing
-
-    def put_back(self, work: Work) -> None:
-        """What was taken could not be done."""
-        with self._changed:
-            self._work.add(work)
 
     def done(self) -> None:
         """What was taken is done."""
@@ -136,16 +165,3 @@ class WorkQueue:
             seen = len(self._work.paths)
             self.rest(pause)
             waited += pause
-
-    def _apply(self, kind: RequestKind, path: str) -> None:
-        if kind is RequestKind.PAUSE:
-            self.paused = True
-        elif kind is RequestKind.RESUME:
-            self.paused = False
-        elif kind is RequestKind.CHECK:
-            self._work.check = True
-        elif path:
-            (self._work.forced if kind is RequestKind.REINDEX else self._work.paths).add(path)
-        else:
-            self._work.rescan = True
-            self._work.force |= kind is RequestKind.REINDEX

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from functools import partial
 
 import apsw
 
@@ -12,7 +13,7 @@ from cairn.index.indexing.background import Background
 from cairn.index.indexing.folder_state import FolderState
 from cairn.index.indexing.intake import Intake, needs_rescan
 from cairn.index.indexing.progress import Activity
-from cairn.index.indexing.work import Work
+from cairn.index.indexing.work_queue import Work
 from cairn.index.store.database import check_soundness
 from cairn.index.store.requests import (
     RequestKind,
@@ -34,7 +35,7 @@ class WritingSession:
 
     def __init__(self, state: FolderState, writer: IndexWriter) -> None:
         self._state = state
-        self._queue = state.queue
+        self._queue, self._intervals = state.queue, state.intervals
         self._writer = writer
         self._background = Background(state, writer)
         self._intake = Intake(
@@ -55,10 +56,7 @@ class WritingSession:
         """When saved files were last taken in."""
         self._look_soon = float("inf")
         """When to look again because the watcher came late."""
-
-    def start(self) -> None:
-        """Say what the index will have, before it has it."""
-        self._background.select_models(self._state.settings())
+        self._background.select_models(state.settings())  # says what the index will have, before it has it
 
     def run(self) -> None:
         """Compare the folder with the index, and keep the index equal to it until the thread is to end."""
@@ -85,18 +83,15 @@ class WritingSession:
         self._watching = self._state.settings().index.watch
         self._state.note("watch", None)
         if self._watching:
+            head_moved = partial(self._queue.add, Work(head_moved=True))
             self._watcher = FolderWatcher(
-                self._state.root,
-                self._queue.changed,
-                self._queue.head_moved,
-                self._not_watched,
-                self._watched,
+                self._state.root, self._queue.changed, head_moved, self._not_watched, self._watched
             )
             self._watcher.start()
 
     def _watched(self) -> None:
         """Changes are reported from now on; those since the scan began are found once it is through."""
-        self._look_soon = time.monotonic() + self._state.intervals.after_watched
+        self._look_soon = time.monotonic() + self._intervals.after_watched
 
     def _not_watched(self, problem: str) -> None:
         self._watching = False
@@ -107,7 +102,7 @@ class WritingSession:
         """Do what is most urgent, or sleep until there is something to do."""
         if not self._queue.paused and time.monotonic() >= self._look_due():
             self._queue.rescan()
-        self._queue.let_settle(self._state.intervals.burst_pause, self._state.intervals.longest_burst)
+        self._queue.let_settle(self._intervals.burst_pause, self._intervals.longest_burst)
         if _was_removed(self._writer):
             raise IndexUnavailableError(
                 f"The index in {self._state.data} was removed while it was in use. It is made anew in a moment."
@@ -125,7 +120,7 @@ class WritingSession:
             if not self._queue.is_stopped():  # then it may be half done: it is left to the next who writes
                 drop_requests(self._writer.db, [request.id for request in requests])
         except BaseException:
-            self._queue.put_back(work)
+            self._queue.add(work)
             raise
         if work.is_few_files:
             self._saved_at = time.monotonic()
@@ -142,9 +137,7 @@ class WritingSession:
 
     def _questions_passed(self, paused: bool) -> bool:
         """Let those be answered first who ask now, or just saved and will ask; false if something else came instead."""
-        self._queue.wait(
-            max(0.0, self._saved_at + self._state.intervals.after_save - time.monotonic()), paused
-        )
+        self._queue.wait(max(0.0, self._saved_at + self._intervals.after_save - time.monotonic()), paused)
         self._state.gate.step_aside(urgent=lambda: bool(self._queue))
         return not self._queue
 
@@ -175,9 +168,7 @@ class WritingSession:
         if not paused:
             look, step = self._look_due(), self._background.next_look()
             due = look if step is None else min(look, time.monotonic() + step)
-        while not self._queue.wait(
-            min(self._state.intervals.request, max(0.0, due - time.monotonic())), paused
-        ):
+        while not self._queue.wait(min(self._intervals.request, max(0.0, due - time.monotonic())), paused):
             if self._watcher is not None and self._watcher.is_lost:
                 self._watch()
             if (
@@ -192,16 +183,10 @@ class WritingSession:
         """When to look at every file again, in search of changes that nobody reported."""
         if not self._state.settings().index.watch:
             return float("inf")  # one answer is wanted, or the user said so
-        if self._watching:
-            every = max(
-                self._state.intervals.look_again,
-                self._state.intervals.look_again_share * self._intake.scan_seconds,
-            )
-        else:
-            every = max(
-                self._state.intervals.poll, self._state.intervals.poll_share * self._intake.scan_seconds
-            )
-        return min(self._state.looked_at + every, self._look_soon)
+        every, share = self._intervals.look_again, self._intervals.look_again_share
+        if not self._watching:
+            every, share = self._intervals.poll, self._intervals.poll_share
+        return min(self._state.looked_at + max(every, share * self._intake.scan_seconds), self._look_soon)
 
     def _take_urgent(self) -> None:
         """Between two batches of a scan: files that were saved meanwhile come first."""
