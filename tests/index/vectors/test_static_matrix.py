@@ -472,7 +472,7 @@ def test_many_rows_are_read_behind_while_sqlite_vec_answers(
     asked = vectors(1, seed=3)[0]
     assert desk.found(asked, 5) == desk.expected(asked, 5)
     ends = time.monotonic() + 60
-    while desk.rows() is None or desk.reader.memory.matrix._behind:
+    while desk.rows() is None or desk.reader.memory.matrix._behind.locked():
         assert time.monotonic() < ends, "the rows were never read"
         time.sleep(0.005)
     desk.give(range(50, 60))

@@ -8,8 +8,8 @@ rows move between blocks when a table is packed (`cairn.index.store.maintenance`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import apsw
 import numpy as np
@@ -19,6 +19,15 @@ from numpy.typing import NDArray
 
 class UnknownLayoutError(Exception):
     """The tables are not as this module knows them; sqlite-vec's own queries must do."""
+
+
+@contextmanager
+def known_layout() -> Iterator[None]:
+    """Around whatever reads the tables as they are: raises UnknownLayoutError where they are not so."""
+    try:
+        yield
+    except (apsw.SQLError, TypeError, ValueError) as problem:
+        raise UnknownLayoutError(str(problem)) from problem
 
 
 @frozen
@@ -37,29 +46,26 @@ class VectorBlock:
         return np.frombuffer(self.rowids, np.int64)[places], places
 
 
+@known_layout()
 def read_blocks(db: apsw.Connection, table: str) -> dict[int, VectorBlock]:
     """The blocks of `table` by number: 0.9 ms for 107,000 rows. Raises UnknownLayoutError."""
-    blocks = {}
-    for number, size, validity, rowids in _rows(
-        db, f"SELECT chunk_id, size, validity, rowids FROM {table}_chunks"
-    ):
-        if not isinstance(validity, bytes) or not isinstance(rowids, bytes):
-            raise UnknownLayoutError(f"{table}_chunks has no blobs")
-        if (len(validity) * 8, len(rowids)) != (size, int(str(size)) * 8):
-            raise UnknownLayoutError(f"{table}_chunks has blobs of another size")
-        blocks[int(str(number))] = VectorBlock(validity, rowids)
+    blocks: dict[int, VectorBlock] = {}
+    for number, size, *blobs in db.execute(f"SELECT chunk_id, size, validity, rowids FROM {table}_chunks"):
+        validity, rowids = map(bytes, blobs)
+        if (len(validity) * 8, len(rowids)) != (size, size * 8):
+            raise ValueError(f"{table}_chunks has blobs of another size")
+        blocks[number] = VectorBlock(validity, rowids)
     return blocks
 
 
+@known_layout()
 def read_block_vectors(db: apsw.Connection, table: str, number: int, dimension: int) -> NDArray[np.int8]:
     """int8[places, dimension] of a block, those out of use included. Raises UnknownLayoutError."""
-    found = list(_rows(db, f"SELECT vectors FROM {table}_vector_chunks00 WHERE rowid = {int(number)}"))
-    vectors = found[0][0] if found else None
-    if not isinstance(vectors, bytes) or not dimension or len(vectors) % dimension:
-        raise UnknownLayoutError(f"{table}_vector_chunks00 has no such block")
+    vectors = db.execute(f"SELECT vectors FROM {table}_vector_chunks00 WHERE rowid = ?", (number,)).get
     return np.frombuffer(vectors, np.int8).reshape(-1, dimension)
 
 
+@known_layout()
 def read_vectors_at(
     db: apsw.Connection, table: str, places: Sequence[tuple[int, int]], dimension: int
 ) -> NDArray[np.float32]:
@@ -74,25 +80,14 @@ def read_vectors_at(
     size = dimension * vectors.itemsize
     room = vectors.data.cast("B")
     order = sorted(range(len(places)), key=places.__getitem__)
-    opened = -1
-    try:
-        with db.blob_open(
-            "main", f"{table}_vector_chunks00", "vectors", places[order[0]][0], False
-        ) as blob:  # sqlite-vec, too, opens it by the number of the block
-            for row in order:
-                block, place = places[row]
-                if block != opened:
-                    blob.reopen(block)
-                    opened = block
-                blob.seek(place * size)
-                blob.read_into(room[row * size : (row + 1) * size])
-    except (apsw.SQLError, ValueError) as problem:
-        raise UnknownLayoutError(f"{table}_vector_chunks00: {problem}") from problem
+    opened = places[order[0]][0]
+    # sqlite-vec, too, opens it by the number of the block
+    with db.blob_open("main", f"{table}_vector_chunks00", "vectors", opened, False) as blob:
+        for row in order:
+            block, place = places[row]
+            if block != opened:
+                blob.reopen(block)
+                opened = block
+            blob.seek(place * size)
+            blob.read_into(room[row * size : (row + 1) * size])
     return vectors
-
-
-def _rows(db: apsw.Connection, sql: str) -> Iterator[tuple[object, ...]]:
-    try:
-        yield from cast("Iterable[tuple[object, ...]]", db.execute(sql))
-    except apsw.SQLError as problem:
-        raise UnknownLayoutError(str(problem)) from problem

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_block_vectors
 from cairn.index.vectors.codes import BLOCK
-from cairn.index.vectors.static_rows import FilterMasks, RowStore, StaticRows
+from cairn.index.vectors.static_rows import RowStore, StaticRows
 
 _HOLES = 0.1
 """Share of deleted rows from which all are read again."""
@@ -25,7 +25,7 @@ def read_all(db: apsw.Connection, blocks: dict[int, VectorBlock], content: int) 
     for key, block in blocks.items():
         _add(db, store, key, block, None)
     _check(db, store)
-    return StaticRows(store, store.count, None, _sorter(store), content, FilterMasks())
+    return StaticRows(store, store.count, None, _sorter(store), content)
 
 
 def read_changes(

@@ -7,10 +7,10 @@ the measurements.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
-import weakref
 from pathlib import Path
 
 import apsw
@@ -45,29 +45,27 @@ class _Version:
     """Of which index, table and moment the rows are."""
 
     identity: object
-    tables: int
+    schema: int
     """Differs once the table of vectors was dropped and made anew."""
-    table: str
-    """Which static table the vectors are of."""
     generation: int
-    content: int
 
-    def is_of(self, identity: object, facts: Facts) -> bool:
-        """Whether the rows are those of this index at the moment of `facts`."""
-        return (self.identity, self.generation) == (identity, facts.generation)
-
-    def follows(self, earlier: _Version) -> bool:
-        """Whether the rows of `earlier` can be brought up to this one."""
-        same = (self.identity, self.tables, self.table) == (earlier.identity, earlier.tables, earlier.table)
-        return same and self.generation >= earlier.generation
+    @classmethod
+    def at(cls, db: apsw.Connection, identity: object, facts: Facts) -> _Version:
+        return cls(identity, int(db.pragma("schema_version")), facts.generation)
 
 
 @frozen(eq=False)
 class _Current:
     version: _Version
-    rows: StaticRows | None
+    rows: StaticRows | None = None
     """None where they are too few, or cannot be read."""
     blocks: dict[int, VectorBlock] = field(factory=dict)
+
+    def leads_to(self, version: _Version) -> bool:
+        """Whether the rows can be brought up to `version`."""
+        mine = self.version
+        same = (mine.identity, mine.schema) == (version.identity, version.schema)
+        return self.rows is not None and same and mine.generation <= version.generation
 
 
 class StaticMatrix:
@@ -77,8 +75,8 @@ class StaticMatrix:
         self._idle_seconds = idle_seconds
         self._current: _Current | None = None
         self._reading = threading.Lock()
-        self._starting = threading.Lock()
-        self._behind = False
+        self._behind = threading.Lock()
+        """Locked while a thread of its own reads the rows."""
         self._coding = False
         self._timer: threading.Timer | None = None
         self._used = 0.0
@@ -91,85 +89,80 @@ class StaticMatrix:
         """
         self._used = time.monotonic()
         current = self._current
-        if current is None or not current.version.is_of(identity, facts):
-            if self._behind or self._must_be_read_behind(current, _version(db, identity), facts):
-                self._read_behind(Path(db.filename), identity)
-                return None
-            if not self._reading.acquire(timeout=_LONGEST_WAIT):
-                return None
-            try:
-                current = self._read(db, identity)
-            finally:
-                self._reading.release()
-        return current.rows
+        if current is not None:
+            at = current.version
+            if (at.identity, at.generation) == (identity, facts.generation):
+                return current.rows
+        if self._behind.locked() or self._must_be_read_behind(
+            current, _Version.at(db, identity, facts), facts
+        ):
+            if self._behind.acquire(blocking=False):
+                arguments = (Path(db.filename), identity)
+                threading.Thread(
+                    target=self._read_behind, args=arguments, name="cairn-vectors", daemon=True
+                ).start()
+            return None
+        if not self._reading.acquire(timeout=_LONGEST_WAIT):
+            return None
+        try:
+            return self._read(db, identity).rows
+        finally:
+            self._reading.release()
 
     def forget(self) -> None:
         """Free the memory; the next question reads the rows anew."""
         with self._reading:
-            self._current = None
             if self._timer is not None:
                 self._timer.cancel()
-                self._timer = None
+            self._current = self._timer = None
         give_back_memory()
 
     # --- reading many rows ------------------------------------------------------------------------------
 
     def _must_be_read_behind(self, current: _Current | None, version: _Version, facts: Facts) -> bool:
-        follows = current is not None and current.rows is not None and version.follows(current.version)
-        return not follows and facts.chunks >= max(_READ_BEHIND_FROM, FEWEST_ROWS)
+        follows = current is not None and current.leads_to(version)
+        return not follows and facts.chunks >= _READ_BEHIND_FROM
 
     def _read_behind(self, path: Path, identity: object) -> None:
-        with self._starting:
-            if not self._behind:
-                self._behind = True
-                arguments = (path, identity)
-                threading.Thread(
-                    target=self._read_all, args=arguments, name="cairn-vectors", daemon=True
-                ).start()
-
-    def _read_all(self, path: Path, identity: object) -> None:
         try:
             db = open_reader(path)
             if db is not None:
-                try:
-                    with self._reading:
-                        self._read(db, identity)
-                finally:
-                    db.close()
+                with contextlib.closing(db), self._reading:
+                    self._read(db, identity)
         except apsw.Error as problem:  # the next question, through the reader, raises it
             logger.warning("static vectors could not be read: %s", problem)
         finally:
-            self._behind = False
+            self._behind.release()
 
     # --- following the index, inside the lock ------------------------------------------------------
 
     def _read(self, db: apsw.Connection, identity: object) -> _Current:
         with db:  # one moment of the index
-            version = _version(db, identity)
+            facts = read_facts(db)
+            version = _Version.at(db, identity, facts)
             if self._current is not None and self._current.version == version:
                 return self._current
             try:
-                current = self._followed(db, version)
+                current = self._followed(db, version, facts)
             except UnknownLayoutError as problem:
                 logger.warning("static vectors are compared by sqlite-vec alone: %s", problem)
-                current = _Current(version, None)
+                current = _Current(version)
         self._current = current
         self._attend(current)
         return current
 
-    def _followed(self, db: apsw.Connection, version: _Version) -> _Current:
-        facts = read_facts(db)
-        if facts.chunks < FEWEST_ROWS or not version.table:
-            return _Current(version, None)
+    def _followed(self, db: apsw.Connection, version: _Version, facts: Facts) -> _Current:
+        if facts.chunks < FEWEST_ROWS or not facts.has_static:
+            return _Current(version)
         blocks = read_blocks(db, STATIC_TABLE)
         # Forgotten first: what was followed half is of no use, and two matrices would take twice the memory.
         before, self._current = self._current, None
-        if before is not None and before.rows is not None and version.follows(before.version):
-            rows = read_changes(db, before.rows, before.blocks, blocks, version.content)
+        if before is not None and before.rows is not None and before.leads_to(version):
+            rows = read_changes(db, before.rows, before.blocks, blocks, facts.content)
             if rows is not None:
                 return _Current(version, rows, blocks)
         before = None
-        return _Current(version, read_all(db, blocks, version.content), blocks)
+        return _Current(version, read_all(db, blocks, facts.content), blocks)
 
     def _attend(self, current: _Current) -> None:
         """Have the rows coded where they are many, and let go when nobody needs them."""
@@ -185,9 +178,9 @@ class StaticMatrix:
     def _code(self, store: RowStore) -> None:
         """Code the rows: 0.5 s for 500,000, meanwhile distances are computed to all of them."""
         try:
-            coder = Coder(store.mean())
-            words = np.empty((coder.words, len(store.ids)), np.uint64)
             count = store.count
+            coder = Coder(store.vectors[:count:16].mean(axis=0, dtype=np.float32))
+            words = np.empty((coder.words, len(store.ids)), np.uint64)
             coder.encode(store.vectors[:count], words[:, :count])
             with self._reading:  # rows that were added meanwhile
                 coder.encode(store.vectors[count : store.count], words[:, count : store.count])
@@ -201,7 +194,7 @@ class StaticMatrix:
     # --- letting go -----------------------------------------------------------------------------------
 
     def _wait_idle(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, _forget_unused, (weakref.ref(self),))
+        self._timer = threading.Timer(seconds, self._forget_unused)
         self._timer.daemon = True
         self._timer.start()
 
@@ -213,21 +206,3 @@ class StaticMatrix:
                 return
             self._current = self._timer = None
         give_back_memory()
-
-
-def _forget_unused(matrix: weakref.ref[StaticMatrix]) -> None:
-    alive = matrix()
-    if alive is not None:
-        alive._forget_unused()
-
-
-def _version(db: apsw.Connection, identity: object) -> _Version:
-    rows = db.execute("SELECT key, value FROM meta WHERE key IN ('generation', 'content', 'static_table')")
-    values = {str(key): str(value) for key, value in rows}
-    return _Version(
-        identity,
-        int(db.pragma("schema_version")),
-        values.get("static_table", ""),
-        int(values.get("generation", 0)),
-        int(values.get("content", 0)),
-    )

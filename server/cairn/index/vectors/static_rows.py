@@ -6,14 +6,15 @@ these find candidates first, and distances are computed for those alone.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 
 import apsw
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
+from cairn.index.store.generation_cache import GenerationCache
 from cairn.index.store.schema import STATIC_LENGTH
 from cairn.index.vectors import codes
 from cairn.index.vectors.codes import BLOCK, Codes
@@ -60,31 +61,6 @@ class RowStore:
             self.codes.coder.encode(self.vectors[start:end], self.codes.words[:, start:end])
         self.count = end
 
-    def mean(self) -> NDArray[np.float32]:
-        """Of every sixteenth row."""
-        mean: NDArray[np.float32] = self.vectors[: self.count : 16].mean(axis=0, dtype=np.float32)
-        return mean
-
-
-class FilterMasks:
-    """Which rows the latest filters let pass."""
-
-    def __init__(self) -> None:
-        self._kept: dict[Hashable, NDArray[np.bool_]] = {}
-        self._using = threading.Lock()
-
-    def get(self, key: Hashable, rows: int) -> NDArray[np.bool_] | None:
-        """bool[rows]; None where it is not known for as many."""
-        mask = self._kept.get(key)
-        return None if mask is None or len(mask) < rows else mask[:rows]
-
-    def put(self, key: Hashable, mask: NDArray[np.bool_]) -> None:
-        with self._using:
-            self._kept.pop(key, None)
-            self._kept[key] = mask
-            while len(self._kept) > _MASKS:
-                del self._kept[next(iter(self._kept))]
-
 
 @frozen(eq=False)
 class StaticRows:
@@ -98,7 +74,8 @@ class StaticRows:
     """Sorts the ids; None where they are sorted."""
     content: int
     """Rises with every change of chunks."""
-    masks: FilterMasks
+    masks: GenerationCache[Hashable, NDArray[np.bool_]] = field(factory=partial(GenerationCache, _MASKS))
+    """bool[count]: which rows the latest filters let pass."""
 
     @property
     def nbytes(self) -> int:
@@ -144,12 +121,13 @@ class StaticRows:
 
     def among(self, key: Hashable, ids: Callable[[], NDArray[np.int64]]) -> NDArray[np.bool_]:
         """Lets those with `ids` be found. Questions with the same `key` share the answer while no chunk changes."""
-        key = (key, self.content)
-        mask = self.masks.get(key, self.count)
-        if mask is None:
+
+        def passing(keys: Sequence[Hashable]) -> dict[Hashable, NDArray[np.bool_]]:
             mask = np.zeros(self.count, np.bool_)
             mask[self.places(ids())] = True
-            self.masks.put(key, mask)
+            return dict.fromkeys(keys, mask)
+
+        mask = self.masks.get((self.content, self.count), [key], passing)[key]
         return mask if self.present is None else mask & self.present
 
     def except_for(self, ids: Iterable[int]) -> NDArray[np.bool_]:
