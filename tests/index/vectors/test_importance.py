@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.index.vectors.importance import by_importance
+from cairn.index.vectors.intake import by_importance
 from cairn.index.vectors.store import Waiting
 from cairn.workspace.collections import FileKind, file_kind
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from attrs import Factory, define, field
 
+from cairn.embedding.shared import SharedModel
 from cairn.index.indexing.gate import QueryGate
 from cairn.index.indexing.intervals import Intervals
 from cairn.index.indexing.progress import Progress
 from cairn.index.indexing.work_queue import WorkQueue
-from cairn.index.vectors.intake import ModelSource
 from cairn.paths import workspace_dir
 from cairn.settings.tree import Settings
 
@@ -23,7 +23,7 @@ class FolderState:
     root: Path
     settings: Callable[[], Settings]
     """Asked anew at each scan."""
-    models: ModelSource
+    models: SharedModel
     on_change: Callable[[], None]
     """Called on the indexing thread when the status may have changed."""
     gate: QueryGate

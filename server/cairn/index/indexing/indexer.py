@@ -11,6 +11,7 @@ from pathlib import Path
 
 import filelock
 
+from cairn.embedding.shared import SharedModel
 from cairn.errors import IndexUnavailableError
 from cairn.index.indexing.folder_state import FolderState
 from cairn.index.indexing.gate import QueryGate
@@ -23,7 +24,6 @@ from cairn.index.store.database import DAMAGE, DATABASE_NAME, UNWRITABLE, set_as
 from cairn.index.store.lock import is_held, note_holder, writer_lock
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import ModelSource
 from cairn.settings.tree import Settings
 
 logger = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class Indexer:
         self,
         root: Path,
         settings: Callable[[], Settings],
-        models: ModelSource,
+        models: SharedModel,
         on_change: Callable[[], None],
         gate: QueryGate,
         intervals: Intervals,

@@ -21,6 +21,7 @@ import apsw
 from attrs import frozen
 
 from cairn.chunking.model import content_key
+from cairn.embedding.shared import SharedModel
 from cairn.index.overlay.unsaved_reader import UnsavedReader
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
@@ -28,7 +29,7 @@ from cairn.index.store.contents import indexed_file, left_out
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.text.bm25 import register
-from cairn.index.vectors.intake import ModelSource, StaticIntake
+from cairn.index.vectors.intake import StaticIntake
 from cairn.settings.tree import IndexSettings, Settings
 from cairn.text.unicode import well_formed
 from cairn.workspace.collections import MANIFESTS, find_projects
@@ -79,7 +80,7 @@ class _Seen:
 class Overlay:
     """Open documents over the index of the folder `root`. Methods may be called from several threads at once."""
 
-    def __init__(self, root: Path, settings: Callable[[], Settings], models: ModelSource) -> None:
+    def __init__(self, root: Path, settings: Callable[[], Settings], models: SharedModel) -> None:
         self.hidden: tuple[str, ...] = ()
         """Paths of the files that are shown from here."""
         self.generation = 0

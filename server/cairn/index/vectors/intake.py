@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 
 from cairn.errors import ModelError
 from cairn.index.store.database import remove_previous
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.importance import by_importance
 from cairn.index.vectors.siblings import Siblings
 from cairn.index.vectors.store import ChunkText, VectorStore, Waiting
 from cairn.settings.tree import EmbeddingSettings
 from cairn.startup.memory import give_back_memory
+from cairn.workspace.collections import FileKind
 
 # numpy and what needs it are imported where vectors are made: an index that lacks none opens without.
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from cairn.embedding.embedder import Embedder
-    from cairn.embedding.model_files import InstalledModel
     from cairn.embedding.packaged import PackagedModel
+    from cairn.embedding.shared import SharedModel
     from cairn.embedding.static import StaticTable
 
 _PAGE = 512
@@ -34,34 +34,24 @@ _TEXTS_A_STEP = 4
 """Texts embedded between two looks at what else there is to do, a question included: 50 ms of one core."""
 _STATIC_AT_ONCE = 64
 """Chunks of a save that get their static vectors with it; a burst's wait their turn."""
-
-
-class ModelSource(Protocol):
-    """Gives the models that vectors are made with: the installed one, and the code model that comes with Cairn."""
-
-    def installed(self) -> InstalledModel | None:
-        """The model in use, without loading it. Raises ModelError where it cannot be used."""
-
-    def embedder(self) -> Embedder | None:
-        """The loaded model. Raises ModelError where it cannot be used."""
-
-    def packaged(self) -> PackagedModel | None:
-        """The code model, without loading it; None where it is not wanted. Raises ModelError where it cannot be used."""
-
-    def static_table(self) -> StaticTable | None:
-        """The code model's table, None where there is none to use."""
+_RECENT_SECONDS = 24 * 3600
+"""Edited within a day: what somebody works on now."""
+_ENTRY_POINTS = frozenset(
+    {"main", "__main__", "__init__", "index", "lib", "mod", "app", "cli", "server", "readme"}
+)
+"""Stems of files that a project is entered by."""
+_BY_KIND = {FileKind.DOCS: 3, FileKind.SOURCE: 4, FileKind.CONFIG: 5, FileKind.EXAMPLES: 6, FileKind.TESTS: 7}
 
 
 @define
 class _ChunkQueue:
-    """Ids of chunks that wait, most important first; made when first needed."""
+    """Ids of chunks that wait, most important first. Whoever writes chunks puts them here once the others were found."""
 
     find: Callable[[], list[Waiting]]
+    """Takes 0.1 s for 107,000 chunks."""
     open_paths: Callable[[], Container[str]]
     _ids: dict[int, None] | None = field(default=None, init=False)
-    """Each once, last first, so that taking and putting back cost nothing."""
-    _is_whole: bool = field(default=False, init=False)
-    """Nothing waits that is not in it: whoever writes chunks puts them here."""
+    """Each once, last first, so that taking and putting back cost nothing; None until they are needed."""
 
     def __len__(self) -> int:
         return len(self._ids or ())
@@ -73,11 +63,8 @@ class _ChunkQueue:
 
     def take(self) -> list[int]:
         """Remove the next page; empty once none waits."""
-        if not self._ids and not self._is_whole:
-            self._ids = dict.fromkeys(reversed(by_importance(self.find(), self.open_paths())))
-            self._is_whole = not self._ids
         if self._ids is None:
-            return []
+            self._ids = dict.fromkeys(reversed(by_importance(self.find(), self.open_paths())))
         return [self._ids.popitem()[0] for _ in range(min(_PAGE, len(self._ids)))]
 
     def put_first(self, ids: Iterable[int]) -> None:
@@ -87,13 +74,33 @@ class _ChunkQueue:
                 self._ids.pop(each, None)
                 self._ids[each] = None
 
-    def forget(self) -> None:
-        """Look anew what waits; for 107,000 chunks that takes 0.1 s."""
-        self._ids, self._is_whole = None, False
+    def restart(self, *, is_done: bool = False) -> None:
+        """Look anew what waits; with `is_done`, nothing does."""
+        self._ids = {} if is_done else None
 
-    def nothing_waits(self) -> None:
-        """Begin with what is put in from now on."""
-        self._ids, self._is_whole = {}, True
+
+def by_importance(waiting: Sequence[Waiting], open_paths: Container[str]) -> list[int]:
+    """The ids of the waiting chunks: open files, recently edited ones, entry points, documents, then the rest.
+
+    Within a class, files that lie shallow come first, and chunks keep their order.
+    """
+    since = (time.time() - _RECENT_SECONDS) * 1e9
+    # After a clone or a checkout every file is new: that tells nothing.
+    recent_tells = sum(chunk.mtime_ns > since for chunk in waiting) < len(waiting) / 2
+
+    def rank(chunk: Waiting) -> tuple[int, int, int]:
+        path = PurePosixPath(chunk.path)
+        if chunk.path in open_paths:
+            level = 0
+        elif recent_tells and chunk.mtime_ns > since:
+            level = 1
+        elif path.stem.lower() in _ENTRY_POINTS and chunk.kind in (FileKind.SOURCE, FileKind.DOCS):
+            level = 2
+        else:
+            level = _BY_KIND.get(FileKind(chunk.kind), 4)
+        return (level, len(path.parts), chunk.chunk_id)
+
+    return [chunk.chunk_id for chunk in sorted(waiting, key=rank)]
 
 
 class VectorIntake:
@@ -102,7 +109,7 @@ class VectorIntake:
     def __init__(
         self,
         writer: IndexWriter,
-        models: ModelSource,
+        models: SharedModel,
         open_paths: Callable[[], Container[str]],
         on_embedded: Callable[[int, float, int], None],
         on_problem: Callable[[str | None], None],
@@ -133,7 +140,6 @@ class VectorIntake:
         except ModelError as problem:
             self._on_problem(str(problem))
         self._close_siblings()  # they were asked for the vectors of another model
-        self._queue.forget()
         if model is None or settings is None:
             self._name, self._model_id = "", 0
             self._store.use_no_model()
@@ -141,8 +147,7 @@ class VectorIntake:
             # The same text has another vector where more or less of it is embedded.
             self._name = f"{model.id}:{settings.code_tokens}/{settings.text_tokens}"
             self._model_id = self._store.use_model(self._name, model.dimension)
-            if self._writer.facts().embedded:
-                self._queue.nothing_waits()
+        self._queue.restart(is_done=self.has_model and bool(self._writer.facts().embedded))
 
     def put_first(self, ids: Iterable[int]) -> None:
         """These chunks are new, or somebody looks at them: those without a vector come next."""
@@ -228,10 +233,7 @@ class StaticIntake:
     """Makes static vectors. Lives on the thread that owns the writer."""
 
     def __init__(
-        self,
-        writer: IndexWriter,
-        models: ModelSource,
-        open_paths: Callable[[], Container[str]],
+        self, writer: IndexWriter, models: SharedModel, open_paths: Callable[[], Container[str]]
     ) -> None:
         self._writer = writer
         self._store = VectorStore(writer.db)
@@ -250,10 +252,8 @@ class StaticIntake:
     def select_table(self, settings: EmbeddingSettings | None) -> None:
         """Use the code model's table from now on, with None no table."""
         self._table = self._models.static_table() if settings else None
-        self._queue.forget()
         self._use(self._table, settings)
-        if self._table is not None and self._writer.facts().static:
-            self._queue.nothing_waits()
+        self._queue.restart(is_done=self._table is not None and bool(self._writer.facts().static))
 
     def _use(self, table: StaticTable | PackagedModel | None, settings: EmbeddingSettings | None) -> None:
         if table is None or settings is None:

@@ -85,11 +85,7 @@ class VectorStore:
 
     def waiting(self, model_id: int) -> list[Waiting]:
         """Every chunk whose text has no vector of the model."""
-        rows = self._db.execute(
-            f"""SELECT c.id, f.path, f.kind, f.mtime_ns FROM chunks c JOIN files f ON f.id = c.file_id
-                WHERE {_lacks_vector(model_id)}"""
-        )
-        return [Waiting(int(row[0]), str(row[1]), str(row[2]), int(row[3])) for row in rows]
+        return self._waiting(_lacks_vector(model_id))
 
     def waiting_among(self, ids: Iterable[int], model_id: int) -> list[int]:
         """Those of the chunks whose text has no vector of the model, in their order."""
@@ -131,6 +127,13 @@ class VectorStore:
                     )
             set_fact(self._db, "queued", queued)
             raise_generation(self._db)
+
+    def _waiting(self, condition: str) -> list[Waiting]:
+        rows = self._db.execute(
+            "SELECT c.id, f.path, f.kind, f.mtime_ns FROM chunks c JOIN files f ON f.id = c.file_id"
+            f" WHERE {condition}"
+        )
+        return [Waiting(*row) for row in rows]
 
     def _current_model(self) -> int:
         return int(self._db.execute("SELECT value FROM meta WHERE key = 'model_id'").get or 0)
@@ -184,11 +187,7 @@ class VectorStore:
 
     def without_static(self) -> list[Waiting]:
         """Every chunk without a static vector."""
-        rows = self._db.execute(
-            f"""SELECT c.id, f.path, f.kind, f.mtime_ns FROM chunks c JOIN files f ON f.id = c.file_id
-                WHERE c.id NOT IN (SELECT rowid FROM {STATIC_TABLE})"""
-        )
-        return [Waiting(int(row[0]), str(row[1]), str(row[2]), int(row[3])) for row in rows]
+        return self._waiting(f"c.id NOT IN (SELECT rowid FROM {STATIC_TABLE})")
 
     def store_static(self, ids: Sequence[int], vectors: NDArray[np.int8], queued: int) -> None:
         """Keep `vectors`, int8[n, dimension], for the chunks `ids` (n of them); `queued` chunks still wait."""
