@@ -15,6 +15,7 @@ from attrs import define, evolve, field, frozen
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries import relations
+from cairn.index.queries.symbols import definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
 from cairn.retrieval.diversity import diversify
@@ -189,7 +190,7 @@ class _Search:
         rare = self._rare(defined)
         for folder, reader in enumerate(self.readers):
             files: dict[str, set[str]] = defaultdict(set)
-            definitions = relations.definitions_of(reader, used)
+            definitions = definitions_of(reader, used)
             for each in definitions:
                 files[each.name].add(each.path)
             told: dict[int, float] = defaultdict(float)
@@ -219,7 +220,7 @@ class _Search:
     def _rare(self, names: Sequence[str]) -> list[str]:
         """Those of the names that few files define, so that whoever writes them means these."""
         files: dict[str, set[str]] = defaultdict(set)
-        for each in relations.definitions_of(self.readers[self.passage.folder], names):
+        for each in definitions_of(self.readers[self.passage.folder], names):
             files[each.name].add(each.path)
         return [name for name in names if 1 <= len(files[name]) <= _RARE]
 

@@ -531,7 +531,7 @@ def test_it_stops_while_it_embeds_and_goes_on_from_there(folder: Folder) -> None
     done = len(folder.models.embedded)
     assert 0 < done < 202
     again = folder.run(EMBEDDING)
-    until(lambda: IndexReader(again.data).complete())
+    until(lambda: IndexReader(again.data).facts().complete)
     assert len(folder.models.embedded) == 202
 
 
@@ -640,7 +640,7 @@ def test_settings_that_change_count_from_the_next_step_on(folder: Folder) -> Non
     until(reader.complete)
     settings = evolve(EMBEDDING, embedding=EmbeddingSettings(text_tokens=16))
     indexer.changed([folder.write("crane.md", "# Crane\n")])
-    until(lambda: reader.facts().model_id == 2 and reader.complete())
+    until(lambda: reader.facts().model_id == 2 and reader.facts().complete)
     assert len(folder.models.embedded) == 5
     settings = BARE
     indexer.changed([folder.write("crane.md", "# Crane\n\nA crane lifts.\n")])
@@ -663,7 +663,7 @@ def test_background_work_steps_aside_for_questions_and_is_done_in_the_end(folder
     indexer = folder.indexer(EMBEDDING, gate)
     indexer.start()
     try:
-        until(lambda: indexer.idle and IndexReader(indexer.data).complete())
+        until(lambda: indexer.idle and IndexReader(indexer.data).facts().complete)
     finally:
         asking.set()
         for person in people:

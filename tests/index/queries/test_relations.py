@@ -12,12 +12,12 @@ from cairn.chunking.model import content_key
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.queries.relations import (
-    definitions_of,
     file_stem,
     imports_around,
     same_stem,
     vector_of_texts,
 )
+from cairn.index.queries.symbols import definitions_of
 from cairn.index.store.contents import indexed_file
 from cairn.index.store.writer import FileRecord, IndexWriter
 from cairn.settings.tree import Settings
@@ -87,9 +87,9 @@ def test_neighbours_of_many_chunks_are_those_of_each(reader: OverlaidReader) -> 
         ("src/test_long.py", 0),
     ]
     found = reader.neighbours(places, 1)
-    for place in places:
-        alone = [stored for stored in reader.around(*place, 1) if stored.chunk.position != place[1]]
-        assert found.get(place, []) == alone
+    for path, position in places:
+        beside = [stored for stored in reader.page(path) if abs(stored.chunk.position - position) == 1]
+        assert found.get((path, position), []) == beside
     assert [stored.chunk.position for stored in found["src/long.py", 2]] == [1, 3]
     assert reader.neighbours([], 1) == {}
 

@@ -82,7 +82,7 @@ GUIDE = indexed("docs/guide.md", "# Routing\n\nRoutes connect a path with a view
 def test_while_there_is_no_index_every_answer_is_empty(reader: IndexReader) -> None:
     assert reader.keywords('"x"', EVEN, 10, ALL, never) == []
     assert reader.nearest(unit(1, 0), "m", 10, ALL, never) == []
-    assert (reader.chunks([1]), reader.page("a"), reader.generation(), reader.complete()) == (
+    assert (reader.chunks([1]), reader.page("a"), reader.generation(), reader.facts().complete) == (
         {},
         [],
         0,
@@ -171,7 +171,6 @@ def test_a_page_is_the_file_again(writer: IndexWriter, reader: IndexReader) -> N
     page = reader.page("src/many.py")
     assert len(page) > 1
     assert "".join(stored.chunk.text for stored in page) == text
-    assert [s.chunk.position for s in reader.around("src/many.py", 2, 1)] == [1, 2, 3]
 
 
 def test_definitions_are_found_by_name_the_exact_spelling_first(

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 
 from cairn.index.overlay.overlay import Overlay
+from cairn.index.reader.connection import Row
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_reader import IndexReader, Row
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import (
     NAMES_ONLY,
     ColumnWeights,
@@ -170,41 +171,15 @@ class OverlaidReader(IndexReader):
             here = unsaved.leading_chunks(every, per_file, only) if unsaved else []
         return [*super().leading_chunks(every, per_file, _without(only, hidden)), *(-each for each in here)]
 
-    def around(self, path: str, position: int, window: int) -> list[StoredChunk]:
+    def chunk_rows(
+        self, sql: str, values: Sequence[Any] = (), cancelled: Callable[[], bool] | None = None
+    ) -> list[Row]:
         with self.overlay.shown() as (unsaved, hidden):
-            if unsaved and path in hidden:
-                return _renumbered(unsaved.around(path, position, window))
-        return super().around(path, position, window)
-
-    def neighbours(
-        self, places: Iterable[tuple[str, int]], window: int
-    ) -> dict[tuple[str, int], list[StoredChunk]]:
-        every = list(places)
-        with self.overlay.shown() as (unsaved, hidden):
-            here = [place for place in every if place[0] in hidden]
-            found = unsaved.neighbours(here, window) if unsaved and here else {}
-            found = {place: _renumbered(chunks) for place, chunks in found.items()}
-        there = [place for place in every if place not in set(here)]
-        return super().neighbours(there, window) | found if there else found
-
-    def page(self, path: str) -> list[StoredChunk]:
-        with self.overlay.shown() as (unsaved, hidden):
-            if unsaved and path in hidden:
-                return _renumbered(unsaved.page(path))
-        return super().page(path)
-
-    def chunk_rows(self, select: str, values: Row, cancelled: Callable[[], bool] | None = None) -> list[Row]:
-        with self.overlay.shown() as (unsaved, hidden):
-            here = unsaved.chunk_rows(select, values, cancelled) if unsaved else []
-        there = super().chunk_rows(select, values, cancelled)
+            here = unsaved.select(sql, values, cancelled) if unsaved else []
+        there = self.select(sql, values, cancelled)
         return [*(row for row in there if row[1] not in hidden), *((-row[0], *row[1:]) for row in here)]
 
     # --- files and facts ----------------------------------------------------------------------------
-
-    def has_language(self, language: str) -> bool:
-        with self.overlay.shown() as (unsaved, _):
-            here = unsaved is not None and unsaved.has_language(language)
-        return here or super().has_language(language)
 
     def facts(self) -> Facts:
         """The index's, but that the generation rises with what is shown, too."""
@@ -245,10 +220,6 @@ def _apart(ids: Iterable[int]) -> tuple[list[int], list[int]]:
     """The ids as the index of unsaved text has them, and those of the folder's index."""
     every = list(ids)
     return [-each for each in every if each < 0], [each for each in every if each > 0]
-
-
-def _renumbered(chunks: Iterable[StoredChunk]) -> list[StoredChunk]:
-    return [evolve(chunk, id=-chunk.id) for chunk in chunks]
 
 
 def _merged(hits: list[Hit], unsaved: Mapping[int, float], limit: int) -> list[Hit]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import translate
 from functools import partial
-from typing import cast
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import apsw
@@ -35,16 +35,9 @@ class FileFacts:
 
 def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callable[[], bool]) -> list[str]:
     """Paths that match the FTS5 expression `match`, best first; those of unsaved text come last."""
-    found: dict[str, None] = {}
-    for source in reader.sources if match else ():
-        with source.reading(cancelled) as db:
-            rows = db.execute(
-                """SELECT f.path FROM paths_fts CROSS JOIN files f ON f.id = paths_fts.rowid
-                    WHERE paths_fts MATCH ? AND f.is_text ORDER BY bm25(paths_fts, 2.5, 1), f.id LIMIT ?""",
-                (match, limit),
-            )
-            found.update((str(path), None) for (path,) in rows)
-    return list(found)
+    sql = """SELECT f.path FROM paths_fts CROSS JOIN files f ON f.id = paths_fts.rowid
+        WHERE paths_fts MATCH ? AND f.is_text ORDER BY bm25(paths_fts, 2.5, 1), f.id LIMIT ?"""
+    return _paths(reader, sql, (match, limit), cancelled) if match else []
 
 
 def files_with_chunk(reader: IndexReader, content_hash: str, path: str = "") -> list[str]:
@@ -53,16 +46,9 @@ def files_with_chunk(reader: IndexReader, content_hash: str, path: str = "") -> 
     Without it all chunks are looked at: 5 ms for 16,000.
     """
     of_path, wanted = ("AND f.path = ?", (path,)) if path else ("", ())
-    found: dict[str, None] = {}
-    for source in reader.sources:
-        with source.reading() as db:
-            rows = db.execute(
-                f"""SELECT DISTINCT f.path FROM files f JOIN chunks c ON c.file_id = f.id
-                    WHERE c.content_hash = ? {of_path} ORDER BY f.path""",
-                (key_blob(content_hash), *wanted),
-            )
-            found.update((str(path), None) for (path,) in rows)
-    return list(found)
+    sql = f"""SELECT DISTINCT f.path FROM files f JOIN chunks c ON c.file_id = f.id
+        WHERE c.content_hash = ? {of_path} ORDER BY f.path"""
+    return _paths(reader, sql, (key_blob(content_hash), *wanted))
 
 
 def files_at(
@@ -72,34 +58,32 @@ def files_at(
 
     A fragment is taken as it is written, for `[slug].tsx` is a name of files, and as a glob.
     """
+    # `f.path`: json_each has a column `path`, too.
+    sql = """SELECT f.path FROM files f WHERE f.is_text AND EXISTS (SELECT 1 FROM json_each(?1) named
+            WHERE instr('/' || f.path || '/', '/' || named.value || '/')
+               OR '/' || f.path || '/' GLOB '*/' || named.value || '/*'
+               OR substr('/' || named.value, -length(f.path) - 1) = '/' || f.path)
+        ORDER BY length(f.path), f.path LIMIT ?2"""
     wanted = json.dumps([place for fragment in fragments if (place := fragment.strip("/"))])
-    found: set[str] = set()
-    for source in reader.sources if fragments else ():
-        with source.reading(cancelled) as db:
-            rows = db.execute(
-                # `f.path`: json_each has a column `path`, too.
-                """SELECT f.path FROM files f WHERE f.is_text AND EXISTS (SELECT 1 FROM json_each(?1) named
-                       WHERE instr('/' || f.path || '/', '/' || named.value || '/')
-                          OR '/' || f.path || '/' GLOB '*/' || named.value || '/*'
-                          OR substr('/' || named.value, -length(f.path) - 1) = '/' || f.path)
-                   ORDER BY length(f.path), f.path LIMIT ?2""",
-                (wanted, limit),
-            )
-            found.update(str(path) for (path,) in rows)
+    found = _paths(reader, sql, (wanted, limit), cancelled) if fragments else []
     return sorted(found, key=lambda path: (len(path), path))[:limit]
+
+
+def _paths(
+    reader: IndexReader, sql: str, values: Sequence[Any], cancelled: Callable[[], bool] | None = None
+) -> list[str]:
+    """What the query finds in all sources, each path once."""
+    found: dict[str, None] = {}
+    for source in reader.sources:
+        found.update((path, None) for (path,) in source.select(sql, values, cancelled))
+    return list(found)
 
 
 def files_by_subjects(reader: IndexReader, match: str, cancelled: Callable[[], bool]) -> dict[str, float]:
     """BM25 of the FTS5 expression `match` over the subjects of the commits that touched each file, by path."""
-    if not match:
-        return {}
-    with reader.reading(cancelled) as db:
-        rows = db.execute(
-            """SELECT f.path, -bm25(subjects_fts) FROM subjects_fts
-                CROSS JOIN files f ON f.id = subjects_fts.rowid WHERE subjects_fts MATCH ?""",
-            (match,),
-        )
-        return {str(path): cast(float, score) for path, score in rows}
+    sql = """SELECT f.path, -bm25(subjects_fts) FROM subjects_fts
+        CROSS JOIN files f ON f.id = subjects_fts.rowid WHERE subjects_fts MATCH ?"""
+    return dict(reader.select(sql, (match,), cancelled)) if match else {}
 
 
 _known_facts: WeakKeyDictionary[IndexMemory, GenerationCache[str, FileFacts]] = WeakKeyDictionary()
@@ -136,8 +120,7 @@ def readme_paths(reader: IndexReader, patterns: Sequence[str]) -> list[str]:
 
     Looks at every path: 2 ms for 1,400 files.
     """
-    with reader.reading() as db:
-        paths = {str(path) for (path,) in db.execute("SELECT path FROM files WHERE is_text")}
+    paths = {path for (path,) in reader.select("SELECT path FROM files WHERE is_text")}
     is_readme = readme_rule(patterns)
     return sorted(filter(is_readme, paths.union(reader.hidden)))
 

@@ -10,19 +10,20 @@ import json
 import time
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
 from string import ascii_lowercase
 from threading import Lock
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-import apsw
 import Stemmer
 from attrs import frozen
 
 from cairn.errors import CairnError
+from cairn.index.reader.connection import ConnectedReader
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.generation_cache import GenerationCache
 
@@ -75,8 +76,8 @@ class IndexVocabulary:
         left = list(dict.fromkeys(words))
         try:
             for source in chain.from_iterable(reader.sources for reader in self.readers):
-                with source.reading() as db:
-                    left = _absent(db, left)
+                absent = source.select(_SELECT_ABSENT, (json.dumps(left),))
+                left = [left[place] for (place,) in absent]
         except CairnError:  # the search itself will say so
             return ()
         return frozenset(left)
@@ -86,8 +87,7 @@ class IndexVocabulary:
         counted: Counter[str] = Counter(dict.fromkeys(words, 0))
         for reader in self.readers:
             with suppress(CairnError):
-                cache = _counted.setdefault(reader, GenerationCache(_MAX_KEPT))
-                counted.update(cache.get(reader.generation(), words, partial(_count, reader)))
+                counted.update(_known(_counted, reader, words, partial(_count, reader)))
         return counted
 
     def chunks(self) -> int:
@@ -103,37 +103,41 @@ class IndexVocabulary:
         found: list[KnownWord] = []
         for reader in self.readers:
             with suppress(CairnError):
-                cache = _near_words.setdefault(reader, GenerationCache(_MAX_KEPT))
                 read = partial(_read_near, reader, seconds=self.seconds)
-                found += chain.from_iterable(cache.get(reader.generation(), [(word, errors)], read).values())
+                found += chain.from_iterable(_known(_near_words, reader, [(word, errors)], read).values())
         return found
 
 
-_near_words: WeakKeyDictionary[IndexReader, GenerationCache[tuple[str, int], list[KnownWord]]] = (
-    WeakKeyDictionary()
-)
-_counted: WeakKeyDictionary[IndexReader, GenerationCache[str, int]] = WeakKeyDictionary()
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+_Kept = WeakKeyDictionary[IndexReader, GenerationCache[K, V]]
+_near_words: _Kept[tuple[str, int], list[KnownWord]] = WeakKeyDictionary()
+_counted: _Kept[str, int] = WeakKeyDictionary()
 """How many chunks contain a word: a count reads all places where the word stands."""
+
+
+def _known(
+    kept: _Kept[K, V], reader: IndexReader, keys: Iterable[K], read: Callable[[list[K]], Mapping[K, V]]
+) -> dict[K, V]:
+    cache = kept.setdefault(reader, GenerationCache(_MAX_KEPT))
+    return cache.get(reader.generation(), keys, read)
 
 
 def _count(reader: IndexReader, words: Sequence[str]) -> dict[str, int]:
     stems = {word: _stem(_without_accents(word)) for word in words}
     counts: Counter[str] = Counter()
     for source in reader.sources:
-        with source.reading() as db:
-            counts.update(dict(_documents(db, sorted(set(stems.values())))))
+        counts.update(_documents(source, sorted(set(stems.values()))))
     return {word: counts[term] for word, term in stems.items()}
 
 
 def _read_near(
     reader: IndexReader, asked: Sequence[tuple[str, int]], seconds: float
 ) -> dict[tuple[str, int], list[KnownWord]]:
-    found: dict[tuple[str, int], list[KnownWord]] = {each: [] for each in asked}
-    for source in reader.sources:
-        with source.reading() as db:
-            for (word, errors), near in found.items():
-                near += _near(db, word, errors, seconds)
-    return found
+    return {
+        (word, errors): [near for source in reader.sources for near in _near(source, word, errors, seconds)]
+        for word, errors in asked
+    }
 
 
 def _without_accents(word: str) -> str:
@@ -142,24 +146,20 @@ def _without_accents(word: str) -> str:
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
-def _absent(db: apsw.Connection, words: Sequence[str]) -> list[str]:
-    rows = db.execute(
-        """SELECT key FROM json_each(?) WHERE NOT EXISTS
-           (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')
-           AND NOT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH '"' || value || '"')""",
-        (json.dumps(list(words)),),
-    )
-    return [words[int(row[0])] for row in rows]
+_SELECT_ABSENT = """
+    SELECT key FROM json_each(?) WHERE NOT EXISTS
+    (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')
+    AND NOT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH '"' || value || '"')"""
 
 
-def _near(db: apsw.Connection, word: str, errors: int, seconds: float) -> list[KnownWord]:
+def _near(source: ConnectedReader, word: str, errors: int, seconds: float) -> list[KnownWord]:
     undone = defaultdict(list)
     for text in _early_errors_undone(word):
         undone[_stem(text)].append(text)
-    documents = Counter(dict(_documents(db, list(undone))))
-    documents.update(dict(_documents(db, list(undone), "path_words")))
+    documents = Counter(_documents(source, list(undone)))
+    documents.update(_documents(source, list(undone), "path_words"))
     spelled: dict[str, list[str]] = {term: undone[term] for term in documents}
-    starting = _terms_starting(db, word[: _shared(word)], seconds)
+    starting = _terms_starting(source, word[: _shared(word)], seconds)
     for term in _alike(word, starting, errors):
         if len(term) > _SHORTEST and word in _inflections(term):  # "extractor" beside "extract" is a word
             return []
@@ -169,7 +169,7 @@ def _near(db: apsw.Connection, word: str, errors: int, seconds: float) -> list[K
     likely = {term: min(texts, key=lambda t: unlikeness(word, t)) for term, texts in spelled.items() if texts}
     documents |= Counter(starting)
     best = sorted(likely, key=lambda term: (unlikeness(word, likely[term]), -documents[term]))[:_MAX_FOUND]
-    known = (KnownWord(likely[term], documents[term], _is_named(db, likely[term]), term) for term in best)
+    known = (KnownWord(likely[term], documents[term], _is_named(source, likely[term]), term) for term in best)
     return [each for each in known if each.named or each.documents >= _FEWEST]
 
 
@@ -204,27 +204,29 @@ def _early_errors_undone(word: str) -> set[str]:
     return spelled - {word}
 
 
-def _terms_starting(db: apsw.Connection, prefix: str, seconds: float) -> dict[str, int]:
+def _terms_starting(source: ConnectedReader, prefix: str, seconds: float) -> dict[str, int]:
     """How many chunks and paths contain each of the terms; none where reading them takes longer than `seconds`."""
     deadline = time.perf_counter() + seconds
     found: Counter[str] = Counter()
-    for table in ("words", "path_words"):
-        rows = db.execute(
-            f"SELECT term, doc FROM {table} WHERE term >= ? AND term < ?", (prefix, prefix + "\U0010ffff")
-        )
-        for term, documents in rows:
+    with source.reading() as db:
+        for term, documents in db.execute(_SELECT_STARTING, (prefix, prefix + "\U0010ffff")):
             found[str(term)] += int(documents)
             if time.perf_counter() > deadline:
                 return {}
     return found
 
 
-def _documents(db: apsw.Connection, terms: Sequence[str], table: str = "words") -> list[tuple[str, int]]:
-    rows = db.execute(
+_SELECT_STARTING = """
+    SELECT term, doc FROM words WHERE term >= ?1 AND term < ?2
+    UNION ALL SELECT term, doc FROM path_words WHERE term >= ?1 AND term < ?2"""
+
+
+def _documents(source: ConnectedReader, terms: Sequence[str], table: str = "words") -> dict[str, int]:
+    rows = source.select(
         f"SELECT w.term, w.doc FROM json_each(?) t CROSS JOIN {table} w ON w.term = t.value",
         (json.dumps(terms),),
     )
-    return [(str(term), int(documents)) for term, documents in rows]
+    return dict(rows)
 
 
 def _alike(word: str, terms: Iterable[str], errors: int) -> Iterator[str]:
@@ -253,11 +255,7 @@ def _inflections(term: str) -> Iterator[str]:
         yield from (term[:-1] + ending for ending in ("y", "ies", "ied"))
 
 
-def _is_named(db: apsw.Connection, word: str) -> bool:
-    return bool(
-        db.execute(
-            "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?1)"
-            " OR EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH ?2)",
-            (f'symbol_words : "{word}"', f'"{word}"'),
-        ).get
-    )
+def _is_named(source: ConnectedReader, word: str) -> bool:
+    sql = """SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?1)
+        OR EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH ?2)"""
+    return bool(source.select(sql, (f'symbol_words : "{word}"', f'"{word}"'))[0][0])

@@ -6,24 +6,18 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
-import apsw
+import numpy as np
 from attrs import define, frozen
+from numpy.typing import NDArray
 
 from cairn.index.reader.connection import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.store.rows import key_text
+from cairn.index.reader.vector_queries import VectorQueries
 from cairn.index.store.schema import STATIC_LENGTH, STATIC_TABLE, static_table_name, vectors_table
 from cairn.workspace.imports import ImportGraph
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-_MOST_DEFINITIONS = 12
-"""A name that more chunks define tells nothing; without a bound, `get` would be looked up thousands of times."""
 _SMALL_COMMIT = 9
 """Files that a commit touched at most, to say that they belong together."""
 
@@ -45,20 +39,22 @@ class PassageVector:
 
 def passage_vector(reader: IndexReader, ids: Sequence[int]) -> PassageVector:
     """The vector of these chunks together. A text typed just now has a static one alone."""
-    import numpy as np
-
     keys: list[str] = []
     rows: list[bytes] = []
     for source, _, wanted in reader.by_source(ids):
-        with source.reading() as db:
-            keys += _embedding_keys(db, wanted)
-            rows += _static_vectors(db, wanted)
-    with reader.reading() as db:
-        model, vectors = _model_vectors(db, keys)
-        table = _static_table_in_use(db)
+        given = (json.dumps(wanted),)
+        keys += [key for (key,) in source.select(_SELECT_KEYS, given)]
+        if static_table(source):
+            rows += [vector for (vector,) in source.select(_SELECT_STATIC, given)]
+    model, vectors = _model_vectors(reader, keys)
+    table = static_table(reader)
     mean = _mean([np.frombuffer(row, np.float32) for row in vectors])
     static = _static_mean([np.frombuffer(row, np.int8) for row in rows]) if table else None
     return PassageVector(model, mean, table, static)
+
+
+_SELECT_KEYS = "SELECT hex(embedding_key) FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+_SELECT_STATIC = f"SELECT v.embedding FROM json_each(?) i CROSS JOIN {STATIC_TABLE} v ON v.rowid = i.value"
 
 
 def vector_of_texts(table: str, rows: NDArray[np.int8]) -> PassageVector:
@@ -66,24 +62,22 @@ def vector_of_texts(table: str, rows: NDArray[np.int8]) -> PassageVector:
     return PassageVector(static_table=static_table_name(table, rows.shape[1]), static=_static_mean([*rows]))
 
 
-def static_table(reader: IndexReader) -> str:
+def static_table(reader: VectorQueries) -> str:
     """Which static table the index has vectors of, "" for none: those of two tables cannot be compared."""
-    with reader.reading() as db:
-        return _static_table_in_use(db)
+    meta: dict[str, object] = dict(
+        reader.select("SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')")
+    )
+    return str(meta.get("static_table", "")) if meta.get("has_static") else ""
 
 
 def _static_mean(rows: Sequence[NDArray[np.int8]]) -> NDArray[np.int8] | None:
     """`_mean` of static vectors, as long as they are."""
-    import numpy as np
-
     mean = _mean(rows)
     return None if mean is None else np.rint(mean * STATIC_LENGTH).astype(np.int8)
 
 
 def _mean(rows: Sequence[NDArray[np.generic]]) -> NDArray[np.float32] | None:
     """float32[dimension] of length 1; None for no rows, and where they have no direction in common."""
-    import numpy as np
-
     if not rows:
         return None
     total = np.sum(np.stack(rows).astype(np.float32), axis=0)
@@ -91,76 +85,29 @@ def _mean(rows: Sequence[NDArray[np.generic]]) -> NDArray[np.float32] | None:
     return (total / np.float32(length)) if length else None
 
 
-def _embedding_keys(db: apsw.Connection, ids: Sequence[int]) -> list[str]:
-    rows = db.execute(
-        "SELECT embedding_key FROM chunks WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),)
-    )
-    return [key_text(row[0]) for row in rows]
-
-
-def _model_vectors(db: apsw.Connection, keys: Sequence[str]) -> tuple[str, list[bytes]]:
+def _model_vectors(reader: IndexReader, keys: Sequence[str]) -> tuple[str, list[bytes]]:
     """The name of the model in use, "" for none, and its vectors of these texts."""
-    used = db.execute(
+    used = reader.select(
         "SELECT id, model FROM models WHERE id = (SELECT value FROM meta WHERE key = 'model_id')"
-    ).fetchall()
+    )
     if not used:
         return "", []
-    number, name = int(str(used[0][0])), str(used[0][1])
-    rows = db.execute(
+    number, name = used[0]
+    rows = reader.select(
         f"""SELECT v.embedding FROM json_each(?) k
             CROSS JOIN embeddings e ON e.model_id = {number} AND e.key = unhex(k.value)
             CROSS JOIN {vectors_table(number)} v ON v.rowid = e.id""",
-        (json.dumps(list(keys)),),
+        (json.dumps(keys),),
     )
-    return name, [cast(bytes, row[0]) for row in rows]
+    return name, [vector for (vector,) in rows]
 
 
-def _static_table_in_use(db: apsw.Connection) -> str:
-    rows = db.execute("SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')")
-    values = {str(key): value for key, value in rows}
-    return str(values.get("static_table", "")) if values.get("has_static") else ""
-
-
-def _static_vectors(db: apsw.Connection, ids: Sequence[int]) -> list[bytes]:
-    if not _static_table_in_use(db):
-        return []
-    rows = db.execute(
-        f"SELECT v.embedding FROM json_each(?) i CROSS JOIN {STATIC_TABLE} v ON v.rowid = i.value",
-        (json.dumps(list(ids)),),
-    )
-    return [cast(bytes, row[0]) for row in rows]
-
-
-# --- names and chunks ------------------------------------------------------------------------------
-
-
-@frozen
-class NameDefinition:
-    """A chunk that defines a name."""
-
-    name: str
-    path: str
-    chunk_id: int
-
-
-def definitions_of(reader: IndexReader, names: Iterable[str]) -> list[NameDefinition]:
-    """Where these very names are defined; names that more than 12 chunks define are left out."""
-    rows = reader.chunk_rows(_SELECT_DEFINITIONS, (json.dumps(list(names)), _MOST_DEFINITIONS))
-    return [NameDefinition(name, path, chunk) for chunk, path, name in rows]
-
-
-_SELECT_DEFINITIONS = """
-    SELECT d.chunk_id, f.path, n.value FROM json_each(?1) n
-    CROSS JOIN definitions d ON d.name = n.value CROSS JOIN chunks c ON c.id = d.chunk_id
-    CROSS JOIN files f ON f.id = c.file_id
-    WHERE d.name = n.value COLLATE BINARY
-    AND (SELECT count(*) FROM (SELECT 1 FROM definitions o WHERE o.name = n.value LIMIT ?2 + 1)) <= ?2"""
+# --- chunks ----------------------------------------------------------------------------------------
 
 
 def spread_ids(reader: IndexReader, count: int) -> list[int]:
     """At most so many ids of chunks from all parts of the index, always the same; some may be of none."""
-    with reader.reading() as db:
-        last = int(db.execute("SELECT max(id) FROM chunks").get or 0)
+    last = reader.select("SELECT max(id) FROM chunks")[0][0] or 0
     return list(range(1, last + 1, max(1, last // count)))[:count]
 
 
@@ -186,9 +133,8 @@ def same_stem(reader: IndexReader, path: str) -> list[str]:
     if not stem:
         return []
     # `_` and `%` in a stem let too much pass, which the comparison takes back.
-    with reader.reading() as db:
-        rows = db.execute("SELECT path FROM files WHERE path LIKE ?", (f"%{stem}%",))
-        paths = {str(path) for (path,) in rows}.union(reader.hidden)
+    rows = reader.select("SELECT path FROM files WHERE path LIKE ?", (f"%{stem}%",))
+    paths = {path for (path,) in rows}.union(reader.hidden)
     return sorted(other for other in paths if other != path and file_stem(other) == stem)
 
 
@@ -210,14 +156,11 @@ _NAMED_BY_FOLDER = frozenset(
 
 def imports_around(reader: IndexReader, path: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """The files that the one at `path` imports, unsaved text included, and those that import it, as indexed."""
-    specs = None
-    for source in reversed(reader.sources):
-        if specs is None:
-            with source.reading() as db:
-                specs = db.execute("SELECT imports FROM files WHERE path = ?", (path,)).get
+    sql = "SELECT imports FROM files WHERE path = ?"
+    specs = [row for source in reader.sources for row in source.select(sql, (path,))]
     with _making_graphs:
         graph = _import_graph(reader)
-        return graph.imported(path, json.loads(specs or "[]")), graph.importers(path)
+        return graph.imported(path, json.loads(specs[-1][0]) if specs else ()), graph.importers(path)
 
 
 @define
@@ -243,9 +186,7 @@ def _import_graph(reader: IndexReader) -> ImportGraph:
     same_files = known is not None and (known.index, known.paths) == (index, facts.paths)
     if known is not None and same_files and known.links == facts.links:
         return known.graph
-    with reader.reading() as db:
-        rows = db.execute("SELECT path, imports FROM files WHERE is_text")
-        imports = {str(path): str(specs) for path, specs in rows}
+    imports: dict[str, str] = dict(reader.select("SELECT path, imports FROM files WHERE is_text"))
     if known is not None and same_files and known.imports.keys() == imports.keys():
         changed = [path for path, specs in imports.items() if known.imports[path] != specs]
         if all(known.graph.changed(path, json.loads(imports[path])) for path in changed):
@@ -262,12 +203,8 @@ def changed_together(reader: IndexReader, path: str) -> dict[str, float]:
     The cosine of the two files' commits: 1 where neither ever changed without the other. A single commit in common
     is no evidence, and left out.
     """
-    import numpy as np
-
-    with reader.reading() as db:
-        rows = db.execute("SELECT path, touches FROM file_history WHERE count > 1")
-        histories = [(str(path), cast(bytes, touches)) for path, touches in rows]
-    paths = [each for each, _ in histories]
+    histories = reader.select("SELECT path, touches FROM file_history WHERE count > 1")
+    paths: list[str] = [each for each, _ in histories]
     if path not in paths:
         return {}
     touches = np.frombuffer(

@@ -1,9 +1,10 @@
-"""Finds definitions by how their names are written, for workspace symbols."""
+"""Finds definitions by their names, as they are written or nearly so."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from itertools import starmap
 
 import apsw
 from attrs import frozen
@@ -16,6 +17,8 @@ _ENOUGH = 200
 """As many names that begin as asked leave no room for others."""
 _MOST_SORTED = 3_000
 _MOST_PLACES = 300
+_MOST_DEFINITIONS = 12
+"""A name that more chunks define tells nothing; without a bound, `get` would be looked up thousands of times."""
 _FEWEST_SCATTERED = 4
 """Fewer letters are scattered over very many names, of which the first 3,000 would be an arbitrary choice."""
 
@@ -24,8 +27,9 @@ _FEWEST_SCATTERED = 4
 class FoundName:
     """A name that a chunk defines; the same name may be defined by several."""
 
-    name: str
     chunk_id: int
+    path: str
+    name: str
 
 
 @frozen
@@ -48,14 +52,14 @@ def names_like(reader: IndexReader, letters: str, cancelled: Callable[[], bool])
 
     `letters` without what parts words in names. Where many names begin with them, no others are looked for.
     """
-    found: dict[str, None] = {}
+    found: list[str] = []
     for source in reader.sources if letters else ():
         with source.reading(cancelled) as db:
-            found.update((str(name), None) for (name,) in _names_like(db, letters))
-    return list(found)
+            found += _names_like(db, letters)
+    return list(dict.fromkeys(found))
 
 
-def _names_like(db: apsw.Connection, letters: str) -> list[tuple[apsw.SQLiteValue, ...]]:
+def _names_like(db: apsw.Connection, letters: str) -> list[str]:
     after = "\U0010ffff"
     rows = db.execute(_SELECT_PREFIXED, (letters, letters + after)).fetchall()
     if len(rows) < _ENOUGH:
@@ -65,7 +69,7 @@ def _names_like(db: apsw.Connection, letters: str) -> list[tuple[apsw.SQLiteValu
         if not scattered:  # initials: `aur` of `add_url_rule`
             first = (letters[0], letters[0] + after, "%".join(letters) + "%")
             rows += db.execute(_SELECT_LIKE_FROM, first).fetchall()
-    return rows
+    return [str(name) for (name,) in rows]
 
 
 # Sorting all names that match `%est%` took 100 ms.
@@ -80,7 +84,7 @@ def defining(reader: IndexReader, names: Sequence[str], cancelled: Callable[[], 
     """The chunks that define these names in any case, at most 300 and 60 of a name, those of the
     first names first."""
     rows = reader.chunk_rows(_SELECT_DEFINING, (json.dumps(list(names)), _MOST_PLACES), cancelled)
-    return [FoundName(name, chunk) for chunk, _, name in rows]
+    return list(starmap(FoundName, rows))
 
 
 _SELECT_DEFINING = """
@@ -94,9 +98,7 @@ _SELECT_DEFINING = """
 
 def important_names(reader: IndexReader, most: int, cancelled: Callable[[], bool]) -> list[FoundName]:
     """What the most imported source files define, at most so many names."""
-    return [
-        FoundName(name, chunk) for chunk, _, name in reader.chunk_rows(_SELECT_IMPORTANT, (most,), cancelled)
-    ]
+    return list(starmap(FoundName, reader.chunk_rows(_SELECT_IMPORTANT, (most,), cancelled)))
 
 
 _SELECT_IMPORTANT = """
@@ -110,13 +112,26 @@ _SELECT_IMPORTANT = """
     LIMIT ?"""
 
 
+def definitions_of(reader: IndexReader, names: Iterable[str]) -> list[FoundName]:
+    """Where these very names are defined; names that more than 12 chunks define are left out."""
+    rows = reader.chunk_rows(_SELECT_DEFINITIONS, (json.dumps(list(names)), _MOST_DEFINITIONS))
+    return list(starmap(FoundName, rows))
+
+
+_SELECT_DEFINITIONS = """
+    SELECT d.chunk_id, f.path, n.value FROM json_each(?1) n
+    CROSS JOIN definitions d ON d.name = n.value CROSS JOIN chunks c ON c.id = d.chunk_id
+    CROSS JOIN files f ON f.id = c.file_id
+    WHERE d.name = n.value COLLATE BINARY
+    AND (SELECT count(*) FROM (SELECT 1 FROM definitions o WHERE o.name = n.value LIMIT ?2 + 1)) <= ?2"""
+
+
 def places(reader: IndexReader, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
     """Where these chunks are and what they mainly define; one that is gone is left out."""
     found: dict[int, DefinitionPlace] = {}
     for source, sign, wanted in reader.by_source(ids):
-        with source.reading() as db:
-            rows = db.execute(_SELECT_PLACES, (json.dumps(wanted),))
-            found.update((sign * chunk, DefinitionPlace(sign * chunk, *place)) for chunk, *place in rows)
+        rows = source.select(_SELECT_PLACES, (json.dumps(wanted),))
+        found.update((sign * chunk, DefinitionPlace(sign * chunk, *place)) for chunk, *place in rows)
     return found
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 from attrs import define, field
@@ -24,6 +24,8 @@ from cairn.index.text.word_list import WordList
 
 if TYPE_CHECKING:
     from cairn.index.vectors.static_matrix import StaticMatrix
+
+Row = tuple[Any, ...]
 
 _LOOK_SECONDS = 0.02
 """How often a thread looks whether another file has taken the index's place: a search reads some thirty times."""
@@ -96,6 +98,19 @@ class ConnectedReader:
         finally:
             if cancelled is not None:
                 db.set_progress_handler(None)
+
+    def select(
+        self, sql: str, values: Sequence[Any] = (), cancelled: Callable[[], bool] | None = None
+    ) -> list[Row]:
+        """All rows of one query."""
+        with self.reading(cancelled) as db:
+            return db.execute(sql, values).fetchall()
+
+    def chunk_rows(
+        self, sql: str, values: Sequence[Any] = (), cancelled: Callable[[], bool] | None = None
+    ) -> list[Row]:
+        """As `select`, unsaved text included: the rows of a query whose first columns are a chunk's id and path."""
+        return self.select(sql, values, cancelled)
 
     def identity(self) -> object:
         """Which index this is: differs once another one has taken its place, whose generations start anew."""

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import starmap
-from typing import Any
 
 import apsw
 from attrs import define, evolve, field
@@ -29,8 +28,6 @@ from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.rows import key_text
 from cairn.index.text.exact import ExactMatches, Literal, find
 from cairn.index.text.word_list import WordList, read_word_list
-
-Row = tuple[Any, ...]
 
 
 @define(eq=False, slots=False)
@@ -71,23 +68,13 @@ class IndexReader(VectorQueries):
         `first` are chunks that pass `only` and are looked at before any other. When the time is over, it answers
         with what it has; where it is cancelled, it raises QueryCancelledError.
         """
-        memory = self.memory
         with self.reading(deadline) as db:
 
             def words() -> WordList:
-                memory.words = read_word_list(db, memory.words)
-                return memory.words
+                self.memory.words = read_word_list(db, self.memory.words)
+                return self.memory.words
 
-            condition, values = passes(db, "{column}", only)
-            return find(
-                db,
-                literal,
-                limit,
-                lambda column: (condition.replace("{column}", column), values),
-                deadline,
-                words,
-                first,
-            )
+            return find(db, literal, limit, passes(db, "{}", only), deadline, words, first)
 
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         """Chunks that define one of `names`; 1 for the very spelling, 0.9 for another case."""
@@ -107,11 +94,10 @@ class IndexReader(VectorQueries):
 
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
         """The chunks with these ids; one that is gone is left out."""
-        with self.reading() as db:
-            rows = db.execute(
-                f"{_SELECT_CHUNKS} WHERE c.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
-            )
-            return {chunk.id: chunk for chunk in map(stored_chunk, rows)}
+        rows = self.select(
+            f"{_SELECT_CHUNKS} WHERE c.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
+        )
+        return {chunk.id: chunk for chunk in map(stored_chunk, rows)}
 
     def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
         """The outlines of the chunks with these ids; one that is gone is left out."""
@@ -134,15 +120,6 @@ class IndexReader(VectorQueries):
             )
             return [row[0] for row in rows]
 
-    def around(self, path: str, position: int, window: int) -> list[StoredChunk]:
-        """The chunk at `position` of `path` with up to `window` chunks on each side, in file order."""
-        with self.reading() as db:
-            rows = db.execute(
-                f"{_SELECT_CHUNKS} WHERE f.path = ? AND c.position BETWEEN ? AND ? ORDER BY c.position",
-                (path, position - window, position + window),
-            )
-            return list(map(stored_chunk, rows))
-
     def neighbours(
         self, places: Iterable[tuple[str, int]], window: int
     ) -> dict[tuple[str, int], list[StoredChunk]]:
@@ -151,39 +128,29 @@ class IndexReader(VectorQueries):
         One query for all: ten places took 0.5 ms where ten queries took 1.3.
         """
         found: dict[tuple[str, int], list[StoredChunk]] = {}
-        with self.reading() as db:
-            for path, position, *columns in db.execute(
-                _SELECT_NEIGHBOURS, (json.dumps(list(places)), window)
-            ):
-                found.setdefault((path, position), []).append(stored_chunk(columns))
+        for *row, position in self.chunk_rows(_SELECT_NEIGHBOURS, (json.dumps(list(places)), window)):
+            found.setdefault((row[1], position), []).append(stored_chunk(row))
         return found
 
     def page(self, path: str) -> list[StoredChunk]:
         """All chunks of a file in order; empty for a path that is not indexed."""
-        with self.reading() as db:
-            rows = db.execute(f"{_SELECT_CHUNKS} WHERE f.path = ? ORDER BY c.position", (path,))
-            return list(map(stored_chunk, rows))
-
-    def chunk_rows(self, select: str, values: Row, cancelled: Callable[[], bool] | None = None) -> list[Row]:
-        """The rows of `select`, a query whose first columns are a chunk's id and path."""
-        with self.reading(cancelled) as db:
-            return db.execute(select, values).fetchall()
+        rows = self.chunk_rows(f"{_SELECT_CHUNKS} WHERE f.path = ? ORDER BY c.position", (path,))
+        return list(map(stored_chunk, rows))
 
     # --- files and facts ----------------------------------------------------------------------------
 
     def contents(self, paths: Iterable[str]) -> dict[str, tuple[str, str]]:
         """The content hash and the collection of those of `paths` that are indexed."""
-        with self.reading() as db:
-            rows = db.execute(
-                "SELECT path, content_hash, collection FROM files WHERE path IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(paths)),),
-            )
-            return {path: (key_text(content_hash), collection) for path, content_hash, collection in rows}
+        rows = self.select(
+            "SELECT path, content_hash, collection FROM files WHERE path IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(paths)),),
+        )
+        return {path: (key_text(content_hash), collection) for path, content_hash, collection in rows}
 
     def has_language(self, language: str) -> bool:
         """Whether a chunk is in the language; looks at all of them."""
-        with self.reading() as db:
-            return db.execute("SELECT 1 FROM chunks WHERE language = ? LIMIT 1", (language,)).get is not None
+        found = "SELECT 1 FROM chunks WHERE language = ? LIMIT 1"
+        return any(source.select(found, (language,)) for source in self.sources)
 
     def facts(self) -> Facts:
         """The facts about the index as they are now; all zero while there is none."""
@@ -194,14 +161,9 @@ class IndexReader(VectorQueries):
         """Rises with every change of the index; 0 while there is none."""
         return self.facts().generation
 
-    def complete(self) -> bool:
-        """Whether every present file is indexed and, where there is a model, embedded."""
-        return self.facts().complete
-
     def has_requests(self) -> bool:
         """Whether something that was asked of the writing process still waits."""
-        with self.reading() as db:
-            return bool(db.execute("SELECT EXISTS (SELECT 1 FROM requests)").get)
+        return bool(self.select("SELECT 1 FROM requests LIMIT 1"))
 
     def stats(self) -> IndexStats:
         """The facts, with counts that are made anew only when files or chunks changed."""
@@ -219,7 +181,7 @@ _SELECT_CHUNKS = f"SELECT {STORED_COLUMNS} FROM chunks c JOIN files f ON f.id = 
 _SELECT_NEIGHBOURS = f"""
     WITH places AS (
         SELECT key, json_extract(value, '$[0]') AS path, json_extract(value, '$[1]') AS position FROM json_each(?1))
-    SELECT p.path, p.position, {STORED_COLUMNS}
+    SELECT {STORED_COLUMNS}, p.position
     FROM places p CROSS JOIN files f ON f.path = p.path
     CROSS JOIN chunks c ON c.file_id = f.id AND c.position BETWEEN p.position - ?2 AND p.position + ?2
     WHERE c.position <> p.position ORDER BY p.key, c.position"""
