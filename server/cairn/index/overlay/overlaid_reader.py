@@ -6,8 +6,9 @@ Chunks of open documents that differ from the index have negative ids, so that t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import define, evolve, field
 
@@ -28,13 +29,14 @@ from cairn.index.reader.records import (
 from cairn.index.store.deadline import Deadline
 from cairn.index.store.meta import Facts
 from cairn.index.text.bm25 import read_statistics, score
-from cairn.index.text.exact import ExactMatches, Literal, best_first
+from cairn.index.text.exact import ExactMatches, Literal, TextHit, best_first
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_ALL = ChunkFilter()
+
+H = TypeVar("H", Hit, TextHit)
 
 
 @define(eq=False, slots=False)
@@ -84,14 +86,13 @@ class OverlaidReader(IndexReader):
             if unsaved:
                 here = unsaved.containing(literal, limit, only, deadline, near)
         there = super().containing(literal, limit, _without(only, hidden), deadline, far)
-        renumbered = [evolve(hit, chunk_id=-hit.chunk_id) for hit in here.hits]
-        return best_first([*there.hits, *renumbered], cut=here.cut or there.cut)
+        return best_first([*there.hits, *_renumbered(here.hits)], cut=here.cut or there.cut)
 
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         with self.overlay.shown() as (unsaved, hidden):
             here = unsaved.defining(names, limit, only) if unsaved else []
         hits = super().defining(names, limit, _without(only, hidden))
-        return _merged(hits, {hit.chunk_id: hit.score for hit in here}, limit)
+        return _merged(hits, _renumbered(here), limit)
 
     # --- vectors ------------------------------------------------------------------------------------
 
@@ -105,9 +106,10 @@ class OverlaidReader(IndexReader):
     ) -> list[Hit]:
         """The index's answer, with those unsaved chunks whose text has a vector already."""
         with self.overlay.shown() as (unsaved, hidden):
-            keys = unsaved.embedding_keys(only) if unsaved else {}
+            here = unsaved.passing(only) if unsaved else []
         hits = super().nearest(vector, model, limit, _without(only, hidden), cancelled)
-        return _merged(hits, self._compared(keys, vector, model), limit)
+        compared = self.similarities([-chunk for chunk in here], vector, model) if here else {}
+        return _merged(hits, list(starmap(Hit, compared.items())), limit)
 
     def vectors(
         self, ids: Sequence[int], dimension: int, model: str
@@ -117,9 +119,9 @@ class OverlaidReader(IndexReader):
         if not here:
             return found, rows
         with self.overlay.shown() as (unsaved, _):
-            keys = unsaved.embedding_keys_of(here) if unsaved else {}
-        known = self.key_vectors(set(keys.values()), dimension, model)
-        shown = {-chunk: known[key] for chunk, key in keys.items() if key in known}
+            keys = unsaved.select(_SELECT_KEYS, (json.dumps(here),)) if unsaved else []
+        known = self.key_vectors({key for _, key in keys}, dimension, model)
+        shown = {-chunk: known[key] for chunk, key in keys if key in known}
         import numpy as np  # which opening a workspace does not need
 
         return [*found, *shown], np.vstack((rows, *shown.values()))
@@ -130,17 +132,7 @@ class OverlaidReader(IndexReader):
         with self.overlay.shown() as (unsaved, hidden):
             here = unsaved.nearest_static(vector, limit, only, cancelled) if unsaved else []
         hits = super().nearest_static(vector, limit, _without(only, hidden), cancelled)
-        return _merged(hits, {hit.chunk_id: hit.score for hit in here}, limit)
-
-    def _compared(self, keys: Mapping[int, str], vector: NDArray[np.float32], model: str) -> dict[int, float]:
-        """The similarity of unsaved chunks, given their embedding keys, by the vectors of the index."""
-        known = self.key_vectors(set(keys.values()), vector.size, model) if keys else {}
-        if not known:
-            return {}
-        from cairn.index.vectors.model_vectors import of_unit_length
-
-        asked = of_unit_length(vector)
-        return {chunk: float(known[key] @ asked) for chunk, key in keys.items() if key in known}
+        return _merged(hits, _renumbered(here), limit)
 
     # --- chunks -------------------------------------------------------------------------------------
 
@@ -191,11 +183,11 @@ class OverlaidReader(IndexReader):
         """The facts by which to choose how to compare: unsaved chunks that have no vector wait for one."""
         facts = self.facts()
         with self.overlay.shown() as (unsaved, _):
-            keys = unsaved.embedding_keys(_ALL) if unsaved else {}
+            rows = unsaved.select("SELECT hex(embedding_key) FROM chunks") if unsaved else []
+        keys = [key for (key,) in rows]
         if not keys:
             return facts
-        with self.reading() as db:
-            missing = db.execute(_COUNT_MISSING, (json.dumps(list(keys.values())), facts.model_id)).get
+        ((missing,),) = self.select(_COUNT_MISSING, (json.dumps(keys), facts.model_id))
         return evolve(facts, chunks=facts.chunks + len(keys), queued=facts.queued + missing)
 
     def stats(self) -> IndexStats:
@@ -208,6 +200,7 @@ class OverlaidReader(IndexReader):
         return evolve(stats, collections=(*stats.collections, *new)) if new else stats
 
 
+_SELECT_KEYS = "SELECT id, hex(embedding_key) FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
 _COUNT_MISSING = """SELECT count(*) FROM json_each(?) k WHERE NOT EXISTS
     (SELECT 1 FROM embeddings e WHERE e.model_id = ? AND e.key = unhex(k.value))"""
 
@@ -222,8 +215,10 @@ def _apart(ids: Iterable[int]) -> tuple[list[int], list[int]]:
     return [-each for each in every if each < 0], [each for each in every if each > 0]
 
 
-def _merged(hits: list[Hit], unsaved: Mapping[int, float], limit: int) -> list[Hit]:
-    """Both together, best first; `unsaved` by the ids of its own index."""
-    if not unsaved:
-        return hits
-    return best_hits([*hits, *(Hit(-chunk, value) for chunk, value in unsaved.items())], limit)
+def _renumbered(hits: Iterable[H]) -> list[H]:
+    return [evolve(hit, chunk_id=-hit.chunk_id) for hit in hits]
+
+
+def _merged(hits: list[Hit], unsaved: list[Hit], limit: int) -> list[Hit]:
+    """Both together, best first."""
+    return best_hits([*hits, *unsaved], limit) if unsaved else hits

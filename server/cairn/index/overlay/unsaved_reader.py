@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.store.meta import Facts
-from cairn.index.store.rows import key_text
 from cairn.index.text.bm25 import OCCURRENCES, Occurrences, read_occurrences
 
 
@@ -47,21 +45,11 @@ class UnsavedReader(IndexReader):
             )
             return [read_occurrences(chunk, found) for chunk, found in rows]
 
-    def embedding_keys(self, only: ChunkFilter) -> dict[int, str]:
-        """The keys under which the vectors of these chunks are stored."""
+    def passing(self, only: ChunkFilter) -> list[int]:
+        """The ids of the chunks that pass."""
         with self.reading() as db:
             condition, values = passes(db, "id", only)
-            rows = db.execute(f"SELECT id, embedding_key FROM chunks WHERE {condition}", values)
-            return {chunk: key_text(key) for chunk, key in rows}
-
-    def embedding_keys_of(self, ids: Iterable[int]) -> dict[int, str]:
-        """The same for chunks by their ids."""
-        with self.reading() as db:
-            rows = db.execute(
-                "SELECT id, embedding_key FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),),
-            )
-            return {chunk: key_text(key) for chunk, key in rows}
+            return [int(row[0]) for row in db.execute(f"SELECT id FROM chunks WHERE {condition}", values)]
 
     def _static_rows(self, db: apsw.Connection, facts: Facts) -> None:
         """They are too few to be kept in memory a second time."""
