@@ -30,7 +30,7 @@ from retrieval.in_process import copied_index, use_table
 from retrieval.measurement import CHECKOUT, by_repository, workspace_of
 from retrieval.sets import read_sets
 
-from cairn.discovery import ScoredChunk, discover
+from cairn.discovery import Discovery, ScoredChunk
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.pipeline import AskBack
 from cairn.discovery.render import estimate_tokens
@@ -197,15 +197,15 @@ def _found(text: str, reader: OverlaidReader, meaning: Meaning | None) -> _Found
         ranked.extend(answers.in_order(chunks, searcher.found))
         return AskBack("", instead=True)
 
-    discover(
-        searcher,
-        workspace.collections(),
-        query.text if query.terms else "",
-        settings.discovery,
+    Discovery(
+        searcher=searcher,
+        collections=workspace.collections(),
+        query=query.text if query.terms else "",
+        config=settings.discovery,
         count_tokens=estimate_tokens,
         terms=terms,
         ask_back=ask_back,
-    )
+    ).run()
     return _Found(query, ranked, terms.shares, searcher.similarity, searcher.static)
 
 

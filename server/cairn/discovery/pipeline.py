@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from attrs import define, evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from cairn.discovery.broad import broad_discovery
 from cairn.discovery.compression import compress_evidence
@@ -44,91 +44,67 @@ Judge = Callable[[Sequence[ScoredChunk]], AskBack | None]
 """Looks at the chunks that were found, best first; may want a question asked, before the answer or instead of one."""
 
 
-def discover(
-    searcher: Searcher,
-    collections: Sequence[CollectionRef],
-    query: str,
-    config: DiscoveryConfig,
-    *,
-    count_tokens: TokenCounter,
-    include: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
-    terms: QueryTerms | None = None,
-    readme: Readme = Readme.FIRST,
-    ask_back: Judge | None = None,
-    lines_now: LinesNow | None = None,
-    check_cancelled: Callable[[], None] = lambda: None,
-    on_stage: StageListener | None = None,
-) -> DiscoveryResponse:
-    """Answer `query` from `collections` (S1, `cursor_discover`).
-
-    `include` and `exclude` are globs over collection names, as in `filter_collections`. `count_tokens` measures the
-    prompt. `terms` are what `compress_evidence` takes, `readme` what `promote_readme` does. With `lines_now`, evidence
-    that does not stand in its file any more is left out. `check_cancelled` is called before each stage and before each
-    focused search; what it raises ends the run. `on_stage` hears of each stage when it is done.
-    """
-    count = lru_cache(maxsize=None)(count_tokens)  # the prompt that is chosen was counted before
-    run = _Run(
-        searcher,
-        collections,
-        query,
-        config,
-        count,
-        include,
-        exclude,
-        terms,
-        readme,
-        ask_back,
-        lines_now,
-        check_cancelled,
-    )
-    started = time.perf_counter()
-    for stage in _STAGES:
-        check_cancelled()
-        began = time.perf_counter()
-        counts = stage(run)
-        ended = time.perf_counter()
-        run.metrics = evolve(
-            run.metrics,
-            stages={**run.metrics.stages, stage.__name__: _milliseconds(began, ended)},
-            total_time_ms=_milliseconds(started, ended),
-            **counts,
-        )
-        if on_stage:
-            on_stage(stage.__name__, run.response())
-    return run.response()
-
-
-@define
-class _Run:
-    """What is asked, and what the stages have found so far. Each stage returns what it adds to the metrics."""
+@define(kw_only=True)
+class Discovery:
+    """A question on its way through the stages (S1, `cursor_discover`): what is asked, and what was found so far."""
 
     searcher: Searcher
     collections: Sequence[CollectionRef]
     query: str
     config: DiscoveryConfig
     count_tokens: TokenCounter
-    include: Sequence[str] | None
-    exclude: Sequence[str] | None
-    terms: QueryTerms | None
-    readme: Readme
-    ask_back: Judge | None
-    lines_now: LinesNow | None
-    check_cancelled: Callable[[], None]
+    """Measures the prompt."""
+    include: Sequence[str] | None = None
+    """Globs over collection names, as in `filter_collections`; so is `exclude`."""
+    exclude: Sequence[str] | None = None
+    terms: QueryTerms | None = None
+    """What `compress_evidence` takes."""
+    readme: Readme = Readme.FIRST
+    """What `promote_readme` takes."""
+    ask_back: Judge = lambda _: None
+    lines_now: LinesNow | None = None
+    """With this, evidence that does not stand in its file any more is left out."""
+    check_cancelled: Callable[[], None] = lambda: None
+    """Called before each stage and before each focused search; what it raises ends the run."""
+    on_stage: StageListener = lambda *_: None
+    """Hears of each stage when it is done."""
 
-    metrics: DiscoveryMetrics = NOTHING_YET.metrics
-    scored: Sequence[tuple[CollectionRef, float]] = ()
-    queries: Sequence[str] = ()
-    chunks: Sequence[ScoredChunk] = ()
-    asking: AskBack | None = None
-    bullets: Sequence[Bullet] = ()
-    plan: AnswerPlan = NOTHING_YET.plan
-    prompt: str = ""
+    metrics: DiscoveryMetrics = field(init=False, default=NOTHING_YET.metrics)
+    scored: Sequence[tuple[CollectionRef, float]] = field(init=False, default=())
+    queries: Sequence[str] = field(init=False, default=())
+    chunks: Sequence[ScoredChunk] = field(init=False, default=())
+    asking: AskBack | None = field(init=False, default=None)
+    bullets: Sequence[Bullet] = field(init=False, default=())
+    plan: AnswerPlan = field(init=False, default=NOTHING_YET.plan)
+    prompt: str = field(init=False, default="")
+
+    def run(self) -> DiscoveryResponse:
+        """The answer to the question, after all stages."""
+        self.count_tokens = lru_cache(maxsize=None)(
+            self.count_tokens
+        )  # the prompt that is chosen was counted before
+        started = time.perf_counter()
+        for stage in _STAGES:
+            self.check_cancelled()
+            began = time.perf_counter()
+            counts = stage(self)
+            ended = time.perf_counter()
+            self.metrics = evolve(
+                self.metrics,
+                stages={**self.metrics.stages, stage.__name__: _milliseconds(began, ended)},
+                total_time_ms=_milliseconds(started, ended),
+                **counts,
+            )
+            self.on_stage(stage.__name__, self.response())
+        return self.response()
 
     def response(self) -> DiscoveryResponse:
+        """The answer as far as it is known."""
         return DiscoveryResponse(
             self.prompt, self.plan, tuple(self.bullets), tuple(self.chunks), self.metrics
         )
+
+    # --- the stages; each returns what it adds to the metrics -------------------------------------------
 
     def filter_collections(self) -> Mapping[str, int]:
         self.collections = filter_collections(
@@ -161,7 +137,7 @@ class _Run:
         return {"chunks_found": len(found), "chunks_after_dedup": len(self.chunks)}
 
     def promote_readme(self) -> Mapping[str, int]:
-        self.asking = self.ask_back(self.chunks) if self.ask_back else None
+        self.asking = self.ask_back(self.chunks)
         self.chunks = promote_readme(self.chunks, self.config.readme, self.readme)
         return {}
 
@@ -194,16 +170,16 @@ class _Run:
         return {"final_prompt_tokens": self.count_tokens(self.prompt) if self.prompt else 0}
 
 
-_STAGES: Sequence[Callable[[_Run], Mapping[str, int]]] = (
-    _Run.filter_collections,
-    _Run.score_collections,
-    _Run.expand_queries_baseline,
-    _Run.broad_discovery,
-    _Run.semantic_focus,
-    _Run.promote_readme,
-    _Run.compress_evidence,
-    _Run.build_answer_plan,
-    _Run.render_llm_prompt,
+_STAGES: Sequence[Callable[[Discovery], Mapping[str, int]]] = (
+    Discovery.filter_collections,
+    Discovery.score_collections,
+    Discovery.expand_queries_baseline,
+    Discovery.broad_discovery,
+    Discovery.semantic_focus,
+    Discovery.promote_readme,
+    Discovery.compress_evidence,
+    Discovery.build_answer_plan,
+    Discovery.render_llm_prompt,
 )
 """In the order in which they run; the metrics name each by its function."""
 

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from attrs import define, evolve, field
 
 from cairn import protocol
-from cairn.discovery import DiscoveryResponse
-from cairn.discovery import discover as run_stages
+from cairn.discovery import Discovery, DiscoveryResponse
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.model import NOTHING_YET
 from cairn.discovery.pipeline import AskBack
@@ -39,21 +38,23 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
     config = _discovery_config(workspace.settings.discovery, params)
     query = workspace.understood(params.query)
     asked = _Discovery(workspace, query, workspace.terms(query), workspace.searcher())
-    response = run_stages(
-        asked.searcher,
-        workspace.collections(),
-        query.text if query.terms else "",  # variations of nothing would find something
-        config,
+    stages = Discovery(
+        searcher=asked.searcher,
+        collections=workspace.collections(),
+        query=query.text if query.terms else "",  # variations of nothing would find something
+        config=config,
         count_tokens=workspace.token_counter(config.render.tokenizer),
         include=params.include or None,
         exclude=params.exclude,
         terms=asked.terms,
         readme=policy(query).readme,
-        ask_back=asked.ask_back if query.text.strip() else None,
+        ask_back=asked.ask_back,
         lines_now=workspace.lines_now,
         check_cancelled=workspace.check_cancelled,
-        on_stage=asked.listener(workspace.tell) if workspace.tell else None,
     )
+    if workspace.tell:
+        stages.on_stage = asked.listener(workspace.tell)
+    response = stages.run()
     answer = protocol.DiscoverAnswer(
         answer_prompt=response.answer_prompt,
         plan=answers.rounded_plan(response.plan),
@@ -87,6 +88,8 @@ class _Discovery:
 
     def ask_back(self, chunks: Sequence[ScoredChunk]) -> AskBack | None:
         """Judge what was found; the question to be put where it does not just answer."""
+        if not self.query.text.strip():
+            return None
         self.verdict = verdict = judge_evidence(
             self.query,
             answers.in_order(chunks, self.searcher.found),
