@@ -140,7 +140,7 @@ def test_buckets_hold_all_that_is_below_them_and_the_bound_itself() -> None:
 
 
 def test_figures_are_read_when_somebody_asks_and_only_then() -> None:
-    now = IndexFigures(files=3, chunks=20, embedded=15, queued=5, generation=9, phase=2, wanted=3)
+    now = IndexFigures(index_files=3, index_chunks=20, phase=2, phase_wanted=3)
     asked = []
 
     def index() -> IndexFigures:
@@ -153,7 +153,7 @@ def test_figures_are_read_when_somebody_asks_and_only_then() -> None:
     assert asked == []
     assert value(metrics, "cairn_index_chunks") == 20
     assert len(asked) == 1
-    now = IndexFigures(files=4, complete=True, enabled=True, log_failures=7)
+    now = IndexFigures(index_files=4, index_complete=True, retrieval_enabled=True, query_log_failures=7)
     assert value(metrics, "cairn_index_files") == 4
     assert value(metrics, "cairn_index_complete") == value(metrics, "cairn_retrieval_enabled") == 1
     assert value(metrics, "cairn_query_log_failures_total") == 7

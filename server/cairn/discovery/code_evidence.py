@@ -7,7 +7,7 @@ documentation, is read from the chunk's own text, because a citation points at l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
@@ -25,7 +25,7 @@ PERCENT_LANGUAGES = frozenset({"erlang", "erl", "hrl", "latex", "tex", "sty", "m
 _LINE_COMMENT = re.compile(r"\s*(?P<mark>#:|#!?|//[/!]?|--|;;+)(?=\s|\Z)")
 _PERCENT_COMMENT = re.compile(r"\s*(?P<mark>%+)(?=\s|\Z)")
 _BLOCK_START = re.compile(r"\s*/\*[*!]?(?=\s|\Z|\w)")
-_BLOCK_LINE = re.compile(r"\s*\*(?!/)(?=\s|\Z)")
+_BLOCK_LINE = re.compile(r"\A\s*\*(?!/)(?=\s|\Z)")
 _TRIPLE = re.compile(r"\"\"\"|'''")
 _DOCSTRING = re.compile(r"\s*(?:@\w+\s+)?[rRuUbB]{0,2}(?P<quote>\"\"\"|''')")
 _LEGAL = re.compile(r"copyright|spdx-|licensed under|all rights reserved", re.IGNORECASE)
@@ -44,15 +44,19 @@ _TRAILING_COMMENT = re.compile(r"\s(?:#|//)\s.*")
 
 @frozen
 class _Documentation:
-    """A comment or docstring: its text lines, and the lines `[first, last)` it stands on."""
+    """A comment or docstring: the texts of its lines, which begin at line `first`."""
 
-    lines: tuple[tuple[int, str], ...]
     first: int
-    last: int
+    texts: Sequence[str]
     quote: str = ""
     """The quotes of a docstring."""
     attribute: bool = False
     """Whether the string is the value of Elixir's `@doc`, which stands above what it documents."""
+
+    @property
+    def last(self) -> int:
+        """The line after it."""
+        return self.first + len(self.texts)
 
 
 def code_passages(content: str, language: str, signature: str = "", min_words: int = 0) -> list[Passage]:
@@ -62,21 +66,17 @@ def code_passages(content: str, language: str, signature: str = "", min_words: i
     sentences of every comment and docstring. Licence headers, imports and statements are not evidence.
     """
     lines = lines_of(content)
-    documentation = [
-        doc
+    documented = [
+        (doc, read_paragraphs(enumerate(doc.texts, doc.first)))
         for doc in _documentation(lines, language)
-        if not any(_LEGAL.search(text) for _, text in doc.lines)
+        if not any(map(_LEGAL.search, doc.texts))
     ]
-    blocks = [read_paragraphs(doc.lines) for doc in documentation]
-    passages = [
-        passage
-        for doc, its_blocks in zip(documentation, blocks, strict=True)
-        if (passage := _documented_head(lines, doc, its_blocks, language))
-    ]
+    heads = (_documented_head(lines, doc, blocks, language) for doc, blocks in documented)
+    passages = [passage for passage in heads if passage]
     if head := _find_head(lines, signature):
         passages.append(Passage(head.text, head.first, head.last, head=head.text))
-    for its_blocks in blocks:
-        passages.extend(passages_of(its_blocks, min_words))
+    for _, blocks in documented:
+        passages.extend(passages_of(blocks, min_words))
     return passages
 
 
@@ -174,43 +174,35 @@ def _documentation(lines: Sequence[str], language: str) -> Iterator[_Documentati
 
 
 def _comment_run(lines: Sequence[str], first: int, comment: re.Pattern[str], mark: str) -> _Documentation:
-    texts: list[tuple[int, str]] = []
-    last = first
-    while last < len(lines) and (match := comment.match(lines[last])) and match["mark"] == mark:
-        text = lines[last][match.end() :]
-        texts.append((last, "" if _PRAGMA.match(text) else text))
-        last += 1
-    return _Documentation(tuple(texts), first, last)
+    texts: list[str] = []
+    for line in lines[first:]:
+        match = comment.match(line)
+        if match is None or match["mark"] != mark:
+            break
+        text = line[match.end() :]
+        texts.append("" if _PRAGMA.match(text) else text)
+    return _Documentation(first, texts)
 
 
 def _block_comment(lines: Sequence[str], first: int, offset: int) -> _Documentation:
-    """`/* … */`, to the end of the text where it is not closed."""
-    texts: list[tuple[int, str]] = []
-    number = first
-    while number < len(lines):
-        line = lines[number]
-        if number == first:
-            line = line[offset:]
-        elif match := _BLOCK_LINE.match(line):
-            line = line[match.end() :]
-        closed = "*/" in line
-        texts.append((number, line.partition("*/")[0]))
-        number += 1
-        if closed:
-            break
-    return _Documentation(tuple(texts), first, number)
+    later = (_BLOCK_LINE.sub("", line) for line in lines[first + 1 :])
+    return _Documentation(first, _up_to("*/", [lines[first][offset:], *later]))
 
 
 def _string(lines: Sequence[str], first: int, opening: re.Match[str], attribute: bool) -> _Documentation:
-    """A string in triple quotes, to the end of the text where it is not closed."""
+    """A string in triple quotes."""
     # The first line takes the indentation of the quotes, where the others begin.
     indent = " " * (len(lines[first]) - len(lines[first].lstrip()))
-    texts: list[tuple[int, str]] = []
-    number, start = first, opening.end()
-    while number < len(lines):
-        text, closing, _ = lines[number][start:].partition(opening[0])
-        texts.append((number, indent + text if number == first else text))
-        number, start = number + 1, 0
-        if closing:
+    texts = _up_to(opening[0], [indent + lines[first][opening.end() :], *lines[first + 1 :]])
+    return _Documentation(first, texts, opening[0], attribute)
+
+
+def _up_to(closing: str, texts: Iterable[str]) -> list[str]:
+    """The texts as far as the first `closing` in one of them, or all of them where there is none."""
+    found = []
+    for text in texts:
+        before, closed, _ = text.partition(closing)
+        found.append(before)
+        if closed:
             break
-    return _Documentation(tuple(texts), first, number, opening[0], attribute)
+    return found

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from pathlib import PurePosixPath
 
 from attrs import frozen
 
@@ -45,8 +46,10 @@ LEANING_FIT = 0.7
 """What remains of the sentence's part where it leans on its surroundings (`Passage.leaning`)."""
 SUBJECT_WORDS = 4
 """A subject stands within a sentence's first words."""
-_MOST_READ = 2_000
-"""Chunks whose passages are remembered: 2.7 MB beside their texts. The next question often finds the same ones."""
+_MOST_READ = 1_000
+_read_code = lru_cache(maxsize=_MOST_READ)(code_passages)
+_read_prose = lru_cache(maxsize=_MOST_READ)(prose_passages)
+"""Chunks whose passages are remembered: 2.7 MB beside their texts for both. The next question often finds the same ones."""
 _SPARE = 2.0
 """Candidates for each bullet, from which no weaker chunk is read: near-copies and the limits of documents take some."""
 
@@ -198,37 +201,21 @@ def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> 
     return best
 
 
-def _passages(chunk: ScoredChunk, min_words: int) -> tuple[Passage, ...]:
+def _passages(chunk: ScoredChunk, min_words: int) -> list[Passage]:
     metadata = chunk.metadata
     if _is_code(chunk):
         language = (metadata.language or metadata.file_extension).lower()
-        return _read(chunk.content, (language, metadata.signature), False, min_words)
-    return _read(chunk.content, None, _extension_of(chunk) in _MARKDOWN_EXTENSIONS, min_words)
-
-
-@lru_cache(maxsize=_MOST_READ)
-def _read(content: str, code: tuple[str, str] | None, markdown: bool, min_words: int) -> tuple[Passage, ...]:
-    """The passages of a chunk of code, given its language and signature, or else of prose; the latest are remembered."""
-    found = code_passages(content, *code, min_words) if code else prose_passages(content, markdown, min_words)
-    return tuple(found)
+        return _read_code(chunk.content, language, metadata.signature, min_words)
+    return _read_prose(chunk.content, _extension_of(chunk) in _MARKDOWN_EXTENSIONS, min_words)
 
 
 def _is_code(chunk: ScoredChunk) -> bool:
     return chunk.metadata.chunk_type in _CODE_TYPES and _extension_of(chunk) not in _PROSE_EXTENSIONS
 
 
-def _headings(chunk: ScoredChunk) -> str:
-    """The headings above a chunk; of code the path is of definitions, whose names tell nothing."""
-    return "" if _is_code(chunk) else chunk.metadata.header_path
-
-
 def _extension_of(chunk: ScoredChunk) -> str:
-    return chunk.metadata.file_extension.lower() or _extension(chunk.metadata.file_path)
-
-
-def _extension(path: str) -> str:
-    name = path.rpartition("/")[2]
-    return name.rpartition(".")[2].lower() if "." in name else ""
+    place = chunk.metadata
+    return (place.file_extension or PurePosixPath(place.file_path).suffix.removeprefix(".")).lower()
 
 
 def _source_ids(chunks: Iterable[ScoredChunk]) -> dict[str, str]:
@@ -248,6 +235,8 @@ def _source_ids(chunks: Iterable[ScoredChunk]) -> dict[str, str]:
 def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: bool) -> Bullet:
     chunk, passage = candidate.chunk, candidate.passage
     path, lines = chunk.metadata.file_path, _cited_lines(chunk, passage) if cite else None
+    # Of code the path is of definitions, whose names tell nothing.
+    headings = "" if _is_code(chunk) else chunk.metadata.header_path
     return Bullet(
         text=passage.text,
         citation=citation(path, lines),
@@ -257,7 +246,7 @@ def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: 
         uri=file_uri(chunk.metadata.folder, path),
         range=whole_lines(*(lines or (0, 0))),
         score=candidate.score / scale,
-        category=categorize(passage.text, _headings(chunk), passage.head),
+        category=categorize(passage.text, headings, passage.head),
     )
 
 

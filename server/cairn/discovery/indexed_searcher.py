@@ -14,7 +14,8 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
-from cairn.retrieval.query import Query, understand
+from cairn.retrieval.neighbours import neighbours
+from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranked, Ranking, rank
 from cairn.retrieval.scoring import evidence
 from cairn.settings.tree import SearchSettings
@@ -50,7 +51,7 @@ class IndexedSearcher:
         self._learned = learned
         self.found: dict[str, Ranked] = {}
         """Every passage found so far by `doc_id`, with its best score."""
-        self._rankings: dict[tuple[tuple[str, ...], ChunkFilter], Ranking] = {}
+        self._rankings: dict[tuple[str, ...], Ranking] = {}
         self._full_score = 0.0
         self._searched = EVERYTHING if everywhere else None
         self._folders = folders
@@ -74,12 +75,8 @@ class IndexedSearcher:
         if self._searched is None:
             everywhere = self._collections <= set(collections)
             self._searched = EVERYTHING if everywhere else ChunkFilter(collections=tuple(collections))
-        return self._best(self._ranked(queries, self._searched), len(queries), collections, k)
-
-    def _best(
-        self, ranking: Ranking, queries: int, collections: Sequence[str], k: int
-    ) -> list[list[ScoredChunk]]:
-        places = [ranking.best(number, collections, k, _CHUNKS_PER_FILE) for number in range(queries)]
+        ranking = self._ranked(tuple(queries), self._searched)
+        places = [ranking.best(number, collections, k, _CHUNKS_PER_FILE) for number in range(len(queries))]
         fetched = ranking.fetch(place for of_query in places for place in of_query)
         return [
             [
@@ -90,51 +87,36 @@ class IndexedSearcher:
             for number, of_query in enumerate(places)
         ]
 
-    def _ranked(self, queries: Sequence[str], only: ChunkFilter) -> Ranking:
-        key = tuple(queries), only
-        if key not in self._rankings:
-            self._rankings[key] = rank(
-                self._readers,
-                self._understood(queries),
-                self._meaning,
-                self._settings,
-                scoring=evidence,
-                only=only,
-                learned=self._learned,
-                cancelled=self._cancelled,
-            )
-            self.without_vectors |= self._rankings[key].without_vectors
-            if not self._full_score:
-                self._full_score = float(self._rankings[key].values.max(initial=0.0))
-                highest = float(self._rankings[key].candidates.chunks.similarity.max(initial=0.0))
-                self.similarity = highest or None
-        return self._rankings[key]
-
-    def _understood(self, queries: Sequence[str]) -> list[Query]:
+    def _ranked(self, queries: tuple[str, ...], only: ChunkFilter) -> Ranking:
+        if known := self._rankings.get(queries):
+            return known
         every = (understand(query, vocabulary=self._vocabulary, settings=self._settings) for query in queries)
-        return [
-            evolve(query, for_evidence=True, asked_as=queries[0] if number else "")
-            for number, query in enumerate(every)
-        ]
+        ranking = self._rankings[queries] = rank(
+            self._readers,
+            [
+                evolve(query, for_evidence=True, asked_as=queries[0] if number else "")
+                for number, query in enumerate(every)
+            ],
+            self._meaning,
+            self._settings,
+            scoring=evidence,
+            only=only,
+            learned=self._learned,
+            cancelled=self._cancelled,
+        )
+        self.without_vectors |= ranking.without_vectors
+        if not self._full_score:
+            self._full_score = float(ranking.values.max(initial=0.0))
+            self.similarity = float(ranking.candidates.chunks.similarity.max(initial=0.0)) or None
+        return ranking
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
         """For each of `chunks`, up to `window` chunks before and after it in its file, in file order, scores 0."""
-        found: dict[tuple[str, str, int], list[ScoredChunk]] = {}
-        for number, (folder, reader) in enumerate(zip(self._folders, self._readers, strict=True)):
-            places = [
-                (chunk.metadata.file_path, chunk.metadata.chunk_index)
-                for chunk in chunks
-                if chunk.metadata.folder == folder
-            ]
-            around = reader.neighbours(places, window) if places else {}
-            for (path, position), stored in around.items():
-                found[folder, path, position] = [
-                    self._scored(Ranked(number, each, 0.0, "keyword", ()))
-                    for each in stored
-                    if each.chunk.position != position
-                ]
-        every = (chunk.metadata for chunk in chunks)
-        return [found.get((place.folder, place.file_path, place.chunk_index), []) for place in every]
+        results = [self.found[chunk.doc_id] for chunk in chunks]
+        return [
+            [self._scored(Ranked(result.folder, stored, 0.0, "keyword", ())) for stored in around]
+            for result, around in zip(results, neighbours(results, self._readers, window), strict=True)
+        ]
 
     def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
         """float32[n, dimension] of unit length by the model, zeros for a chunk that has none yet."""

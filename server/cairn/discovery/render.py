@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence, Set
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 from attrs import frozen
@@ -71,17 +72,14 @@ def render_llm_prompt(
 
     if fits(everything := best_bullets(len(ranking))):
         return everything
-    best, low, high = "", 1, len(ranking) - 1
-    while low <= high:
-        middle = (low + high) // 2
-        if fits(prompt := best_bullets(middle)):
-            best, low = prompt, middle + 1
-        else:
-            high = middle - 1
+    # So many of the best fit.
+    count = bisect_left(range(1, len(ranking)), True, key=lambda count: not fits(best_bullets(count)))
+    if count:
+        return best_bullets(count)
     note = (
         f"{len(ranking)} pieces of information were found; none fits into {config.max_prompt_tokens} tokens."
     )
-    return best or next((frame for frame in layout.empty(note) if fits(frame)), "")
+    return next((frame for frame in layout.empty(note) if fits(frame)), "")
 
 
 def _unplaced(bullets: Sequence[Bullet]) -> tuple[Section, ...]:
@@ -118,16 +116,6 @@ def _sources(sections: Sequence[Section]) -> dict[str, list[str]]:
     return {source_id: list(citations) for source_id, citations in sources.items()}
 
 
-class _Layout(Protocol):
-    """One way to write the prompt down."""
-
-    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str, ask: str) -> str:
-        """The whole prompt for `sections`, which hold at least one bullet."""
-
-    def empty(self, note: str) -> Sequence[str]:
-        """Prompts that hold no evidence but say why, the longest first."""
-
-
 @frozen
 class _TextLayout:
     """Markdown, or the same lines without its marks."""
@@ -138,6 +126,7 @@ class _TextLayout:
     item: str = ""
 
     def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str, ask: str) -> str:
+        """The whole prompt for `sections`, which hold at least one bullet."""
         sources = _sources(sections)
         total = sum(len(section.bullets) for section in sections)
         parts = [
@@ -163,6 +152,7 @@ class _TextLayout:
         return "".join(parts)
 
     def empty(self, note: str) -> Sequence[str]:
+        """Prompts that hold no evidence but say why, the longest first."""
         return f"{self.title}{TITLE}\n\n{note}\n", f"{note}\n"
 
 
@@ -218,7 +208,7 @@ def _json_evidence(bullet: Bullet, config: PromptRenderConfig) -> dict[str, Any]
     return evidence
 
 
-_LAYOUTS: dict[FormatStyle, _Layout] = {
+_LAYOUTS: dict[FormatStyle, _TextLayout | _JsonLayout] = {
     FormatStyle.MARKDOWN: _TextLayout(title="# ", heading="## ", subheading="### ", item="- "),
     FormatStyle.PLAIN: _TextLayout(),
     FormatStyle.JSON: _JsonLayout(),

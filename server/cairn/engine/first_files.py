@@ -44,4 +44,4 @@ def _are_to_come(engine: Engine, workspace: str) -> bool:
     if asked.searchable() or asked.progress().problem:
         return False
     now = asked.figures()
-    return now.enabled and now.phase > 0
+    return now.retrieval_enabled and now.phase > 0

@@ -11,6 +11,7 @@ from cairn.chunking.definition_place import definition_lines, kind_at
 from cairn.chunking.model import Chunk
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
+from cairn.retrieval.neighbours import neighbours
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.verdict import matched_terms
@@ -94,20 +95,13 @@ def search_result(
 
 def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: int) -> list[protocol.Context]:
     """What stands before and after each result, up to `window` chunks; one query a folder."""
-    around: dict[tuple[int, str, int], list[StoredChunk]] = {}
-    for folder in {r.folder for r in ranked} if window else ():
-        places = [(r.stored.path, r.stored.chunk.position) for r in ranked if r.folder == folder]
-        for place, found in readers[folder].neighbours(places, window).items():
-            around[folder, *place] = found
-
-    def context(result: Ranked) -> protocol.Context:
+    every = []
+    for result, around in zip(ranked, neighbours(ranked, readers, window), strict=True):
         position = result.stored.chunk.position
-        found = around.get((result.folder, result.stored.path, position), ())
-        before = [other.chunk.text for other in found if other.chunk.position < position]
-        after = [other.chunk.text for other in found if other.chunk.position > position]
-        return protocol.Context("".join(before), "".join(after))
-
-    return [context(result) for result in ranked]
+        before = [other.chunk.text for other in around if other.chunk.position < position]
+        after = [other.chunk.text for other in around if other.chunk.position > position]
+        every.append(protocol.Context("".join(before), "".join(after)))
+    return every
 
 
 def query_info(query: Query) -> protocol.QueryInfo:

@@ -199,16 +199,16 @@ def figures_of(folders: Sequence[Folder], retrieval: protocol.PhaseState, settin
     stats = [folder.reader.stats() for folder in folders]
     facts = [each.facts for each in stats]
     return IndexFigures(
-        files=sum(each.files_indexed for each in stats),
-        chunks=sum(f.chunks for f in facts),
-        embedded=sum(_embedded(f) for f in facts),
-        queued=sum(_queued(f) for f in facts),
-        generation=sum(f.generation for f in facts),
-        complete=bool(facts) and all(f.complete for f in facts),
         phase=retrieval.phase,
-        wanted=retrieval.wanted,
-        enabled=settings.retrieval.enabled,
-        log_failures=sum(folder.log.failures for folder in folders),
+        phase_wanted=retrieval.wanted,
+        retrieval_enabled=settings.retrieval.enabled,
+        index_files=sum(each.files_indexed for each in stats),
+        index_chunks=sum(f.chunks for f in facts),
+        index_embedded_chunks=sum(_embedded(f) for f in facts),
+        index_queued_chunks=sum(_queued(f) for f in facts),
+        index_generation=sum(f.generation for f in facts),
+        index_complete=bool(facts) and all(f.complete for f in facts),
+        query_log_failures=sum(folder.log.failures for folder in folders),
     )
 
 

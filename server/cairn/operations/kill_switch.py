@@ -13,7 +13,8 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from attrs import frozen
 
@@ -72,8 +73,7 @@ class KillSwitch:
         self._lock = threading.Lock()
         self._window = _Window()
         self._by_hand = override()
-        self._wanted = _wanted(settings(), self._by_hand, most())
-        self._phase = self._wanted
+        self._phase = self._wanted = _wanted(settings(), self._by_hand, most())
         self._lowered = False
         """Whether the phase is this switch's own decision; else it is the one that is wanted."""
         self._on_trial = False
@@ -83,16 +83,14 @@ class KillSwitch:
         self._began = clock()
         """When this phase did."""
         self._since = _now()
+        self._untold: list[PhaseChange] = []
         self.reason = "" if self._by_hand is None else _by_hand_reason(self._by_hand)
         """Of the last change; "" before the first."""
 
     def phase(self) -> int:
         """The phase to answer the next search in, 0 to 3; 0 is off."""
-        with self._lock:
-            changes = self._look(self._settings(), self._clock())
-            phase = self._phase
-        self._tell(changes)
-        return phase
+        with self._looked():
+            return self._phase
 
     def record(self, ms: float, *, failed: bool, fell_back: bool, phase: int | None = None) -> None:
         """Take in a search that took `ms`; leave out those that were answered from the cache.
@@ -102,106 +100,117 @@ class KillSwitch:
         `phase` is the one that the search began in, where that is known: a search of another phase than now
         says nothing about it.
         """
-        with self._lock:
-            settings, now = self._settings(), self._clock()
-            changes = self._look(settings, now)
+        with self._looked() as (switch, now):
             if self._phase != OFF and phase in (None, self._phase):
                 self._window.add(now, ms, failed, fell_back)
-                if settings.kill_switch.automatic and self._by_hand is None:
-                    changes += self._judge(settings.kill_switch, now)
-        self._tell(changes)
+                if switch.automatic and self._by_hand is None:
+                    self._judge(switch, now)
 
     def state(self) -> PhaseState:
         """How the switch stands now."""
-        with self._lock:
-            settings, now = self._settings(), self._clock()
-            changes = self._look(settings, now)
+        with self._looked() as (switch, now):
             window = self._window
-            state = PhaseState(
+            return PhaseState(
                 phase=self._phase,
                 wanted=self._wanted,
                 by_hand=self._by_hand is not None,
-                automatic=settings.kill_switch.automatic,
+                automatic=switch.automatic,
                 reason=self.reason,
                 since=self._since,
-                next_try_seconds=self._next_try(settings.kill_switch, now),
+                next_try_seconds=self._next_try(switch, now),
                 p95_ms=window.p95(),
                 error_rate=_share(window.failed, window.searches),
                 fallback_rate=_share(window.fell_back, window.searches),
                 queries=window.searches,
             )
-        self._tell(changes)
-        return state
+
+    @contextmanager
+    def _looked(self) -> Iterator[tuple[KillSwitchSettings, float]]:
+        """Under the lock, after all that is due was done; with the limits and the time. Changes are told when it is free
+        again: whoever is told may ask for the state."""
+        with self._lock:
+            settings, now = self._settings(), self._clock()
+            self._look(settings, now)
+            yield settings.kill_switch, now
+            changes, self._untold = self._untold, []
+        for change in changes:
+            # What somebody decided, they know.
+            lowered = change.after < change.before and change.until is not None
+            level = logging.WARNING if lowered else logging.INFO
+            logger.log(
+                level, "Retrieval went from phase %d to %d: %s", change.before, change.after, change.reason
+            )
+            self._on_change(change)
 
     # --- what is due; the lock is held --------------------------------------------------------------
 
-    def _look(self, settings: RetrievalSettings, now: float) -> list[PhaseChange]:
+    def _look(self, settings: RetrievalSettings, now: float) -> None:
         """Follow what people decided, and try a higher phase where its time has come."""
         switch = settings.kill_switch
         self._window.forget_before(now - switch.window_seconds)
-        changes = self._follow(settings, self._override(), now)
+        self._follow(settings, now)
         if self._on_trial and now - self._began >= switch.window_seconds:
             self._on_trial, self._waits = False, 1
         if self._lowered and now - self._began >= self._wait(switch) and self._is_calm(switch):
-            changes.append(self._raise(switch, now))
-        return changes
+            self._raise(switch, now)
 
-    def _follow(self, settings: RetrievalSettings, by_hand: int | None, now: float) -> list[PhaseChange]:
+    def _follow(self, settings: RetrievalSettings, now: float) -> None:
         """Whoever changes what is wanted, or sets a phase by hand, is obeyed at once."""
-        handed = by_hand != self._by_hand
+        before, by_hand = self._by_hand, self._override()
         self._by_hand, self._wanted = by_hand, _wanted(settings, by_hand, self._most())
-        if self._lowered and settings.kill_switch.automatic and not handed and self._phase < self._wanted:
-            return []
+        is_own = self._lowered and settings.kill_switch.automatic and by_hand == before
+        if is_own and self._phase < self._wanted:
+            return
         self._lowered = False
         if self._phase == self._wanted:
-            return []
+            return
         if by_hand is not None:
             reason = _by_hand_reason(by_hand)
-        elif handed:
+        elif before is not None:
             reason = "The phase is no longer set by hand."
         elif not settings.enabled:
             reason = "`retrieval.enabled` is off."
         else:
             reason = f"The settings ask for phase {self._wanted}."
         self._on_trial, self._waits = False, 1
-        return [self._change(self._wanted, reason, settings.kill_switch, now)]
+        self._change(self._wanted, reason, settings.kill_switch, now)
 
-    def _judge(self, switch: KillSwitchSettings, now: float) -> list[PhaseChange]:
+    def _judge(self, switch: KillSwitchSettings, now: float) -> None:
         """S2's triggers, over the window."""
         window, enough, p95 = self._window, max(1, switch.min_queries), self._window.p95() or 0.0
+        most, is_last = _percent(switch.error_rate), self._phase == 1
         over = f"the {window.searches} searches of the last {switch.window_seconds:g} s"
         if window.searches >= enough and window.failed > switch.error_rate * window.searches:
-            share = _percent(window.failed / window.searches)
-            after, reason = OFF, f"{share} of {over} failed, more than {_percent(switch.error_rate)}."
+            after, share = OFF, _percent(window.failed / window.searches)
+            reason = f"{share} of {over} failed, more than {most}."
         elif (
             window.answered >= enough
             and p95 > switch.p95_ms
             # The last phase is given up only when a whole window brought nothing better (S2).
-            and (self._phase > 1 or now - self._began >= switch.window_seconds)
+            and (not is_last or now - self._began >= switch.window_seconds)
         ):
             after = self._phase - 1
             reason = f"The 95th percentile of {over} was {p95:.6g} ms, above {switch.p95_ms:g} ms."
         elif (
-            self._phase > 1
+            not is_last
             and window.searches >= enough
             and window.fell_back > switch.error_rate * window.searches
         ):
-            share = _percent(window.fell_back / window.searches)
-            after = self._phase - 1
-            reason = f"{share} of {over} were answered by less than phase {self._phase}, more than {_percent(switch.error_rate)}."
+            after, share = self._phase - 1, _percent(window.fell_back / window.searches)
+            reason = f"{share} of {over} were answered by less than phase {self._phase}, more than {most}."
         else:
-            return []
+            return
         if self._on_trial:
             self._waits = min(_MOST_WAITS, 2 * self._waits)
         self._lowered, self._on_trial = True, False
-        return [self._change(after, reason, switch, now)]
+        self._change(after, reason, switch, now)
 
     def _is_calm(self, switch: KillSwitchSettings) -> bool:
         """Whether nothing speaks against the next higher phase; without any searches, only a try can tell."""
         p95 = self._window.p95()
         return not self._window.failed and (p95 is None or p95 < switch.recovery_share * switch.p95_ms)
 
-    def _raise(self, switch: KillSwitchSettings, now: float) -> PhaseChange:
+    def _raise(self, switch: KillSwitchSettings, now: float) -> None:
         window, after = self._window, self._phase + 1
         if window.answered:
             reason = (
@@ -214,32 +223,19 @@ class KillSwitch:
                 f"Phase {after} is tried after {waited:g} s in phase {self._phase}, without any searches."
             )
         self._lowered, self._on_trial = after < self._wanted, True
-        return self._change(after, reason, switch, now)
+        self._change(after, reason, switch, now)
 
-    def _change(self, after: int, reason: str, switch: KillSwitchSettings, now: float) -> PhaseChange:
+    def _change(self, after: int, reason: str, switch: KillSwitchSettings, now: float) -> None:
         before, self._phase, self._began = self._phase, after, now
         self._since, self.reason = _now(), reason
         self._window.clear()
-        return PhaseChange(self._since, before, after, reason, self._next_try(switch, now))
+        self._untold.append(PhaseChange(self._since, before, after, reason, self._next_try(switch, now)))
 
     def _wait(self, switch: KillSwitchSettings) -> float:
         return switch.recovery_seconds * self._waits
 
     def _next_try(self, switch: KillSwitchSettings, now: float) -> float | None:
         return max(0.0, self._began + self._wait(switch) - now) if self._lowered else None
-
-    # ------------------------------------------------------------------------------------------------
-
-    def _tell(self, changes: list[PhaseChange]) -> None:
-        """With the lock free: whoever is told may ask for the state."""
-        for change in changes:
-            # What somebody decided, they know.
-            lowered = change.after < change.before and change.until is not None
-            level = logging.WARNING if lowered else logging.INFO
-            logger.log(
-                level, "Retrieval went from phase %d to %d: %s", change.before, change.after, change.reason
-            )
-            self._on_change(change)
 
 
 class _Window:

@@ -6,31 +6,36 @@ Only `cairn serve` shows metrics, so only it counts them (`cairn.operations.prom
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 if TYPE_CHECKING:
     from cairn.protocol import DiscoverAnswer, SearchAnswer
 
 
+def _gauge(description: str) -> Any:
+    return field(default=0, metadata={"description": description})
+
+
 @frozen
 class IndexFigures:
-    """The state of retrieval in numbers, over all folders, at the time somebody asks for the metrics."""
+    """The state of retrieval in numbers, over all folders, at the time somebody asks for the metrics.
 
-    files: int = 0
-    chunks: int = 0
-    embedded: int = 0
-    """Chunks with a vector."""
-    queued: int = 0
-    """Chunks that wait for one."""
-    generation: int = 0
-    complete: bool = False
-    phase: int = 0
-    wanted: int = 0
-    enabled: bool = False
-    log_failures: int = 0
-    """Lines that the log of questions lost."""
+    Each is shown as `cairn_<its name>`.
+    """
+
+    phase: int = _gauge("The phase that searches are answered in; 0 is off")
+    phase_wanted: int = _gauge("The phase that is asked for, by the settings or by hand")
+    retrieval_enabled: bool = _gauge("Whether retrieval.enabled is on")
+    index_files: int = _gauge("Files in the index")
+    index_chunks: int = _gauge("Chunks in the index")
+    index_embedded_chunks: int = _gauge("Chunks with a vector")
+    index_queued_chunks: int = _gauge("Chunks that wait for a vector")
+    index_generation: int = _gauge("How often the index was changed")
+    index_complete: bool = _gauge("Whether every file is indexed and embedded")
+    query_log_failures: int = field(default=0)
+    """Lines the log of questions lost, since the start."""
 
 
 class Metrics:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import psutil
+from attrs import fields
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -140,24 +141,14 @@ class _Figures(Collector):
 
     def collect(self) -> Iterator[Metric]:
         now, process = self._figures(), psutil.Process()
-        for name, description, value in (
-            ("cairn_phase", "The phase that searches are answered in; 0 is off", now.phase),
-            ("cairn_phase_wanted", "The phase that is asked for, by the settings or by hand", now.wanted),
-            ("cairn_retrieval_enabled", "Whether retrieval.enabled is on", now.enabled),
-            ("cairn_index_files", "Files in the index", now.files),
-            ("cairn_index_chunks", "Chunks in the index", now.chunks),
-            ("cairn_index_embedded_chunks", "Chunks with a vector", now.embedded),
-            ("cairn_index_queued_chunks", "Chunks that wait for a vector", now.queued),
-            ("cairn_index_generation", "How often the index was changed", now.generation),
-            ("cairn_index_complete", "Whether every file is indexed and embedded", now.complete),
-            ("cairn_resident_memory_bytes", "Memory of this process", process.memory_info().rss),
-            (
-                "cairn_process_start_time_seconds",
-                "When this process began, in Unix seconds",
-                process.create_time(),
-            ),
-        ):
-            yield GaugeMetricFamily(name, description, value=value)
+        for each in fields(IndexFigures):
+            if description := each.metadata.get("description"):
+                yield GaugeMetricFamily(f"cairn_{each.name}", description, value=getattr(now, each.name))
         yield CounterMetricFamily(
-            "cairn_query_log_failures", "Lines the log of questions lost", value=now.log_failures
+            "cairn_query_log_failures", "Lines the log of questions lost", value=now.query_log_failures
+        )
+        memory, began = process.memory_info().rss, process.create_time()
+        yield GaugeMetricFamily("cairn_resident_memory_bytes", "Memory of this process", value=memory)
+        yield GaugeMetricFamily(
+            "cairn_process_start_time_seconds", "When this process began, in Unix seconds", value=began
         )
