@@ -9,10 +9,10 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import frozen
 
 _SETTINGS = ("--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false")
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -94,9 +94,8 @@ class Git:
 
     root: Path
     deadline: float
-    stop: Callable[[], bool]
+    stop: Callable[[], bool] = lambda: False
     """Asked ten times a second, on a thread of its own."""
-    environment: Mapping[str, str] = field(factory=lambda: _environment())
 
     def run(self, arguments: Sequence[str], given: str = "") -> Iterator[bytes]:
         """What git writes, as it comes; `given` is its input. Raises GitError, after what could be read."""
@@ -111,7 +110,7 @@ class Git:
                 process = subprocess.Popen(
                     (program, *_SETTINGS, *arguments),
                     cwd=self.root,
-                    env=self.environment,
+                    env=_environment(),
                     stdin=stdin,
                     stdout=subprocess.PIPE,
                     stderr=stderr,

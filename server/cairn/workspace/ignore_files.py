@@ -5,19 +5,24 @@ nothing below an ignored directory can be taken back in, and a tracked file is n
 repository also obeys the ignore files above it, `info/exclude` and the user's own ignore file; a
 repository inside the folder obeys its own files only. `.cairnignore` files work the same way, overrule the
 `.gitignore` next to them, and hold for tracked files and across repositories.
+
+Only git knows its configuration, and the files that it tracks although a pattern ignores them. Where git
+cannot be asked, both are taken as not there, and a line in the log says why.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import stat
-from collections.abc import Iterable, Iterator, Set
-from functools import cached_property
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import cache, partial
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from cairn.workspace.git_excludes import GitExcludes, excludes_around, excludes_at
+from cairn.workspace.git import Git, GitError, Repository, locate
 from cairn.workspace.ignore_patterns import MAX_BYTES, Pattern, PatternList, path_key
 
 logger = logging.getLogger(__name__)
@@ -28,6 +33,9 @@ IGNORE_FILES = (GIT_IGNORE, CAIRN_IGNORE)
 
 _RULE_NAMES = frozenset({".git", *IGNORE_FILES})
 """A directory without any of these has the rules of the one above."""
+
+_GIT_SECONDS = 10
+"""Listing the tracked files of a repository of 21,000 took 0.05 s; a dead network drive must not hold up a scan."""
 
 
 @frozen
@@ -63,36 +71,10 @@ class _DirectoryRules:
 
     sources: tuple[_Source, ...] = ()
     """The strongest first."""
-    tracked: _Tracked | None = None
-    """Of the repository that the directory is in."""
+    tracked: Callable[[], Set[str]] = frozenset
+    """The tracked files that git's ignore files would leave out, and the directories that hold one; asked for once."""
     ignored: Match | None = None
     """Why git ignores the directory, which was entered only for the tracked files in it."""
-
-
-class _Tracked:
-    """The tracked files of a repository that its ignore files would leave out, as paths of the workspace folder."""
-
-    def __init__(self, repository: GitExcludes, lead: str, inside: str) -> None:
-        self._repository = repository
-        self._lead = lead
-        """The workspace folder's path in the repository, with `/` at its end; "" if it is not below."""
-        self._inside = inside
-        """The repository's path in the workspace folder, with `/` at its end; "" if it is not below."""
-
-    def __contains__(self, path: str) -> bool:
-        """Whether `path` is such a file, or a directory that holds one."""
-        return path in self._paths
-
-    @cached_property
-    def _paths(self) -> frozenset[str]:
-        found: set[str] = set()
-        for path in self._repository.tracked_although_ignored:
-            if path.startswith(self._lead):
-                own = self._inside + path[len(self._lead) :]
-                while own and own not in found:
-                    found.add(own)
-                    own = own.rpartition("/")[0]
-        return frozenset(found)
 
 
 class IgnoreFiles:
@@ -110,14 +92,12 @@ class IgnoreFiles:
         The directories above it must have been asked about before, outermost first, and none be ignored.
         """
         parent, _, name = path.rpartition("/")
-        place = self._places.get(parent) or self._place(parent, None)
+        place = self._place(parent)
         if not place.sources and place.ignored is None:
             return None
         key, name_key = path_key(path, self._ignore_case), path_key(name, self._ignore_case)
         match = place.ignored or _first(place.sources, key, name_key, directory)
-        if match is None or not match.ignored or not match.from_git:
-            return match
-        if place.tracked is None or path not in place.tracked:
+        if match is None or not match.ignored or not match.from_git or path not in place.tracked():
             return match
         if directory:
             self._only_tracked[path] = match
@@ -125,90 +105,118 @@ class IgnoreFiles:
 
     def listed(self, directory: str, names: Set[str]) -> None:
         """Tell which entries `directory` has, which saves looking for ignore files that are not there."""
-        if directory not in self._places:
-            self._place(directory, names)
+        self._place(directory, names)
 
-    def _place(self, directory: str, names: Set[str] | None) -> _DirectoryRules:
-        if directory:
-            parent = directory.rpartition("/")[0]
-            place = self._below(self._places.get(parent) or self._place(parent, None), directory, names)
-        else:
-            place = self._top()
-        self._places[directory] = place
+    def _place(self, directory: str, names: Set[str] = _RULE_NAMES) -> _DirectoryRules:
+        """The rules in the directory, of whose entries at most `names` matter."""
+        place = self._places.get(directory)
+        if place is None:
+            place = self._below(directory, names) if directory else self._top()
+            self._places[directory] = place
         return place
 
-    def _below(self, above: _DirectoryRules, directory: str, names: Set[str] | None) -> _DirectoryRules:
+    def _below(self, directory: str, names: Set[str]) -> _DirectoryRules:
+        above = self._place(directory.rpartition("/")[0])
         ignored = above.ignored or self._only_tracked.get(directory)
-        if names is not None and _RULE_NAMES.isdisjoint(names):
-            return (
-                above if ignored is above.ignored else _DirectoryRules(above.sources, above.tracked, ignored)
-            )
-        own = tuple(self._sources_in(self._root / directory, f"{directory}/", names))
-        repository = excludes_at(self._root / directory) if names is None or ".git" in names else None
-        if repository is not None:
-            lasting = tuple(source for source in above.sources if not source.from_git)
-            cut = len(path_key(directory)) + 1
-            sources = (*own, *lasting, *self._exclude_sources(repository, cut=cut))
-            return _DirectoryRules(sources, _Tracked(repository, "", f"{directory}/"))
-        return _DirectoryRules((*own, *above.sources), above.tracked, ignored)
+        if _RULE_NAMES.isdisjoint(names):
+            return evolve(above, ignored=ignored)
+        folder, shown = self._root / directory, f"{directory}/"
+        own = self._sources_in(folder, shown, names)
+        repository = locate(folder) if ".git" in names else None
+        if repository is None or repository.top != folder:
+            return _DirectoryRules((*own, *above.sources), above.tracked, ignored)
+        lasting = (source for source in above.sources if not source.from_git)
+        excludes = self._excludes(repository, _configuration(folder), cut=len(path_key(shown)))
+        return _DirectoryRules((*own, *lasting, *excludes), cache(partial(_tracked, folder, "", shown)))
 
     def _top(self) -> _DirectoryRules:
-        repository = excludes_around(self._root)
-        if repository is not None and _ignores(repository, self._root):
-            # The folder was opened on purpose: what ignores it as a whole says nothing about it.
-            repository = None
-        if repository is None:
-            return _DirectoryRules(tuple(self._sources_in(self._root, "", None)))
-        self._ignore_case = repository.ignore_case
-        sources = list(self._sources_in(self._root, "", None))
+        repository = locate(self._root)
+        # The folder was opened on purpose: what ignores it as a whole says nothing about it.
+        if repository is None or _ignores(repository.top, self._root):
+            return _DirectoryRules(tuple(self._sources_in(self._root, "")))
+        configuration = _configuration(repository.top)
+        # As git sets it up on macOS and Windows.
+        self._ignore_case = configuration.get("core.ignorecase", "").lower() in ("true", "yes", "on", "1")
+        sources = [*self._sources_in(self._root, "")]
         lead, place, shown = "", self._root, ""
         while place != repository.top:
-            lead = f"{place.name}/{lead}"
-            place = place.parent
-            shown += "../"
-            sources.extend(self._sources_in(place, shown, None, lead))
-        return _DirectoryRules(
-            (*sources, *self._exclude_sources(repository, lead=lead)), _Tracked(repository, lead, "")
-        )
+            lead, place, shown = f"{place.name}/{lead}", place.parent, f"{shown}../"
+            sources += self._sources_in(place, shown, lead=lead)
+        sources += self._excludes(repository, configuration, lead)
+        return _DirectoryRules(tuple(sources), cache(partial(_tracked, repository.top, lead, "")))
 
     def _sources_in(
-        self, folder: Path, shown: str, names: Set[str] | None, lead: str = ""
+        self, folder: Path, shown: str, names: Set[str] = _RULE_NAMES, lead: str = ""
     ) -> Iterator[_Source]:
         cut = 0 if lead else len(path_key(shown))
         for name in reversed(IGNORE_FILES):
-            if names is None or name in names:
-                patterns = _read(folder / name, self._ignore_case, follow=False)
-                if patterns:
-                    yield _Source(shown + name, patterns, name == GIT_IGNORE, path_key(lead), cut)
-
-    def _exclude_sources(self, repository: GitExcludes, lead: str = "", cut: int = 0) -> Iterator[_Source]:
-        for path, shown in repository.files:
-            patterns = _read(path, self._ignore_case, follow=True)
+            patterns = _read(folder / name, self._ignore_case, follow=False) if name in names else None
             if patterns:
+                yield _Source(shown + name, patterns, name == GIT_IGNORE, path_key(lead), cut)
+
+    def _excludes(
+        self, repository: Repository, configuration: Mapping[str, str], lead: str = "", cut: int = 0
+    ) -> Iterator[_Source]:
+        """`info/exclude` and the user's own ignore file, the stronger first."""
+        configured = configuration.get("core.excludesfile")
+        if configured is None:
+            configured = os.path.join(os.environ.get("XDG_CONFIG_HOME") or "~/.config", "git", "ignore")  # noqa: PTH118
+        user = repository.top / os.path.expanduser(configured)  # noqa: PTH111 - Path's raises where there is no home
+        own = repository.common / "info" / "exclude"
+        for path, shown in ((own, ".git/info/exclude"), (user, str(user))):
+            if patterns := _read(path, self._ignore_case, follow=True):
                 yield _Source(shown, patterns, True, path_key(lead), cut)
 
 
 def _first(sources: Iterable[_Source], key: str, name: str, directory: bool) -> Match | None:
     for source in sources:
-        pattern = source.patterns.match(
-            source.lead + key if source.lead else key[source.cut :], name, directory
-        )
+        pattern = source.patterns.match((source.lead + key)[source.cut :], name, directory)
         if pattern is not None:
             return Match(source.shown, pattern, source.from_git)
     return None
 
 
-def _ignores(repository: GitExcludes, folder: Path) -> bool:
-    """Whether the repository's ignore files leave out the whole `folder`."""
-    if folder == repository.top:
-        return False
-    outer = IgnoreFiles(repository.top)
-    parts = folder.relative_to(repository.top).parts
-    for depth in range(1, len(parts) + 1):
-        match = outer.decide("/".join(parts[:depth]), directory=True)
+def _ignores(top: Path, folder: Path) -> bool:
+    """Whether the ignore files of the repository at `top` leave out the whole `folder`."""
+    outer, path = IgnoreFiles(top), ""
+    for part in folder.relative_to(top).parts:
+        path = f"{path}/{part}" if path else part
+        match = outer.decide(path, directory=True)
         if match is not None and match.ignored:
             return True
     return False
+
+
+def _configuration(top: Path) -> dict[str, str]:
+    entries = (entry.partition("\n") for entry in _ask_git(top, "config", "-z", "--list"))
+    # A name alone, with no value, is git's way to say true.
+    return {name: value if divider else "true" for name, divider, value in entries}
+
+
+def _tracked(top: Path, lead: str, inside: str) -> Set[str]:
+    """What the repository at `top` tracks and its ignore files would leave out, as paths of the workspace folder.
+
+    `lead` is the workspace folder's path in the repository, or `inside` the repository's in the workspace folder,
+    with `/` at its end.
+    """
+    found: set[str] = set()
+    for path in _ask_git(top, "ls-files", "-i", "-c", "--exclude-standard", "-z"):
+        if path.startswith(lead):
+            own = inside + path[len(lead) :]
+            while own and own not in found:
+                found.add(own)
+                own = own.rpartition("/")[0]
+    return found
+
+
+def _ask_git(top: Path, *arguments: str) -> Iterator[str]:
+    """What git lists, or nothing where it cannot be asked."""
+    try:
+        output = b"".join(Git(top, time.monotonic() + _GIT_SECONDS).run(arguments))
+    except GitError as problem:
+        logger.warning("What git ignores in %s is known in part only: %s", top, problem)
+        return iter(())
+    return filter(None, os.fsdecode(output).split("\0"))
 
 
 def _read(path: Path, ignore_case: bool, follow: bool) -> PatternList | None:

@@ -13,7 +13,8 @@ of random patterns and paths, where this does not differ.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 from attrs import frozen
 
@@ -28,10 +29,9 @@ _POSIX_CLASSES = {
     "upper": r"A-Z", "xdigit": r"0-9A-Fa-f",
 }  # fmt: skip
 
-_STAR, _SLASH, _ESCAPED_SLASH = "*", "/", "\\/"
-"""Tokens; every other token is a regular expression for one byte."""
-_DEEP = "**"
-"""Stands for a segment: any number of directories, none included."""
+_STAR, _DEEP = "\0", "\0\0"
+"""In a translated pattern, a star, and a part of two stars or more: any number of directories, none included.
+No pattern contains a NUL."""
 
 
 @frozen
@@ -60,11 +60,13 @@ class PatternList:
         self.patterns: list[Pattern] = []
         self.cut_at: int | None = None
         """The first line that does not count because the list has too many expressions."""
-        self._for_files, self._for_directories = _Table(ignore_case), _Table(ignore_case)
+        self._tables = {
+            (directory, anchored): _Table(ignore_case)
+            for directory in (False, True)
+            for anchored in (False, True)
+        }
         for number, line in enumerate(lines, 1):
             self._add(number, line)
-        self._for_files.close()
-        self._for_directories.close()
 
     @classmethod
     def of_file(cls, data: bytes, ignore_case: bool = False) -> PatternList:
@@ -84,7 +86,7 @@ class PatternList:
 
         Both as `path_key` makes them. What lies below a matched directory is the caller's business.
         """
-        number = (self._for_directories if directory else self._for_files).match(path, name)
+        number = max(self._tables[directory, False].match(name), self._tables[directory, True].match(path))
         return self.patterns[number] if number >= 0 else None
 
     def __bool__(self) -> bool:
@@ -93,25 +95,20 @@ class PatternList:
     def _add(self, number: int, line: bytes) -> None:
         if line.startswith(b"#"):
             return
-        text = _trimmed(line.partition(b"\0")[0]).decode("latin-1")
-        negated = text.startswith("!")
-        body = text[1:] if negated else text
-        only_directories = body.endswith("/")
-        body = body.removesuffix("/")
-        anchored = "/" in body
-        tokens = _tokens(body.removeprefix("/"))
-        if not tokens:
-            return  # empty, or cannot match anything
-        segments = _segments(tokens, anchored)
-        if segments[0] == [_DEEP] and len(segments) == 2 and segments[1] != [_DEEP]:
-            del segments[0]  # `**/name` is `name`
-            anchored = False
-        if self._for_directories.expressions >= _MAX_EXPRESSIONS:
+        text = _trimmed(line.partition(b"\0")[0])
+        body = text.removeprefix(b"!").decode("latin-1")
+        anchored = "/" in body.removesuffix("/")
+        translated = _translated(body.removesuffix("/").removeprefix("/"), anchored)
+        if translated is None:
+            return
+        if translated.startswith(f"{_DEEP}/") and translated.count("/") == 1:
+            translated, anchored = translated.removeprefix(f"{_DEEP}/"), False  # `**/name` is `name`
+        if sum(len(self._tables[True, each].branches) for each in (False, True)) >= _MAX_EXPRESSIONS:
             self.cut_at = self.cut_at or number
             return
-        for table in (self._for_directories, *(() if only_directories else (self._for_files,))):
-            table.add(len(self.patterns), segments, anchored)
-        self.patterns.append(Pattern(number, text.encode("latin-1").decode("utf-8", "replace"), negated))
+        for directory in (True,) if body.endswith("/") else (False, True):
+            self._tables[directory, anchored].add(len(self.patterns), translated, anchored)
+        self.patterns.append(Pattern(number, text.decode("utf-8", "replace"), text.startswith(b"!")))
 
 
 class Selection:
@@ -154,66 +151,42 @@ def selection_problem(patterns: Sequence[str]) -> str | None:
 
 
 class _Table:
-    """Finds the last of some patterns that matches."""
+    """Finds the last of some patterns that matches a path, if they are anchored, or a name."""
 
     def __init__(self, ignore_case: bool) -> None:
-        self._flags = re.DOTALL | re.ASCII | (re.IGNORECASE if ignore_case else re.NOFLAG)
-        self._names: dict[str, int] = {}
-        self._paths: dict[str, int] = {}
-        self._endings: dict[str, int] = {}
-        self._all_endings: tuple[str, ...] = ()
         self._ignore_case = ignore_case
-        self._branches: dict[bool, list[tuple[int, str]]] = {True: [], False: []}
-        """By whether the pattern is anchored: its number and its expression."""
-        self.expressions = 0
-        self._name_branches: _Branches | None = None
-        self._path_branches: _Branches | None = None
+        self._whole: dict[str, int] = {}
+        self._endings: dict[str, int] = {}
+        self.branches: list[tuple[int, str]] = []
+        """The numbers and expressions of the patterns that are neither whole texts nor endings."""
 
-    def add(self, number: int, segments: list[list[str]], anchored: bool) -> None:
-        plain = _plain(segments)
-        if plain is not None:
-            key = path_key(plain.encode("latin-1").decode("utf-8", "surrogateescape"), self._ignore_case)
-            (self._paths if anchored else self._names)[key] = number
+    def add(self, number: int, translated: str, anchored: bool) -> None:
+        """Call before the first `match`."""
+        is_ending = translated.startswith(_STAR) and not anchored
+        text = _LITERAL.fullmatch(translated, 1 if is_ending else 0)
+        if text is None or (is_ending and not text[0]):
+            self.branches.append((number, _expression(translated)))
             return
-        ending = None if anchored else _plain([segments[0][1:]]) if segments[0][0] == _STAR else None
-        if ending:
-            key = path_key(ending.encode("latin-1").decode("utf-8", "surrogateescape"), self._ignore_case)
-            self._endings[key] = number
-        else:
-            self._branches[anchored].append((number, _expression(segments)))
-            self.expressions += 1
+        key = re.sub(r"\\(.)", r"\1", text[0], flags=re.DOTALL)
+        if self._ignore_case:
+            key = key.encode("latin-1").lower().decode("latin-1")
+        (self._endings if is_ending else self._whole)[key] = number
 
-    def close(self) -> None:
-        """Call after the last `add`."""
-        self._all_endings = tuple(self._endings)
-        if self._branches[False]:
-            self._name_branches = _Branches(self._branches[False], self._flags)
-        if self._branches[True]:
-            self._path_branches = _Branches(self._branches[True], self._flags)
+    @cached_property
+    def _all_endings(self) -> tuple[str, ...]:
+        return tuple(self._endings)
 
-    def match(self, path: str, name: str) -> int:
-        last = self._names.get(name, -1)
-        if self._all_endings and name.endswith(self._all_endings):
-            last = max(last, *(number for end, number in self._endings.items() if name.endswith(end)))
-        if self._paths and (number := self._paths.get(path, -1)) > last:
-            last = number
-        if self._name_branches is not None and (number := self._name_branches.match(name)) > last:
-            last = number
-        if self._path_branches is not None and (number := self._path_branches.match(path)) > last:
-            last = number
-        return last
-
-
-class _Branches:
-    """Expressions tried from the last to the first, each in a group of its own."""
-
-    def __init__(self, branches: list[tuple[int, str]], flags: int) -> None:
-        self._numbers = [number for number, _ in reversed(branches)]
-        self._match = re.compile("|".join(f"({e})" for _, e in reversed(branches)), flags).fullmatch
+    @cached_property
+    def _match(self) -> Callable[[str], re.Match[str] | None]:
+        flags = re.DOTALL | re.ASCII | (re.IGNORECASE if self._ignore_case else re.NOFLAG)
+        return re.compile("|".join(f"({e})" for _, e in reversed(self.branches)) or "(?!)", flags).fullmatch
 
     def match(self, text: str) -> int:
+        last = self._whole.get(text, -1)
+        if text.endswith(self._all_endings):
+            last = max(last, *(number for end, number in self._endings.items() if text.endswith(end)))
         found = self._match(text)
-        return -1 if found is None else self._numbers[(found.lastindex or 0) - 1]
+        return last if found is None else max(last, self.branches[-(found.lastindex or 0)][0])
 
 
 def _trimmed(line: bytes) -> bytes:
@@ -223,103 +196,64 @@ def _trimmed(line: bytes) -> bytes:
     return line[: end + 1] if backslashes % 2 and end < len(line) else line[:end]
 
 
-def _tokens(body: str) -> list[str]:
-    """The pattern as tokens; empty if nothing can match it, as with a bracket that is never closed."""
-    tokens: list[str] = []
-    at = 0
-    while at < len(body):
-        char = body[at]
-        at += 1
-        if char == "*":
-            tokens.append(_STAR)
-        elif char == "?":
-            tokens.append("[^/]")
-        elif char == "[":
-            expression, at = _bracket(body, at)
-            if not expression:
-                return []
-            tokens.append(expression)
-        elif char == "\\":
-            if at == len(body):
-                return []
-            tokens.append(_ESCAPED_SLASH if body[at] == "/" else re.escape(body[at]))
-            at += 1
+_MEMBER = r"\[:([^\]]*):\]|(\\.|[^\\])(?:-(\\.|[^\]\\]))?"
+"""In a bracket: a class, or a character and perhaps another one to which a range leads from there."""
+_PIECE = re.compile(
+    r"(?P<stars>\*+)|(?P<any>\?)"
+    rf"|\[(?P<negated>[!^]?+)(?P<members>(?>{_MEMBER})(?:(?!\])(?>{_MEMBER}))*+)\]"
+    r"|(?P<unfinished>\[|\\\Z)|\\?(?P<plain>.)",
+    re.DOTALL,
+)
+_LITERAL = re.compile(r"(?:[^\\\[(\0]|\\.)*", re.DOTALL)
+"""A translated pattern that stands for one text only."""
+
+
+def _translated(body: str, anchored: bool) -> str | None:
+    """The pattern as a regular expression but for `_STAR` and `_DEEP`; each `/` in it divides two parts.
+
+    None if nothing can match it: it is empty, or has a bracket that is never closed.
+    """
+    # Git's shortcut for "no directory at all" looks for a plain slash.
+    body = re.sub(r"(?<![^/])\*\*+\\/", "**/*/", body)
+    pieces: list[str | None] = []
+    for piece in _PIECE.finditer(body):
+        if stars := piece["stars"]:
+            pieces.append(_STAR if len(stars) == 1 else _DEEP)
+        elif members := piece["members"]:
+            pieces.append(_bracket(piece["negated"], members))
+        elif plain := piece["plain"]:
+            pieces.append(re.escape(plain))
         else:
-            tokens.append(_SLASH if char == "/" else re.escape(char))
-    return tokens
-
-
-_RANGE = re.compile(r"-(\\.|[^\]\\])", re.DOTALL)
-_MEMBER = re.compile(r"\[:(?P<posix>[^\]]*):\]|\\(?P<escaped>.)|(?P<plain>[^\\])", re.DOTALL)
-
-
-def _bracket(body: str, at: int) -> tuple[str, int]:
-    """The expression of the bracket that opened before `at`, "" if there is none, and where to go on."""
-    negated = body[at : at + 1] in ("!", "^")
-    at += negated
-    first, low = at, ""
-    members: list[str] = []
-    while at == first or body[at : at + 1] != "]":
-        if low and (found := _RANGE.match(body, at)):
-            high = found[1][-1]
-            if low <= high:
-                members.append(f"{re.escape(low)}-{re.escape(high)}")
-            low = ""
-        elif found := _MEMBER.match(body, at):
-            low = found["escaped"] or found["plain"] or ""
-            if not low and found["posix"] not in _POSIX_CLASSES:
-                return "", at
-            members.append(re.escape(low) if low else _POSIX_CLASSES[found["posix"]])
-        else:
-            return "", at  # the pattern ends within the bracket
-        at = found.end()
-    inside = "".join(members)
-    if negated:
-        return f"[^/{inside}]", at + 1
-    return (f"(?!/)[{inside}]" if inside else "(?!)"), at + 1
-
-
-def _segments(tokens: list[str], anchored: bool) -> list[list[str]]:
-    """The tokens between slashes. Two or more stars that fill a segment become `_DEEP`, elsewhere one star."""
-    segments: list[list[str]] = []
-    segment: list[str] = []
-    for token in (*tokens, ""):
-        if token not in (_SLASH, _ESCAPED_SLASH, ""):
-            if token == _STAR and segment in ([_STAR], [_DEEP]):
-                segment = [_DEEP]
-            elif token != _STAR or segment[-1:] != [_STAR]:
-                segment = [_STAR, token] if segment == [_DEEP] else [*segment, token]
-            continue
-        if segment == [_DEEP] and not anchored:
-            segment = [_STAR]
-        if segment != [_DEEP] or segments[-1:] != [[_DEEP]]:
-            segments.append(segment)
-        if segment == [_DEEP] and token == _ESCAPED_SLASH:
-            segments.append([_STAR])  # git's shortcut for "no directory at all" looks for a plain slash
-        segment = []
-    return segments
-
-
-def _plain(segments: list[list[str]]) -> str | None:
-    """The text that the segments stand for if they stand for one text only."""
-    if any((len(token) > 1 and token[0] != "\\") or token in (_STAR, _DEEP) for s in segments for token in s):
+            pieces.append(r"[^\x2f]" if piece["any"] else None)
+    if not pieces or None in pieces:
         return None
-    return "/".join("".join(token[-1] for token in segment) for segment in segments)
+    translated = "".join(filter(None, pieces))
+    parts = [
+        part if anchored and part == _DEEP else part.replace(_DEEP, _STAR) for part in translated.split("/")
+    ]
+    return "/".join(part for at, part in enumerate(parts) if part != _DEEP or parts[at - 1 : at] != [_DEEP])
 
 
-def _expression(segments: list[list[str]]) -> str:
+def _bracket(negated: str, members: str) -> str | None:
+    """The expression of a bracket; None if it names a class that does not exist."""
+    inside = ""
+    for posix, low, high in re.findall(_MEMBER, members, re.DOTALL):
+        if not low and posix not in _POSIX_CLASSES:
+            return None
+        inside += re.escape(low[-1:]) or _POSIX_CLASSES[posix]
+        if low and low[-1] <= high[-1:]:
+            inside += f"{re.escape(low[-1])}-{re.escape(high[-1])}"
+    inside = inside.replace("/", r"\x2f")
+    return rf"[^\x2f{inside}]" if negated else rf"(?!\x2f)[{inside}]"
+
+
+def _expression(translated: str) -> str:
     """A regular expression for a whole path.
 
-    No pattern can make it slow: a part between two stars, or some segments between two `**`, is settled by
-    the first place where it fits, because a later one cannot leave more to what follows.
+    No pattern can make it slow: what stands between two stars, or between two `**`, is settled by the first place
+    where it fits, because a later one cannot leave more to what follows.
     """
-    groups: list[list[str]] = [[]]
-    for segment in segments:
-        if segment == [_DEEP]:
-            groups.append([])
-        else:
-            groups[-1].append(_segment_expression(segment))
-    first, *others = ("/".join(group) for group in groups)
+    first, *others = re.split(f"/?{_DEEP}/?", "/".join(map(_part_expression, translated.split("/"))))
     if not others:
         return first
     *middle, last = others
@@ -328,24 +262,13 @@ def _expression(segments: list[list[str]]) -> str:
     return result + (f"(?:.*/)?{last}" if last else ".+")
 
 
-def _segment_expression(segment: list[str]) -> str:
-    if not segment:
+def _part_expression(part: str) -> str:
+    if not part:
         return "(?!)"  # no path has an empty part
-    if segment == [_STAR]:
-        return "[^/]+"
-    head, *parts = _split(segment)
+    if part in (_STAR, _DEEP):
+        return "[^/]+" if part == _STAR else part
+    head, *parts = part.split(_STAR)
     if not parts:
         return head
     *middle, last = parts
     return head + "".join(f"(?>[^/]*?{part})" for part in middle) + "[^/]*" + last
-
-
-def _split(segment: list[str]) -> list[str]:
-    """The expressions between the stars."""
-    parts = [""]
-    for token in segment:
-        if token == _STAR:
-            parts.append("")
-        else:
-            parts[-1] += token
-    return parts
