@@ -32,6 +32,7 @@ from retrieval.checkouts import checkout
 from retrieval.sets import REPOSITORIES_FILE, Repository
 
 from cairn.settings.tree import IndexSettings
+from cairn.workspace.content_rules import decide_content
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, read_text, scan
 
@@ -112,7 +113,7 @@ def _indexed(folder: Path) -> dict[str, str]:
     texts = {}
     for entry in scan(folder, rules, ScanReport()):
         text = read_text(folder / entry.path)
-        if text is not None and rules.decide_content(entry.path, text).indexed:
+        if text is not None and decide_content(entry.path, text).indexed:
             texts[entry.path] = text
     return texts
 

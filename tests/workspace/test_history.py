@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cairn.workspace import history
 from cairn.workspace.git import Git, GitError, Repository, locate
 from cairn.workspace.history import Change, Commit, FileHistory, follow, head, read_commits, watched_files
 
@@ -140,9 +141,12 @@ class TestReading:
 
         assert [commit.subject for commit in read_commits(project.root, ())] == ["Main", "Topic", "Base"]
 
-    def test_at_most_limit_commits(self, project: Project) -> None:
+    def test_at_most_so_many_commits_are_read(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         hashes = [project.commit(f"Number {n}", a=str(n)) for n in range(3)]
-        assert read_commits(project.root, (), limit=2).hashes == (hashes[2], hashes[1])
+        monkeypatch.setattr(history, "_COMMITS", 2)
+        assert read_commits(project.root, ()).hashes == (hashes[2], hashes[1])
 
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
     def test_any_name_and_any_encoding_of_a_subject(self, project: Project) -> None:
@@ -221,9 +225,10 @@ class TestWhatIsMissing:
         assert "install it" in reading.problem
         assert head(project.root) == commit
 
-    def test_a_repository_of_another_user(self, project: Project) -> None:
+    def test_a_repository_of_another_user(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         environment = os.environ | {"LC_ALL": "C", "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
-        git = Git(project.root, time.monotonic() + 60, lambda: False, environment)
+        monkeypatch.setattr("cairn.workspace.git._environment", lambda: environment)
+        git = Git(project.root, time.monotonic() + 60)
         advice = f"belongs to another user.*git config --global --add safe.directory.*{project.root.name}"
         with pytest.raises(GitError, match=advice):
             list(git.run(("log",)))
@@ -310,7 +315,8 @@ class TestEndingEarly:
     ) -> None:
         project.commit("One", a="1")
         _hang(monkeypatch, project)
-        reading = read_commits(project.root, (), seconds=0.2)
+        monkeypatch.setattr(history, "_SECONDS", 0.2)
+        reading = read_commits(project.root, ())
         assert len(reading.hashes) == 1
         assert "took too long" in reading.problem
 
@@ -495,9 +501,10 @@ class TestFollowing:
         assert found["new/8"] == FileHistory((), 0, 20)
 
     def test_a_file_keeps_its_latest_commits_and_counts_all(self) -> None:
-        commits = [Commit(str(n), n, "", (Change("a"),)) for n in (5, 4, 3)]
-        found = follow(commits, ["a"], latest=2)["a"]
-        assert ([touch.hash for touch in found.touches], found.count, found.last_time) == (["5", "4"], 3, 5)
+        commits = [Commit(str(n), n, "", (Change("a"),)) for n in range(402, 0, -1)]
+        found = follow(commits, ["a"])["a"]
+        assert [touch.hash for touch in found.touches] == [str(n) for n in range(402, 2, -1)]
+        assert (found.count, found.last_time) == (402, 402)
 
     def test_files_that_are_not_present_are_not_reported(self) -> None:
         assert follow([Commit("1", 1, "", (Change("a"), Change("b", deleted=True)))], []) == {}

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.settings.tree import IndexSettings
+from cairn.workspace.content_rules import decide_content
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, scan
 
@@ -178,7 +179,7 @@ LICENCE = "// Copyright\n" + "// Licensed to you under terms\n" * 20
 
 
 def content_rule(path: str, text: str) -> str:
-    decision = FileRules(Path(), IndexSettings()).decide_content(path, text)
+    decision = decide_content(path, text)
     return "" if decision.indexed else decision.rule
 
 

@@ -263,8 +263,8 @@ _LINES = st.lists(_PIECES, min_size=1, max_size=5).map("".join)
 
 
 def _settled(line: str) -> bool:
-    """Not `x**/`, which git before 2.53 took for `x` and any directories below instead of `x*/`."""
-    return not re.search(r"[^/*!]\*\*+(/|\\/)", line)
+    """Not `x**/` or `/x**`, which git before 2.53 took for `x` and any directories below instead of `x*`."""
+    return not re.search(r"[^/*!]\*\*+(/|\\/| *$)", line)
 
 
 _FILES = st.tuples(

@@ -18,6 +18,7 @@ from cairn.operations.places import path_in
 from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
 from cairn.text.unicode import well_formed
+from cairn.workspace.content_rules import decide_content
 from cairn.workspace.decision import Decision
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import read_text
@@ -112,7 +113,7 @@ def _decide(rules: FileRules, root: Path, path: str, directory: bool) -> Decisio
         return Decision(False, f"cannot be read: {problem.strerror or problem}")
     if text is None:
         return Decision(False, "binary content", "only its name can be found")
-    by_content = rules.decide_content(path, text)
+    by_content = decide_content(path, text)
     return decision if by_content.indexed else by_content
 
 

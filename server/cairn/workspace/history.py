@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def head(root: Path) -> str | None:
         return None
     try:
         if repository.keeps_table:
-            git = Git(root, time.monotonic() + _HEAD_SECONDS, lambda: False)
+            git = Git(root, time.monotonic() + _HEAD_SECONDS)
             return next(pieces(git.run(("rev-parse", "--verify", "--quiet", "HEAD")), b"\n"), None)
         return repository.resolve("HEAD")
     except (OSError, ValueError, GitError):  # references change while they are read: a later call finds them
@@ -102,18 +103,16 @@ def watched_files(root: Path) -> list[Path]:
 def read_commits(
     root: Path,
     known: Collection[str],
-    limit: int = _COMMITS,
     stop: Callable[[], bool] = lambda: False,
-    seconds: float = _SECONDS,
 ) -> CommitReading:
-    """The commits that HEAD reaches, at most `limit`, and a way to read those whose hash is not in `known`.
+    """The commits that HEAD reaches, the newest 20,000, and a way to read those whose hash is not in `known`.
 
     Merges are left out: what they merge is there, and their subjects name branches. So are the commits at which a
     shallow clone ends, as what they changed cannot be told. `stop` is asked ten times a second, on another thread.
-    After `seconds` of wall time what was read stays, and the next call goes on from there.
+    After 30 s of wall time what was read stays, and the next call goes on from there.
     """
     repository = locate(root)
-    git = Git(root, time.monotonic() + seconds, stop)
+    git = Git(root, time.monotonic() + _SECONDS, stop)
     if repository is None:
         return CommitReading((), "The folder is not in a git repository.", [], git, ())
     if head(root) is None:
@@ -123,7 +122,7 @@ def read_commits(
     problem = ""
     try:
         shallow = repository.shallow()
-        listing = git.run(("rev-list", "--no-merges", f"--max-count={limit}", "HEAD", *below))
+        listing = git.run(("rev-list", "--no-merges", f"--max-count={_COMMITS}", "HEAD", *below))
         hashes.extend(each for each in pieces(listing, b"\n") if each not in shallow)
     except (GitError, OSError, ValueError) as error:
         problem = str(error)
@@ -145,53 +144,46 @@ class CommitReading:
 
     def __iter__(self) -> Iterator[Commit]:
         at = restarts = 0
+        comparing = True
         while at < len(self._unread):
+            hashes = self._unread[at:] if comparing else self._unread[at : at + 2]
             try:
-                for commit in self._read(self._unread[at:], "50%"):
+                for commit in self._read(hashes, "50%" if comparing else "100%"):
                     at += 1
                     yield commit
-                return
             except GitError as error:
-                if error.final or restarts == _RESTARTS:
+                if error.final or not comparing or restarts == _RESTARTS:
                     self.problem = str(error)
                     return
-            # A text that git would compare to find a rename is missing (a partial clone): on without comparing.
-            restarts += 1
-            try:
-                for commit in self._read(self._unread[at : at + 2], "100%"):
-                    at += 1
-                    yield commit
-            except GitError as error:
-                self.problem = str(error)
-                return
+                # A text that git would compare to find a rename is missing (a partial clone): on without comparing.
+                restarts += 1
+                comparing = False
+            else:
+                if comparing:
+                    return
+                comparing = True
 
     def _read(self, hashes: Sequence[str], similarity: str) -> Iterator[Commit]:
         """The commits of these hashes, in this order. Raises GitError after those that could be read."""
+        options = (
+            "--stdin --root --always -r -z --name-status --relative --no-ext-diff --no-textconv --no-notes"
+        )
         arguments = (
-            *("diff-tree", "--stdin", "--root", "--always", "-r", "-z", "--name-status", "--relative"),
-            *(
-                f"--find-renames={similarity}",
-                f"-l{_RENAME_LIMIT}",
-                "--no-ext-diff",
-                "--no-textconv",
-                "--no-notes",
-            ),
+            *("diff-tree", *options.split(), f"--find-renames={similarity}", f"-l{_RENAME_LIMIT}"),
             *("--encoding=UTF-8", "--format=%x01%H%x00%ct%x00%s", *self._below),
         )
         return _commits(pieces(self._git.run(arguments, "".join(f"{each}\n" for each in hashes)), b"\0"))
 
 
-def follow(
-    commits: Iterable[Commit], present: Collection[str], latest: int = _LATEST
-) -> dict[str, FileHistory]:
-    """The history of each file in `present` that has one, with its `latest` commits; `commits` newest first.
+def follow(commits: Iterable[Commit], present: Collection[str]) -> dict[str, FileHistory]:
+    """The history of each file in `present` that has one; `commits` newest first.
 
     A file that came to be by a rename continues under its old name. A name that was taken again after the file had
     moved away starts anew: what happened under it before belongs to the file that moved.
     """
     current = {path: path for path in present}
-    touches: dict[str, list[FileCommit]] = {}
-    counts: dict[str, int] = {}
+    touches: dict[str, list[FileCommit]] = defaultdict(list)
+    counts: Counter[str] = Counter()
     last: dict[str, int] = {}
     for commit in commits:
         sweeping = len(commit.changes) > _SWEEPING
@@ -209,9 +201,8 @@ def follow(
                 continue
             if name not in counts:
                 last[name] = commit.time
-                touches[name] = []
-            counts[name] = counts.get(name, 0) + 1
-            if len(touches[name]) < latest:
+            counts[name] += 1
+            if counts[name] <= _LATEST:
                 touches[name].append(touch)
         # Only now: two files may have changed places.
         for before, name in renamed:
@@ -219,10 +210,7 @@ def follow(
                 current[before] = name
             elif current.get(before) == before:
                 del current[before]
-    return {
-        name: FileHistory(tuple(touches.get(name, ())), counts.get(name, 0), seconds)
-        for name, seconds in last.items()
-    }
+    return {name: FileHistory(tuple(touches[name]), counts[name], seconds) for name, seconds in last.items()}
 
 
 def _commits(tokens: Iterator[str]) -> Iterator[Commit]:

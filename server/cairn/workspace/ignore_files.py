@@ -18,9 +18,10 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import cache, partial
+from itertools import accumulate
 from pathlib import Path
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from cairn.workspace.git import Git, GitError, Repository, locate
 from cairn.workspace.ignore_patterns import MAX_BYTES, Pattern, PatternList, path_key
@@ -91,17 +92,17 @@ class IgnoreFiles:
 
         The directories above it must have been asked about before, outermost first, and none be ignored.
         """
-        parent, _, name = path.rpartition("/")
-        place = self._place(parent)
+        parent = path.rpartition("/")[0]
+        place = self._places.get(parent) or self._place(parent)
         if not place.sources and place.ignored is None:
             return None
-        key, name_key = path_key(path, self._ignore_case), path_key(name, self._ignore_case)
-        match = place.ignored or _first(place.sources, key, name_key, directory)
+        key = path_key(path, self._ignore_case)
+        match = place.ignored or _first(place.sources, key, directory)
         if match is None or not match.ignored or not match.from_git or path not in place.tracked():
             return match
         if directory:
             self._only_tracked[path] = match
-        return _first((s for s in place.sources if not s.from_git), key, name_key, directory)
+        return _first((s for s in place.sources if not s.from_git), key, directory)
 
     def listed(self, directory: str, names: Set[str]) -> None:
         """Tell which entries `directory` has, which saves looking for ignore files that are not there."""
@@ -119,7 +120,7 @@ class IgnoreFiles:
         above = self._place(directory.rpartition("/")[0])
         ignored = above.ignored or self._only_tracked.get(directory)
         if _RULE_NAMES.isdisjoint(names):
-            return evolve(above, ignored=ignored)
+            return _DirectoryRules(above.sources, above.tracked, ignored)
         folder, shown = self._root / directory, f"{directory}/"
         own = self._sources_in(folder, shown, names)
         repository = locate(folder) if ".git" in names else None
@@ -168,7 +169,8 @@ class IgnoreFiles:
                 yield _Source(shown, patterns, True, path_key(lead), cut)
 
 
-def _first(sources: Iterable[_Source], key: str, name: str, directory: bool) -> Match | None:
+def _first(sources: Iterable[_Source], key: str, directory: bool) -> Match | None:
+    name = key.rpartition("/")[2]
     for source in sources:
         pattern = source.patterns.match((source.lead + key)[source.cut :], name, directory)
         if pattern is not None:
@@ -178,9 +180,8 @@ def _first(sources: Iterable[_Source], key: str, name: str, directory: bool) -> 
 
 def _ignores(top: Path, folder: Path) -> bool:
     """Whether the ignore files of the repository at `top` leave out the whole `folder`."""
-    outer, path = IgnoreFiles(top), ""
-    for part in folder.relative_to(top).parts:
-        path = f"{path}/{part}" if path else part
+    outer = IgnoreFiles(top)
+    for path in accumulate(folder.relative_to(top).parts, "{}/{}".format):
         match = outer.decide(path, directory=True)
         if match is not None and match.ignored:
             return True

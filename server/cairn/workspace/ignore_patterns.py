@@ -60,11 +60,9 @@ class PatternList:
         self.patterns: list[Pattern] = []
         self.cut_at: int | None = None
         """The first line that does not count because the list has too many expressions."""
-        self._tables = {
-            (directory, anchored): _Table(ignore_case)
-            for directory in (False, True)
-            for anchored in (False, True)
-        }
+        # Of each two, the first is for files and the second for directories.
+        self._names = _Table(ignore_case), _Table(ignore_case)
+        self._paths = _Table(ignore_case), _Table(ignore_case)
         for number, line in enumerate(lines, 1):
             self._add(number, line)
 
@@ -86,7 +84,7 @@ class PatternList:
 
         Both as `path_key` makes them. What lies below a matched directory is the caller's business.
         """
-        number = max(self._tables[directory, False].match(name), self._tables[directory, True].match(path))
+        number = max(self._names[directory].match(name), self._paths[directory].match(path))
         return self.patterns[number] if number >= 0 else None
 
     def __bool__(self) -> bool:
@@ -103,11 +101,11 @@ class PatternList:
             return
         if translated.startswith(f"{_DEEP}/") and translated.count("/") == 1:
             translated, anchored = translated.removeprefix(f"{_DEEP}/"), False  # `**/name` is `name`
-        if sum(len(self._tables[True, each].branches) for each in (False, True)) >= _MAX_EXPRESSIONS:
+        if len(self._names[True].branches) + len(self._paths[True].branches) >= _MAX_EXPRESSIONS:
             self.cut_at = self.cut_at or number
             return
-        for directory in (True,) if body.endswith("/") else (False, True):
-            self._tables[directory, anchored].add(len(self.patterns), translated, anchored)
+        for table in (self._paths if anchored else self._names)[body.endswith("/") :]:
+            table.add(len(self.patterns), translated, anchored)
         self.patterns.append(Pattern(number, text.decode("utf-8", "replace"), text.startswith(b"!")))
 
 
@@ -179,14 +177,15 @@ class _Table:
     @cached_property
     def _match(self) -> Callable[[str], re.Match[str] | None]:
         flags = re.DOTALL | re.ASCII | (re.IGNORECASE if self._ignore_case else re.NOFLAG)
-        return re.compile("|".join(f"({e})" for _, e in reversed(self.branches)) or "(?!)", flags).fullmatch
+        return re.compile("|".join(f"({e})" for _, e in reversed(self.branches)), flags).fullmatch
 
     def match(self, text: str) -> int:
         last = self._whole.get(text, -1)
-        if text.endswith(self._all_endings):
+        if self._endings and text.endswith(self._all_endings):
             last = max(last, *(number for end, number in self._endings.items() if text.endswith(end)))
-        found = self._match(text)
-        return last if found is None else max(last, self.branches[-(found.lastindex or 0)][0])
+        if self.branches and (found := self._match(text)):
+            last = max(last, self.branches[-(found.lastindex or 0)][0])
+        return last
 
 
 def _trimmed(line: bytes) -> bytes:

@@ -10,16 +10,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Set
+from itertools import accumulate
 from pathlib import Path
 
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.builtin_rules import decide_directory_name, decide_file_name
-from cairn.workspace.content_rules import decide_content
 from cairn.workspace.decision import INDEXED, Decision
-from cairn.workspace.ignore_files import IGNORE_FILES, IgnoreFiles
+from cairn.workspace.ignore_files import IgnoreFiles
 from cairn.workspace.ignore_patterns import PatternList, Selection, path_key
-
-__all__ = ["IGNORE_FILES", "Decision", "FileRules"]
 
 
 class FileRules:
@@ -45,10 +43,8 @@ class FileRules:
 
     def decide_descent(self, directory: str) -> Decision:
         """Decide whether the scan reaches `directory` ("" is the folder itself, which it always does)."""
-        parts = directory.split("/") if directory else []
         decision = INDEXED
-        for depth in range(1, len(parts) + 1):
-            ancestor = "/".join(parts[:depth])
+        for ancestor in accumulate(directory.split("/") if directory else (), "{}/{}".format):
             decision = self.decide_directory(ancestor)
             if not decision.indexed:
                 return decision
@@ -76,10 +72,6 @@ class FileRules:
             sizes = f"{status.st_size} > {self._settings.max_file_bytes}"
             return Decision(False, "larger than index.maxFileBytes", sizes)
         return decision
-
-    def decide_content(self, path: str, text: str) -> Decision:
-        """Decide about the file at `path` once more, now by what it holds."""
-        return decide_content(path, text)
 
     def listed(self, directory: str, names: Set[str]) -> None:
         """Tell which entries `directory` has: saves asking the disk for ignore files that are not there."""

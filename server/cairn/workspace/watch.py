@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import platform
 import threading
 import time
@@ -32,20 +31,6 @@ _NOT_REPORTED = frozenset({".git", ".hg", ".svn", ".jj", "node_modules", "__pyca
 """Directories in which much is written and nothing is indexed."""
 
 
-class _Stop(threading.Event):
-    """Tells when it is first looked at: watchfiles does so every 50 ms, once it watches."""
-
-    def __init__(self, on_look: Callable[[], None]) -> None:
-        super().__init__()
-        self._on_look: Callable[[], None] | None = on_look
-
-    def is_set(self) -> bool:
-        on_look, self._on_look = self._on_look, None
-        if on_look is not None:
-            on_look()
-        return super().is_set()
-
-
 class FolderWatcher:
     """Watches one folder on its own thread until stopped.
 
@@ -60,20 +45,20 @@ class FolderWatcher:
         on_changes: Callable[[set[str]], None],
         on_head: Callable[[], None],
         on_problem: Callable[[str], None],
-        on_ready: Callable[[], None] = lambda: None,
+        on_ready: Callable[[], None],
     ) -> None:
         """`on_changes` gets relative paths of files and directories; `on_head` is called when HEAD moved.
 
         `on_ready` is called once changes are reported: those that were made before may have been missed.
         """
         self._root = root
-        self._prefix = f"{root}{os.sep}"
         self._on_changes = on_changes
         self._on_head = on_head
         self._on_problem = on_problem
+        self._on_ready = on_ready
         self._heads = frozenset(watched_files(root))
         self._folder = _identity(root)
-        self._stop = _Stop(on_ready)
+        self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"cairn-watch-{root.name}", daemon=True)
 
     def start(self) -> None:
@@ -100,8 +85,10 @@ class FolderWatcher:
             if self._stop.is_set():
                 return
             logger.warning("watching %s failed: %s", self._root, problem)
+            # watchfiles's own sentence, without the dump of its error that follows.
+            reason = str(problem).partition(" (Error {")[0].rstrip(". ")
             self._on_problem(
-                f"{self._root.name} cannot be watched in full ({_reason(problem)}); Cairn looks for changes every"
+                f"{self._root.name} cannot be watched in full ({reason}); Cairn looks for changes every"
                 " few seconds instead. `cairn doctor` shows the system's limits."
             )
             with contextlib.suppress(OSError, RuntimeError):  # told already
@@ -116,8 +103,11 @@ class FolderWatcher:
         outside = {head.parent for head in self._heads if not head.is_relative_to(self._root)}
         logs = [folder for folder in outside if folder.name == "logs" and folder.is_dir()]
         paths = [str(path) for path in (self._root, *logs)]
+        # As watchfiles decides it: under WSL the system does not report what Windows programs change.
+        polls = "microsoft-standard" in platform.uname().release
         # Ignoring errors of permission ignores every error, limits too, and what would have been watched after it.
-        with RustNotify(paths, False, _must_poll(), _POLLED_MS, True, in_part) as watcher:
+        with RustNotify(paths, False, polls, _POLLED_MS, True, in_part) as watcher:
+            self._on_ready()
             at_work_until = float("-inf")
             while True:
                 at_work = time.monotonic() < at_work_until
@@ -131,29 +121,15 @@ class FolderWatcher:
 
     def _report(self, changed: set[str]) -> bool:
         """Pass on what is of interest; false where nothing is."""
-        paths = {Path(path) for path in changed if self._is_of_interest(path)}
-        if paths & self._heads:
+        paths = set(map(Path, changed))
+        heads = paths & self._heads
+        if heads:
             self._on_head()
-        relative = {
-            path.relative_to(self._root).as_posix()
-            for path in paths - self._heads
-            if path.is_relative_to(self._root)
-        } - {"."}
+        below = (path.relative_to(self._root) for path in paths - heads if path.is_relative_to(self._root))
+        relative = {path.as_posix() for path in below if path.parts and _NOT_REPORTED.isdisjoint(path.parts)}
         if relative:
             self._on_changes(relative)
-        return bool(paths)
-
-    def _is_of_interest(self, path: str) -> bool:
-        if Path(path) in self._heads:
-            return True
-        # Below the folder: a package that is opened within `node_modules` is watched like any other.
-        below = path[len(self._prefix) :] if path.startswith(self._prefix) else path
-        return _NOT_REPORTED.isdisjoint(Path(below).parts)
-
-
-def _must_poll() -> bool:
-    """As watchfiles decides it: under WSL the system does not report what Windows programs change."""
-    return "microsoft-standard" in platform.uname().release
+        return bool(heads or relative)
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
@@ -163,8 +139,3 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _reason(problem: Exception) -> str:
-    """watchfiles's own sentence, without the dump of its error that follows."""
-    return str(problem).partition(" (Error {")[0].rstrip(". ")

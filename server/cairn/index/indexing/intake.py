@@ -16,7 +16,9 @@ from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
 from cairn.startup.memory import give_back_memory
 from cairn.workspace.collections import MANIFESTS, Projects, find_projects
-from cairn.workspace.rules import IGNORE_FILES, FileRules
+from cairn.workspace.content_rules import decide_content
+from cairn.workspace.ignore_files import IGNORE_FILES
+from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import FileEntry, ScanReport, read_text, scan
 
 logger = logging.getLogger(__name__)
@@ -201,7 +203,7 @@ class Intake:
             return record if before != record else None
         if text is None:
             return left_out(record)
-        decision = self._rules.decide_content(entry.path, text)
+        decision = decide_content(entry.path, text)
         if not decision.indexed:
             skipped = self._progress.skipped
             skipped[decision.rule] = skipped.get(decision.rule, 0) + 1

@@ -33,6 +33,7 @@ from cairn.index.vectors.intake import StaticIntake
 from cairn.settings.tree import IndexSettings, Settings
 from cairn.text.unicode import well_formed
 from cairn.workspace.collections import MANIFESTS, find_projects
+from cairn.workspace.content_rules import decide_content
 from cairn.workspace.rules import FileRules
 
 logger = logging.getLogger(__name__)
@@ -172,7 +173,7 @@ class Overlay:
             for path, record in list(wanted.items()):
                 if self._shown.get(path) != (record.content_hash, record.collection):
                     try:
-                        fresh.append(_as_saved(record, documents[path], rules, settings.index))
+                        fresh.append(_as_saved(record, documents[path], settings.index))
                     except Exception as problem:
                         logger.exception("chunking the open document %s failed", path)
                         warnings.append(f"{path} is searched as it was saved: chunking it failed ({problem})")
@@ -281,11 +282,9 @@ def _within_bounds(
     ]
 
 
-def _as_saved(
-    record: FileRecord, document: _Document, rules: FileRules, settings: IndexSettings
-) -> IndexedFile:
+def _as_saved(record: FileRecord, document: _Document, settings: IndexSettings) -> IndexedFile:
     """The document as it would be indexed once it is saved."""
     text = document.text
     if record.size > settings.max_file_bytes or "\0" in text[:_SNIFFED_CHARACTERS]:
         return left_out(record)
-    return indexed_file(record, text) if rules.decide_content(record.path, text).indexed else left_out(record)
+    return indexed_file(record, text) if decide_content(record.path, text).indexed else left_out(record)
