@@ -263,7 +263,7 @@ _LINES = st.lists(_PIECES, min_size=1, max_size=5).map("".join)
 
 
 def _settled(line: str) -> bool:
-    """Not `x**/` or `/x**`, which git before 2.53 took for `x` and any directories below instead of `x*`."""
+    """Not `x**/`, which git before 2.53 took for `x` and any directories below instead of `x*/`; nor `/x**`, as 2.39 does so."""
     return not re.search(r"[^/*!]\*\*+(/|\\/| *$)", line)
 
 
