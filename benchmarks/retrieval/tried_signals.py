@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from attrs import frozen
 
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import FileCandidate, Floats
@@ -43,13 +44,38 @@ def _shallow(_: Asked, file: FileCandidate) -> float:
     return 1 / (1 + 0.1 * len(file.path.split("/")))
 
 
-def _not_tiny(_: Asked, file: FileCandidate) -> float:
-    return 0.3 if file.facts.size < 100 else 0.7 if file.facts.size < 500 else 1.0
+@frozen
+class _Facts:
+    """What is known of one file but its text."""
+
+    size: int = 0
+    """Bytes."""
+    commits: int = 0
+    last_commit: int = 0
+    """Unix seconds; 0 without one."""
 
 
-def _recent(_: Asked, file: FileCandidate) -> float:
-    age = max(0.0, time.time() - file.facts.last_commit) / _YEAR_S
-    return math.exp(-age / 2) if file.facts.last_commit else 0.0
+def _facts(reader: IndexReader) -> dict[str, _Facts]:
+    """What is known of each file, by path."""
+    with reader.reading() as db:
+        rows = db.execute(
+            """SELECT f.path, f.size, coalesce(h.count, 0), coalesce(h.last_time, 0)
+                FROM files f LEFT JOIN file_history h ON h.path = f.path"""
+        )
+        return {str(path): _Facts(*facts) for path, *facts in rows}
+
+
+def _not_tiny(facts: _Facts) -> float:
+    return 0.3 if facts.size < 100 else 0.7 if facts.size < 500 else 1.0
+
+
+def _recent(facts: _Facts) -> float:
+    age = max(0.0, time.time() - facts.last_commit) / _YEAR_S
+    return math.exp(-age / 2) if facts.last_commit else 0.0
+
+
+def _often(facts: _Facts) -> float:
+    return math.log1p(facts.commits)
 
 
 def _words_in_path(asked: Asked, file: FileCandidate) -> float:
@@ -153,16 +179,20 @@ def tried_signals(reader: IndexReader) -> tuple[Signal, ...]:
 
         return values
 
-    often = each(lambda _, file: math.log1p(file.facts.commits))
+    known = _facts(reader)
+
+    def of_facts(value: Callable[[_Facts], float]) -> Value:
+        return each(lambda _, file: value(known.get(file.path, _Facts())))
+
     return (
         Signal("shallow path (S5)", 0.0, Family.FILE, each(_shallow)),
-        Signal("not tiny (S5)", 0.0, Family.FILE, each(_not_tiny)),
+        Signal("not tiny (S5)", 0.0, Family.FILE, of_facts(_not_tiny)),
         Signal("words in the path (S5)", 0.0, Family.KEYWORD, each(_words_in_path)),
         Signal("words in the text (S5)", 0.0, Family.KEYWORD, of_text(_density)),
         Signal("code patterns (S5)", 0.0, Family.FILE, of_text(_patterns)),
         Signal("documents by content (S5)", 0.0, Family.FILE, of_text(_documents_by_content), relative=False),
-        Signal("recently changed", 0.0, Family.FILE, each(_recent)),
-        Signal("often changed", 0.0, Family.FILE, often),
+        Signal("recently changed", 0.0, Family.FILE, of_facts(_recent)),
+        Signal("often changed", 0.0, Family.FILE, of_facts(_often)),
         Signal("whole question in the text (S3)", 0.0, Family.KEYWORD, of_text(_whole_question)),
         Signal("long chunk (S3)", 0.0, Family.FILE, of_text(_long), relative=False),
         Signal("share of the words in the text", 0.0, Family.KEYWORD, of_text(_coverage)),

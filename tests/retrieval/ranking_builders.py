@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 from attrs import frozen
 
-from cairn.index.queries.files import FileFacts
 from cairn.index.reader.records import Outline
 from cairn.protocol.feedback import FeedbackAction
 from cairn.retrieval.candidates import Candidates, Chunks, FileCandidate, Floats
@@ -74,8 +73,7 @@ def file(
 ) -> MadeUpFile:
     """A file of as many equal chunks."""
     equal = MadeUpChunk(keyword, definition, symbol, similarity, exact, reexport, defines, kind)
-    facts = FileFacts(in_degree=in_degree)
-    candidate = FileCandidate(folder, path, file_kind(path), subjects, facts, words, is_named)
+    candidate = FileCandidate(folder, path, file_kind(path), subjects, in_degree, words, is_named)
     return MadeUpFile(candidate, (equal,) * chunks, chosen)
 
 

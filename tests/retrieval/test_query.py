@@ -14,7 +14,8 @@ from cairn.index.queries.keyword_counts import KeywordCounts
 from cairn.index.queries.known_words import KnownWord
 from cairn.index.store.schema import SCHEMA
 from cairn.retrieval.keyword_plan import plan_keywords
-from cairn.retrieval.query import MAX_QUERY_CHARS, MAX_TERMS, QueryType, understand
+from cairn.retrieval.query import MAX_QUERY_CHARS, MAX_TERMS, understand
+from cairn.retrieval.query_types import QueryType
 from cairn.settings.tree import SearchSettings
 
 

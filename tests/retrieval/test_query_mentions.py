@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cairn.retrieval.mentions import MAX_LITERAL_CHARS, MAX_MENTIONS
-from cairn.retrieval.query import QueryType, understand
+from cairn.retrieval.query import understand
+from cairn.retrieval.query_types import QueryType
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.index.queries.files import FileFacts, file_facts
+from cairn.index.queries.files import in_degrees
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Outline
@@ -36,7 +36,8 @@ class FileCandidate:
     kind: str
     subjects: float = 0.0
     """BM25 over the subjects of the commits that touched it, as a share of what is possible."""
-    facts: FileFacts = field(factory=FileFacts)
+    in_degree: int = 0
+    """How many files import it."""
     words: float = 0.0
     """How much of the question its candidate chunks and its name hold, 0 to 1: words count by their inverse document
     frequency, and half where they are part of no name."""
@@ -198,14 +199,14 @@ _COLUMNS = {
 def _files(
     folder: int, reader: IndexReader, pool: Pool, chunks: Mapping[str, Sequence[Outline]]
 ) -> list[FileCandidate]:
-    facts = file_facts(reader, chunks)
+    imported = in_degrees(reader, chunks)
     return [
         FileCandidate(
             folder,
             path,
             of_file[0].kind,
             pool.subjects.get(path, 0.0),
-            facts.get(path) or FileFacts(),
+            imported.get(path, 0),
             words,
             path in pool.named,
         )

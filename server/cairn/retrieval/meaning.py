@@ -7,8 +7,6 @@ Vectors of the two are never compared with each other, so each question uses one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Protocol
 
 import numpy as np
 from attrs import frozen
@@ -26,29 +24,6 @@ _FEW = 0.05
 where nothing is missing (docs/ranking.md)."""
 
 
-class QueryVector(Protocol):
-    """A question as a vector, of one kind."""
-
-    def nearest(
-        self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
-    ) -> list[Hit]:
-        """The chunks nearest to it, best first."""
-
-    def similarities(self, index: IndexReader, ids: Sequence[int]) -> dict[int, float]:
-        """The cosine similarity of those of the chunks that have a vector of this kind."""
-
-
-class Meaning(Protocol):
-    """Turns questions into vectors of one kind."""
-
-    @property
-    def dimension(self) -> int:
-        """How many numbers a vector has."""
-
-    def vectors(self, queries: Sequence[str]) -> Sequence[QueryVector]:
-        """A vector for each query."""
-
-
 @frozen
 class ModelMeaning:
     """Compares by the model's vectors."""
@@ -62,7 +37,7 @@ class ModelMeaning:
         return self.embedder.dimension
 
     def vectors(self, queries: Sequence[str]) -> list[ModelVector]:
-        """A vector for each query."""
+        """A vector for each query. One call of the model embeds all."""
         static = StaticMeaning(self.static).vectors(queries) if self.static else [None] * len(queries)
         rows = self.embedder.embed_queries(queries)
         model = self.embedder.model.id
@@ -123,6 +98,12 @@ class StaticVector:
         return index.static_similarities(ids, self.vector)
 
 
+Meaning = ModelMeaning | StaticMeaning
+"""Turns questions into vectors of one kind."""
+QueryVector = ModelVector | StaticVector
+"""A question as a vector of one kind."""
+
+
 def finder(asked: QueryVector) -> tuple[QueryVector, str]:
     """What finds the nearest chunks to `asked`, and the name of the leg that this is.
 
@@ -140,10 +121,7 @@ def similarities(
 
     The model's vectors are read once for all questions.
     """
-    static = [each.vector for each in asked if isinstance(each, StaticVector)]
     rows = [each for each in asked if isinstance(each, ModelVector)]
-    if static:
-        return list(map(partial(index.static_similarities, ids), static))
     if not rows:
         return [each.similarities(index, ids) for each in asked]
     queries = np.stack([row.vector / (np.linalg.norm(row.vector) or 1.0) for row in rows])

@@ -12,10 +12,11 @@ from functools import cached_property
 
 from attrs import field, frozen
 
+from cairn.index.queries.known_words import IndexVocabulary
 from cairn.retrieval.mentions import Mentions, read_mentions
 from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query_types import QueryType, is_name, own_name, query_type
-from cairn.retrieval.repair import Vocabulary, repairs
+from cairn.retrieval.repair import repairs
 from cairn.retrieval.synonyms import rewrite_phrases, word_synonyms
 from cairn.retrieval.traces import Trace, read_trace
 from cairn.retrieval.wording import (
@@ -31,8 +32,6 @@ from cairn.settings.tree import SearchSettings
 from cairn.text.identifiers import identifier_words
 from cairn.text.unicode import well_formed
 from cairn.text.words import stem, stems
-
-__all__ = ["MAX_QUERY_CHARS", "MAX_TERMS", "Query", "QueryType", "Vocabulary", "understand"]
 
 MAX_QUERY_CHARS = 4_000
 """Longer questions are cut here, and the answer says so: a paste must not hang a search."""
@@ -147,7 +146,7 @@ _DEFAULTS = SearchSettings()
 def understand(
     text: str,
     alpha: float | None = None,
-    vocabulary: Vocabulary | None = None,
+    vocabulary: IndexVocabulary | None = None,
     settings: SearchSettings = _DEFAULTS,
 ) -> Query:
     """Understand `text`, with the words of `vocabulary` to repair typing errors by.
@@ -208,7 +207,7 @@ def _default_alpha(kind: QueryType) -> float:
 
 
 def _unfamiliar(
-    terms: Sequence[str], text: str, vocabulary: Vocabulary | None, settings: SearchSettings
+    terms: Sequence[str], text: str, vocabulary: IndexVocabulary | None, settings: SearchSettings
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Of `terms` the Portuguese words with what they mean, and the typing errors with what was meant."""
     if is_portuguese(text):  # where no English word is expected, none is mistyped

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
-from typing import Protocol
 
+from cairn.index.queries.known_words import IndexVocabulary
 from cairn.retrieval.query import Query
 
 _WORD = re.compile(r"\w+")
 
 
-class CountedWords(Protocol):
-    """How often words occur in one or several indexes."""
-
-    def documents(self, words: Collection[str]) -> Mapping[str, int]:
-        """For each of the lower-case `words` how many chunks hold it."""
-        ...
-
-    def chunks(self) -> int:
-        """How many chunks there are."""
-        ...
-
-
-def term_shares(query: Query, counted: CountedWords) -> tuple[float, ...]:
+def term_shares(query: Query, vocabulary: IndexVocabulary) -> tuple[float, ...]:
     """For each term its share of the question's inverse document frequency (BM25's); they add up to 1.
 
     A term that occurs nowhere has the largest share. A chunk that holds an alternative counts as one that holds the term.
     """
-    chunks = counted.chunks()
+    chunks = vocabulary.chunks()
     words = {word for group in query.groups for text in group for word in _WORD.findall(text)}
-    documents = counted.documents(words)
+    documents = vocabulary.documents(words)
 
     def holding(text: str) -> int:
         return min((documents[word] for word in _WORD.findall(text)), default=0)

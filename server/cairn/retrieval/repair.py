@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
-from cairn.index.queries.known_words import KnownWord, unlikeness
+from cairn.index.queries.known_words import IndexVocabulary, KnownWord, unlikeness
 from cairn.retrieval.abbreviations import EXPANSIONS
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
@@ -22,18 +21,6 @@ _CLEARLY = 2
 _MAX_REPAIRS = 3
 """Each takes up to 20 ms in a large index; a text with more unknown words is about something else."""
 _KNOWN = EXPANSIONS.keys() | STOPWORDS | LIGHT_WORDS
-
-
-class Vocabulary(Protocol):
-    """The words of one or several indexes."""
-
-    def unknown(self, words: Sequence[str]) -> Collection[str]:
-        """Those of the lower-case `words` that occur nowhere: in no inflection, and in no identifier."""
-        ...
-
-    def near(self, word: str, errors: int) -> Sequence[KnownWord]:
-        """Words at most about `errors` letters away from `word`."""
-        ...
 
 
 @cache
@@ -53,7 +40,7 @@ def mistakable(words: Iterable[str]) -> list[str]:
 
 
 def repairs(
-    unknown: Iterable[str], vocabulary: Vocabulary, core_concepts: Sequence[str] = ()
+    unknown: Iterable[str], vocabulary: IndexVocabulary, core_concepts: Sequence[str] = ()
 ) -> dict[str, str]:
     """For each of the lower-case words that no index holds the word that was meant, where that is clear."""
     core = {concept.lower() for concept in core_concepts}
@@ -62,7 +49,7 @@ def repairs(
     return {word: meant for word, meant in found if meant}
 
 
-def repair(word: str, vocabulary: Vocabulary, core: Iterable[str] = ()) -> str | None:
+def repair(word: str, vocabulary: IndexVocabulary, core: Iterable[str] = ()) -> str | None:
     """The known word that `word` was meant to be; None where none is close, or two are."""
     errors = 2 if len(stem(word)) >= _LONG else 1
     known = [*(KnownWord(concept, 1, named=True) for concept in core), *vocabulary.near(word, errors)]

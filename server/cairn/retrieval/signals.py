@@ -188,7 +188,7 @@ SIGNALS: tuple[Signal, ...] = (
         "imported by others",
         0.9,
         Family.FILE,
-        each(lambda _, file: math.log1p(file.facts.in_degree)),
+        each(lambda _, file: math.log1p(file.in_degree)),
         floor=math.log1p(_MANY_IMPORTS),
     ),
     Signal("meaning of its best chunk", 3.5, Family.VECTOR, best("similarity")),

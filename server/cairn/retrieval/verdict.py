@@ -20,7 +20,8 @@ from cairn.protocol import Candidate, Verdict
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.retrieval.portuguese import is_portuguese
-from cairn.retrieval.query import Query, QueryType
+from cairn.retrieval.query import Query
+from cairn.retrieval.query_types import QueryType
 from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.wording import read_words
 from cairn.settings.tree import VerdictSettings

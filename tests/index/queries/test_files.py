@@ -15,12 +15,11 @@ from cairn.chunking.model import content_key
 from cairn.errors import QueryCancelledError
 from cairn.index.indexing.git_history import GitHistory
 from cairn.index.queries.files import (
-    FileFacts,
     best_by_file,
-    file_facts,
     files_at,
     files_by_path,
     files_by_subjects,
+    in_degrees,
 )
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
@@ -249,24 +248,19 @@ def test_a_file_that_goes_and_comes_back_between_two_looks_is_found(project: Pro
     assert project.about('"barnacles"') == [path]
 
 
-# --- facts -----------------------------------------------------------------------------------------
+# --- imports ---------------------------------------------------------------------------------------
 
 
-def test_the_facts_of_a_file(project: Project) -> None:
-    record = FileRecord("ship.py", 12, 0, content_key("a"), "p-source")
-    project.writer.write([IndexedFile(record, "source", True, (), ('["port"]',))], ())
+def test_how_many_files_import_a_file(project: Project) -> None:
     project.writer.db.execute("INSERT OR REPLACE INTO file_imports VALUES ('port.py', 3)")
-    found = file_facts(project.reader, ["port.py", "ship.py", "unknown.py"])
-    assert found["port.py"] == FileFacts(3, 1_700_000_002, 2, len(LINES + "tide = 1\n"))
-    assert found["ship.py"] == FileFacts(0, 0, 0, 12)
-    assert found["unknown.py"] == FileFacts()
+    assert in_degrees(project.reader, ["port.py", "unknown.py"]) == {"port.py": 3, "unknown.py": 0}
 
 
 def test_without_an_index_nothing_is_found(tmp_path: Path) -> None:
     reader = IndexReader(tmp_path / "none")
     assert files_by_path(reader, '"x"', 5, never) == files_at(reader, ["x"], 5, never) == []
     assert files_by_subjects(reader, '"x"', never) == {}
-    assert file_facts(reader, ["x"]) == {"x": FileFacts()}
+    assert in_degrees(reader, ["x"]) == {"x": 0}
 
 
 def test_the_best_files_come_in_order() -> None:

@@ -11,26 +11,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import apsw
-from attrs import frozen
 
 from cairn.index.reader.connection import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.generation_cache import GenerationCache
 from cairn.index.store.meta import read_facts
 from cairn.index.store.rows import key_blob
-
-
-@frozen
-class FileFacts:
-    """What is known of one file but its text."""
-
-    in_degree: int = 0
-    """How many files import it."""
-    last_commit: int = 0
-    """Unix seconds; 0 without one."""
-    commits: int = 0
-    size: int = 0
-    """Bytes."""
 
 
 def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callable[[], bool]) -> list[str]:
@@ -86,28 +72,26 @@ def files_by_subjects(reader: IndexReader, match: str, cancelled: Callable[[], b
     return dict(reader.select(sql, (match,), cancelled)) if match else {}
 
 
-_known_facts: WeakKeyDictionary[IndexMemory, GenerationCache[str, FileFacts]] = WeakKeyDictionary()
-_MOST_FACTS = 20_000
-"""Facts kept for each index: 0.28 MB for 1,000."""
+_known_in_degrees: WeakKeyDictionary[IndexMemory, GenerationCache[str, int]] = WeakKeyDictionary()
+_MOST_KNOWN = 20_000
+"""Files whose number is kept for each index."""
 
 
-def file_facts(reader: IndexReader, paths: Iterable[str]) -> dict[str, FileFacts]:
-    """What is known of these files."""
-    known = _known_facts.setdefault(reader.memory, GenerationCache(_MOST_FACTS))
+def in_degrees(reader: IndexReader, paths: Iterable[str]) -> dict[str, int]:
+    """For each of these files how many others import it."""
+    known = _known_in_degrees.setdefault(reader.memory, GenerationCache(_MOST_KNOWN))
     with reader.reading() as db:
         version = (reader.memory.local.identity, read_facts(db).generation)
-        return known.get(version, paths, partial(_read_facts, db))
+        return known.get(version, paths, partial(_read_in_degrees, db))
 
 
-def _read_facts(db: apsw.Connection, paths: Sequence[str]) -> dict[str, FileFacts]:
+def _read_in_degrees(db: apsw.Connection, paths: Sequence[str]) -> dict[str, int]:
     rows = db.execute(
-        """SELECT wanted.value, coalesce(i.in_degree, 0), coalesce(h.last_time, 0), coalesce(h.count, 0),
-                  coalesce(f.size, 0)
-           FROM json_each(?) wanted LEFT JOIN files f ON f.path = wanted.value LEFT JOIN file_imports i ON i.path = wanted.value
-           LEFT JOIN file_history h ON h.path = wanted.value""",
+        """SELECT wanted.value, coalesce(i.in_degree, 0)
+           FROM json_each(?) wanted LEFT JOIN file_imports i ON i.path = wanted.value""",
         (json.dumps(paths),),
     )
-    return {path: FileFacts(*facts) for path, *facts in rows}
+    return {str(path): cast(int, number) for path, number in rows}
 
 
 def best_by_file(scores: Mapping[str, float], limit: int) -> list[str]:
