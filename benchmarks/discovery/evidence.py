@@ -43,7 +43,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
 from cairn.retrieval.query import Query
-from cairn.retrieval.ranking import Ranked
+from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import Action, judge_evidence
 from cairn.settings.tree import Settings, VerdictSettings
 from discovery.projects import read_projects, tree_of

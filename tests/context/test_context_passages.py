@@ -10,7 +10,6 @@ from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.context.passages import FOUND, Group, Grouped, passage_items, related_passages, with_query
 from cairn.index.reader.filters import ChunkFilter
-from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.related import (
     DEFINES,
     IMPORTED,
@@ -21,6 +20,7 @@ from cairn.retrieval.related import (
     rank_related,
     relate,
 )
+from cairn.retrieval.scores import Ranked
 from cairn.settings.discovery import ReadmePromotionConfig
 
 PATTERNS = ReadmePromotionConfig().readme_patterns

@@ -90,6 +90,11 @@ def candidates(files: Sequence[MadeUpFile]) -> Candidates:
     return Candidates(tuple(f.file for f in files), Chunks(outlines, of_file, *map(column, names)))
 
 
+def even_shares(query: Query) -> tuple[float, ...]:
+    """The shares of a question's terms where each is as rare as the others."""
+    return (1 / len(query.terms),) * len(query.terms) if query.terms else ()
+
+
 @frozen
 class Scored:
     """What one file scores, and why, strongest first."""

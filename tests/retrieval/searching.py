@@ -8,7 +8,8 @@ from typing import Any
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.meaning import Meaning
 from cairn.retrieval.query import Query, understand
-from cairn.retrieval.ranking import Ranked, rank
+from cairn.retrieval.ranking import rank
+from cairn.retrieval.scores import Ranked
 from cairn.settings.tree import SearchSettings
 
 

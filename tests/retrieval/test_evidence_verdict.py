@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from tests.retrieval.ranking_builders import even_shares
 
 from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Verdict
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.query import understand
-from cairn.retrieval.ranking import Ranked
+from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import judge, judge_evidence
 from cairn.settings.tree import VerdictSettings
 
@@ -29,9 +30,9 @@ def ranked(found: Sequence[StoredChunk], scores: Sequence[float] = ()) -> list[R
 
 
 def judged(query: str, *found: StoredChunk, similarity: float | None = None, static: bool = False) -> Verdict:
-    return judge_evidence(
-        understand(query), ranked(found), VerdictSettings(), similarity=similarity, static=static
-    )
+    asked = understand(query)
+    settings = VerdictSettings()
+    return judge_evidence(asked, ranked(found), settings, even_shares(asked), similarity, static=static)
 
 
 WORKSPACE = passage("Workspace", "The workspace holds all your panels.", "docs/workspace.md")
@@ -151,8 +152,8 @@ def test_evidence_needs_no_result_that_leads() -> None:
             (0.5, 0.49, 0.48, 0.47),
         ),
     )
-    assert judge(query, found, VerdictSettings()).action == "clarify"
-    verdict = judge_evidence(query, found, VerdictSettings())
+    assert judge(query, found, VerdictSettings(), (0.5, 0.5)).action == "clarify"
+    verdict = judge_evidence(query, found, VerdictSettings(), (0.5, 0.5), None, static=False)
     assert (verdict.action, verdict.candidates[0].path) == ("answer", "docs/workspace.md")
     assert verdict.confidence == pytest.approx(1 - 0.48 / 0.5)
 
@@ -168,7 +169,7 @@ def test_coverage_counts_rare_terms_more_and_needs_no_name() -> None:
     query = understand("workspace kubernetes")
     text_alone = passage("Other", "All about kubernetes.", "docs/other.md")
     verdicts = [
-        judge_evidence(query, ranked([text_alone]), VerdictSettings(), shares)
+        judge_evidence(query, ranked([text_alone]), VerdictSettings(), shares, None, static=False)
         for shares in ((0.2, 0.8), (0.8, 0.2))
     ]
     assert [verdict.coverage for verdict in verdicts] == pytest.approx([0.8, 0.2])
@@ -187,8 +188,9 @@ def test_coverage_counts_rare_terms_more_and_needs_no_name() -> None:
     ],
 )
 def test_thresholds_can_be_moved(settings: dict[str, float], similarity: float | None, action: str) -> None:
+    query, found = understand(ONE_OF_FOUR), ranked([WORKSPACE])
     verdict = judge_evidence(
-        understand(ONE_OF_FOUR), ranked([WORKSPACE]), VerdictSettings(**settings), similarity=similarity
+        query, found, VerdictSettings(**settings), even_shares(query), similarity, static=False
     )
     assert verdict.action == action
 
@@ -202,11 +204,6 @@ def test_thresholds_can_be_moved(settings: dict[str, float], similarity: float |
     ],
 )
 def test_those_of_static_vectors_can_be_moved_apart(settings: dict[str, float], action: str) -> None:
-    verdict = judge_evidence(
-        understand(ONE_OF_FOUR),
-        ranked([WORKSPACE]),
-        VerdictSettings(**settings),
-        similarity=0.15,
-        static=True,
-    )
+    query, found = understand(ONE_OF_FOUR), ranked([WORKSPACE])
+    verdict = judge_evidence(query, found, VerdictSettings(**settings), even_shares(query), 0.15, static=True)
     assert verdict.action == action

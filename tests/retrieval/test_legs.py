@@ -21,7 +21,8 @@ from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.retrieval.legs import Legs, literals
 from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query, understand
-from cairn.retrieval.ranking import Ranked, Ranking, rank, wait_for_meaning
+from cairn.retrieval.ranking import Ranking, rank, wait_for_meaning
+from cairn.retrieval.scores import Ranked
 from cairn.settings.tree import SearchSettings
 
 FILES = {

@@ -10,7 +10,6 @@ import pytest
 from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.errors import QueryCancelledError
-from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.related import (
     DEFINES,
     IMPORTED,
@@ -25,6 +24,7 @@ from cairn.retrieval.related import (
     find_related,
     rank_related,
 )
+from cairn.retrieval.scores import Ranked
 
 BODY = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
 FILES = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
+from tests.retrieval.ranking_builders import even_shares
 
 from cairn.chunking.model import Chunk
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Verdict
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.query import understand
-from cairn.retrieval.ranking import Ranked
+from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import evidence, judge
 from cairn.settings.tree import VerdictSettings
 
@@ -31,7 +32,8 @@ def ranked(*found: StoredChunk, scores: Sequence[float] = (0.9, 0.3, 0.2, 0.1)) 
 
 
 def judged(query: str, *found: StoredChunk, scores: Sequence[float] = (0.9, 0.3, 0.2, 0.1)) -> Verdict:
-    return judge(understand(query), ranked(*found, scores=scores), VerdictSettings())
+    asked = understand(query)
+    return judge(asked, ranked(*found, scores=scores), VerdictSettings(), even_shares(asked))
 
 
 WORKSPACE = passage("Workspace", "The workspace holds all your panels.", "docs/workspace.md")
@@ -73,9 +75,9 @@ def test_rules(query: str, found: tuple[StoredChunk, ...], action: str, message:
     ids=lambda settings: next(iter(settings)),
 )
 def test_thresholds_can_be_moved(settings: Mapping[str, float]) -> None:
-    found = ranked(WORKSPACE, WIDGETS)
-    assert judge(understand("workspace"), found, VerdictSettings()).action == "answer"
-    assert judge(understand("workspace"), found, VerdictSettings(**settings)).action != "answer"
+    query, found = understand("workspace"), ranked(WORKSPACE, WIDGETS)
+    assert judge(query, found, VerdictSettings(), (1.0,)).action == "answer"
+    assert judge(query, found, VerdictSettings(**settings), (1.0,)).action != "answer"
 
 
 def test_results_as_good_as_the_first_are_asked_about() -> None:
@@ -121,4 +123,4 @@ def test_names_of_several_words_are_not_two_questions() -> None:
 def test_a_phrase_in_the_title_scores_as_s2_says() -> None:
     links = passage("Quick links", "One click away.", "docs/other.md")
     # 5 for the phrase, 3 for each term in the title and 2 for each in the headings.
-    assert evidence(understand("quick links"), links).score == pytest.approx(5 + 2 * 3 + 2 * 2)
+    assert evidence(understand("quick links"), links, (0.5, 0.5)).score == pytest.approx(5 + 2 * 3 + 2 * 2)

@@ -13,8 +13,8 @@ from cairn.engine.folders import Folder, path_of_uri, uris
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.ranking import Ranked
 from cairn.retrieval.related import ChunkRange, find_related
+from cairn.retrieval.scores import Ranked
 from cairn.text.unicode import well_formed
 
 if TYPE_CHECKING:

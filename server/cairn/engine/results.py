@@ -13,7 +13,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.neighbours import neighbours
 from cairn.retrieval.query import Query
-from cairn.retrieval.ranking import Ranked
+from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import matched_terms
 from cairn.text.languages import language_of
 

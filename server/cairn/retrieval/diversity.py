@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from cairn.retrieval.scores import Ranked
 from cairn.settings.tree import DiversitySettings
 
 _WORD = re.compile(r"\w+")
@@ -23,23 +24,7 @@ _COMPARED_WORDS = 2_000
 """Of a longer text the first so many are compared."""
 
 
-@frozen
-class Diverse:
-    """A ranked result as diversity sees it."""
-
-    score: float
-    """At least 0."""
-    path: str
-    """Of its file, with `/`."""
-    text: str
-    """What is shown of it."""
-    key: int = 0
-    """What the caller knows it by; comes back as it was."""
-    folder: int = 0
-    """Which workspace folder the path is in."""
-
-
-def diversify(ranked: Sequence[Diverse], settings: DiversitySettings) -> list[Diverse]:
+def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
     """`ranked`, best first, with damped scores and ordered by them; copies behind all others.
 
     Each factor of `settings` is 0 to 1; at 1 it changes nothing. A factor is applied once for each rule that a result
@@ -56,72 +41,69 @@ def diversify(ranked: Sequence[Diverse], settings: DiversitySettings) -> list[Di
     return distinct + sorted(behind, key=_best_first)
 
 
-def is_diverse(ranked: Sequence[Diverse], settings: DiversitySettings) -> bool:
+def is_diverse(ranked: Sequence[Ranked], settings: DiversitySettings) -> bool:
     """Whether `diversify` leaves `ranked` as they are, whatever follows them."""
-    files = {(result.folder, result.path) for result in ranked}
+    files = {(result.folder, result.stored.path) for result in ranked}
     if min(settings.directory, settings.file_name) < 1 or (settings.file < 1 and len(files) < len(ranked)):
         return False
     return not _copies(ranked, settings)
 
 
-def _copies(ranked: Sequence[Diverse], settings: DiversitySettings) -> set[int]:
-    """The places of those that are nearly the same as a better one."""
-    if settings.near_duplicate >= 1:
-        return set()
-    seen = NearDuplicates(settings.similarity)
-    return {place for place, result in enumerate(ranked) if not seen.adds(result.text)}
+def _copies(ranked: Sequence[Ranked], settings: DiversitySettings) -> set[int]:
+    """The places of those that the settings put behind others as copies."""
+    return near_duplicates(ranked, settings.similarity) if settings.near_duplicate < 1 else set()
 
 
-def _damped(ranked: Sequence[Diverse], settings: DiversitySettings) -> list[Diverse]:
+def _damped(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranked]:
     directories: Counter[tuple[int, str]] = Counter()
     names: Counter[str] = Counter()
     files: set[tuple[int, str]] = set()
     damped = []
     for result in ranked:
-        directory, _, name = result.path.rpartition("/")
+        directory, _, name = result.stored.path.rpartition("/")
         factor = 1.0
-        if (result.folder, result.path) in files:
+        if (result.folder, result.stored.path) in files:
             factor *= settings.file
         else:
             factor *= settings.directory if directories[result.folder, directory] >= _FREE_FILES else 1.0
             factor *= settings.file_name if names[name] else 1.0
             directories[result.folder, directory] += 1
             names[name] += 1
-            files.add((result.folder, result.path))
+            files.add((result.folder, result.stored.path))
         damped.append(evolve(result, score=result.score * factor))
     return sorted(damped, key=_best_first)
 
 
-def _best_first(result: Diverse) -> float:
+def _best_first(result: Ranked) -> float:
     return -result.score
 
 
-class NearDuplicates:
-    """Texts, no two of which are nearly the same."""
+def near_duplicates(ranked: Sequence[Ranked], similarity: float) -> set[int]:
+    """The places of those whose text is nearly the same as a better one's.
 
-    def __init__(self, similarity: float) -> None:
-        """`similarity` is the Jaccard similarity, 0 to 1, of two texts' pairs of words from which they count as one."""
-        self._similarity = similarity
-        self._equal: set[str] = set()
-        self._pairs: list[frozenset[tuple[str, str]]] = []
-
-    def adds(self, text: str) -> bool:
-        """Take the text in, unless one that is nearly the same is there; whether it was taken in."""
-        stripped = text.strip()
+    `similarity` is the Jaccard similarity, 0 to 1, of two texts' pairs of words from which they count as one.
+    """
+    copies: set[int] = set()
+    texts: set[str] = set()
+    known: list[frozenset[tuple[str, str]]] = []
+    for place, result in enumerate(ranked):
+        text = result.stored.chunk.text
         pairs = _pairs(text)
-        if stripped in self._equal or (pairs and any(self._alike(pairs, other) for other in self._pairs)):
-            return False
-        self._equal.add(stripped)
-        self._pairs.append(pairs)
-        return True
+        if text.strip() in texts or (pairs and any(_alike(pairs, other, similarity) for other in known)):
+            copies.add(place)
+        else:
+            texts.add(text.strip())
+            known.append(pairs)
+    return copies
 
-    def _alike(self, one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) -> bool:
-        # Sets whose sizes differ more cannot be that similar: most pairs are settled by this.
-        smaller, larger = sorted((len(one), len(other)))
-        if smaller < self._similarity * larger:
-            return False
-        shared = len(one & other)
-        return shared >= self._similarity * (len(one) + len(other) - shared)
+
+def _alike(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]], similarity: float) -> bool:
+    # Sets whose sizes differ more cannot be that similar: most pairs are settled by this.
+    smaller, larger = sorted((len(one), len(other)))
+    if smaller < similarity * larger:
+        return False
+    shared = len(one & other)
+    return shared >= similarity * (len(one) + len(other) - shared)
 
 
 def _pairs(text: str) -> frozenset[tuple[str, str]]:

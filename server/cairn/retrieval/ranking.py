@@ -19,15 +19,14 @@ from numpy.typing import NDArray
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Candidates, gather, whole_files
-from cairn.retrieval.diversity import Diverse, diversify, is_diverse
+from cairn.retrieval.diversity import diversify, is_diverse
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.legs import Legs, is_identifier
 from cairn.retrieval.meaning import Meaning, QueryVector
 from cairn.retrieval.query import Query
-from cairn.retrieval.scores import Asked, Contribution, Scores, Signal, score_files
-from cairn.retrieval.scoring import Material, Scoring, best_of_file
+from cairn.retrieval.scores import Asked, Ranked, Scores, Signal, score_files
+from cairn.retrieval.scoring import Scoring, best_of_file
 from cairn.retrieval.signals import SIGNALS, weighted
 from cairn.settings.tree import DiversitySettings, SearchSettings
 
@@ -43,23 +42,6 @@ _side_by_side = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-leg"
 """Threads for variations; each keeps a connection to every index that it reads."""
 _comparing = ThreadPoolExecutor(max_workers=4, thread_name_prefix="cairn-meaning")
 """Threads of their own for the leg of meaning: one that hangs in the model must not hold up the others."""
-
-
-@frozen
-class Ranked:
-    """A result: a chunk, its file's score, and why."""
-
-    folder: int
-    stored: StoredChunk
-    score: float
-    """0 to 1."""
-    source: str
-    """`exact`, `keyword`, `embedding` or `hybrid`."""
-    reasons: tuple[Contribution, ...]
-
-    def spoken_for_by(self) -> tuple[str, ...]:
-        """Names of the signals that speak for it, the strongest first."""
-        return tuple(reason.signal for reason in self.reasons if reason.value * reason.weight > 0)
 
 
 @frozen(eq=False)
@@ -114,10 +96,8 @@ class Ranking:
             return [evolve(fetched[place], score=score) for place, score in scored if place in fetched]
 
         results = shown(slice(limit))
-        if not is_diverse(comparable(results), diversity):
-            every = results + shown(slice(limit, most))
-            chosen = diversify(comparable(every), diversity)[:limit]
-            results = [evolve(every[each.key], score=each.score) for each in chosen]
+        if not is_diverse(results, diversity):
+            results = diversify(results + shown(slice(limit, most)), diversity)[:limit]
         self.legs.add_time("rank", began)
         return results
 
@@ -176,14 +156,6 @@ class Ranking:
         return np.array([names.get((file.folder, file.path), "") for file in files], np.str_)
 
 
-def comparable(results: Sequence[Ranked]) -> list[Diverse]:
-    """The results as `diversify` takes them, each with its place as its key."""
-    return [
-        Diverse(result.score, result.stored.path, result.stored.chunk.text, key=place, folder=result.folder)
-        for place, result in enumerate(results)
-    ]
-
-
 def rank(
     readers: Sequence[IndexReader],
     queries: Sequence[Query],
@@ -236,7 +208,7 @@ def rank(
     idf = _idf(question) if learned else {}
     asked = Asked(question.query, candidates.files, candidates.chunks, learned=learned, idf=idf)
     scores = score_files(asked, weighted(settings.weights, signals))
-    values = scoring(Material(candidates, scores, every))
+    values = scoring(candidates, scores, every)
     question.check_cancelled()
     question.add_time("rank", began)
     return Ranking(readers, question, candidates, scores, values)
@@ -252,7 +224,7 @@ def _embed_and_find(beside: Sequence[Legs], meaning: Meaning) -> Sequence[QueryV
     """The questions' vectors, once their nearest chunks are found. One call of the model embeds all questions."""
     beside[0].check_cancelled()  # a model's call cannot be broken off
     began = time.perf_counter()
-    vectors = meaning.vectors([legs.query.meant for legs in beside])
+    vectors: Sequence[QueryVector] = meaning.vectors([legs.query.meant for legs in beside])
     beside[0].add_time("embed", began)
     for legs, vector in zip(beside, vectors, strict=True):
         legs.by_meaning(vector)

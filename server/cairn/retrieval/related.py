@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -18,10 +18,9 @@ from cairn.index.queries import relations
 from cairn.index.queries.symbols import definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
-from cairn.retrieval.diversity import diversify
+from cairn.retrieval.diversity import near_duplicates
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
-from cairn.retrieval.ranking import Ranked, comparable
-from cairn.retrieval.scores import Contribution
+from cairn.retrieval.scores import Contribution, Ranked
 from cairn.settings.tree import DiversitySettings
 from cairn.text.words import STOPWORDS
 
@@ -69,7 +68,8 @@ _RARE = 3
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
 _ALL = ChunkFilter()
-_NO_DAMPING = DiversitySettings(directory=1.0, file_name=1.0, file=1.0)
+_SIMILARITY = DiversitySettings().similarity
+"""From which two passages count as one, whatever the settings say of searches."""
 
 
 @frozen
@@ -159,8 +159,9 @@ def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
         first.setdefault((result.folder, result.stored.path), result)
     chosen = {id(result) for result in first.values()}
     ordered = [*first.values(), *(result for result in ranked if id(result) not in chosen)][: 2 * limit]
-    texts = [evolve(each, score=1.0) for each in comparable(ordered)]
-    return [ordered[each.key] for each in diversify(texts, _NO_DAMPING)][:limit]
+    copies = near_duplicates(ordered, _SIMILARITY)
+    distinct = [result for place, result in enumerate(ordered) if place not in copies]
+    return [*distinct, *(ordered[place] for place in sorted(copies))][:limit]
 
 
 def _source(values: Mapping[str, float]) -> str:

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from attrs import field, frozen
 
+from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
 from cairn.retrieval.file_names import languages, versions
 from cairn.retrieval.learned import Learned
@@ -134,13 +135,21 @@ class Contribution:
         return f"{self.signal}: {self.value:.2f} × {self.weight:g} = {self.value * self.weight:+.2f}"
 
 
-@frozen(eq=False)
-class _Column:
-    """What one signal says of each file."""
+@frozen
+class Ranked:
+    """A result: a chunk, its file's score, and why."""
 
-    signal: str
-    weight: float
-    values: Floats
+    folder: int
+    stored: StoredChunk
+    score: float
+    """0 to 1."""
+    source: str
+    """`exact`, `keyword`, `embedding` or `hybrid`."""
+    reasons: tuple[Contribution, ...]
+
+    def spoken_for_by(self) -> tuple[str, ...]:
+        """Names of the signals that speak for it, the strongest first."""
+        return tuple(reason.signal for reason in self.reasons if reason.value * reason.weight > 0)
 
 
 @frozen(eq=False)
@@ -149,26 +158,29 @@ class Scores:
 
     totals: Floats
     """float64[files]."""
-    _columns: tuple[_Column, ...]
+    _spoken: Mapping[str, tuple[float, Floats]]
+    """For each signal that speaks for or against a file its weight, and what it says of each."""
 
     def held_back(self) -> Floats:
         """float64[files]: what signals of negative weight took from each file's sum, 0 or more."""
         taken = np.zeros(len(self.totals))
-        for column in self._columns:
-            taken += np.maximum(-column.weight * column.values, 0.0)
+        for weight, values in self._spoken.values():
+            taken += np.maximum(-weight * values, 0.0)
         return taken
 
     def reasons(self, place: int) -> tuple[Contribution, ...]:
         """What made one file's score, strongest first."""
         parts = (
-            Contribution(c.signal, float(c.values[place]), c.weight) for c in self._columns if c.values[place]
+            Contribution(name, float(values[place]), weight)
+            for name, (weight, values) in self._spoken.items()
+            if values[place]
         )
         return tuple(sorted(parts, key=lambda part: -abs(part.value * part.weight)))
 
 
 def score_files(asked: Asked, signals: Sequence[Signal]) -> Scores:
     """The scores of the files that are asked about."""
-    columns: list[_Column] = []
+    spoken: dict[str, tuple[float, Floats]] = {}
     totals = np.zeros(len(asked.files))
     # Without vectors nothing can score by them: then the words alone make up the whole.
     compared = asked.chunks.similarity.any()
@@ -186,9 +198,9 @@ def score_files(asked: Asked, signals: Sequence[Signal]) -> Scores:
             continue
         if signal.relative:
             values /= max(signal.floor, highest)
-        columns.append(_Column(signal.name, weight, values))
+        spoken[signal.name] = weight, values
         totals += weight * values
-    return Scores(_positive(totals / (best_possible or 1.0)), tuple(columns))
+    return Scores(_positive(totals / (best_possible or 1.0)), spoken)
 
 
 _FLOOR = 0.05

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from attrs import frozen
 
 from cairn.retrieval.candidates import Candidates, Chunks, Floats
 from cairn.retrieval.legs import Legs
@@ -42,28 +41,18 @@ _VARIATION = 0.5
 """What an answer to a variation is worth beside one to the question."""
 
 
-@frozen(eq=False)
-class Material:
-    """What passages are scored from."""
-
-    candidates: Candidates
-    scores: Scores
-    """The files' scores, as the first question ranks them."""
-    legs: Sequence[Legs]
-    """What was found for each question; the first is the question, the others vary it."""
+Scoring = Callable[[Candidates, Scores, Sequence[Legs]], Floats]
+"""From the candidates, the files' scores as the question ranks them, and what was found for each question, the first being the
+question and the others its variations, to float64[questions, chunks], 0 or more: what each chunk is worth as an answer."""
 
 
-Scoring = Callable[[Material], Floats]
-"""Returns float64[questions, chunks], 0 or more: what each candidate chunk is worth as an answer to each question."""
-
-
-def best_of_file(material: Material) -> Floats:
+def best_of_file(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
     """For a search, float64[1, chunks]: the file's score times the chunk's share of its file's best match."""
-    chunks = material.candidates.chunks
-    matching = _matching(chunks, material.legs[0].query)
+    chunks = candidates.chunks
+    matching = _matching(chunks, legs[0].query)
     best = chunks.best(matching)[chunks.files] if len(matching) else matching
     shares = np.divide(matching, best, out=np.ones_like(best), where=best != 0)
-    return (material.scores.totals[chunks.files] * shares)[np.newaxis]
+    return (scores.totals[chunks.files] * shares)[np.newaxis]
 
 
 def _matching(chunks: Chunks, query: Query) -> Floats:
@@ -78,26 +67,27 @@ def _matching(chunks: Chunks, query: Query) -> Floats:
     return np.where(is_preamble, _PREAMBLE_SHARE * matching, matching)
 
 
-def evidence(material: Material) -> Floats:
+def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
     """For a discovery, float64[questions, chunks]: a sum of shares; 0 for a chunk that a variation did not find."""
-    candidates, scores = material.candidates, material.scores
-    chunks, question = candidates.chunks, material.legs[0].query
+    chunks, question = candidates.chunks, legs[0].query
     in_file = _FILE * _share(scores.totals)[chunks.files]
     held_back = _HELD_BACK * scores.held_back()[chunks.files]
     named = _NAME * np.maximum(definitions(question, chunks) * question.is_symbol, chunks.exact)
     values = []
-    for number, legs in enumerate(material.legs):
-        keyword = candidates.column(legs.found("keyword"))
+    for number, of_question in enumerate(legs):
+        keyword = candidates.column(of_question.found("keyword"))
         worth = (
             in_file
             + _KEYWORDS * _share(keyword)
-            + _MEANING * _above_usual(candidates.column(legs.found("compared")))
-            + _COVERAGE * _coverage(candidates, legs)
+            + _MEANING * _above_usual(candidates.column(of_question.found("compared")))
+            + _COVERAGE * _coverage(candidates, of_question)
         )
         if number == 0:
             values.append(_less(worth + named, held_back))
         else:
-            nearest = candidates.column(legs.found("static")) + candidates.column(legs.found("similarity"))
+            nearest = candidates.column(of_question.found("static")) + candidates.column(
+                of_question.found("similarity")
+            )
             values.append(np.where((keyword > 0) | (nearest > 0), _VARIATION * _less(worth, held_back), 0.0))
     return np.stack(values)
 

@@ -13,16 +13,16 @@ import math
 import re
 from collections.abc import Sequence
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Candidate, Verdict
 from cairn.protocol.chunk_type import ChunkType
-from cairn.retrieval.matching import TermMatcher, matcher
+from cairn.retrieval.matching import matcher
 from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query import Query
 from cairn.retrieval.query_types import QueryType
-from cairn.retrieval.ranking import Ranked
+from cairn.retrieval.scores import Ranked
 from cairn.retrieval.wording import read_words
 from cairn.settings.tree import VerdictSettings
 from cairn.text.words import stem
@@ -86,42 +86,45 @@ def matched_terms(query: Query, stored: StoredChunk) -> tuple[str, ...]:
 def _held(query: Query, stored: StoredChunk) -> frozenset[int]:
     """The places of the query's terms that a chunk holds, its path and headings included."""
     wanted = matcher(query.groups)
-    return wanted.held(stored.chunk.text) | wanted.held(stored.chunk.title) | wanted.held(_keywords(stored))
+    texts = (stored.chunk.text, stored.chunk.title, _keywords(stored))
+    return frozenset().union(*map(wanted.held, texts))
 
 
-def evidence(query: Query, stored: StoredChunk, shares: Sequence[float] = ()) -> Evidence:
-    """The count of one chunk's matching words; `shares` are the terms' (`rarity.term_shares`), all alike by default."""
-    return _evidence(query.terms, query.names, matcher(query.groups), stored, shares or _even(query))
+def _keywords(stored: StoredChunk) -> str:
+    # Lines of their own, so that no phrase is made of the end of one and the beginning of the other.
+    return "\n".join((stored.path, stored.chunk.header_path, *stored.chunk.defines))
+
+
+_Decision = tuple[Action, str, Sequence[Evidence]]
+"""What to do, what to say, and which results that is about."""
 
 
 def judge(
-    query: Query, found: Sequence[Ranked], settings: VerdictSettings, shares: Sequence[float] = ()
+    query: Query, found: Sequence[Ranked], settings: VerdictSettings, shares: Sequence[float]
 ) -> Verdict:
-    """The confidence rules over the results, best ranked first; `shares` as for `evidence`.
+    """The confidence rules over the results, best ranked first; `shares` are the terms' (`rarity.term_shares`).
 
     The first JUDGED files of `found` count, each with its first chunk; with fewer, leading them says less.
     """
-    shares = shares or _even(query)
     found = _best_of_files(found)
-    all_evidence = [evidence(query, ranked.stored, shares) for ranked in found]
-    coverage = max((each.coverage for each in all_evidence), default=0.0)
-    lead = _lead([ranked.score for ranked in found])
-    if not any(each.score for each in all_evidence) or coverage < settings.min_coverage:
-        return _verdict(Action.NO_MATCH, NOTHING_MATCHES, (), lead, coverage)
-    if several := _intents(query, found, settings):
-        return _verdict(Action.ANSWER, WHICH_FIRST, several, lead, coverage)
-    action, message, candidates = _decide(query, all_evidence, lead, settings)
-    return _verdict(action, message, candidates, lead, coverage)
+    judged = [evidence(query, ranked.stored, shares) for ranked in found]
+    coverage = max((each.coverage for each in judged), default=0.0)
+    lead = _lead(found)
+    if not any(each.score for each in judged) or coverage < settings.min_coverage:
+        decision = _NOTHING
+    else:
+        decision = _several(query, found, settings) or _decide(query, judged, lead, settings)
+    return _verdict(decision, lead, coverage)
 
 
 def judge_evidence(
     query: Query,
     found: Sequence[Ranked],
     settings: VerdictSettings,
-    shares: Sequence[float] = (),
-    similarity: float | None = None,
+    shares: Sequence[float],
+    similarity: float | None,
     *,
-    static: bool = False,
+    static: bool,
 ) -> Verdict:
     """Whether there is evidence for the question, or another question to ask first; `found` and `shares` as for `judge`.
 
@@ -129,39 +132,27 @@ def judge_evidence(
     there are no vectors: questions in other words than the text's have no other sign. `static` says that it is by static
     vectors, whose cosines are others than those of the model.
     """
-    shares = shares or _even(query)
     found = _best_of_files(found)
-    all_evidence = [evidence(query, ranked.stored, shares) for ranked in found]
+    judged = [evidence(query, ranked.stored, shares) for ranked in found]
     # Half of a term's share is for being called so, which a passage to be quoted need not be.
     coverage = max((sum(shares[term] for term in _held(query, each.stored)) for each in found), default=0.0)
-    lead = _lead([ranked.score for ranked in found])
-    # No passage holds, or is similar to, the whole of two questions.
-    if several := _intents(query, found, settings):
-        return _verdict(Action.ANSWER, WHICH_FIRST, several, lead, coverage)
     if is_portuguese(query.text):
         similarity = None  # the models know no Portuguese; the words are translated
     near, sure, most = _thresholds(settings, static)
     is_sure = similarity is not None and similarity >= sure
     is_near = similarity is not None and similarity >= near
     is_held = coverage >= (settings.min_coverage if similarity is None else most)
-    if not found or not (is_sure or (any(each.score for each in all_evidence) and (is_near or is_held))):
-        return _verdict(Action.NO_MATCH, NOTHING_MATCHES, (), lead, coverage)
-    top = _explained(query, all_evidence) or all_evidence[0]
-    if rival := _namesake(query, top, all_evidence, settings):
-        pair = _told_apart(top, rival)
-        return _verdict(Action.CLARIFY, _which(*pair), pair, lead, coverage)
-    if not is_sure and not any(
-        _is_strong(each, len(query.terms), settings) for each in all_evidence[: 1 + _COMPARED]
-    ):
-        weak = _weak(top, is_only_one=sum(each.score > 0 for each in all_evidence) <= 1)
-        return _verdict(Action.CLARIFY, weak, (top,), lead, coverage)
-    return _verdict(Action.ANSWER, "", (top,), lead, coverage)
+    is_some = is_sure or (any(each.score for each in judged) and (is_near or is_held))
+    # No passage holds, or is similar to, the whole of two questions.
+    decision = _several(query, found, settings)
+    if decision is None:
+        decision = _decide_evidence(query, judged, settings, is_sure) if found and is_some else _NOTHING
+    return _verdict(decision, _lead(found), coverage)
 
 
-def _verdict(
-    action: Action, message: str, candidates: Sequence[Evidence], lead: float, coverage: float
-) -> Verdict:
+def _verdict(decision: _Decision, lead: float, coverage: float) -> Verdict:
     """The verdict; its terms are those of the first candidate, or of all where each answers a question of its own."""
+    action, message, candidates = decision
     counted = candidates if message == WHICH_FIRST else candidates[:1]
     return Verdict(
         action=action.value,
@@ -195,28 +186,34 @@ def _best_of_files(found: Sequence[Ranked]) -> list[Ranked]:
     return list(files.values())[:JUDGED]
 
 
-def _decide(
-    query: Query, ranked: Sequence[Evidence], lead: float, settings: VerdictSettings
-) -> tuple[Action, str, tuple[Evidence, ...]]:
-    top = _explained(query, ranked) or ranked[0]
-    matching = [each for each in ranked if each.score]
-    if not _is_strong(top, len(query.terms), settings):
-        return Action.CLARIFY, _weak(top, is_only_one=len(matching) <= 1), (top,)
-    if rival := _namesake(query, top, ranked, settings):
-        pair = _told_apart(top, rival)
-        return Action.CLARIFY, _which(*pair), pair
-    explained = top is not ranked[0]  # it need not lead by its score
-    if lead < settings.min_lead and len(matching) > 1 and not explained:
-        second = next(each for each in matching if each is not top)
-        pair = _told_apart(top, second)
-        return Action.CLARIFY, _which(*pair), pair
+def _decide(query: Query, judged: Sequence[Evidence], lead: float, settings: VerdictSettings) -> _Decision:
+    top = _explained(query, judged) or judged[0]
+    if not _is_strong(top, query, settings):
+        return _unsure(top, judged)
+    if rival := _namesake(query, top, judged, settings):
+        return _between(top, rival)
+    others = [each for each in judged if each.score and each is not top]
+    # What is explained need not lead by its score.
+    if lead < settings.min_lead and others and top is judged[0]:
+        return _between(top, others[0])
     return Action.ANSWER, "", (top,)
 
 
-def _is_strong(judged: Evidence, terms: int, settings: VerdictSettings) -> bool:
+def _decide_evidence(
+    query: Query, judged: Sequence[Evidence], settings: VerdictSettings, is_sure: bool
+) -> _Decision:
+    top = _explained(query, judged) or judged[0]
+    if rival := _namesake(query, top, judged, settings):
+        return _between(top, rival)
+    if not is_sure and not any(_is_strong(each, query, settings) for each in judged[: 1 + _COMPARED]):
+        return _unsure(top, judged)
+    return Action.ANSWER, "", (top,)
+
+
+def _is_strong(judged: Evidence, query: Query, settings: VerdictSettings) -> bool:
     """The guards: enough of the terms, not in the text alone, and well enough."""
     # One word can never match twice: what is asked for by one name is judged by the other rules.
-    needed = min(settings.min_matched_terms, max(1, terms))
+    needed = min(settings.min_matched_terms, max(1, len(query.terms)))
     # A phrase in the title counts as two matched terms.
     matched = max(len(judged.matched), 2 * judged.phrase)
     return matched >= needed and judged.named and judged.score >= settings.min_score
@@ -244,106 +241,77 @@ def _namesake(
     return None
 
 
-def _lead(scores: Sequence[float]) -> float:
+def _lead(found: Sequence[Ranked]) -> float:
     """The confidence, (top - second) / top, the second being the mean of the next results, as if there were three more."""
+    scores = [ranked.score for ranked in found[: 1 + _COMPARED]]
     if not scores or scores[0] <= 0:
         return 0.0
-    return max(0.0, 1 - sum(scores[1 : 1 + _COMPARED]) / _COMPARED / scores[0])
+    return max(0.0, 1 - sum(scores[1:]) / _COMPARED / scores[0])
 
 
 # --- several things asked for at once ---------------------------------------------------------------
 
 
-@frozen
-class _Intent:
-    """One of several things that are asked for."""
-
-    terms: tuple[str, ...]
-    matcher: TermMatcher = field()
-
-
-def _intents(query: Query, found: Sequence[Ranked], settings: VerdictSettings) -> tuple[Evidence, ...]:
-    """For each thing that is asked for the result that is called so; empty unless there are two, each with its own."""
-    intents = _split(query)
-    if len(intents) < 2:
-        return ()
+def _several(query: Query, found: Sequence[Ranked], settings: VerdictSettings) -> _Decision | None:
+    """For each thing that is asked for the result that is called so; None unless there are two, each with its own."""
     answers: list[Evidence] = []
-    for intent in intents:
-        shares = [1 / len(intent.terms)] * len(intent.terms)
-        judged = (_evidence(intent.terms, (), intent.matcher, ranked.stored, shares) for ranked in found)
-        own = next((each for each in judged if _is_own(each, len(intent.terms), settings)), None)
+    for part in _split(query):
+        shares = [1 / len(part.terms)] * len(part.terms)
+        judged = (evidence(part, ranked.stored, shares) for ranked in found)
+        own = next((each for each in judged if _is_own(each, part, settings)), None)
         if own is None or any(own.path == other.path for other in answers):
-            return ()
+            return None
         answers.append(own)
-    return tuple(answers)
+    return (Action.ANSWER, WHICH_FIRST, answers) if answers else None
 
 
-def _is_own(judged: Evidence, terms: int, settings: VerdictSettings) -> bool:
-    return _is_strong(judged, terms, settings) and judged.phrase and judged.other_words <= 1
+def _is_own(judged: Evidence, part: Query, settings: VerdictSettings) -> bool:
+    return _is_strong(judged, part, settings) and judged.phrase and judged.other_words <= 1
 
 
-def _split(query: Query) -> list[_Intent]:
+def _split(query: Query) -> list[Query]:
     """What stands between "and", "or" and commas, if that makes two; every term must belong to one."""
-    pieces = [piece for piece in _CONNECTIVE.split(query.meant or query.text) if read_words(piece).terms]
-    if len(pieces) != _MAX_INTENTS:
+    pieces = (read_words(piece).terms for piece in _CONNECTIVE.split(query.meant or query.text))
+    asked = [set(map(stem, terms)) for terms in pieces if terms]
+    terms = [tuple(group[0] for group in query.groups if stems & set(map(stem, group))) for stems in asked]
+    if len(asked) != _MAX_INTENTS or not all(terms) or sum(map(len, terms)) != len(query.terms):
         return []
-    intents = []
-    for piece in pieces:
-        asked = {stem(term) for term in read_words(piece).terms}
-        groups = [group for group in query.groups if asked & set(map(stem, group))]
-        if not groups:
-            return []
-        intents.append(_Intent(tuple(group[0] for group in groups), matcher(tuple(groups))))
-    return intents if sum(len(intent.terms) for intent in intents) == len(query.terms) else []
+    return [evolve(query, terms=of_part) for of_part in terms]
 
 
 # --- what is said -----------------------------------------------------------------------------------
 
-
-def _weak(top: Evidence, is_only_one: bool) -> str:
-    if is_only_one:
-        return f"I think you mean {top.title}. Is that right?"
-    return f"I’m not sure which part you mean. Are you asking about {top.title}? If not, tell me its name."
+_NOTHING: _Decision = (Action.NO_MATCH, NOTHING_MATCHES, ())
 
 
-def _which(first: Evidence, second: Evidence) -> str:
-    return f"Do you mean {first.title} ({first.category}) or {second.title} ({second.category})?"
+def _unsure(top: Evidence, judged: Sequence[Evidence]) -> _Decision:
+    message = f"I’m not sure which part you mean. Are you asking about {top.title}? If not, tell me its name."
+    if sum(each.score > 0 for each in judged) <= 1:
+        message = f"I think you mean {top.title}. Is that right?"
+    return Action.CLARIFY, message, (top,)
 
 
-def _told_apart(first: Evidence, second: Evidence) -> tuple[Evidence, Evidence]:
-    """With categories that differ: where the collection is one and the same, their folders, or else their paths."""
-    if first.category != second.category:
-        return first, second
-    folders = [each.path.rpartition("/")[0] for each in (first, second)]
-    if folders[0] != folders[1] and all(folders):
-        return evolve(first, category=folders[0]), evolve(second, category=folders[1])
-    return evolve(first, category=first.path), evolve(second, category=second.path)
+def _between(first: Evidence, second: Evidence) -> _Decision:
+    """Which of two: by their categories, or where these are one and the same by their folders, or else their paths."""
+    if first.category == second.category:
+        where = [each.path.rpartition("/")[0] for each in (first, second)]
+        if where[0] == where[1] or not all(where):
+            where = [first.path, second.path]
+        first, second = evolve(first, category=where[0]), evolve(second, category=where[1])
+    message = f"Do you mean {first.title} ({first.category}) or {second.title} ({second.category})?"
+    return Action.CLARIFY, message, (first, second)
 
 
 # --- the count --------------------------------------------------------------------------------------
 
 
-def _even(query: Query) -> tuple[float, ...]:
-    return (1 / len(query.terms),) * len(query.terms) if query.terms else ()
-
-
-def _keywords(stored: StoredChunk) -> str:
-    # Lines of their own, so that no phrase is made of the end of one and the beginning of the other.
-    return "\n".join((stored.path, stored.chunk.header_path, *stored.chunk.defines))
-
-
-def _evidence(
-    terms: Sequence[str],
-    names: Sequence[str],
-    wanted: TermMatcher,
-    stored: StoredChunk,
-    shares: Sequence[float],
-) -> Evidence:
-    chunk = stored.chunk
+def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evidence:
+    """The count of one chunk's matching words; `shares` are the terms'."""
+    chunk, wanted = stored.chunk, matcher(query.groups)
     title, keywords, content = (wanted.held(text) for text in (chunk.title, _keywords(stored), chunk.text))
     phrase = wanted.is_phrase_of(chunk.title)
     raw = (
-        _PHRASE_IN_TITLE * (phrase and len(terms) > 1)
+        _PHRASE_IN_TITLE * (phrase and len(query.terms) > 1)
         + _TERM_IN_TITLE * len(title)
         + _TERM_IN_KEYWORDS * len(keywords)
         + _TERM_IN_CONTENT * len(content)
@@ -361,11 +329,11 @@ def _evidence(
         category=stored.collection,
         path=stored.path,
         score=raw / length,
-        matched=tuple(term for place, term in enumerate(terms) if place in named | content),
+        matched=tuple(term for place, term in enumerate(query.terms) if place in named | content),
         named=bool(named),
         phrase=phrase,
         other_words=wanted.words_beside(chunk.title) if phrase else 0,
-        defined=frozenset(map(str.lower, names)) & frozenset(map(str.lower, chunk.defines))
+        defined=frozenset(map(str.lower, query.names)) & frozenset(map(str.lower, chunk.defines))
         if chunk.type is not ChunkType.PROSE
         else frozenset(),
         coverage=coverage,
