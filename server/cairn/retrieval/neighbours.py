@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.ranking import Ranked
+from cairn.retrieval.scores import Ranked
 
 
 def neighbours(
