@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import translate
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import apsw
@@ -91,7 +91,7 @@ def _read_in_degrees(db: apsw.Connection, paths: Sequence[str]) -> dict[str, int
            FROM json_each(?) wanted LEFT JOIN file_imports i ON i.path = wanted.value""",
         (json.dumps(paths),),
     )
-    return {str(path): cast(int, number) for path, number in rows}
+    return {str(path): cast("int", number) for path, number in rows}
 
 
 def best_by_file(scores: Mapping[str, float], limit: int) -> list[str]:
