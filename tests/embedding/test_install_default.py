@@ -90,6 +90,8 @@ def test_missing_build_packages_are_noticed_before_the_download(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
+    for imported in ("safetensors.numpy", "cairn.embedding.onnx_graph"):
+        monkeypatch.delitem(sys.modules, imported, raising=False)
     lines: list[str] = []
     with pytest.raises(ModelError, match=r'pip install "cairn-ls\[model\]"'):
         install_default(lines.append)

@@ -61,8 +61,7 @@ def test_what_is_remembered_is_bounded() -> None:
     texts = [f"unload{letter}" for letter in "abcdefghij"]
     assert [vocabulary.ids(text, 10) for text in texts * 2] == [[2, 3]] * 20
     vocabulary.ids("un" + "load" * 1000, 10)
-    assert len(vocabulary._remembered) <= 3
-    assert max(map(len, vocabulary._remembered)) <= 40
+    assert vocabulary._pieces_of.cache_info().currsize <= 3
 
 
 def test_threads_get_the_same_answers() -> None:

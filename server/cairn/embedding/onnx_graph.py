@@ -1,7 +1,7 @@
 """A BERT checkpoint as an ONNX graph from token ids to sentence vectors, written node by node.
 
 Exporting the usual way needs torch (hundreds of MB). The architecture is fixed and small, so the graph is
-spelled out here; `tests/embedding` holds it against the original implementation.
+spelled out here; `tests/embedding` holds it against the original implementation. Needs the `model` extra.
 """
 
 from __future__ import annotations
@@ -11,32 +11,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
 
 from cairn.errors import ModelError
 
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-OUTPUT = "embedding"
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_OUTPUT = "embedding"
 
 # The first opset with Gelu as one operator (exact, with erf). onnxruntime 1.17 and later run it.
 _OPSET = 20
-# onnx.TensorProto.FLOAT, here so that onnx is imported late.
-_FLOAT = 1
 # The format version that came with opset 20; the newest that every supported onnxruntime reads.
 _IR_VERSION = 9
 # Added to the scores of padding. exp() of it is 0 in float32, and a row stays finite (as in BERT's own code).
 _MASKED = -10_000.0
-
-
-def require_build_tools() -> None:
-    """Raise ModelError, with the command that helps, if the packages of the `model` extra are missing."""
-    try:
-        import onnx  # noqa: F401
-        import safetensors  # noqa: F401
-    except ImportError as problem:
-        raise ModelError(
-            f"Building the embedding model needs the package {problem.name}."
-            ' Run `pip install "cairn-ls[model]"`, then `cairn model install` again.'
-        ) from problem
 
 
 def build_bert_graph(config: Mapping[str, Any], weights: Mapping[str, NDArray[np.float32]]) -> bytes:
@@ -47,11 +34,8 @@ def build_bert_graph(config: Mapping[str, Any], weights: Mapping[str, NDArray[np
     Output: `embedding`, float32[batch, hidden_size], rows of unit length.
     Raises ModelError if the checkpoint is not of that architecture.
     """
-    kind = (
-        config.get("model_type"),
-        config.get("hidden_act"),
-        config.get("position_embedding_type", "absolute"),
-    )
+    positions = config.get("position_embedding_type", "absolute")
+    kind = (config.get("model_type"), config.get("hidden_act"), positions)
     if kind != ("bert", "gelu", "absolute"):
         raise ModelError(
             f"Only BERT checkpoints with gelu and absolute positions can be converted, not {kind}."
@@ -66,7 +50,6 @@ class _BertGraph:
     """The nodes and constants written so far. Every method adds nodes and returns its output's name."""
 
     def __init__(self, config: Mapping[str, Any], weights: Mapping[str, NDArray[np.float32]]) -> None:
-        require_build_tools()
         self._weights = weights
         self._hidden = int(config["hidden_size"])
         self._heads = int(config["num_attention_heads"])
@@ -77,8 +60,6 @@ class _BertGraph:
 
     def build(self) -> bytes:
         """The finished graph, serialised."""
-        from onnx import TensorProto, helper
-
         x = self._embed_tokens()
         bias = self._attention_bias()
         for number in range(self._layers):
@@ -89,9 +70,9 @@ class _BertGraph:
             "bert_sentence_embedding",
             [
                 helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"])
-                for name in INPUTS
+                for name in _INPUTS
             ],
-            [helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, ["batch", self._hidden])],
+            [helper.make_tensor_value_info(_OUTPUT, TensorProto.FLOAT, ["batch", self._hidden])],
             list(self._constants.values()),
         )
         model = helper.make_model(
@@ -117,20 +98,18 @@ class _BertGraph:
         """float32[batch, 1, 1, sequence]: 0 for tokens, `_MASKED` for padding."""
         axes = self._constant("head_and_query_axes", np.array([1, 2], np.int64))
         mask = self._node("Unsqueeze", ["attention_mask", axes], "mask/expanded")
-        as_float = self._node("Cast", [mask], "mask/float", to=_FLOAT)
+        as_float = self._node("Cast", [mask], "mask/float", to=TensorProto.FLOAT)
         padding = self._node("Sub", [self._constant("one", np.float32(1)), as_float], "mask/padding")
         return self._node("Mul", [padding, self._constant("masked", np.float32(_MASKED))], "mask/bias")
 
     def _layer(self, name: str, x: str, bias: str) -> str:
-        attended = self._linear(
-            f"{name}.attention.output.dense", self._attention(f"{name}.attention.self", x, bias)
-        )
+        mixed = self._attention(f"{name}.attention.self", x, bias)
+        attended = self._linear(f"{name}.attention.output.dense", mixed)
         residual = self._node("Add", [attended, x], f"{name}/attention_residual")
         x = self._layer_norm(f"{name}.attention.output.LayerNorm", residual)
         wide = self._node("Gelu", [self._linear(f"{name}.intermediate.dense", x)], f"{name}/gelu")
-        residual = self._node(
-            "Add", [self._linear(f"{name}.output.dense", wide), x], f"{name}/output_residual"
-        )
+        narrow = self._linear(f"{name}.output.dense", wide)
+        residual = self._node("Add", [narrow, x], f"{name}/output_residual")
         return self._layer_norm(f"{name}.output.LayerNorm", residual)
 
     def _attention(self, name: str, x: str, bias: str) -> str:
@@ -155,16 +134,15 @@ class _BertGraph:
     def _pool(self, x: str) -> str:
         """The sum over the real tokens, at unit length: the mean has the same direction, so the same result."""
         axis = self._constant("sequence_axis", np.array([1], np.int64))
-        mask = self._node("Cast", ["attention_mask"], "pool/mask", to=_FLOAT)
+        mask = self._node("Cast", ["attention_mask"], "pool/mask", to=TensorProto.FLOAT)
         row = self._node("Unsqueeze", [mask, axis], "pool/row")
         total = self._node("Squeeze", [self._node("MatMul", [row, x], "pool/sum"), axis], "pool/flat")
         length = self._node("ReduceL2", [total, axis], "pool/length", keepdims=1)
-        return self._node("Div", [total, length], OUTPUT)
+        return self._node("Div", [total, length], _OUTPUT)
 
     def _linear(self, name: str, x: str) -> str:
-        product = self._node(
-            "MatMul", [x, self._weight(f"{name}.weight", transposed=True)], f"{name}/product"
-        )
+        weight = self._weight(f"{name}.weight", transposed=True)
+        product = self._node("MatMul", [x, weight], f"{name}/product")
         return self._node("Add", [product, self._weight(f"{name}.bias")], f"{name}/linear")
 
     def _layer_norm(self, name: str, x: str) -> str:
@@ -176,14 +154,10 @@ class _BertGraph:
         return self._constant(name, tensor.T if transposed else tensor)
 
     def _constant(self, name: str, value: NDArray[Any] | np.generic) -> str:
-        from onnx import numpy_helper
-
         if name not in self._constants:
             self._constants[name] = numpy_helper.from_array(np.asarray(value, order="C"), name)
         return name
 
     def _node(self, operator: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        from onnx import helper
-
         self._nodes.append(helper.make_node(operator, inputs, [output], name=output, **attributes))
         return output

@@ -49,12 +49,11 @@ class PackagedModel:
     """Numbers per vector."""
     sha256: str
     """Hex digest over vectors and vocabulary."""
-    recipe: int = _RECIPE
 
     @property
     def id(self) -> str:
         """Name, content and recipe; vectors with different ids are never compared."""
-        return f"{self.name}@{self.sha256[:_DIGEST_DIGITS]}.{self.recipe}"
+        return f"{self.name}@{self.sha256[:_DIGEST_DIGITS]}.{_RECIPE}"
 
 
 def packaged_model(folder: Path = FOLDER) -> PackagedModel:

@@ -7,6 +7,7 @@ to load and to run: code repeats its words, so nearly all of them are one look i
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable
 
@@ -20,7 +21,7 @@ CONTINUES = "##"
 _CHARACTERS_PER_TOKEN = 16
 # Longer runs of letters are data: digests, encoded images. Of 7 million words in 22 public repositories, 72 were longer.
 _MOST_CHARACTERS = 40
-# Words that are no piece as a whole, in 4 MB.
+# Words that are no piece as a whole.
 _MOST_REMEMBERED = 16_384
 
 
@@ -29,7 +30,6 @@ class WordPieces:
 
     def __init__(self, pieces: Iterable[str], most_remembered: int = _MOST_REMEMBERED) -> None:
         """The id of a piece is its place in `pieces`."""
-        self._most_remembered = most_remembered
         self._starting: dict[str, int] = {}
         self._continuing: dict[str, int] = {}
         for number, piece in enumerate(pieces):
@@ -38,45 +38,36 @@ class WordPieces:
             else:
                 self._starting[piece] = number
         self._longest = max(map(len, (*self._starting, *self._continuing)), default=0)
-        # Threads may write to it at once: then the same answer is found twice.
-        self._remembered: dict[str, tuple[int, ...]] = {}
+        self._pieces_of = functools.lru_cache(most_remembered)(self._cut_up)
 
     def ids(self, text: str, limit: int) -> list[int]:
         """The first `limit` ids of the words of `text`; what is in no piece has none."""
-        starting, remembered = self._starting, self._remembered
         ids: list[int] = []
         for word in words_of(text[: limit * _CHARACTERS_PER_TOKEN]):
-            number = starting.get(word)
+            number = self._starting.get(word)
             if number is not None:
                 ids.append(number)
             else:
-                pieces = remembered.get(word)
-                ids += self._learn(word) if pieces is None else pieces
+                ids += self._pieces_of(word[:_MOST_CHARACTERS])
             if len(ids) >= limit:
                 break
         return ids[:limit]
 
-    def _learn(self, word: str) -> tuple[int, ...]:
-        pieces = tuple(self._pieces(word[:_MOST_CHARACTERS]))
-        if len(word) <= _MOST_CHARACTERS:
-            if len(self._remembered) >= self._most_remembered:
-                self._remembered.clear()
-            self._remembered[word] = pieces
-        return pieces
-
-    def _pieces(self, word: str) -> Iterable[int]:
+    def _cut_up(self, word: str) -> list[int]:
         """The longest piece that fits, again and again from the left; a character that none begins with is passed over."""
+        pieces: list[int] = []
         start = 0
         while start < len(word):
             known = self._continuing if start else self._starting
             for end in range(min(len(word), start + self._longest), start, -1):
                 number = known.get(word[start:end])
                 if number is not None:
-                    yield number
+                    pieces.append(number)
                     start = end
                     break
             else:
                 start += 1
+        return pieces
 
 
 def words_of(text: str) -> list[str]:

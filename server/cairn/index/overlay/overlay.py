@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-import apsw
 from attrs import frozen
 
 from cairn.chunking.model import content_key
@@ -63,19 +62,7 @@ class _Document:
     @cached_property
     def size(self) -> int:
         """Bytes that it would take on disk."""
-        return len(self.text) if self.text.isascii() else len(self.text.encode())
-
-
-@frozen
-class _Seen:
-    """What decides what is shown; while it stays the same, there is nothing to do."""
-
-    version: int = -1
-    """Of the documents."""
-    content: int = 0
-    paths: int = 0
-    static: tuple[int, int] = (0, 0)
-    settings: IndexSettings | None = None
+        return len(self.text.encode())
 
 
 class Overlay:
@@ -96,8 +83,11 @@ class Overlay:
         self._documents: dict[str, _Document] = {}
         """By path, the one changed last at the end."""
         self._version = 0
-        self._seen = _Seen()
-        self._rules: FileRules | None = None
+        self._seen: tuple[object, ...] = ()
+        """What decided what is shown; while it stays the same, there is nothing to do."""
+        self._rules = FileRules(root, IndexSettings())
+        self._rules_of: tuple[object, ...] = ()
+        """What decided the rules."""
         self._shown: dict[str, tuple[str, str]] = {}
         """By path: the content hash and the collection of what is shown."""
         self._writer: IndexWriter | None = None
@@ -107,7 +97,7 @@ class Overlay:
         self._taking_in = threading.Lock()
         self._using = threading.RLock()
         """Acquired by whoever uses the one connection to what is shown."""
-        self.reader = UnsavedReader(self._connection, self._using)
+        self.reader = UnsavedReader(lambda: self._writer.db if self._writer else None, self._using)
         """Reads what is shown, by the ids of its own index."""
 
     def changed(self, path: str, text: str) -> None:
@@ -161,13 +151,13 @@ class Overlay:
             with self._noting:
                 documents, version = dict(self._documents), self._version
             facts, settings = indexed.facts(), self._settings()
-            seen = _Seen(
-                version, facts.content, facts.paths, (facts.has_static, facts.static), settings.index
-            )
+            rules_of = (facts.paths, settings.index)
+            seen = (version, facts.content, facts.has_static, facts.static, *rules_of)
             if self._closed or seen == self._seen:
                 return
-            rules = self._renewed_rules(seen, settings.index)
-            differing = self._differing(documents, indexed.contents(documents), rules)
+            if rules_of != self._rules_of:
+                self._rules, self._rules_of = FileRules(self._root, settings.index), rules_of
+            differing = self._differing(documents, indexed.contents(documents))
             wanted, warnings = _within_bounds(differing, documents, settings.index)
             fresh: list[IndexedFile] = []
             for path, record in list(wanted.items()):
@@ -184,27 +174,20 @@ class Overlay:
 
     # --- what is shown -----------------------------------------------------------------------------
 
-    def _renewed_rules(self, seen: _Seen, settings: IndexSettings) -> FileRules:
-        """The rules, made anew when they may say something else than before."""
-        before = self._seen
-        if self._rules is None or (seen.settings, seen.paths) != (before.settings, before.paths):
-            self._rules = FileRules(self._root, settings)
-        return self._rules
-
     def _differing(
-        self, documents: Mapping[str, _Document], known: Mapping[str, tuple[str, str]], rules: FileRules
+        self, documents: Mapping[str, _Document], known: Mapping[str, tuple[str, str]]
     ) -> dict[str, FileRecord]:
         """The documents that are not as the index has them, the one changed last first."""
         differing: dict[str, FileRecord] = {}
         for path in reversed(list(documents)):
             document = documents[path]
             content_hash, collection = known.get(path, ("", ""))
-            if content_hash != document.key and self._is_named(path, rules):
+            if content_hash != document.key and self._is_named(path):
                 collection = collection or self._collection(path)
                 differing[path] = FileRecord(path, document.size, 0, document.key, collection)
         return differing
 
-    def _is_named(self, path: str, rules: FileRules) -> bool:
+    def _is_named(self, path: str) -> bool:
         """Whether the file is indexed by its name and place; it may not exist on disk yet."""
         try:
             mode = (self._root / path).lstat().st_mode
@@ -213,7 +196,7 @@ class Overlay:
         except OSError:
             return False
         of_no_size = os.stat_result((mode, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-        directory = path.rpartition("/")[0]
+        rules, directory = self._rules, path.rpartition("/")[0]
         return rules.decide_descent(directory).indexed and rules.decide_file(path, of_no_size).indexed
 
     def _collection(self, path: str) -> str:
@@ -256,9 +239,6 @@ class Overlay:
             register(self._writer.db)
             self._static = StaticIntake(self._writer, self._models, lambda: ())
         return self._writer, self._static
-
-    def _connection(self) -> apsw.Connection | None:
-        return None if self._writer is None else self._writer.db
 
 
 def _within_bounds(
