@@ -59,14 +59,10 @@ def test_an_edit_inside_one_definition_leaves_the_others(
     at = data.draw(st.integers(2, len(lines) - 3))
     change = data.draw(st.sampled_from([[], [lines[at], lines[at]], [lines[at].replace("part", "other")]]))
     changed = "".join([*lines[:at], *change, *lines[at + 1 :]])
-    after = _texts(path, [*parts[:edited], changed, *parts[edited + 1 :]])
+    before, after = _texts(path, parts), _texts(path, [*parts[:edited], changed, *parts[edited + 1 :]])
     for index, part in enumerate(parts):
         if index != edited:
-            own = {
-                chunk
-                for chunk in _texts(path, parts)
-                if f"part{index}_0(" in chunk or f"part{index}(" in chunk
-            }
+            own = {chunk for chunk in before if f"part{index}_0(" in chunk or f"part{index}(" in chunk}
             assert own <= after, part
 
 

@@ -42,7 +42,7 @@ def test_the_version_tells_this_cairn_from_other_programs_of_that_name() -> None
     assert cairn("--version") == f"cairn, version {__version__} (cairn-ls)\n"
 
 
-@pytest.mark.usefixtures("model_data_dir")
+@pytest.mark.usefixtures("bare_data_dir")
 def test_index_search_discover_and_status(workspace: Path) -> None:
     folder = str(workspace)
     (workspace / "logo.png").write_bytes(b"\x89PNG")
@@ -64,7 +64,7 @@ def test_index_search_discover_and_status(workspace: Path) -> None:
     assert "## Instructions" in shown
 
 
-@pytest.mark.usefixtures("model_data_dir")
+@pytest.mark.usefixtures("bare_data_dir")
 def test_a_second_run_touches_only_what_changed(workspace: Path) -> None:
     first = cairn_json("index", str(workspace))
     (workspace / "src" / "harbour" / "tides.py").write_text("def low_water():\n    return 0\n")
@@ -188,7 +188,7 @@ def test_bad_input_fails_with_one_clear_line(
     assert [line for line in rest if "--help` shows how it is used" not in line] == []
 
 
-@pytest.mark.usefixtures("model_data_dir")
+@pytest.mark.usefixtures("bare_data_dir")
 def test_related_context_and_page(workspace: Path) -> None:
     schedule = "src/harbour/schedule.py"
     found = cairn_json("related", "src/harbour/berths.py:4-17", "-C", str(workspace))

@@ -78,7 +78,7 @@ def test_every_command_that_prints_has_json_and_is_tried_here() -> None:
     assert commands.keys() == COMMANDS.keys()
 
 
-@pytest.mark.usefixtures("model_data_dir")
+@pytest.mark.usefixtures("bare_data_dir")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_answers_in_json(workspace: Path, name: str) -> None:
     arguments, field = COMMANDS[name]

@@ -44,7 +44,7 @@ def library(tmp_path: Path) -> Path:
 @pytest.fixture
 def large_library(library: Path) -> Path:
     """As many files as take a fast machine several seconds to read."""
-    for number in range(5):
+    for number in range(3):
         shutil.copytree(library / "rich", library / f"rich{number}")
         shutil.copytree(library / "lsprotocol", library / f"lsprotocol{number}")
         shutil.copytree(library / "pygls", library / f"pygls{number}")

@@ -23,7 +23,7 @@ from .conftest import COMMAND, PATIENCE_SECONDS, Daemon
 
 Start = Callable[..., AbstractAsyncContextManager[Daemon]]
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("model_data_dir")]
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 
 
 def contents(root: Path) -> dict[str, bytes]:

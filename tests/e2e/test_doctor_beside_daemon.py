@@ -20,7 +20,7 @@ from .conftest import PATIENCE_SECONDS, Daemon
 
 Start = Callable[..., AbstractAsyncContextManager[Daemon]]
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("model_data_dir")]
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 
 
 async def examine(folder: Path) -> dict[str, Any]:

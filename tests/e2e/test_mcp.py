@@ -44,7 +44,7 @@ each_era = pytest.mark.parametrize("era", ERAS)
 
 
 @pytest.fixture
-def patient(model_data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def patient(bare_data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No leg of a search is broken off on a busy machine."""
     settings = tmp_path / "settings"
     settings.mkdir()

@@ -73,7 +73,7 @@ async def served(engine: Any, **options: Any) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-def engine(workspace: Path, model_data_dir: Path) -> Any:
+def engine(workspace: Path, bare_data_dir: Path) -> Any:
     """An engine over the small project, done with indexing."""
     made = Engine({"search": {"legDeadlineMs": 1000 * PATIENCE_SECONDS}})
     made.add_folder(workspace)

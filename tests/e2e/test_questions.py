@@ -16,7 +16,7 @@ from .conftest import PATIENCE_SECONDS, Daemon
 
 Start = Callable[..., AbstractAsyncContextManager[Daemon]]
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("model_data_dir")]
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 
 
 def open_document(cairn: Daemon, path: Path, text: str) -> None:

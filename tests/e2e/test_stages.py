@@ -15,7 +15,7 @@ from .conftest import Daemon
 
 Start = Callable[..., AbstractAsyncContextManager[Daemon]]
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("model_data_dir")]
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 
 QUESTIONS = (
     "how are ships assigned to berths",

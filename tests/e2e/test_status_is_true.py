@@ -34,7 +34,7 @@ def ignored(tmp_path: Path) -> Path:
 
 
 @pytest.mark.asyncio
-@pytest.mark.usefixtures("model_data_dir")
+@pytest.mark.usefixtures("bare_data_dir")
 async def test_ready_means_that_history_and_imports_are_counted(daemon: Start, tmp_path: Path) -> None:
     folder = tmp_path / "port"
     files = {"port.py": "SIZE = 1\n", **{f"ship{n}.py": f"import port\nNUMBER = {n}\n" for n in range(5)}}
@@ -49,7 +49,7 @@ async def test_ready_means_that_history_and_imports_are_counted(daemon: Start, t
 
 
 def test_what_is_not_counted_yet_is_named(
-    workspace: Path, model_data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Path, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background.Background, "_count_at", lambda _: float("inf"))
     engine = Engine({"index": {"watch": False}})
@@ -65,7 +65,7 @@ def test_what_is_not_counted_yet_is_named(
 
 
 @pytest.mark.asyncio
-@pytest.mark.usefixtures("model_data_dir")
+@pytest.mark.usefixtures("bare_data_dir")
 async def test_a_folder_in_which_everything_is_ignored_says_by_which_rule(
     daemon: Start, ignored: Path
 ) -> None:
@@ -78,7 +78,7 @@ async def test_a_folder_in_which_everything_is_ignored_says_by_which_rule(
         assert answer["index"]["note"] == status["warnings"][0]
 
 
-def test_the_command_line_says_so_too(ignored: Path, model_data_dir: Path) -> None:
+def test_the_command_line_says_so_too(ignored: Path, bare_data_dir: Path) -> None:
     for command in (("search", "moor_ship", "-C"), ("status",)):
         arguments = (sys.executable, "-m", "cairn", *command, str(ignored))
         shown = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout

@@ -18,7 +18,7 @@ from .conftest import PATIENCE_SECONDS, Daemon, plain
 
 Start = Callable[..., AbstractAsyncContextManager[Daemon]]
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("model_data_dir")]
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("bare_data_dir")]
 
 QUESTION = {"query": "what is harbour"}
 NO_MODEL = {"embedding": {"enabled": False}}

@@ -37,7 +37,7 @@ def metrics() -> PrometheusMetrics:
 
 
 @pytest.fixture
-def engine(workspace: Path, model_data_dir: Path, metrics: PrometheusMetrics) -> Iterator[Engine]:
+def engine(workspace: Path, bare_data_dir: Path, metrics: PrometheusMetrics) -> Iterator[Engine]:
     """Over the harbour, indexed and embedded."""
     host = Host(EmbeddingSettings(), metrics)
     engine = Engine({"index": {"watch": False}, "search": {"legDeadlineMs": 60_000}}, host=host)
@@ -183,11 +183,11 @@ def test_retrieval_that_is_off_says_so_everywhere(engine: Engine, workspace: Pat
     assert ask(engine, "related", protocol.RelatedParams(document, place)).retrieval.phase == 3
 
 
-def test_what_was_asked_is_logged_without_its_words(engine: Engine, model_data_dir: Path) -> None:
+def test_what_was_asked_is_logged_without_its_words(engine: Engine, bare_data_dir: Path) -> None:
     search(engine, "zanzibar lighthouse keeper")
     search(engine, "zanzibar lighthouse keeper")
     ask(engine, "discover", protocol.DiscoverParams("zanzibar lighthouse keeper"))
-    (log,) = model_data_dir.glob(f"workspaces/*/{LOG_NAME}")
+    (log,) = bare_data_dir.glob(f"workspaces/*/{LOG_NAME}")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [(line["method"], line["cached"], line["phase"]) for line in lines] == [
         ("search", False, 3),

@@ -1,4 +1,4 @@
-// A project to work on: a git repository with Cairn's own server and documents, in a temporary folder.
+// A project to work on: a git repository with a part of Cairn's own server and its documents, in a temporary folder.
 
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
@@ -8,7 +8,8 @@ import { promisify } from "node:util";
 
 const execute = promisify(execFile);
 const REPOSITORY = join(import.meta.dirname, "..", "..", "..");
-const PARTS = ["server/cairn", "docs", "README.md"];
+/** Enough to make vectors of for some ten seconds. */
+const PARTS = ["server/cairn/operations", "server/cairn/index/indexing", "server/cairn/paths.py", "docs", "README.md"];
 const AUTHOR = ["-c", "user.name=Test", "-c", "user.email=test@example.org"];
 
 export class Project {

@@ -2,7 +2,6 @@
 // One workbench serves all of it, because it takes long to start; each test leaves it as somebody would.
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { after, afterEach, before, suite, test } from "node:test";
 
@@ -282,57 +281,6 @@ void suite("somebody works on a project", () => {
     await workbench.openFile("docs/design.md", await project.lineOf("docs/design.md", "## The index"));
     await panel.isAbout("The index");
     assert.match(await workbench.server.log(), /starting it again/);
-  });
-});
-
-void suite("somebody has set nothing", () => {
-  let project: Project;
-
-  before(async () => {
-    project = await Project.make();
-  });
-
-  after(() => project.remove());
-
-  void test("the server on the PATH is started", async () => {
-    const workbench = await Workbench.open(project.folder);
-    try {
-      await workbench.logged("found by: path");
-    } finally {
-      await workbench.close();
-    }
-  });
-
-  void test("a server that the workspace names is started only once that is trusted", async () => {
-    const project = await Project.make();
-    const named = await project.script("tools/cairn", `touch "$0.started"; exec ${parts.command} "$@"`);
-    await project.set({ "cairn.path": named });
-    const workbench = await Workbench.open(project.folder, { trusted: false });
-    try {
-      await workbench.logged("found by: path");
-      await eventually("its folder is searched", () => workbench.server.indexState(project.folder));
-      assert.ok(!existsSync(`${named}.started`));
-      await workbench.run("Workspaces: Manage Workspace Trust");
-      await workbench.page.getByRole("button", { name: "Trust", exact: true }).click();
-      await workbench.logged("found by: setting");
-      await eventually("it is started", () => existsSync(`${named}.started`)); // the log says so before
-    } finally {
-      await workbench.close();
-      await project.remove();
-    }
-  });
-
-  void test("where there is none, a message offers to install it", async () => {
-    const workbench = await Workbench.open(project.folder, { onPath: false });
-    try {
-      await eventually("the message is shown", async () =>
-        (await workbench.toasts()).some((message) => /Cairn.*server/.test(message)),
-      );
-      await workbench.page.getByRole("button", { name: "Install", exact: false }).first().waitFor();
-      await workbench.screenshot("missing");
-    } finally {
-      await workbench.close();
-    }
   });
 });
 
