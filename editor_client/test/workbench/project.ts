@@ -9,7 +9,13 @@ import { promisify } from "node:util";
 const execute = promisify(execFile);
 const REPOSITORY = join(import.meta.dirname, "..", "..", "..");
 /** Enough to make vectors of for some ten seconds. */
-const PARTS = ["server/cairn/operations", "server/cairn/index/indexing", "server/cairn/paths.py", "docs", "README.md"];
+const PARTS = [
+  "server/cairn/operations",
+  "server/cairn/index/indexing",
+  "server/cairn/paths.py",
+  "docs",
+  "README.md",
+];
 const AUTHOR = ["-c", "user.name=Test", "-c", "user.email=test@example.org"];
 
 export class Project {
