@@ -13,8 +13,7 @@ from tests.index.index_builders import Repository, file_touches, indexed, number
 from cairn.index.indexing import git_history as surroundings_module
 from cairn.index.indexing.background import update_in_degrees
 from cairn.index.indexing.git_history import GitHistory
-from cairn.index.store.contents import indexed_file
-from cairn.index.store.writer import FileRecord, IndexWriter
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 
 LINES = "".join(f"line {number} = {number}\n" for number in range(40))
 
@@ -242,7 +241,7 @@ def test_a_repository_that_goes_takes_its_history_and_its_problem_along(
 
 def save(writer: IndexWriter, path: str, text: str) -> None:
     record = FileRecord(path, len(text), 0, "00" * 16, "project-source")
-    writer.write([indexed_file(record, text)], ())
+    writer.write([IndexedFile.of(record, text)], ())
 
 
 def in_degrees(writer: IndexWriter) -> dict[object, object]:

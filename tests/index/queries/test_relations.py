@@ -18,8 +18,7 @@ from cairn.index.queries.relations import (
     vector_of_texts,
 )
 from cairn.index.queries.symbols import definitions_of
-from cairn.index.store.contents import indexed_file
-from cairn.index.store.writer import FileRecord, IndexWriter
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import Settings
 from cairn.workspace.imports import ImportGraph, in_degrees
 
@@ -146,7 +145,7 @@ def test_the_graph_follows_the_index(reader: OverlaidReader, tmp_path: Path) -> 
     writer = IndexWriter(tmp_path / "data")
     text = "import long\n"
     record = FileRecord("src/other.py", len(text), 1, content_key(text), "p-source")
-    writer.write([indexed_file(record, text)], ())
+    writer.write([IndexedFile.of(record, text)], ())
     assert imports_around(reader, "src/long.py") == (frozenset(), ("src/other.py",))
     assert imports_around(reader, "src/other.py") == (frozenset({"src/long.py"}), ())
     writer.write([], ["src/other.py"])

@@ -11,7 +11,6 @@ from attrs import define, evolve, field
 
 from cairn.chunking.model import content_key
 from cairn.index.indexing.progress import Activity, Progress
-from cairn.index.store.contents import indexed_file, left_out
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
 from cairn.startup.memory import give_back_memory
@@ -202,18 +201,18 @@ class Intake:
         if before and evolve(before, size=record.size, mtime_ns=record.mtime_ns) == record:
             return record if before != record else None
         if text is None:
-            return left_out(record)
+            return IndexedFile.left_out(record)
         decision = decide_content(entry.path, text)
         if not decision.indexed:
             skipped = self._progress.skipped
             skipped[decision.rule] = skipped.get(decision.rule, 0) + 1
-            return left_out(record)
+            return IndexedFile.left_out(record)
         try:
-            return indexed_file(record, text)
+            return IndexedFile.of(record, text)
         except Exception as problem:
             logger.exception("chunking %s failed", entry.path)
             self._progress.unreadable.append(f"{entry.path}: chunking failed ({problem})")
-            return left_out(record)
+            return IndexedFile.left_out(record)
 
 
 def _below(unreadable: Iterable[str]) -> Callable[[str], bool]:

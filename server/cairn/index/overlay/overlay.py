@@ -24,7 +24,6 @@ from cairn.embedding.shared import SharedModel
 from cairn.index.overlay.unsaved_reader import UnsavedReader
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
-from cairn.index.store.contents import indexed_file, left_out
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.text.bm25 import register
@@ -265,6 +264,7 @@ def _within_bounds(
 def _as_saved(record: FileRecord, document: _Document, settings: IndexSettings) -> IndexedFile:
     """The document as it would be indexed once it is saved."""
     text = document.text
-    if record.size > settings.max_file_bytes or "\0" in text[:_SNIFFED_CHARACTERS]:
-        return left_out(record)
-    return indexed_file(record, text) if decide_content(record.path, text).indexed else left_out(record)
+    too_large = record.size > settings.max_file_bytes
+    if too_large or "\0" in text[:_SNIFFED_CHARACTERS] or not decide_content(record.path, text).indexed:
+        return IndexedFile.left_out(record)
+    return IndexedFile.of(record, text)

@@ -8,7 +8,8 @@ import logging
 import os
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -36,6 +37,7 @@ UNWRITABLE = (
 )
 """What a full disk, a read-only folder or missing permissions raise; they may go away."""
 
+_CREATE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 _BUSY_MS = 5_000
 _MAPPED_BYTES = 64 << 20
 """Small indexes are mapped, which halves the time of a vector scan (docs/design.md). Of large ones the mappings, one
@@ -85,13 +87,9 @@ def open_writer(folder: Path, check: bool) -> tuple[apsw.Connection, str | None]
     """
     try:
         connection, remark = _open_or_rebuild(folder / DATABASE_NAME, check)
-        try:
-            connection.transaction_mode = "IMMEDIATE"
-            with connection:
-                set_fact(connection, "writing", 1)
-        except BaseException:
-            connection.close(True)
-            raise
+        connection.transaction_mode = "IMMEDIATE"
+        with _closed_on_failure(connection), connection:
+            set_fact(connection, "writing", 1)
     except UNWRITABLE as problem:
         raise unwritable(folder, problem) from problem
     return connection, remark
@@ -111,12 +109,12 @@ def set_aside(path: Path) -> str:
     Of several that were damaged only the latest is kept.
     """
     remove_set_aside(path)
-    stamp = time.strftime("%Y%m%d-%H%M%S")
+    ending = f".damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     # The log or journal first: one that stays behind would be applied to the database that is made next.
     for file in _files(path)[::-1]:
         if file.exists():
-            file.replace(file.with_name(f"{file.name}.damaged-{stamp}"))
-    return f"{path.name}.damaged-{stamp}"
+            file.replace(file.with_name(f"{file.name}{ending}"))
+    return f"{path.name}{ending}"
 
 
 def remove_set_aside(path: Path) -> None:
@@ -150,15 +148,14 @@ def open_for_request(path: Path) -> apsw.Connection | None:
 
 def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | None]:
     remark = None
-    connection = None
     try:
-        connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-        if connection.pragma("user_version") == SCHEMA_VERSION:
-            if check and read_facts(connection).writing:  # its last writer did not close it
-                check_soundness(connection)
-            return connection, None
-        is_empty = connection.execute("SELECT count(*) FROM sqlite_master").get == 0
-        connection.close()
+        with _closed_on_failure(_connect(path, _CREATE)) as connection:
+            if connection.pragma("user_version") == SCHEMA_VERSION:
+                if check and read_facts(connection).writing:  # its last writer did not close it
+                    check_soundness(connection)
+                return connection, None
+            is_empty = connection.execute("SELECT count(*) FROM sqlite_master").get == 0
+            connection.close()
         if not is_empty:
             remove_previous(path.parent)
             kept_files = _files(path.with_name(PREVIOUS_NAME))
@@ -167,23 +164,16 @@ def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | No
                     old.replace(kept)
             remark = "The index is from another version of Cairn and is being rebuilt."
     except DAMAGE as problem:
-        if connection is not None:
-            connection.close(True)
         remark = (
             f"The index was damaged ({problem}); it was set aside as {set_aside(path)} and is being rebuilt."
         )
         logger.warning(remark)
-    except BaseException:
-        if connection is not None:
-            connection.close(True)
-        raise
     return create(path, vfs=None), remark
 
 
 def create(path: Path | str, vfs: str | None) -> apsw.Connection:
     """A new index; `vfs` names SQLite's file system, None for the real one."""
-    connection = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, vfs)
-    try:
+    with _closed_on_failure(_connect(path, _CREATE, vfs)) as connection:
         # Incremental, so that space can be given back a few pages at a time.
         connection.pragma("auto_vacuum", "INCREMENTAL")
         if vfs is None:
@@ -191,10 +181,16 @@ def create(path: Path | str, vfs: str | None) -> apsw.Connection:
         with connection:
             connection.execute(SCHEMA)
             connection.pragma("user_version", SCHEMA_VERSION)
+    return connection
+
+
+@contextmanager
+def _closed_on_failure(connection: apsw.Connection) -> Iterator[apsw.Connection]:
+    try:
+        yield connection
     except BaseException:
         connection.close(True)
         raise
-    return connection
 
 
 def check_soundness(connection: apsw.Connection, interrupted: Callable[[], bool] = lambda: False) -> bool:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import apsw
 
+from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import KEYWORD_TABLES, STATIC_TABLE, vectors_table
 from cairn.settings.tree import IndexSettings
 
@@ -27,16 +29,10 @@ _MERGED_PAGES = 200
 _NOTHING_MERGED = 2
 """Fewer changes than this mean that a merge found nothing to do (SQLite's documentation of FTS5's `merge`)."""
 
-Interrupted = Callable[[], bool]
-
 
 def today() -> int:
     """The day, counted from 1970."""
     return int(time.time() // _DAY)
-
-
-class _InterruptedError(Exception):
-    """Something came that cannot wait."""
 
 
 class Maintenance:
@@ -46,23 +42,21 @@ class Maintenance:
         self._db = db
         self._today = today
 
-    def run(self, settings: IndexSettings, interrupted: Interrupted) -> bool:
+    def run(self, settings: IndexSettings, interrupted: Callable[[], bool]) -> bool:
         """Tidy up; false if it was interrupted before it was through. What was done stays done."""
-        try:
-            self._mark_unreferenced()
-            for _ in self._collect(settings):
-                _check(interrupted)
-            for table in self._vector_tables():
-                while self._has_holes(table) and self._empty_a_block(table):
-                    _check(interrupted)
-            for table in KEYWORD_TABLES:
-                while self._merge_keywords(table):
-                    _check(interrupted)
-            while self._give_back():
-                _check(interrupted)
-        except _InterruptedError:
-            return False
-        return True
+        return not any(interrupted() for _ in self._steps(settings))
+
+    def _steps(self, settings: IndexSettings) -> Iterator[None]:
+        self._mark_unreferenced()
+        yield from self._collect(settings)
+        for table in self._vector_tables():
+            while self._has_holes(table) and self._empty_a_block(table):
+                yield
+        for table in KEYWORD_TABLES:
+            while self._merge_keywords(table):
+                yield
+        while self._give_back():
+            yield
 
     def _mark_unreferenced(self) -> None:
         """Note since when a vector is not used by any chunk, or only by a model that is not in use."""
@@ -101,9 +95,8 @@ class Maintenance:
                 yield
 
     def _vector_tables(self) -> list[str]:
-        tables = [vectors_table(int(str(row[0]))) for row in self._db.execute("SELECT id FROM models")]
-        has_static = self._db.execute("SELECT value FROM meta WHERE key = 'has_static'").get
-        return [*tables, STATIC_TABLE] if has_static else tables
+        tables = [vectors_table(cast(int, number)) for (number,) in self._db.execute("SELECT id FROM models")]
+        return [*tables, STATIC_TABLE] if read_facts(self._db).has_static else tables
 
     # sqlite-vec's own tables: `_chunks` has its blocks with the room of each, `_rowids` the block of each row.
 
@@ -143,8 +136,3 @@ class Maintenance:
         if free:
             self._db.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
         return int(self._db.pragma("freelist_count")) < free
-
-
-def _check(interrupted: Interrupted) -> None:
-    if interrupted():
-        raise _InterruptedError

@@ -6,6 +6,7 @@ import datetime
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import cast
 
 import apsw
 from attrs import field, frozen
@@ -23,6 +24,8 @@ from cairn.index.store.rows import (
     key_blob,
     key_text,
 )
+from cairn.text.languages import language_of
+from cairn.workspace.collections import file_kind
 
 
 @frozen
@@ -44,8 +47,23 @@ class IndexedFile:
     kind: str
     is_text: bool
     chunks: tuple[Chunk, ...]
-    imports: tuple[str, ...] = field(default=())
+    imports: tuple[str, ...] = ()
     """What it imports, as `cairn.workspace.imports` writes it."""
+
+    @classmethod
+    def of(cls, record: FileRecord, text: str) -> IndexedFile:
+        """What the index keeps of a text, on disk or unsaved. Raises whatever a chunker does on text it cannot bear."""
+        # Imported here: opening a workspace in which nothing changed needs no parser.
+        from cairn.chunking.chunker import chunk_text
+        from cairn.workspace.imports import import_specs
+
+        specs = import_specs(record.path, language_of(record.path, text), text)
+        return cls(record, file_kind(record.path), True, tuple(chunk_text(record.path, text)), specs)
+
+    @classmethod
+    def left_out(cls, record: FileRecord) -> IndexedFile:
+        """The file where its content keeps it out: known, without chunks."""
+        return cls(record, file_kind(record.path), False, ())
 
 
 @frozen
@@ -158,8 +176,8 @@ class IndexWriter:
         """
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         with self.db:
-            changes = [change for path in removed if (change := self._remove(path))]
-            changes += [self._replace(file, now, anew) or self._add(file, now) for file in files]
+            changes = [change for path in removed for change in self._remove(path)]
+            changes += [self._put(file, now, anew) for file in files]
             written = [chunk_id for change in changes for chunk_id in change.written]
             facts = self.facts()
             chunks = facts.chunks - sum(change.gone for change in changes) + len(written)
@@ -186,40 +204,31 @@ class IndexWriter:
                 [(record.size, record.mtime_ns, record.path) for record in records],
             )
 
-    def _remove(self, path: str) -> _Change | None:
-        """Remove a file with its chunks; None if it is not there."""
-        gone = self.db.execute("DELETE FROM files WHERE path = ? RETURNING chunks", (path,)).get
-        return None if gone is None else _Change(gone=int(gone), of_paths=True, of_links=True)
+    def _remove(self, path: str) -> list[_Change]:
+        """Remove a file with its chunks, if it is there."""
+        rows = self.db.execute("DELETE FROM files WHERE path = ? RETURNING chunks", (path,)).fetchall()
+        return [_Change(gone=cast(int, chunks), of_paths=True, of_links=True) for (chunks,) in rows]
 
-    def _add(self, file: IndexedFile, now: str) -> _Change:
-        """Add a file that is not there."""
-        names = ", ".join(("path", *_FILE_COLUMNS))
-        values = ", ".join("?" * (len(_FILE_COLUMNS) + 1))
-        self.db.execute(
-            f"INSERT INTO files({names}) VALUES ({values})", (file.record.path, *_file_values(file, now))
-        )
-        file_id = self.db.last_insert_rowid()
-        folders, _, name = file.record.path.rpartition("/")
-        self.db.execute(
-            "INSERT INTO paths_fts(rowid, stem, folders) VALUES (?, ?, ?)",
-            (file_id, " ".join(split_words(name)), " ".join(split_words(folders))),
-        )
-        written = self._insert(file_id, file, file.chunks)
-        return _Change(written, of_paths=True, of_links=True)
-
-    def _replace(self, file: IndexedFile, now: str, anew: bool) -> _Change | None:
-        """Change a file to what it is now; None if it is not there."""
-        record = file.record
+    def _put(self, file: IndexedFile, now: str, anew: bool) -> _Change:
+        """Add a file, or change it to what it is now."""
+        record, imports = file.record, json.dumps(file.imports)
         known = self.db.execute(
-            "SELECT id, collection, imports FROM files WHERE path = ?", (record.path,)
-        ).fetchall()
-        if not known:
-            return None
-        file_id, collection, imports = int(str(known[0][0])), str(known[0][1]), str(known[0][2])
-        assignments = ", ".join(f"{name} = ?" for name in _FILE_COLUMNS)
-        self.db.execute(f"UPDATE files SET {assignments} WHERE id = ?", (*_file_values(file, now), file_id))
+            "SELECT collection, imports FROM files WHERE path = ?", (record.path,)
+        ).fetchone()
+        values = (
+            record.path, record.size, record.mtime_ns, key_blob(record.content_hash), int(file.is_text), file.kind,
+            record.collection, now, len(file.chunks), imports,
+        )  # fmt: skip
+        file_id = cast(int, self.db.execute(_PUT_FILE, values).get)
+        if known is None:
+            folders, _, name = record.path.rpartition("/")
+            self.db.execute(
+                "INSERT INTO paths_fts(rowid, stem, folders) VALUES (?, ?, ?)",
+                (file_id, " ".join(split_words(name)), " ".join(split_words(folders))),
+            )
+            return _Change(self._insert(file_id, file, file.chunks), of_paths=True, of_links=True)
         # What is embedded of a chunk has its collection's name in it.
-        stored = {} if anew or collection != record.collection else self._stored(file_id)
+        stored = {} if anew or known[0] != record.collection else self._stored(file_id)
         kept: list[tuple[int, tuple[int, ...], Chunk]] = []
         fresh: list[Chunk] = []
         for chunk in file.chunks:
@@ -234,7 +243,7 @@ class IndexWriter:
         )
         gone = self.db.changes()
         self._move([(chunk_id, chunk) for chunk_id, place, chunk in kept if place != _place(chunk)])
-        return _Change(self._insert(file_id, file, fresh), gone, of_links=imports != _packed(file.imports))
+        return _Change(self._insert(file_id, file, fresh), gone, of_links=known[1] != imports)
 
     def _stored(self, file_id: int) -> dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]]:
         """The chunks of a file by what they are: ids and places of equal ones, the last in the file first."""
@@ -284,31 +293,18 @@ class IndexWriter:
         return ids
 
 
-_FILE_COLUMNS = (
-    "size", "mtime_ns", "content_hash", "is_text", "kind", "collection", "indexed_at", "chunks", "imports",
-)  # fmt: skip
-
-
-def _file_values(file: IndexedFile, now: str) -> tuple[str | int | bytes, ...]:
-    """The values of _FILE_COLUMNS."""
-    record = file.record
-    return (
-        record.size, record.mtime_ns, key_blob(record.content_hash), int(file.is_text), file.kind, record.collection,
-        now, len(file.chunks), _packed(file.imports),
-    )  # fmt: skip
-
-
 def _place(chunk: Chunk) -> tuple[int, int, int]:
     """Where the chunk is in its file."""
     return (chunk.position, chunk.start_line, chunk.end_line)
 
 
+_FILE_COLUMNS = (
+    "path", "size", "mtime_ns", "content_hash", "is_text", "kind", "collection", "indexed_at", "chunks", "imports",
+)  # fmt: skip
+_PUT_FILE = f"""INSERT INTO files({", ".join(_FILE_COLUMNS)}) VALUES ({", ".join("?" * len(_FILE_COLUMNS))})
+    ON CONFLICT(path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _FILE_COLUMNS[1:])} RETURNING id"""
 _INSERT_CHUNK = f"""INSERT INTO chunks(file_id, {", ".join(CHUNK_COLUMNS)}, content_hash, embedding_key)
     VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 3))})"""
-
-
-def _packed(imports: Sequence[str]) -> str:
-    return json.dumps(imports)
 
 
 def _records(rows: apsw.Cursor) -> dict[str, FileRecord]:
