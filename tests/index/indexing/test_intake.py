@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from cairn.index.indexing import intake as intake_module
 from cairn.index.indexing.intake import Intake, needs_rescan
 from cairn.index.indexing.progress import Progress
 from cairn.index.reader.index_reader import IndexReader
@@ -271,14 +270,14 @@ def test_a_text_that_no_chunker_can_bear_is_named_and_the_others_are_indexed(
 ) -> None:
     folder.write("good.md", "# Good\n")
     folder.write("bad.md", "# Bad\n")
-    real = intake_module.indexed_file
+    real = IndexedFile.of
 
     def fails_on_bad(record: FileRecord, text: str) -> IndexedFile:
         if record.path == "bad.md":
             raise RecursionError("too deep")
         return real(record, text)
 
-    monkeypatch.setattr(intake_module, "indexed_file", fails_on_bad)
+    monkeypatch.setattr(IndexedFile, "of", fails_on_bad)
     assert folder.reconcile() == {"bad.md", "good.md"}
     assert folder.progress.unreadable == ["bad.md: chunking failed (too deep)"]
     assert folder.reader.page("bad.md") == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.store.meta import Facts
-from cairn.index.text.bm25 import OCCURRENCES, Occurrences, read_occurrences
+from cairn.index.text.bm25 import OCCURRENCES, Occurrences
 
 
 class UnsavedReader(IndexReader):
@@ -43,7 +44,7 @@ class UnsavedReader(IndexReader):
                     WHERE chunks_fts MATCH ? AND {condition}""",
                 (match, *values),
             )
-            return [read_occurrences(chunk, found) for chunk, found in rows]
+            return [Occurrences(chunk, *json.loads(found)) for chunk, found in rows]
 
     def passing(self, only: ChunkFilter) -> list[int]:
         """The ids of the chunks that pass."""

@@ -33,13 +33,12 @@ class ChunkFilter:
         return bool(self.types or self.languages or self.paths or self.collections)
 
 
-def admitted(db: apsw.Connection, only: ChunkFilter) -> tuple[str, list[str]]:
-    """SQL for the ids of the chunks that pass, with its values; "" where at most hidden files are kept out."""
-    return admitted_or_all(db, only) if only else ("", [])
-
-
-def admitted_or_all(db: apsw.Connection, only: ChunkFilter) -> tuple[str, list[str]]:
-    """SQL for the ids of the chunks that pass a filter that keeps something out, hidden files at least."""
+def admitted(db: apsw.Connection, only: ChunkFilter, *, even_all: bool = False) -> tuple[str, list[str]]:
+    """SQL for the ids of the chunks that pass, with its values; "" where at most hidden files are kept out, but for
+    `even_all`.
+    """
+    if not (only or even_all):
+        return "", []
     conditions: list[str] = []
     values: list[str] = []
     named = (("c.type", only.types), ("c.language", only.languages), ("f.collection", only.collections))

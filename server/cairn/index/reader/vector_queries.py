@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from cairn.index.reader.connection import ConnectedReader, interruption
-from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, admitted_or_all, passes
+from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, passes
 from cairn.index.reader.records import Hit
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE, static_cosine, vectors_table
@@ -207,7 +207,7 @@ def _neighbour_filter(db: apsw.Connection, only: ChunkFilter) -> tuple[str, list
     if where or not only.hidden:
         return where, values, 0
     hidden = int(db.execute(f"SELECT count(*) FROM ({HIDDEN_CHUNKS})", (json.dumps(only.hidden),)).get)
-    return ("", [], hidden) if hidden <= MAX_NEIGHBOURS else (*admitted_or_all(db, only), 0)
+    return ("", [], hidden) if hidden <= MAX_NEIGHBOURS else (*admitted(db, only, even_all=True), 0)
 
 
 def _model_id(db: apsw.Connection, model: str) -> int | None:

@@ -29,7 +29,7 @@ class Occurrences:
     chunk_id: int
     tokens: int
     """Of the chunk, in all columns."""
-    weights: tuple[float | None, ...]
+    weights: Sequence[float | None]
     """For each phrase the column weights of its occurrences, summed; None where it does not occur."""
 
 
@@ -39,7 +39,7 @@ class Statistics:
 
     chunks: int
     tokens: int
-    frequencies: tuple[int, ...]
+    frequencies: Sequence[int]
     """For each phrase the number of chunks it occurs in; empty where no chunk matches the query."""
 
 
@@ -57,14 +57,7 @@ def read_statistics(db: apsw.Connection, match: str) -> Statistics:
     """
     asked = f"SELECT {STATISTICS}(chunks_fts) FROM chunks_fts"
     found = db.execute(f"{asked} WHERE chunks_fts MATCH ? LIMIT 1", (match,)).get
-    chunks, tokens, frequencies = json.loads(found or db.execute(f"{asked} LIMIT 1").get or "[0, 0, []]")
-    return Statistics(int(chunks), int(tokens), tuple(frequencies))
-
-
-def read_occurrences(rowid: int, found: str) -> Occurrences:
-    """One row of a query that selects OCCURRENCES."""
-    tokens, weights = json.loads(found)
-    return Occurrences(rowid, int(tokens), tuple(weights))
+    return Statistics(*json.loads(found or db.execute(f"{asked} LIMIT 1").get or "[0, 0, []]"))
 
 
 def score(found: Sequence[Occurrences], statistics: Statistics) -> dict[int, float]:
@@ -74,10 +67,8 @@ def score(found: Sequence[Occurrences], statistics: Statistics) -> dict[int, flo
     """
     if not found:
         return {}
-    here = [
-        sum(weight is not None for weight in weights)
-        for weights in zip(*(c.weights for c in found), strict=True)
-    ]
+    by_phrase = zip(*(chunk.weights for chunk in found), strict=True)
+    here = [sum(weight is not None for weight in weights) for weights in by_phrase]
     there = statistics.frequencies or (0,) * len(here)
     chunks = max(statistics.chunks, len(found))
     tokens = statistics.tokens / statistics.chunks if statistics.tokens else found[0].tokens

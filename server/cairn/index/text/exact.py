@@ -15,7 +15,8 @@ import itertools
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import cast
+from operator import itemgetter
+from typing import NamedTuple, cast
 
 import apsw
 from attrs import field, frozen
@@ -134,13 +135,11 @@ def _untried(proposed: Iterable[int], tried: set[int]) -> Iterator[int]:
 # --- what the index proposes ------------------------------------------------------------------------
 
 
-@frozen
-class _Word:
-    """A word of the literal, as the keyword index has it."""
+class _Word(NamedTuple):
+    """A word of the literal, as the keyword index has it, and its bytes there."""
 
     start: int
     end: int
-    """Bytes in the literal."""
     text: str
 
 
@@ -150,8 +149,9 @@ def _proposals(
     """Ids of chunks that may contain the literal, those that contain it in whole words first; ids may come twice."""
     written = literal.text.replace("\0", " ")
     data = written.encode("utf-8", "surrogatepass")
-    words = _words(db, data)
-    operators = _operators(literal.text)
+    tokenize = db.fts5_tokenizer("unicode61", ["remove_diacritics", "2", "tokenchars", "_"])
+    words = [_Word(*word) for word in tokenize(data, apsw.FTS5_TOKENIZE_QUERY, None)]
+    operators = " AND ".join(f'"{word}"' for word in operator_words(literal.text)[:_MOST_WORDS])
     if words:
         yield _all(db, passes, data, words, operators, [])
     elif operators:
@@ -164,7 +164,10 @@ def _proposals(
     if words and (literal.word or not (opens or closes)):
         return
     inner = words[opens : len(words) - closes]
-    edges = _edges(words, opens, closes)
+    # The words that may be parts of longer ones, and whether these begin with them.
+    edges = [(words[0].text, False)] if opens else []
+    if closes and (len(words) > 1 or not opens):
+        edges.append((words[-1].text, True))
     known = word_list() if edges else WordList()
     parts = [
         terms for word, begins in edges if (terms := known.terms_with(word, begins, _MOST_TERMS)) is not None
@@ -179,32 +182,9 @@ def _proposals(
     yield _all(db, passes, data, inner, operators, parts)
 
 
-def _edges(words: list[_Word], opens: bool, closes: bool) -> list[tuple[str, bool]]:
-    """The words that may be parts of longer ones, and whether these begin with them."""
-    edges = [(words[0].text, False)] if opens else []
-    if closes and (len(words) > 1 or not opens):
-        edges.append((words[-1].text, True))
-    return edges
-
-
 def _is_open(beyond: bytes) -> bool:
     """Whether the literal's first or last word may go on, given what of the literal stands beyond it."""
     return not any(byte < 128 for byte in beyond)
-
-
-def _words(db: apsw.Connection, data: bytes) -> list[_Word]:
-    tokenize = db.fts5_tokenizer("unicode61", ["remove_diacritics", "2", "tokenchars", "_"])
-    found = cast("list[tuple[int, int, str]]", tokenize(data, apsw.FTS5_TOKENIZE_QUERY, None))
-    return [_Word(start, end, text) for start, end, text in found]
-
-
-def _phrase(data: bytes, words: list[_Word]) -> str:
-    text = data[words[0].start : words[-1].end].decode("utf-8", "replace").replace('"', '""')
-    return f'{{text}} : "{text}"'
-
-
-def _operators(text: str) -> str:
-    return " AND ".join(f'"{word}"' for word in operator_words(text)[:_MOST_WORDS])
 
 
 _BY_PHRASE = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND {passes}"
@@ -226,22 +206,21 @@ def _all(
     asked = [(_BY_OPERATORS, "+rowid", operators)] if operators else []
     asked += [(_BY_TERMS, "o.doc", json.dumps(terms)) for terms in parts]
     if words:  # of several words a phrase proposes the fewest chunks, of one often the most
-        phrase = _phrase(data, words[:_MOST_WORDS])
-        asked.insert(0 if len(words) > 1 else len(asked), (_BY_PHRASE, "+rowid", phrase))
-    if len(asked) == 1:
-        sql, column, value = asked[0]
-        return _ids(db, sql, passes, column, value)
+        few = words[:_MOST_WORDS]
+        text = data[few[0].start : few[-1].end].decode("utf-8", "replace").replace('"', '""')
+        phrase = (_BY_PHRASE, "+rowid", f'{{text}} : "{text}"')
+        asked.insert(0 if len(words) > 1 else len(asked), phrase)
     proposed: set[int] | None = None
-    for sql, column, value in asked:
+    for sql, column, value in asked if len(asked) > 1 else ():
         ids = set(itertools.islice(_ids(db, sql, passes, column, value), _MOST_IDS))
         if len(ids) < _MOST_IDS:
             proposed = ids if proposed is None else proposed & ids
         if proposed is not None and len(proposed) <= _FEW:
             break
-    if proposed is None:
-        sql, column, value = asked[0]
-        return _ids(db, sql, passes, column, value)
-    return sorted(proposed)
+    if proposed is not None:
+        return sorted(proposed)
+    sql, column, value = asked[0]
+    return _ids(db, sql, passes, column, value)
 
 
 def _ids(
@@ -282,33 +261,29 @@ def _verified(
 
 def _look(literal: Literal, text: str, chunk_id: int, start_line: int) -> TextHit | None:
     """How the chunk's text contains the literal; None where it does not."""
-    exact = list(_places(text, literal.text))
-    best, line = 0.0, 0
-    for place, whole in exact:
-        score = EXACT if whole else INSIDE
-        if score > best and (whole or not literal.word):
-            best, line = score, text.count("\n", 0, place)
-    count = sum(whole or not literal.word for _, whole in exact)
-    if not literal.case and best < EXACT:
+    places = list(_places(text, literal.text, literal.word))
+    found = [(EXACT if whole else INSIDE, text, place) for place, whole in places]
+    if not literal.case and not any(whole for _, whole in places):
         folded = text.casefold()
-        places = list(_places(folded, literal.folded))
-        count = sum(whole or not literal.word for _, whole in places)
-        for place, whole in places:
-            score = OTHER_CASE if whole else INSIDE_OTHER_CASE
-            if score > best and (whole or not literal.word):
-                best, line = score, folded.count("\n", 0, place)
-    return TextHit(chunk_id, best, start_line + line, count) if best else None
+        places = list(_places(folded, literal.folded, literal.word))
+        found += [(OTHER_CASE if whole else INSIDE_OTHER_CASE, folded, place) for place, whole in places]
+    if not found:
+        return None
+    score, within, place = max(found, key=itemgetter(0))
+    return TextHit(chunk_id, score, start_line + within.count("\n", 0, place), len(places))
 
 
-def _places(text: str, wanted: str) -> Iterator[tuple[int, bool]]:
-    """Where `wanted` stands in the text, and whether it is no part of a longer word there."""
+def _places(text: str, wanted: str, word: bool) -> Iterator[tuple[int, bool]]:
+    """Where `wanted` stands in the text, and whether it is no part of a longer word there; with `word` it may not be."""
     place = text.find(wanted)
     for _ in range(_MOST_COUNTED):
         if place < 0:
             return
         end = place + len(wanted)
-        parted = not (place and _in_word(text[place - 1]) and _in_word(wanted[0]))
-        yield place, parted and not (end < len(text) and _in_word(text[end]) and _in_word(wanted[-1]))
+        whole = not (place and _in_word(text[place - 1]) and _in_word(wanted[0]))
+        whole = whole and not (end < len(text) and _in_word(text[end]) and _in_word(wanted[-1]))
+        if whole or not word:
+            yield place, whole
         place = text.find(wanted, place + 1)
 
 

@@ -104,23 +104,16 @@ def newest_chunk(db: apsw.Connection) -> int:
     return int(db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").get or 0)
 
 
-def stored_upto(db: apsw.Connection) -> int:
-    """The `upto` of the stored vocabulary; -1 where there is none."""
-    found = db.execute("SELECT upto FROM vocabulary").get
-    return -1 if found is None else int(found)
-
-
 def read_word_list(db: apsw.Connection, known: WordList) -> WordList:
     """The stored vocabulary, or `known` where that is it; empty where it is missing or too old to be of use."""
-    newest = newest_chunk(db)
-    for upto, size in db.execute("SELECT upto, length(words) FROM vocabulary").fetchall():
-        if (upto, size) == (known.upto, known.size):
-            return known if newest - known.upto <= 2 * FEW_NEW else WordList()
-    for upto, packed in db.execute("SELECT upto, words FROM vocabulary").fetchall():
-        text = zlib.decompress(cast(bytes, packed)).decode("utf-8", "replace")
-        found = WordList(int(str(upto)), text, len(cast(bytes, packed)))
-        return found if newest - found.upto <= 2 * FEW_NEW else WordList()
-    return WordList()
+    stored = db.execute("SELECT upto, length(words) FROM vocabulary").fetchall()
+    if stored != [(known.upto, known.size)]:
+        known = WordList()
+        for upto, packed in cast(
+            "list[tuple[int, bytes]]", db.execute("SELECT upto, words FROM vocabulary").fetchall()
+        ):
+            known = WordList(upto, zlib.decompress(packed).decode("utf-8", "replace"), len(packed))
+    return known if newest_chunk(db) - known.upto <= 2 * FEW_NEW else WordList()
 
 
 class WordListIntake:
@@ -133,7 +126,8 @@ class WordListIntake:
     @property
     def is_due(self) -> bool:
         """Whether so much is new that the stored vocabulary is of no use."""
-        return self._walk is not None or newest_chunk(self._db) - max(0, stored_upto(self._db)) > FEW_NEW
+        upto = int(self._db.execute("SELECT max(upto) FROM vocabulary").get or 0)
+        return self._walk is not None or newest_chunk(self._db) - upto > FEW_NEW
 
     def step(self) -> None:
         """Do a piece of what is due."""
