@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.index.index_builders import indexed
 
+from cairn.index.queries import known_words
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import DATABASE_NAME
@@ -107,8 +108,10 @@ def test_any_text_can_be_compared_with_the_words_of_an_index(vocabulary: IndexVo
     assert query.corrections in ((), ("wrkspace → workspace",))
 
 
-def test_a_range_that_takes_too_long_is_given_up(vocabulary: IndexVocabulary) -> None:
-    vocabulary = IndexVocabulary(vocabulary.readers, seconds=0.0)
+def test_a_range_that_takes_too_long_is_given_up(
+    vocabulary: IndexVocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_words, "_LONGEST_SECONDS", 0.0)
     assert understand("authetication", vocabulary=vocabulary).corrections == ()
     assert understand("wrkspace", vocabulary=vocabulary).corrections == ("wrkspace → workspace",)
 

@@ -19,7 +19,7 @@ from tests.index.index_builders import broken_promises
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
 from cairn.errors import IndexUnavailableError, QueryCancelledError
-from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader import connection
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
@@ -321,7 +321,8 @@ def test_in_another_collection_all_chunks_are_other_ones(writer: IndexWriter) ->
 def test_an_index_that_has_grown_is_no_longer_mapped(
     writer: IndexWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = IndexReader(tmp_path, memory=IndexMemory(look_seconds=0.0))
+    monkeypatch.setattr(connection, "_LOOK_SECONDS", 0.0)
+    reader = IndexReader(tmp_path)
 
     def mapped() -> int:
         with reader.reading() as db:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tests.index.index_builders import embed_rest, functions, numbers
 
 from cairn.errors import OutOfTimeError, QueryCancelledError
-from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader import connection
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Hit
@@ -331,8 +331,10 @@ def test_the_same_table_made_anew_loses_no_row(desk: Desk) -> None:
     assert desk.found(asked, 60) == desk.expected(asked, 60)
 
 
-def test_another_index_in_its_place_is_another_matrix(desk: Desk, tmp_path: Path) -> None:
-    desk.reader = IndexReader(desk.folder, memory=IndexMemory(look_seconds=0.0))
+def test_another_index_in_its_place_is_another_matrix(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_LOOK_SECONDS", 0.0)
     desk.give(range(1, 10))
     asked = vectors(1, seed=1)[0]
     desk.found(asked)

@@ -38,6 +38,10 @@ _FEWEST = 2
 _MAX_KEPT = 500
 """Answers kept for each index while it stays as it is."""
 
+_LONGEST_SECONDS = 0.010
+"""Reading a range of terms is given up after this: "con…" takes 33 ms in 107,000 chunks, as the chunks of each
+are counted."""
+
 _ENDINGS = (
     "", "s", "e", "es", "ed", "ing", "er", "ers", "or", "ors", "ion", "ions", "ation", "ations", "y", "ity", "ities", "ly",
     "al", "ally", "able", "ability", "ible", "ibility", "ment", "ments", "ive", "ance", "ence", "ant", "ent", "ency", "ness",
@@ -67,9 +71,6 @@ class IndexVocabulary:
     """The words of the given indexes together. One that cannot be read has none, and claims every word to be known."""
 
     readers: Sequence[IndexReader]
-    seconds: float = 0.010
-    """Reading a range of terms is given up after this: "con…" takes 33 ms in 107,000 chunks, as the chunks of each
-    are counted."""
 
     def unknown(self, words: Sequence[str]) -> Collection[str]:
         """Those of the lower-case `words` that occur nowhere: in no inflection, and in no identifier."""
@@ -103,8 +104,8 @@ class IndexVocabulary:
         found: list[KnownWord] = []
         for reader in self.readers:
             with suppress(CairnError):
-                read = partial(_read_near, reader, seconds=self.seconds)
-                found += chain.from_iterable(_known(_near_words, reader, [(word, errors)], read).values())
+                near = _known(_near_words, reader, [(word, errors)], partial(_read_near, reader))
+                found += chain.from_iterable(near.values())
         return found
 
 
@@ -132,12 +133,9 @@ def _count(reader: IndexReader, words: Sequence[str]) -> dict[str, int]:
 
 
 def _read_near(
-    reader: IndexReader, asked: Sequence[tuple[str, int]], seconds: float
+    reader: IndexReader, asked: Sequence[tuple[str, int]]
 ) -> dict[tuple[str, int], list[KnownWord]]:
-    return {
-        (word, errors): [near for source in reader.sources for near in _near(source, word, errors, seconds)]
-        for word, errors in asked
-    }
+    return {each: [near for source in reader.sources for near in _near(source, *each)] for each in asked}
 
 
 def _without_accents(word: str) -> str:
@@ -152,14 +150,14 @@ _SELECT_ABSENT = """
     AND NOT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH '"' || value || '"')"""
 
 
-def _near(source: ConnectedReader, word: str, errors: int, seconds: float) -> list[KnownWord]:
+def _near(source: ConnectedReader, word: str, errors: int) -> list[KnownWord]:
     undone = defaultdict(list)
     for text in _early_errors_undone(word):
         undone[_stem(text)].append(text)
     documents = Counter(_documents(source, list(undone)))
     documents.update(_documents(source, list(undone), "path_words"))
     spelled: dict[str, list[str]] = {term: undone[term] for term in documents}
-    starting = _terms_starting(source, word[: _shared(word)], seconds)
+    starting = _terms_starting(source, word[: _shared(word)])
     for term in _alike(word, starting, errors):
         if len(term) > _SHORTEST and word in _inflections(term):  # "extractor" beside "extract" is a word
             return []
@@ -204,9 +202,9 @@ def _early_errors_undone(word: str) -> set[str]:
     return spelled - {word}
 
 
-def _terms_starting(source: ConnectedReader, prefix: str, seconds: float) -> dict[str, int]:
-    """How many chunks and paths contain each of the terms; none where reading them takes longer than `seconds`."""
-    deadline = time.perf_counter() + seconds
+def _terms_starting(source: ConnectedReader, prefix: str) -> dict[str, int]:
+    """How many chunks and paths contain each of the terms; none where reading them takes too long."""
+    deadline = time.perf_counter() + _LONGEST_SECONDS
     found: Counter[str] = Counter()
     with source.reading() as db:
         for term, documents in db.execute(_SELECT_STARTING, (prefix, prefix + "\U0010ffff")):

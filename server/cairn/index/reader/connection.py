@@ -50,7 +50,6 @@ class _ThreadLocal(threading.local):
 class IndexMemory:
     """What all threads and readers of a process keep of one index, and their connections to it."""
 
-    look_seconds: float = _LOOK_SECONDS
     local: _ThreadLocal = field(factory=_ThreadLocal, init=False)
     words: WordList = field(factory=WordList, init=False)
     outlines: GenerationCache[int, Outline] = field(
@@ -120,7 +119,7 @@ class ConnectedReader:
         """The calling thread's connection, a new one when the file is no longer what it was opened as."""
         local = self.memory.local
         now = time.monotonic()
-        if local.db is None or local.identity is None or now >= local.looked + self.memory.look_seconds:
+        if local.db is None or local.identity is None or now >= local.looked + _LOOK_SECONDS:
             path = self.folder / DATABASE_NAME
             identity = file_identity(path)
             if identity is None or identity != local.identity:

@@ -57,13 +57,16 @@ def open_reader(path: Path) -> apsw.Connection | None:
     try:
         connection = _connect_to_read(path)
         connection.pragma("mmap_size", _MAPPED_BYTES if identity[-1] else 0)
-        version = connection.pragma("user_version")
+        return _if_current(connection)
     except (*DAMAGE, apsw.CantOpenError, apsw.BusyError, apsw.ReadOnlyError, apsw.IOError, OSError):
         return None  # being created or replaced by its writer
-    if version != SCHEMA_VERSION:
-        connection.close()
-        return None
-    return connection
+
+
+def _if_current(connection: apsw.Connection) -> apsw.Connection | None:
+    if connection.pragma("user_version") == SCHEMA_VERSION:
+        return connection
+    connection.close()
+    return None
 
 
 def file_identity(path: Path) -> tuple[int, bool, bool] | None:
@@ -138,12 +141,7 @@ def open_for_request(path: Path) -> apsw.Connection | None:
     """A connection that may leave a request; None while there is no index of this version."""
     if not path.exists():
         return None
-    connection = _connect(path, apsw.SQLITE_OPEN_READWRITE)
-    if connection.pragma("user_version") != SCHEMA_VERSION:
-        connection.close()
-        return None
-    connection.transaction_mode = "IMMEDIATE"
-    return connection
+    return _if_current(_connect(path, apsw.SQLITE_OPEN_READWRITE))
 
 
 def _open_or_rebuild(path: Path, check: bool) -> tuple[apsw.Connection, str | None]:

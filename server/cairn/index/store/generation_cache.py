@@ -28,21 +28,12 @@ class GenerationCache(Generic[K, V]):
 
         Keys that `read` has no value for are left out, and asked for again.
         """
-        known_version, known = self._known
-        if known_version != version:
-            known = {}
-            self._known = (
-                version,
-                known,
-            )  # a thread that still fills the old values fills what is not read any more
-        found: dict[K, V] = {}
-        missing: list[K] = []
-        for key in keys:
-            value = known.get(key)
-            if value is None:
-                missing.append(key)
-            else:
-                found[key] = value
+        cached = self._known
+        if cached[0] != version:  # a thread that still fills the old values fills what is not read any more
+            cached = self._known = (version, {})
+        known, wanted = cached[1], list(keys)
+        found = {key: value for key in wanted if (value := known.get(key)) is not None}
+        missing = [key for key in wanted if key not in found]
         if missing:
             new = read(missing)
             if len(known) + len(new) > self.most:

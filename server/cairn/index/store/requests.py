@@ -59,6 +59,7 @@ def leave_request(folder: Path, kind: RequestKind, *paths: str) -> int | None:
         if db is None:
             return None
         with contextlib.closing(db):
+            db.transaction_mode = "IMMEDIATE"
             with db:
                 rows = [(kind.value, path) for path in paths]
                 db.executemany("INSERT INTO requests(kind, path) VALUES (?, ?)", rows)
