@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cairn.context.budgets import part_budgets
-from cairn.context.builder import assemble
+from cairn.context.builder import assemble, part_budgets
 from cairn.context.model import Item, PartName
 from cairn.discovery.render import estimate_tokens
 from cairn.embedding.model_files import find_model

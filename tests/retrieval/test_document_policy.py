@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from cairn.retrieval.intent import DocumentPolicy, Documents, Readme, policy
+from cairn.retrieval.intent import Documents, Readme, documents_of, readme_of
 from cairn.retrieval.query import understand
 from cairn.retrieval.query_types import QueryType
 
@@ -52,8 +52,9 @@ def test_what_a_question_wants_of_documents(
     question: str, readme: Readme, for_places: Documents, for_evidence: Documents
 ) -> None:
     query = understand(question)
-    assert policy(query) == DocumentPolicy(readme, for_places)
-    assert policy(evolve(query, for_evidence=True)) == DocumentPolicy(readme, for_evidence)
+    quoting = evolve(query, for_evidence=True)
+    assert readme_of(query) is readme_of(quoting) is readme
+    assert (documents_of(query), documents_of(quoting)) == (for_places, for_evidence)
 
 
 @pytest.mark.parametrize("kind", QueryType)
@@ -64,7 +65,7 @@ def test_only_explanations_raise_a_readme_where_the_wording_says_nothing(
     def readme(terms: int) -> Readme:
         words = ("session", "cookies")[:terms]
         asked = evolve(understand("session cookies"), type=kind, terms=words, for_evidence=for_evidence)
-        return policy(asked).readme
+        return readme_of(asked)
 
     explains = kind is QueryType.EXPLANATION
     assert (readme(1), readme(2)) == ((FIRST, RAISED) if explains else (AS_IT_IS, AS_IT_IS))
@@ -72,5 +73,5 @@ def test_only_explanations_raise_a_readme_where_the_wording_says_nothing(
 
 def test_a_variation_is_judged_by_the_words_of_whoever_asks() -> None:
     varied = evolve(understand("what is moored"), asked_as="where are ships moored", for_evidence=True)
-    assert policy(varied).documents is HELD_BACK
-    assert policy(evolve(varied, asked_as="")).documents is WELCOME
+    assert documents_of(varied) is HELD_BACK
+    assert documents_of(evolve(varied, asked_as="")) is WELCOME

@@ -21,8 +21,8 @@ from cairn.retrieval.related import (
     USES,
     ChunkRange,
     Related,
-    find_related,
     rank_related,
+    relate,
 )
 from cairn.retrieval.scores import Ranked
 
@@ -64,7 +64,7 @@ def passage(folder: IndexedFolder, path: str, position: int = 0) -> ChunkRange:
 
 def related(folder: IndexedFolder, path: str, limit: int = 20) -> dict[str, set[str]]:
     """The names of the relations by path."""
-    found = find_related([folder.reader], passage(folder, path), limit, never)
+    found = rank_related(relate([folder.reader], passage(folder, path), never), limit)
     return {r.stored.path: {reason.signal for reason in r.reasons} for r in found}
 
 
@@ -79,7 +79,7 @@ def test_each_way_of_being_related_is_found_and_named(folder: IndexedFolder) -> 
 def test_the_passage_itself_is_no_result_but_the_rest_of_its_file_may_be(folder: IndexedFolder) -> None:
     folder.save({"port/long.py": long_text(4)})
     wanted = passage(folder, "port/long.py", 1)
-    found = find_related([folder.reader], wanted, 20, never)
+    found = rank_related(relate([folder.reader], wanted, never), 20)
     assert wanted.chunks[0].id not in {r.stored.id for r in found}
     assert all(SAME_FILE in {p.signal for p in r.reasons} for r in found if r.stored.path == wanted.path)
 
@@ -128,7 +128,7 @@ def test_a_name_that_many_files_define_relates_nothing(folder: IndexedFolder) ->
 
 def test_it_ends_soon_after_it_is_cancelled(folder: IndexedFolder) -> None:
     with pytest.raises(QueryCancelledError):
-        find_related([folder.reader], passage(folder, "port/berths.py"), 10, lambda: True)
+        relate([folder.reader], passage(folder, "port/berths.py"), lambda: True)
 
 
 def test_one_result_of_each_file_comes_before_any_second_one_and_copies_last(folder: IndexedFolder) -> None:

@@ -9,6 +9,7 @@ from attrs import define, evolve, field, frozen
 from cairn.context.markdown import block, cut_block, cut_item, section, section_frame, text_lines
 from cairn.context.model import TITLES, Assembled, Item, PartName
 from cairn.protocol import ContextPart, DroppedItem
+from cairn.settings.tree import ContextSettings
 
 TokenCounter = Callable[[str], int]
 
@@ -24,6 +25,27 @@ _FIRST_TO_GIVE = (
     PartName.EDITOR_STATE,
     PartName.CORE_CONCEPTS,
 )
+
+
+def part_budgets(settings: ContextSettings, total: int | None = None) -> dict[PartName, int]:
+    """Tokens by part: those of the settings, or of `total` tokens.
+
+    A smaller total takes from every part in proportion; what a larger one has to spare is for the passages. Their sum
+    is `total` where it is given. A part that needs less than its budget leaves the rest unused.
+    """
+    budgets = {
+        PartName.CORE_CONCEPTS: settings.core_concepts,
+        PartName.PASSAGES: settings.passages,
+        PartName.EDITOR_STATE: settings.editor_state,
+        PartName.DIAGNOSTICS: settings.diagnostics,
+        PartName.RECENT_QUERIES: settings.recent_queries,
+    }
+    if total is not None:
+        whole = sum(budgets.values())
+        if total < whole:
+            budgets = {name: tokens * total // whole for name, tokens in budgets.items()}
+        budgets[PartName.PASSAGES] += total - sum(budgets.values())
+    return budgets
 
 
 def assemble(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import evolve
 
 from cairn.context.markdown import as_code, text_lines
 from cairn.context.model import Item
@@ -23,16 +23,6 @@ _MARKDOWN = (".md", ".markdown", ".mdx")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
-@frozen
-class Introduction:
-    """The first paragraph of a README, as its lines stand there."""
-
-    path: str
-    text: str
-    lines: tuple[int, int]
-    """`[start, end)`, 0-based."""
-
-
 def concept_items(
     reader: OverlaidReader, collection: str, terms: Sequence[str], readmes: Sequence[str]
 ) -> tuple[Item, ...]:
@@ -47,7 +37,7 @@ def concept_items(
     if project := _project(reader, collection):
         items.append(project)
     introductions = filter(None, (_introduction(reader, path) for path in readmes))
-    items += [_quoted(each, _README - number / 100) for number, each in enumerate(introductions)]
+    items += [evolve(item, score=_README - number / 100) for number, item in enumerate(introductions)]
     return tuple(items)
 
 
@@ -76,28 +66,23 @@ def _project(reader: OverlaidReader, collection: str) -> Item | None:
     return Item(text, title=name, score=_PROJECT)
 
 
-def _quoted(introduction: Introduction, score: float) -> Item:
-    path = introduction.path
-    return Item(
-        introduction.text,
-        title="",
-        score=score,
-        path=path,
-        lines=introduction.lines,
-        quoted=True,
-        language="markdown" if path.lower().endswith(_MARKDOWN) else "",
-    )
-
-
-def _introduction(reader: OverlaidReader, path: str) -> Introduction | None:
-    """The first paragraph of running text; None where there is none."""
+def _introduction(reader: OverlaidReader, path: str) -> Item | None:
+    """A README's first paragraph of running text, as its lines stand there; None where there is none."""
     lines = text_lines("".join(stored.chunk.text for stored in reader.page(path)))
     markdown = path.lower().endswith(_MARKDOWN)
-    for each in read_paragraphs(enumerate(lines), markdown):
-        if _is_text(each):
-            first, last = each.numbers[0], each.numbers[-1] + 1
-            return Introduction(path, "".join(lines[first:last]), (first, last))
-    return None
+    found = next(filter(_is_text, read_paragraphs(enumerate(lines), markdown)), None)
+    if found is None:
+        return None
+    first, last = found.numbers[0], found.numbers[-1] + 1
+    return Item(
+        "".join(lines[first:last]),
+        title="",
+        score=_README,
+        path=path,
+        lines=(first, last),
+        quoted=True,
+        language="markdown" if markdown else "",
+    )
 
 
 def _is_text(found: Paragraph) -> bool:

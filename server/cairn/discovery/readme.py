@@ -21,7 +21,7 @@ def promote_readme(
 
     The score of a chunk whose file name matches one of `config.readme_patterns` (globs, in any case) is
     multiplied by `config.readme_boost` and may exceed 1; with `config.always_top` such chunks come
-    before all others. `place` is what the question wants of READMEs (`cairn.retrieval.intent.policy`): with `RAISED` they are boosted
+    before all others. `place` is what the question wants of READMEs (`cairn.retrieval.intent.readme_of`): with `RAISED` they are boosted
     only, with `AS_IT_IS` the hits are sorted and nothing else. READMEs of tests and examples are never promoted.
     """
     if place is Readme.AS_IT_IS:

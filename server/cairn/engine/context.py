@@ -14,8 +14,7 @@ from cairn import protocol
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
 from cairn.context import editor
-from cairn.context.budgets import part_budgets
-from cairn.context.builder import TokenCounter, assemble
+from cairn.context.builder import TokenCounter, assemble, part_budgets
 from cairn.context.concepts import concept_items, readmes_above
 from cairn.context.markdown import text_lines
 from cairn.context.model import Item, PartName

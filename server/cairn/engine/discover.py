@@ -22,7 +22,7 @@ from cairn.engine.request import GENERIC, Attempt, Request, Tell
 from cairn.engine.search import nothing_judged
 from cairn.errors import InvalidRequestError
 from cairn.protocol import ScoredChunk, SearchResult
-from cairn.retrieval.intent import policy
+from cairn.retrieval.intent import readme_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.verdict import NOTHING_MATCHES, Action, judge_evidence
 from cairn.settings.discovery import DiscoveryConfig
@@ -47,7 +47,7 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
         include=params.include or None,
         exclude=params.exclude,
         terms=asked.terms,
-        readme=policy(query).readme,
+        readme=readme_of(query),
         ask_back=asked.ask_back,
         lines_now=workspace.lines_now,
         check_cancelled=workspace.check_cancelled,

@@ -13,7 +13,7 @@ from cairn.engine.folders import Folder, path_of_uri, uris
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.related import ChunkRange, find_related
+from cairn.retrieval.related import ChunkRange, rank_related, relate
 from cairn.retrieval.scores import Ranked
 from cairn.text.unicode import well_formed
 
@@ -30,7 +30,7 @@ def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.
     folders, readers = request.folders, request.readers
     number, inside, page = indexed_page(folders, readers, params.text_document.uri)
     passage = ChunkRange(number, inside, tuple(covered(page, params.range)))
-    found = find_related(readers, passage, params.limit, request.cancelled)
+    found = rank_related(relate(readers, passage, request.cancelled), params.limit)
     used, defined = passage.used, passage.defined
     contexts = answers.contexts(found, readers, params.context)
     results = tuple(

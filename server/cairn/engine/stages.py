@@ -36,7 +36,7 @@ from cairn.engine.open_workspace import OpenWorkspace
 from cairn.errors import InvalidRequestError
 from cairn.protocol.evidence import MAX_GLOBS
 from cairn.protocol.stages import MAX_BULLETS, MAX_CHUNKS
-from cairn.retrieval.intent import Readme, policy
+from cairn.retrieval.intent import Readme, readme_of
 from cairn.retrieval.query import MAX_QUERY_CHARS
 from cairn.schema.convert import camel_case
 from cairn.text.unicode import well_formed
@@ -114,7 +114,7 @@ def focus(workspace: OpenWorkspace, params: protocol.SemanticFocusParams) -> pro
 
 def promote(workspace: OpenWorkspace, params: protocol.PromoteReadmeParams) -> protocol.ChunksAnswer:
     config = _config(workspace.settings.discovery.readme, params.config)
-    place = Readme.FIRST if params.query is None else policy(workspace.understood(params.query)).readme
+    place = Readme.FIRST if params.query is None else readme_of(workspace.understood(params.query))
     return protocol.ChunksAnswer(tuple(promote_readme(merge(_chunks(params.hits)), config, place)))
 
 

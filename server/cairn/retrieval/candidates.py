@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import groupby, repeat
@@ -20,6 +21,10 @@ from cairn.retrieval.legs import Pool
 
 Floats = NDArray[np.float64]
 
+_COUNTED = ("keyword", "definition", "symbol", "exact", "reexport")
+_COSINES = ("similarity", "compared", "static")
+_NOT_FOUND: Mapping[str, float] = {**dict.fromkeys(_COUNTED, 0.0), **dict.fromkeys(_COSINES, math.nan)}
+"""Legs, and what stands for a chunk that a leg does not know."""
 _FEWEST_COMPARED = 10
 """Fewer chunks that have both kinds of vectors say nothing of how one goes with the other."""
 _CHUNKS_OF_A_FILE = 3
@@ -154,7 +159,7 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
     files: list[FileCandidate] = []
     file_of: list[int] = []
     every: list[Outline] = []
-    columns: dict[str, list[float]] = {leg: [] for leg in _COLUMNS}
+    columns: dict[str, list[float]] = {leg: [] for leg in _NOT_FOUND}
     for folder, (reader, pool, known) in enumerate(zip(readers, pools, outlines, strict=True)):
         ordered = sorted(known.values(), key=lambda outline: (outline.path, outline.position))
         by_path = {
@@ -165,35 +170,17 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
         files += _files(folder, reader, pool, by_path)
         every += ordered
         ids = [outline.id for outline in ordered]
-        for leg, missing in _COLUMNS.items():
+        for leg, missing in _NOT_FOUND.items():
             found = pool.found.get(leg, {})
             columns[leg] += map(found.get, ids, repeat(missing)) if found else repeat(missing, len(ids))
     by_leg = {leg: np.asarray(column, np.float64) for leg, column in columns.items()}
     chunks = Chunks(
         every,
         np.asarray(file_of, np.intp),
-        by_leg["keyword"],
-        by_leg["definition"],
-        by_leg["symbol"],
-        _similarity(by_leg["similarity"], by_leg["compared"], by_leg["static"]),
-        by_leg["exact"],
-        by_leg["reexport"],
+        similarity=_similarity(*(by_leg[leg] for leg in _COSINES)),
+        **{leg: by_leg[leg] for leg in _COUNTED},
     )
     return Candidates(tuple(files), chunks)
-
-
-_UNKNOWN = float("nan")
-_COLUMNS = {
-    "keyword": 0.0,
-    "definition": 0.0,
-    "symbol": 0.0,
-    "exact": 0.0,
-    "reexport": 0.0,
-    "similarity": _UNKNOWN,
-    "compared": _UNKNOWN,
-    "static": _UNKNOWN,
-}
-"""Legs, and what stands for a chunk that a leg does not know."""
 
 
 def _files(

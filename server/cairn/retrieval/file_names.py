@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from cairn.text.words import stem, stems
@@ -41,17 +42,21 @@ def folder_stems(path: str) -> frozenset[str]:
 @lru_cache(maxsize=50_000)
 def versions(path: str) -> tuple[tuple[str, int], ...]:
     """Folders that name a version: what lies above each of them, and its number."""
-    folders = path.split("/")[:-1]
-    found = ((place, _VERSION.fullmatch(folder.lower())) for place, folder in enumerate(folders))
-    return tuple(("/".join(folders[:place]), int(match[1])) for place, match in found if match)
+    return tuple((above, int(number)) for above, number in _folders_like(_VERSION, path))
 
 
 @lru_cache(maxsize=50_000)
 def languages(path: str) -> tuple[tuple[str, str], ...]:
     """Folders that name a natural language: what lies above each of them, and its code."""
+    return tuple(_folders_like(_LANGUAGE, path))
+
+
+def _folders_like(pattern: re.Pattern[str], path: str) -> Iterator[tuple[str, str]]:
+    """What lies above each folder whose name is like the pattern, and the pattern's group."""
     folders = path.split("/")[:-1]
-    found = ((place, _LANGUAGE.fullmatch(folder.lower())) for place, folder in enumerate(folders))
-    return tuple(("/".join(folders[:place]), match[1]) for place, match in found if match)
+    for place, folder in enumerate(folders):
+        if match := pattern.fullmatch(folder.lower()):
+            yield "/".join(folders[:place]), match[1]
 
 
 def _name(path: str) -> str:

@@ -11,8 +11,6 @@ import enum
 import re
 from functools import lru_cache
 
-from attrs import frozen
-
 from cairn.retrieval.query import Query
 from cairn.retrieval.query_types import QueryType
 from cairn.text.words import stem
@@ -36,14 +34,6 @@ class Documents(enum.Enum):
     HELD_BACK = "held back"
 
 
-@frozen
-class DocumentPolicy:
-    """What a question wants of documents."""
-
-    readme: Readme
-    documents: Documents
-
-
 _OVERVIEW_TERMS = 1
 """Terms of an explanation about one thing as a whole: "explain flask". "How does digest authentication work" is about a part."""
 _MOST_TERMS = 2
@@ -56,38 +46,37 @@ _IN_CODE = frozenset({QueryType.SYMBOL, QueryType.BUG_FIX})
 
 
 _ABOUT_DOCUMENTS = frozenset(
-    map(
-        stem,
-        (
-            *("documentation", "docs", "guide", "readme", "tutorial", "changelog", "changes", "release"),
-            *("install", "installation", "contributing", "license"),
-        ),
-    )
+    stem(word)
+    for word in (
+        "documentation docs guide readme tutorial changelog changes release install installation contributing license"
+    ).split()
 )
 """Stems of words that ask for documents by name."""
 
 
-def policy(query: Query) -> DocumentPolicy:
-    """What the question wants of documents, by its type and wording.
+def readme_of(query: Query) -> Readme:
+    """What the question wants of READMEs, by its type and wording."""
+    explains = query.type is QueryType.EXPLANATION
+    asks_what = _ASKS_WHAT.match(query.wording) is not None
+    is_whole = asks_for_overview(query.wording) and (len(query.terms) <= _MOST_TERMS or not asks_what)
+    if is_whole or (explains and len(query.terms) <= _OVERVIEW_TERMS):
+        return Readme.FIRST
+    return Readme.RAISED if explains else Readme.AS_IT_IS
+
+
+def documents_of(query: Query) -> Documents:
+    """What the question wants of documents beside code.
 
     A question for evidence wants passages to quote, which documents give as well as code; a search wants places to go to.
     """
-    wording, kind = query.wording, query.type
-    explains = kind is QueryType.EXPLANATION
-    asks_what = _ASKS_WHAT.match(wording) is not None
-    is_whole = asks_for_overview(wording) and (len(query.terms) <= _MOST_TERMS or not asks_what)
-    if is_whole or (explains and len(query.terms) <= _OVERVIEW_TERMS):
-        readme = Readme.FIRST
-    else:
-        readme = Readme.RAISED if explains else Readme.AS_IT_IS
-    is_evidence = query.for_evidence and kind not in _IN_CODE and not _EXPLICIT_LOCATION.match(wording)
-    if asks_as_user(wording):
-        documents = Documents.WELCOME
-    elif is_evidence or not _ABOUT_DOCUMENTS.isdisjoint(query.stems):
-        documents = Documents.EQUAL
-    else:
-        documents = Documents.HELD_BACK
-    return DocumentPolicy(readme, documents)
+    if asks_as_user(query.wording):
+        return Documents.WELCOME
+    is_evidence = (
+        query.for_evidence and query.type not in _IN_CODE and not _EXPLICIT_LOCATION.match(query.wording)
+    )
+    if is_evidence or not _ABOUT_DOCUMENTS.isdisjoint(query.stems):
+        return Documents.EQUAL
+    return Documents.HELD_BACK
 
 
 _OVERVIEW = re.compile(

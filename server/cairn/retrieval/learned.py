@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from attrs import frozen
 
@@ -42,28 +42,20 @@ class Choice:
     """Days since 1970."""
 
 
-@frozen
-class _EarlierQuestion:
-    """A question that was asked before, with what its choices say of files by now."""
-
-    stems: frozenset[str]
-    evidence: Mapping[str, float]
-    """By path."""
-
-
 @frozen(eq=False)
 class Learned:
     """All choices in one folder, as they count on one day."""
 
     version: tuple[int, int]
     """The generation of the choices, and the day: what is learned is the same while it is."""
-    _questions: tuple[_EarlierQuestion, ...]
-    _by_stem: Mapping[str, tuple[int, ...]]
-    """For each stem the places of the questions that have it."""
+    _evidence: Mapping[frozenset[str], Mapping[str, float]]
+    """For each question that was asked before, by its stems, what its choices say of files by now, by path."""
+    _by_stem: Mapping[str, Sequence[frozenset[str]]]
+    """For each stem the questions that have it."""
 
     def __bool__(self) -> bool:
         """Whether there are any choices."""
-        return bool(self._questions)
+        return bool(self._evidence)
 
     def values(self, asked: Set[str], idf: Mapping[str, float]) -> dict[str, float]:
         """What is learned of files for a question of the stems `asked`, by path: −1 to 1, and nothing of most files.
@@ -73,21 +65,18 @@ class Learned:
         lowest = min(idf.values(), default=1.0) or 1.0
         rarity = {stem: idf.get(stem, lowest) for stem in asked}
         whole = sum(rarity.values())
-        common: defaultdict[int, float] = defaultdict(float)
-        number: defaultdict[int, int] = defaultdict(int)
+        common: defaultdict[frozenset[str], float] = defaultdict(float)
         for stem, weight in rarity.items():
-            for place in self._by_stem.get(stem, ()):
-                common[place] += weight
-                number[place] += 1
+            for question in self._by_stem.get(stem, ()):
+                common[question] += weight
         evidence: defaultdict[str, float] = defaultdict(float)
-        for place, shared in common.items():
-            question = self._questions[place]
+        for question, shared in common.items():
             # How rare words are that are not asked about now is not known: as rare as the others on average.
-            others = (len(question.stems) - number[place]) * whole / len(rarity)
+            others = len(question - asked) * whole / len(rarity)
             alike = shared / (whole + others)
             if alike > _LEAST_ALIKE:
                 counted = (alike - _LEAST_ALIKE) / (1 - _LEAST_ALIKE)
-                for path, said in question.evidence.items():
+                for path, said in self._evidence[question].items():
                     evidence[path] += counted * said
         return {path: _bounded(said) for path, said in evidence.items() if said}
 
@@ -98,12 +87,11 @@ def learn(choices: Iterable[Choice], generation: int, today: int) -> Learned:
     for choice in choices:
         age = max(0, today - choice.day)
         evidence[choice.stems][choice.path] += STRENGTH[choice.action] * 0.5 ** (age / HALF_LIFE_DAYS)
-    questions = tuple(_EarlierQuestion(stems, said) for stems, said in evidence.items())
-    by_stem: defaultdict[str, list[int]] = defaultdict(list)
-    for place, question in enumerate(questions):
-        for stem in question.stems:
-            by_stem[stem].append(place)
-    return Learned((generation, today), questions, {stem: tuple(places) for stem, places in by_stem.items()})
+    by_stem: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+    for question in evidence:
+        for stem in question:
+            by_stem[stem].append(question)
+    return Learned((generation, today), evidence, by_stem)
 
 
 def _bounded(evidence: float) -> float:

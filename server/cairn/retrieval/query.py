@@ -17,15 +17,16 @@ from cairn.retrieval.mentions import Mentions, read_mentions
 from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query_types import QueryType, is_name, own_name, query_type
 from cairn.retrieval.repair import repairs
-from cairn.retrieval.synonyms import rewrite_phrases, word_synonyms
 from cairn.retrieval.traces import Trace, read_trace
 from cairn.retrieval.wording import (
     alternatives,
     read_words,
     replaced,
+    rewrite_phrases,
     translations,
     with_synonyms,
     without_numbers,
+    word_synonyms,
     words_of,
 )
 from cairn.settings.tree import SearchSettings
@@ -173,6 +174,8 @@ def understand(
     exact = words_of((*mentions.quotes, *mentions.paths, *mentions.codes, *files))
     plain = [term for term in terms if term not in exact]
     translated, repaired = _unfamiliar(plain, mentions.rest, vocabulary, settings)
+    if alpha is None:
+        alpha = _SYMBOL_ALPHA if kind is QueryType.SYMBOL else _ALPHA
     # An identifier is what it is: neither `TraceConfig` nor its parts are short for anything.
     named = terms if kind is QueryType.SYMBOL and not cut.islower() else words_of(wording.compounds)
     return Query(
@@ -182,7 +185,7 @@ def understand(
         compounds=tuple(dict.fromkeys((*wording.compounds, *mentions.codes)))[:MAX_TERMS],
         phrases=tuple(quote for quote in mentions.quotes if _WORD.search(quote)),
         type=kind,
-        alpha=_default_alpha(kind) if alpha is None else alpha,
+        alpha=alpha,
         corrections=(*_shortened(text), *(f"{typed} → {word}" for typed, word in repaired.items())),
         alternatives=alternatives(
             terms,
@@ -200,10 +203,6 @@ def understand(
         quotes=mentions.quotes,
         meant=_in_english(terms, translated, mentions.rest) or replaced(meant, synonyms | repaired),
     )
-
-
-def _default_alpha(kind: QueryType) -> float:
-    return _SYMBOL_ALPHA if kind is QueryType.SYMBOL else _ALPHA
 
 
 def _unfamiliar(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from statistics import fmean
 
 from attrs import define, field, frozen
@@ -15,7 +16,7 @@ from attrs import define, field, frozen
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries import relations
-from cairn.index.queries.symbols import definitions_of
+from cairn.index.queries.symbols import FoundName, definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
 from cairn.retrieval.diversity import near_duplicates
@@ -110,16 +111,6 @@ class Related:
     values: Mapping[str, float]
 
 
-def find_related(
-    readers: Sequence[OverlaidReader], passage: ChunkRange, limit: int, cancelled: Callable[[], bool]
-) -> list[Ranked]:
-    """The `limit` chunks most related to the passage, best first; one of each file before any second one.
-
-    Raises QueryCancelledError soon after `cancelled()` turns true.
-    """
-    return rank_related(relate(readers, passage, cancelled), limit)
-
-
 def relate(
     readers: Sequence[OverlaidReader],
     passage: ChunkRange,
@@ -181,29 +172,32 @@ class _Search:
     cancelled: Callable[[], bool]
     besides: ChunkFilter | None = None
     vector: relations.PassageVector | None = None
-    _pool: dict[tuple[int, int], dict[str, float]] = field(factory=lambda: defaultdict(dict))
-    """By folder and chunk."""
-    _files: dict[str, dict[str, float]] = field(factory=lambda: defaultdict(dict))
+    _pools: list[defaultdict[int, dict[str, float]]] = field(init=False)
+    """The relations of chunks, by folder and chunk."""
+    _files: defaultdict[str, dict[str, float]] = field(factory=lambda: defaultdict(dict), init=False)
     """By path in the passage's folder: the relations of whole files."""
+
+    def __attrs_post_init__(self) -> None:
+        self._pools = [defaultdict(dict) for _ in self.readers]
 
     def by_names(self) -> None:
         used, defined = self.passage.used, self.passage.defined
-        rare = self._rare(defined)
-        for folder, reader in enumerate(self.readers):
-            files: dict[str, set[str]] = defaultdict(set)
+        # Names that few files define: whoever writes them means these.
+        files = _files_defining(definitions_of(self.readers[self.passage.folder], defined))
+        rare = [name for name in defined if 1 <= len(files[name]) <= _RARE]
+        for reader, pool in zip(self.readers, self._pools, strict=True):
             definitions = definitions_of(reader, used)
-            for each in definitions:
-                files[each.name].add(each.path)
+            files = _files_defining(definitions)
             told: dict[int, float] = defaultdict(float)
             for each in definitions:
                 if len(files[each.name]) <= _RARE:
                     told[each.chunk_id] += 1 / len(files[each.name])
             for chunk, names in told.items():
-                self._pool[folder, chunk][DEFINES] = names / (names + 1)
+                pool[chunk][DEFINES] = names / (names + 1)
             hits = self._using(reader, rare)
             top = max((hit.score for hit in hits), default=1.0)
             for hit in hits:
-                self._pool[folder, hit.chunk_id][USES] = max(0.0, hit.score / top)
+                pool[hit.chunk_id][USES] = max(0.0, hit.score / top)
 
     def _using(self, reader: OverlaidReader, names: Sequence[str]) -> list[Hit]:
         """The chunks that hold one of these very names; keywords alone would find `unloaded` for `unload`."""
@@ -217,13 +211,6 @@ class _Search:
             if hit.chunk_id in stored
             and not wanted.isdisjoint(_IDENTIFIER.findall(stored[hit.chunk_id].chunk.text))
         ]
-
-    def _rare(self, names: Sequence[str]) -> list[str]:
-        """Those of the names that few files define, so that whoever writes them means these."""
-        files: dict[str, set[str]] = defaultdict(set)
-        for each in definitions_of(self.readers[self.passage.folder], names):
-            files[each.name].add(each.path)
-        return [name for name in names if 1 <= len(files[name]) <= _RARE]
 
     def by_files(self) -> None:
         reader, path = self.readers[self.passage.folder], self.passage.path
@@ -244,32 +231,30 @@ class _Search:
         """Similar chunks, and how similar those are that were found already; a chunk for each related file."""
         here = self.passage.folder
         own = self.vector or relations.passage_vector(self.readers[here], sorted(self.passage.ids))
-        for folder, reader in enumerate(self.readers):
+        for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             vector = _query_vector(own, relations.static_table(reader))
-            looked_into = self._chunks_of_files(reader) if folder == here else {}
-            if vector is None:
-                self._add_files({path: chunks[0] for path, chunks in looked_into.items()})
-                continue
-            hits = vector.nearest(reader, _NEAREST, _ALL, self.cancelled)
-            if self.besides is not None:
-                hits += vector.nearest(reader, _NEAREST_BESIDES, self.besides, self.cancelled)
-            similar = {hit.chunk_id: hit.score for hit in hits}
-            unknown = {chunk for number, chunk in self._pool if number == folder}
-            unknown |= {chunk for chunks in looked_into.values() for chunk in chunks}
-            similar |= vector.similarities(reader, sorted(unknown - similar.keys()))
-            by_chance = vector.similarities(reader, relations.spread_ids(reader, _SAMPLE)).values()
-            background = fmean(by_chance) if by_chance else 0.0
-            best = {
-                path: max(chunks, key=lambda chunk: similar.get(chunk, -1.0))
-                for path, chunks in looked_into.items()
-            }
-            self._add_files(best)
-            for chunk in {hit.chunk_id for hit in hits} | {c for number, c in self._pool if number == folder}:
-                value = (similar.get(chunk, background) - background) / max(1e-6, 1 - background)
-                self._pool[folder, chunk][SIMILAR] = min(1.0, max(0.0, value))
+            looked_into = self._chunks_of_files(reader) if folder == here else []
+            hits: list[Hit] = []
+            similar: dict[int, float] = {}
+            if vector is not None:
+                hits = vector.nearest(reader, _NEAREST, _ALL, self.cancelled)
+                if self.besides is not None:
+                    hits += vector.nearest(reader, _NEAREST_BESIDES, self.besides, self.cancelled)
+                similar = {hit.chunk_id: hit.score for hit in hits}
+                unknown = pool.keys() | set(chain.from_iterable(looked_into))
+                similar |= vector.similarities(reader, sorted(unknown - similar.keys()))
+            for chunks in looked_into:
+                best = max(chunks, key=lambda chunk: similar.get(chunk, -1.0))
+                pool[best].setdefault(SIMILAR, 0.0)
+            if vector is not None:
+                by_chance = vector.similarities(reader, relations.spread_ids(reader, _SAMPLE)).values()
+                background = fmean(by_chance) if by_chance else 0.0
+                for chunk in {hit.chunk_id for hit in hits} | pool.keys():
+                    value = (similar.get(chunk, background) - background) / max(1e-6, 1 - background)
+                    pool[chunk][SIMILAR] = min(1.0, max(0.0, value))
 
-    def _chunks_of_files(self, reader: OverlaidReader) -> dict[str, list[int]]:
-        """The chunks of the files that are related the most as files."""
+    def _chunks_of_files(self, reader: OverlaidReader) -> Collection[Sequence[int]]:
+        """The chunks of each of the files that are related the most as files."""
 
         def weight(path: str) -> float:
             return sum(WEIGHTS[name] * value for name, value in self._files[path].items())
@@ -277,23 +262,26 @@ class _Search:
         best = sorted(
             (path for path in self._files if weight(path) > 0), key=lambda path: (-weight(path), path)
         )
-        return relations.chunk_ids(reader, best[:_MOST_FILES])
-
-    def _add_files(self, chunks: Mapping[str, int]) -> None:
-        for chunk in chunks.values():
-            self._pool[self.passage.folder, chunk].setdefault(SIMILAR, 0.0)
+        return relations.chunk_ids(reader, best[:_MOST_FILES]).values()
 
     def found(self) -> list[Related]:
         """All that was found, but for the passage itself."""
         found = []
-        for folder, reader in enumerate(self.readers):
-            pool = {chunk: values for (number, chunk), values in self._pool.items() if number == folder}
+        for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             here = folder == self.passage.folder
             for chunk, stored in reader.chunks(pool).items():
                 if not (here and chunk in self.passage.ids):
                     of_file = self._files.get(stored.path, {}) if here else {}
                     found.append(Related(folder, stored, {**pool[chunk], **of_file}))
         return found
+
+
+def _files_defining(definitions: Iterable[FoundName]) -> defaultdict[str, set[str]]:
+    """The paths of the files that define each name."""
+    files: defaultdict[str, set[str]] = defaultdict(set)
+    for each in definitions:
+        files[each.name].add(each.path)
+    return files
 
 
 def _query_vector(own: relations.PassageVector, static_table: str) -> QueryVector | None:

@@ -72,7 +72,7 @@ def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Fl
     chunks, question = candidates.chunks, legs[0].query
     in_file = _FILE * _share(scores.totals)[chunks.files]
     held_back = _HELD_BACK * scores.held_back()[chunks.files]
-    named = _NAME * np.maximum(definitions(question, chunks) * question.is_symbol, chunks.exact)
+    named = _NAME * np.maximum(definitions(question, chunks), chunks.exact)
     values = []
     for number, of_question in enumerate(legs):
         keyword = candidates.column(of_question.found("keyword"))

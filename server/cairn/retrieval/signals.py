@@ -15,7 +15,7 @@ from attrs import evolve
 
 from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
 from cairn.retrieval.file_names import folder_stems, joined_name, languages, name_stems, versions
-from cairn.retrieval.intent import Documents, asks_for_overview, policy
+from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
 from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Asked, Family, Signal, Value, best, each, top
@@ -47,18 +47,16 @@ _TYPE_KINDS = {
 
 def _definition(asked: Asked) -> Floats:
     """How well each file defines the one name that was asked for."""
-    if not asked.query.is_symbol:
-        return np.zeros(len(asked.files))
     return asked.chunks.best(definitions(asked.query, asked.chunks))
 
 
 def definitions(query: Query, chunks: Chunks) -> Floats:
-    """How well each chunk defines the name that is asked for, 1 at most.
+    """How well each chunk defines the name that is asked for, 1 at most; 0 where more than a name is asked for.
 
     A type is what is asked for more often than a function, a variable or a member of the same name.
     """
     wanted = {name.lower().lstrip("$@_#") for name in query.names}
-    strength = chunks.symbol.copy()
+    strength = chunks.symbol * query.is_symbol
     for place in np.flatnonzero(strength).tolist():
         outline = chunks.outlines[place]
         is_main = outline.symbol.lower().lstrip("$@_#") in wanted
@@ -100,22 +98,15 @@ def _older_version(asked: Asked, file: FileCandidate) -> float:
     )
 
 
-def _translation(asked: Asked) -> Floats:
+def _translation(asked: Asked, file: FileCandidate) -> float:
     """Whether a file is a translation of what is there in English, and the question is not in another language."""
-    if not asked.english or is_portuguese(asked.query.wording):
-        return np.zeros(len(asked.files))
-
-    def value(file: FileCandidate) -> bool:
-        codes = languages(file.path)
-        return any(code != "en" and (file.folder, above) in asked.english for above, code in codes)
-
-    return np.array([value(file) for file in asked.files], np.float64)
+    codes = languages(file.path)
+    is_one = any(code != "en" and (file.folder, above) in asked.english for above, code in codes)
+    return float(is_one and not is_portuguese(asked.query.wording))
 
 
 def _chosen(asked: Asked) -> Floats:
     """What earlier choices say of each file for a question like this one, −1 to 1."""
-    if not asked.learned:
-        return np.zeros(len(asked.files))
     values = {folder: learned.values(asked.own_stems, asked.idf) for folder, learned in asked.learned.items()}
     return np.array([values.get(file.folder, {}).get(file.path, 0.0) for file in asked.files], np.float64)
 
@@ -133,7 +124,7 @@ def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
 
 def _documents(wanted: Documents) -> Value:
     """Whether a file is a document, and the question is one for which documents are `wanted` so."""
-    return lambda asked: asked.of_kind(FileKind.DOCS) * (policy(asked.query).documents is wanted)
+    return lambda asked: asked.of_kind(FileKind.DOCS) * (documents_of(asked.query) is wanted)
 
 
 def _introduction(asked: Asked, file: FileCandidate) -> float:
@@ -206,7 +197,7 @@ SIGNALS: tuple[Signal, ...] = (
     ),
     Signal("introduces the project", 3.0, Family.FILE, each(_introduction), relative=False, always=False),
     Signal("is configuration", -2.7, Family.FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
-    Signal("is a translation", -2.0, Family.FILE, _translation, relative=False),
+    Signal("is a translation", -2.0, Family.FILE, each(_translation), relative=False),
     Signal("is of an older version", -4.0, Family.FILE, each(_older_version), relative=False),
     Signal(
         "chosen for such questions", _CHOSEN, Family.FILE, _chosen, relative=False, always=False, signed=True
