@@ -24,7 +24,7 @@ class Indexing:
     looks: int = 0
     found_after: int | None = None
     problem: str | None = None
-    enabled: bool = True
+    retrieval_enabled: bool = True
     phase: int = 2
     asked_over: str = ""
 
@@ -55,7 +55,7 @@ async def test_a_question_waits_until_something_can_be_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "hopeless", [{"problem": "The index cannot be written."}, {"enabled": False}, {"phase": 0}]
+    "hopeless", [{"problem": "The index cannot be written."}, {"retrieval_enabled": False}, {"phase": 0}]
 )
 async def test_nobody_waits_for_files_that_cannot_come(hopeless: dict[str, Any]) -> None:
     engine = Indexing(**hopeless)
