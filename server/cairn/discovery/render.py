@@ -56,35 +56,33 @@ def render_llm_prompt(
     `bullets` are shown, as one section, only where the plan placed none of them. `query` is put before the
     instructions: S1's prompt leaves it out, and a model would not know what to answer.
     """
-    sections = plan.sections or _unplaced(bullets)
+    sections = plan.sections
+    if bullets and not sections:
+        sections = (Section(SECTIONS[SectionType.OTHER][1], SectionType.OTHER, 1, tuple(bullets)),)
     ranking = _best_first(sections)
-    layout = _LAYOUTS[config.format_style]
 
     def fits(prompt: str) -> bool:
         return count_tokens(prompt) <= config.max_prompt_tokens
 
-    if not ranking:
-        frames = layout.empty(f"{ASK_INSTEAD} {ask}") if ask else ()
-        return next((frame for frame in frames if fits(frame)), "")
-
     def best_bullets(count: int) -> str:
-        return layout.prompt(_keep(sections, set(ranking[:count])), config, query, ask)
+        kept = _keep(sections, set(ranking[:count]))
+        return _written(_content(kept, config, query, ask), config.format_style)
 
+    def first_that_fits(note: str) -> str:
+        frames = ({"context": TITLE, "note": note}, {"note": note})
+        return next(filter(fits, (_written(frame, config.format_style) for frame in frames)), "")
+
+    if not ranking:
+        return first_that_fits(f"{ASK_INSTEAD} {ask}") if ask else ""
     if fits(everything := best_bullets(len(ranking))):
         return everything
     # So many of the best fit.
     count = bisect_left(range(1, len(ranking)), True, key=lambda count: not fits(best_bullets(count)))
     if count:
         return best_bullets(count)
-    note = (
+    return first_that_fits(
         f"{len(ranking)} pieces of information were found; none fits into {config.max_prompt_tokens} tokens."
     )
-    return next((frame for frame in layout.empty(note) if fits(frame)), "")
-
-
-def _unplaced(bullets: Sequence[Bullet]) -> tuple[Section, ...]:
-    title = SECTIONS[SectionType.OTHER][1]
-    return (Section(title, SectionType.OTHER, 1, tuple(bullets)),) if bullets else ()
 
 
 def _best_first(sections: Sequence[Section]) -> list[tuple[int, int]]:
@@ -116,90 +114,29 @@ def _sources(sections: Sequence[Section]) -> dict[str, list[str]]:
     return {source_id: list(citations) for source_id, citations in sources.items()}
 
 
-@frozen
-class _TextLayout:
-    """Markdown, or the same lines without its marks."""
-
-    title: str = ""
-    heading: str = ""
-    subheading: str = ""
-    item: str = ""
-
-    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str, ask: str) -> str:
-        """The whole prompt for `sections`, which hold at least one bullet."""
-        sources = _sources(sections)
-        total = sum(len(section.bullets) for section in sections)
-        parts = [
-            f"{self.title}{TITLE}\n\n",
-            f"Found {total} relevant pieces of information from {len(sources)} sources.\n\n",
-            f"{self.heading}Question\n{query.strip()}\n\n" if query.strip() else "",
-            f"{self.heading}Clarification\n{ASK_FIRST} {ask}\n\n" if ask else "",
-            f"{self.heading}Instructions\n{_instructions(config)}\n\n",
-            f"{self.heading}Evidence\n\n",
-        ]
-        for section in sections:
-            parts.append(f"{self.subheading}{section.title}\n\n")
-            parts.extend(
-                f"{number}. {_evidence(bullet, config)}\n" for number, bullet in enumerate(section.bullets, 1)
-            )
-            parts.append("\n")
-        if config.include_sources:
-            parts.append(f"{self.heading}Sources\n\n")
-            parts.extend(
-                f"{self.item}{' '.join([f'[{source_id}]', ', '.join(citations)]).strip()}\n"
-                for source_id, citations in sources.items()
-            )
-        return "".join(parts)
-
-    def empty(self, note: str) -> Sequence[str]:
-        """Prompts that hold no evidence but say why, the longest first."""
-        return f"{self.title}{TITLE}\n\n{note}\n", f"{note}\n"
-
-
-class _JsonLayout:
-    """One JSON object."""
-
-    def prompt(self, sections: Sequence[Section], config: PromptRenderConfig, query: str, ask: str) -> str:
-        sources = _sources(sections)
-        prompt: dict[str, Any] = {
-            "context": TITLE,
-            "found": {
-                "pieces": sum(len(section.bullets) for section in sections),
-                "sources": len(sources),
-            },
-            **({"question": query.strip()} if query.strip() else {}),
-            **({"clarification": f"{ASK_FIRST} {ask}"} if ask else {}),
-            "instructions": _instructions(config),
-            "sections": [
-                {
-                    "title": section.title,
-                    "evidence": [_json_evidence(bullet, config) for bullet in section.bullets],
-                }
-                for section in sections
-            ],
-        }
-        if config.include_sources:
-            prompt["sources"] = [{"id": key, "citations": value} for key, value in sources.items()]
-        return json.dumps(prompt, ensure_ascii=False)
-
-    def empty(self, note: str) -> Sequence[str]:
-        return json.dumps({"context": TITLE, "note": note}), json.dumps({"note": note})
-
-
-def _instructions(config: PromptRenderConfig) -> str:
-    return INSTRUCTIONS if config.include_sources else UNCITED_INSTRUCTIONS
-
-
-def _evidence(bullet: Bullet, config: PromptRenderConfig) -> str:
-    parts = [bullet.text]
+def _content(sections: Sequence[Section], config: PromptRenderConfig, query: str, ask: str) -> dict[str, Any]:
+    """What the prompt says for `sections`, which hold at least one bullet: its JSON layout."""
+    sources = _sources(sections)
+    content: dict[str, Any] = {
+        "context": TITLE,
+        "found": {
+            "pieces": sum(len(section.bullets) for section in sections),
+            "sources": len(sources),
+        },
+        **({"question": query.strip()} if query.strip() else {}),
+        **({"clarification": f"{ASK_FIRST} {ask}"} if ask else {}),
+        "instructions": INSTRUCTIONS if config.include_sources else UNCITED_INSTRUCTIONS,
+        "sections": [
+            {"title": section.title, "evidence": [_evidence(bullet, config) for bullet in section.bullets]}
+            for section in sections
+        ],
+    }
     if config.include_sources:
-        parts.append(f"[{bullet.source_id}]")
-    if config.include_metadata:
-        parts.append(f"({bullet.path}, score {bullet.score:.2f}, {bullet.category})")
-    return " ".join(parts)
+        content["sources"] = [{"id": key, "citations": value} for key, value in sources.items()]
+    return content
 
 
-def _json_evidence(bullet: Bullet, config: PromptRenderConfig) -> dict[str, Any]:
+def _evidence(bullet: Bullet, config: PromptRenderConfig) -> dict[str, Any]:
     evidence: dict[str, Any] = {"text": bullet.text}
     if config.include_sources:
         evidence["source"] = bullet.source_id
@@ -208,8 +145,51 @@ def _json_evidence(bullet: Bullet, config: PromptRenderConfig) -> dict[str, Any]
     return evidence
 
 
-_LAYOUTS: dict[FormatStyle, _TextLayout | _JsonLayout] = {
-    FormatStyle.MARKDOWN: _TextLayout(title="# ", heading="## ", subheading="### ", item="- "),
-    FormatStyle.PLAIN: _TextLayout(),
-    FormatStyle.JSON: _JsonLayout(),
-}
+@frozen
+class _Marks:
+    """What stands before each part of a text."""
+
+    title: str = ""
+    heading: str = ""
+    subheading: str = ""
+    item: str = ""
+
+
+_MARKS = {FormatStyle.MARKDOWN: _Marks("# ", "## ", "### ", "- "), FormatStyle.PLAIN: _Marks()}
+
+
+def _written(content: dict[str, Any], style: FormatStyle) -> str:
+    """The content as one JSON object, as Markdown, or as the same lines without its marks."""
+    if style is FormatStyle.JSON:
+        return json.dumps(content, ensure_ascii=False)
+    marks, parts = _MARKS[style], []
+    if "context" in content:
+        parts.append(f"{marks.title}{content['context']}\n\n")
+    if "note" in content:
+        return "".join([*parts, f"{content['note']}\n"])
+    found = content["found"]
+    parts.append(
+        f"Found {found['pieces']} relevant pieces of information from {found['sources']} sources.\n\n"
+    )
+    for name in ("question", "clarification", "instructions"):
+        if name in content:
+            parts.append(f"{marks.heading}{name.capitalize()}\n{content[name]}\n\n")
+    parts.append(f"{marks.heading}Evidence\n\n")
+    for section in content["sections"]:
+        parts.append(f"{marks.subheading}{section['title']}\n\n")
+        parts += [f"{number}. {_line(each)}\n" for number, each in enumerate(section["evidence"], 1)]
+        parts.append("\n")
+    if "sources" in content:
+        parts.append(f"{marks.heading}Sources\n\n")
+        for source in content["sources"]:
+            parts.append(f"{marks.item}[{source['id']}] {', '.join(source['citations'])}".rstrip() + "\n")
+    return "".join(parts)
+
+
+def _line(evidence: dict[str, Any]) -> str:
+    parts = [evidence["text"]]
+    if "source" in evidence:
+        parts.append(f"[{evidence['source']}]")
+    if "score" in evidence:
+        parts.append(f"({evidence['path']}, score {evidence['score']:.2f}, {evidence['category']})")
+    return " ".join(parts)
