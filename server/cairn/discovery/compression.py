@@ -81,7 +81,8 @@ def compress_evidence(
     """
     if max_bullets <= 0 or max_per_doc <= 0:
         return []
-    scorer = _Scorer(QueryTerms.of(query) if terms is None else terms, query)
+    asks_for_definition = bool(_DEFINITION_QUESTION.match(query))
+    scorer = _Scorer(QueryTerms.of(query) if terms is None else terms, asks_for_definition)
     chosen = _choose(_candidates(chunks, scorer, config, max_bullets), max_bullets, max_per_doc)
     sources = _source_ids(candidate.chunk for candidate in chosen)
     # The chunks of a promoted README may score more than 1; their bullets are the measure then.
@@ -129,11 +130,7 @@ class _Scorer:
     """Scores passages by what is asked for."""
 
     terms: QueryTerms
-    text: str
-
-    @property
-    def asks_for_definition(self) -> bool:
-        return bool(_DEFINITION_QUESTION.match(self.text))
+    asks_for_definition: bool
 
     def score(self, chunk: ScoredChunk, passage: Passage, start: float) -> float:
         """What a passage of the chunk is worth; `start` is the worth of its position, 0 to 1."""

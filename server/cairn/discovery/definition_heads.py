@@ -100,22 +100,23 @@ def head_below(lines: Sequence[str], first: int, language: str) -> Head | None:
 
 def module_above(lines: Sequence[str], last: int) -> Head | None:
     """The `defmodule` or the like of Elixir that stands above line `last`."""
-    for number in range(last - 1, max(-1, last - 1 - MAX_LINES), -1):
-        if _ELIXIR_MODULE.match(lines[number]):
-            return Head(_TRAILING.sub("", lines[number].strip()), number, number + 1)
-    return None
+    first = _nearest_above(lines, last, _ELIXIR_MODULE)
+    return None if first is None else Head(_TRAILING.sub("", lines[first].strip()), first, first + 1)
 
 
 def head_above(lines: Sequence[str], last: int) -> Head | None:
     """The `def` or `class` of Python whose body begins at line `last`."""
-    for first in range(last - 1, max(-1, last - 1 - MAX_LINES), -1):
-        if _DOCSTRING_HEAD.match(lines[first]):
-            end = _end_of_head(lines, first, "python")
-            if end is None or end[0] != last - 1:
-                return None
-            text = _quoted(lines, first, end[0], end[1])
-            return Head(text, first, last) if text else None
-    return None
+    first = _nearest_above(lines, last, _DOCSTRING_HEAD)
+    end = None if first is None else _end_of_head(lines, first, "python")
+    if first is None or end is None or end[0] != last - 1:
+        return None
+    text = _quoted(lines, first, end[0], end[1])
+    return Head(text, first, last) if text else None
+
+
+def _nearest_above(lines: Sequence[str], last: int, pattern: re.Pattern[str]) -> int | None:
+    numbers = range(last - 1, max(-1, last - 1 - MAX_LINES), -1)
+    return next((number for number in numbers if pattern.match(lines[number])), None)
 
 
 def _skip_annotations(lines: Sequence[str], first: int, language: str) -> int | None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cached_property
 
 from attrs import field, frozen
 
 from cairn.retrieval.matching import TermMatcher, matcher
 from cairn.text.identifiers import identifier_words
-from cairn.text.words import LIGHT_WORDS, is_stopword, stem
+from cairn.text.words import LIGHT_WORDS, is_stopword, stem, stems
 
 _WORD = re.compile(r"\w+")
 EDGE_PUNCTUATION = " \t\n\r.,;:!?¿¡…\"'`´“”‘’«»()[]{}<>*"
@@ -47,29 +47,24 @@ class QueryTerms:
     """For each term the term and its alternatives: other words or phrases (`Query.groups`)."""
     shares: tuple[float, ...] = field()
     """Each term's share of the question, by inverse document frequency; they add up to 1. All are alike where none is given."""
-    _matcher: TermMatcher = field(init=False, eq=False, repr=False)
-    _term_of: dict[str, int] = field(init=False, eq=False, repr=False)
-    """The place of the term that a stem belongs to."""
-    _likely: re.Pattern[str] = field(init=False, eq=False, repr=False)
-    """Words that may hold a term."""
 
     @shares.default
     def _all_alike(self) -> tuple[float, ...]:
         return (1 / len(self.groups),) * len(self.groups) if self.groups else ()
 
-    @_matcher.default
-    def _ready(self) -> TermMatcher:
+    @cached_property
+    def _matcher(self) -> TermMatcher:
         return matcher(self.groups)
 
-    @_term_of.default
-    def _by_stem(self) -> dict[str, int]:
-        stems = (
-            (stem(part), place) for place, group in enumerate(self.groups) for part in _single_words(group)
-        )
-        return dict(reversed([*stems]))
+    @cached_property
+    def _term_of(self) -> dict[str, int]:
+        """The place of the term that a stem belongs to: of several terms the first."""
+        words = ((text, place) for place, group in enumerate(self.groups) for text in group)
+        return dict(reversed([(stem(text), place) for text, place in words if _WORD.fullmatch(text)]))
 
-    @_likely.default
-    def _holding_a_beginning(self) -> re.Pattern[str]:
+    @cached_property
+    def _likely(self) -> re.Pattern[str]:
+        """Words that may hold a term."""
         beginnings = sorted({re.escape(each[: min(_PREFIX, len(each) - 1) or 1]) for each in self._term_of})
         return re.compile(rf"\w*(?:{'|'.join(beginnings)})\w*" if beginnings else r"\Z\w", re.IGNORECASE)
 
@@ -85,8 +80,8 @@ class QueryTerms:
         return Counter(
             place
             for word in self._likely.findall(text)
-            for part in _parts(word)
-            if (place := self._term_of.get(stem(part))) is not None
+            for each in ((stem(word),) if _is_plain(word) else stems(word))
+            if (place := self._term_of.get(each)) is not None
         )
 
     def coverage(self, text: str) -> float:
@@ -94,19 +89,11 @@ class QueryTerms:
         return sum(self.shares[place] for place in self._matcher.held(text)) if self.groups else 0.0
 
 
-def _single_words(group: Sequence[str]) -> Iterable[str]:
-    return (text for text in group if _WORD.fullmatch(text))
-
-
-def _parts(text: str) -> Iterable[str]:
+def _parts(text: str) -> Iterator[str]:
     """The lower-case words of `text`, identifiers split."""
     for word in _WORD.findall(text):
-        if word.islower() and "_" not in word:
-            yield word
-        else:
-            yield from _identifier_parts(word)
+        yield from (word,) if _is_plain(word) else identifier_words(word)
 
 
-@lru_cache(maxsize=65_536)
-def _identifier_parts(word: str) -> tuple[str, ...]:
-    return tuple(identifier_words(word))
+def _is_plain(word: str) -> bool:
+    return word.islower() and "_" not in word

@@ -13,8 +13,6 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import cairn
@@ -35,12 +33,11 @@ from cairn.settings.sources import user_file
 
 _NO_ROOM, _LITTLE_ROOM = 50_000_000, 1_000_000_000
 """Bytes. An index of 40,000 chunks takes about 60 MB; all-MiniLM-L6-v2 takes 90, and its vectors of so many chunks 61."""
-_EXTRAS = {"serve": ("mcp", "starlette", "uvicorn", "prometheus_client"), "model": ("onnx", "safetensors")}
-"""As in `pyproject.toml`: what an installation may lack, by the extra that brings it."""
-_FOR = {
-    "serve": "`cairn serve` and `cairn mcp` need it",
-    "model": "`cairn model install` needs it",
+_EXTRAS = {
+    "serve": ("`cairn serve` and `cairn mcp` need it", "mcp", "starlette", "uvicorn", "prometheus_client"),
+    "model": ("`cairn model install` needs it", "onnx", "safetensors"),
 }
+"""As in `pyproject.toml`: what an installation may lack, by the extra that brings it, after what that is for."""
 _SENTENCE = "where are ships assigned to berths"
 
 
@@ -59,17 +56,10 @@ def examine(folder: Path) -> Examination:
         ("git", _git),
         ("extras", _extras),
     )
-    with _silent():
-        return Examination((*look_at(installation), *look_at(folder_checks(folder))))
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """What the checks try says nothing of its own: what is wrong stands in their lines."""
     before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
+    logging.disable(logging.CRITICAL)  # what the checks log stands in their lines
     try:
-        yield
+        return Examination((*look_at(installation), *look_at(folder_checks(folder))))
     finally:
         logging.disable(before)
 
@@ -209,18 +199,12 @@ def _git() -> Check | str:
 
 
 def _extras() -> Check | str:
-    missing = {
-        extra: [name for name in names if importlib.util.find_spec(name) is None]
-        for extra, names in _EXTRAS.items()
-    }
-    lines = [
-        f'{", ".join(names)} not installed; {_FOR[extra]}: `pip install "cairn-ls[{extra}]"`'
-        for extra, names in missing.items()
-        if names
-    ]
-    if missing["serve"]:
-        return note("; ".join(lines))
-    return "; ".join(lines) or ", ".join(_EXTRAS)  # few want a larger model
+    lines = {}
+    for extra, (need, *names) in _EXTRAS.items():
+        if missing := ", ".join(name for name in names if importlib.util.find_spec(name) is None):
+            lines[extra] = f'{missing} not installed; {need}: `pip install "cairn-ls[{extra}]"`'
+    found = "; ".join(lines.values())
+    return note(found) if "serve" in lines else found or ", ".join(_EXTRAS)  # few want a larger model
 
 
 def _milliseconds(start: float, end: float) -> int:
