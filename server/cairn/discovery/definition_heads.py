@@ -209,14 +209,10 @@ def _defines(head: str, sign: str, is_inner: bool) -> bool:
         bare = inner
     if _STATEMENT.match(head) or head.startswith("#"):
         return False
-    if _CONTAINER.search(bare) or _ARROW.search(head) or _ELIXIR_HEAD.match(head):
-        return True
-    if _MODIFIED.match(head):
+    if _CONTAINER.search(bare) or _ARROW.search(head) or _ELIXIR_HEAD.match(head) or _MODIFIED.match(head):
         return True
     if _VALUE.match(head):
         return not is_inner
-    if sign == "{" and _METHOD.match(head):
-        return True
-    if sign == ";" and _TYPED_METHOD.match(head):
+    if (sign == "{" and _METHOD.match(head)) or (sign == ";" and _TYPED_METHOD.match(head)):
         return True
     return sign in ("{", ";") and "=" not in bare and "." not in bare and bool(_DECLARATOR.match(head))

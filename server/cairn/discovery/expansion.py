@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from attrs import frozen
-
 from cairn.discovery.terms import EDGE_PUNCTUATION, bare_words, content_words
 from cairn.retrieval.query_types import is_name
 from cairn.settings.discovery import ExpansionConfig
@@ -36,33 +34,20 @@ CONNECTORS = frozenset({"of", "de", "do", "da", "dos", "das"})
 _BREAKS = ",;:.!?)"
 
 
-@frozen
-class _Template:
-    """A variation of the main term. `rank` orders what a small `max_expansions` keeps."""
-
-    toggle: str
-    rank: int
-    text: str
-
-
-_TEMPLATES = (
-    # In S1's order of output. S1's worked example keeps other variations than its code would;
-    # ranks 1 to 7 are the example's, the rest follow S1's order of importance within each family.
-    _Template("include_definition", 1, "{} definition"),
-    _Template("include_definition", 2, "what is {}"),
-    _Template("include_features", 3, "{} features"),
-    _Template("include_features", 4, "{} capabilities"),
-    _Template("include_features", 9, "{} main functionality"),
-    _Template("include_architecture", 5, "{} architecture"),
-    _Template("include_architecture", 10, "{} components"),
-    _Template("include_architecture", 11, "{} system design"),
-    _Template("include_api", 6, "{} API"),
-    _Template("include_api", 12, "{} usage"),
-    _Template("include_performance", 7, "{} performance"),
-    _Template("include_performance", 13, "{} benchmarks"),
-    _Template("include_use_cases", 8, "{} use cases"),
-    _Template("include_use_cases", 14, "{} examples"),
-)
+# The variations of the main term, in S1's order of output, each with its rank, which orders what a small
+# `max_expansions` keeps. S1's worked example keeps other variations than its code would; ranks 1 to 7 are the
+# example's, the rest follow S1's order of importance within each family.
+_TEMPLATES = {
+    "include_definition": {1: "{} definition", 2: "what is {}"},
+    "include_features": {3: "{} features", 4: "{} capabilities", 9: "{} main functionality"},
+    "include_architecture": {5: "{} architecture", 10: "{} components", 11: "{} system design"},
+    "include_api": {6: "{} API", 12: "{} usage"},
+    "include_performance": {7: "{} performance", 13: "{} benchmarks"},
+    "include_use_cases": {8: "{} use cases", 14: "{} examples"},
+}
+_ASPECTS = {text.format("").strip() for texts in _TEMPLATES.values() for text in texts.values()} - {"what is"}
+_ASPECT = re.compile(rf"\s+(?:{'|'.join(sorted(_ASPECTS))})\Z", re.IGNORECASE)
+"""What a variation adds: of "flask architecture" the others are those of "flask"."""
 
 
 def expand_queries_baseline(query: str, config: ExpansionConfig) -> list[str]:
@@ -104,21 +89,15 @@ def _subject(query: str) -> str:
     return rest if any(not is_stopword(word) for word in bare_words(rest)) else query
 
 
-_ASPECT = re.compile(
-    rf"\s+(?:{'|'.join(sorted({template.text.format('').strip() for template in _TEMPLATES} - {'what is'}))})\Z",
-    re.IGNORECASE,
-)
-"""What a variation adds: of "flask architecture" the others are those of "flask"."""
-
-
 def _templates(query: str, config: ExpansionConfig) -> list[tuple[int, str]]:
     """S1's variations of the main term, each with its rank."""
     term = _ASPECT.sub("", main_term(_subject(query)))
-    families = NAME_FAMILIES if _is_code_name(term) else frozenset(each.toggle for each in _TEMPLATES)
+    families = NAME_FAMILIES if _is_code_name(term) else _TEMPLATES.keys()
     return [
-        (template.rank, template.text.format(term))
-        for template in _TEMPLATES
-        if template.toggle in families and getattr(config, template.toggle)
+        (rank, text.format(term))
+        for family, texts in _TEMPLATES.items()
+        if family in families and getattr(config, family)
+        for rank, text in texts.items()
     ]
 
 
@@ -149,17 +128,14 @@ def main_term(query: str) -> str:
             continue
         if word and not is_stopword(word) and word.lower() not in LIGHT_WORDS | RELATIONS:
             run.append(word)
-            if token[-1] not in _BREAKS and _content_count(run) < MAX_TERM_WORDS:
+            words = sum(each.lower() not in CONNECTORS for each in run)
+            if token[-1] not in _BREAKS and words < MAX_TERM_WORDS:
                 continue
         if run:
             break
     while run and run[-1].lower() in CONNECTORS:
         run.pop()
     return " ".join(run) or query.rstrip("?").strip() or query
-
-
-def _content_count(run: list[str]) -> int:
-    return sum(word.lower() not in CONNECTORS for word in run)
 
 
 def _folded(text: str) -> str:

@@ -40,7 +40,8 @@ def filter_collections(
     included = include or config.default_include
     if included:
         return [ref for ref in candidates if _matches_any(ref.name, included)]
-    terms = _naming_terms(query)
+    terms = {part for word in content_words(query) for part in _PART.split(word.lower())}
+    terms = terms - KIND_WORDS or terms
     named = [ref for ref in candidates if not terms.isdisjoint(_PART.split(ref.name.lower()))]
     held, possible = (sum(ref.vector_count for ref in refs) for refs in (named, candidates))
     return named if named and held >= MIN_SHARE * possible else candidates
@@ -48,8 +49,3 @@ def filter_collections(
 
 def _matches_any(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
-
-
-def _naming_terms(query: str) -> set[str]:
-    terms = {part for word in content_words(query) for part in _PART.split(word.lower())}
-    return terms - KIND_WORDS or terms

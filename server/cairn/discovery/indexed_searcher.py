@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
-from attrs import evolve
+from attrs import define, evolve, field
 from numpy.typing import NDArray
 
 from cairn.index.queries.known_words import IndexVocabulary
@@ -25,43 +26,40 @@ _CHUNKS_PER_FILE = 20
 """A search shows one passage a file; evidence wants a file's best few."""
 
 
+@define(eq=False)
 class IndexedSearcher:
     """Searches the given folders' indexes; remembers what it found, so that it can be shown as results."""
 
-    def __init__(
-        self,
-        folders: Sequence[str],
-        readers: Sequence[IndexReader],
-        meaning: Meaning | None,
-        settings: SearchSettings,
-        cancelled: Callable[[], bool],
-        learned: Mapping[int, Learned],
-        *,
-        everywhere: bool = False,
-    ) -> None:
-        """`folders` are the URIs of the folders that `readers` read, in the same order; `learned` is that of `rank`.
+    _folders: Sequence[str]
+    """The URIs of the folders that `readers` read, in the same order."""
+    _readers: Sequence[IndexReader]
+    _meaning: Meaning | None
+    _settings: SearchSettings
+    _cancelled: Callable[[], bool]
+    _learned: Mapping[int, Learned]
+    """That of `rank`."""
+    everywhere: bool = field(default=False, kw_only=True)
+    """Whether all collections are ranked, whichever are searched first."""
 
-        With `everywhere` all collections are ranked, whichever are searched first.
-        """
-        self.similarity: float | None = None
-        """The highest cosine similarity of a passage to the question; None where none was compared."""
-        self.static = isinstance(meaning, StaticMeaning)
-        """Whether it is by static vectors."""
-        self.without_vectors = False
-        """Whether meaning was to be compared and could not be."""
-        self._learned = learned
-        self.found: dict[str, Ranked] = {}
-        """Every passage found so far by `doc_id`, with its best score."""
-        self._rankings: dict[tuple[str, ...], Ranking] = {}
-        self._full_score = 0.0
-        self._searched = EVERYTHING if everywhere else None
-        self._folders = folders
-        self._readers = readers
-        self._meaning = meaning
-        self._settings = settings
-        self._cancelled = cancelled
-        self._vocabulary = IndexVocabulary(readers)
-        self._collections = frozenset(c.name for reader in readers for c in reader.stats().collections)
+    similarity: float | None = field(default=None, init=False)
+    """The highest cosine similarity of a passage to the question; None where none was compared."""
+    without_vectors: bool = field(default=False, init=False)
+    """Whether meaning was to be compared and could not be."""
+    found: dict[str, Ranked] = field(factory=dict, init=False)
+    """Every passage found so far by `doc_id`, with its best score."""
+    _only: ChunkFilter | None = field(default=None, init=False)
+    """What is ranked, once something was searched."""
+    _rankings: dict[tuple[str, ...], Ranking] = field(factory=dict, init=False)
+    _full_score: float = field(default=0.0, init=False)
+
+    @property
+    def static(self) -> bool:
+        """Whether `similarity` is by static vectors."""
+        return isinstance(self._meaning, StaticMeaning)
+
+    @cached_property
+    def _vocabulary(self) -> IndexVocabulary:
+        return IndexVocabulary(self._readers)
 
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
         """The best `k` chunks of the named collections for each query, best first, scores 0 to 1.
@@ -73,10 +71,11 @@ class IndexedSearcher:
         """
         if not queries:
             return []
-        if self._searched is None:
-            everywhere = self._collections <= set(collections)
-            self._searched = EVERYTHING if everywhere else ChunkFilter(collections=tuple(collections))
-        ranking = self._ranked(tuple(queries), self._searched)
+        if self._only is None:
+            every = {stats.name for reader in self._readers for stats in reader.stats().collections}
+            is_all = self.everywhere or every <= set(collections)
+            self._only = EVERYTHING if is_all else ChunkFilter(collections=tuple(collections))
+        ranking = self._ranked(tuple(queries), self._only)
         places = [ranking.best(number, collections, k, _CHUNKS_PER_FILE) for number in range(len(queries))]
         fetched = ranking.fetch(place for of_query in places for place in of_query)
         return [

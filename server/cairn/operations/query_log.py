@@ -105,12 +105,17 @@ class QueryLog:
             self._cut_off, self.problem = False, None
 
     def _write(self, line: bytes) -> None:
-        if sys.platform != "win32":  # POSIX appends a line in one step
-            _write(self._path, line)
-            return
-        # Two processes could find the same end. A timeout is an OSError, and counted with the others.
-        with filelock.FileLock(self._data / _LOCK_NAME, timeout=_APPEND_LOCK_S):
-            _write(self._path, line)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        with contextlib.ExitStack() as resources:
+            if sys.platform == "win32":
+                # POSIX appends a line in one step; there, two processes could find the same end. A timeout is an
+                # OSError, and counted with the others.
+                resources.enter_context(filelock.FileLock(self._data / _LOCK_NAME, timeout=_APPEND_LOCK_S))
+            file = os.open(self._path, flags, 0o600)
+            resources.callback(os.close, file)
+            written = os.write(file, line)
+        if written < len(line):
+            raise _CutOffError(f"only {written} of {len(line)} bytes of a line were written")
 
     def _make_room(self, coming: int, max_bytes: int) -> None:
         """Rotate the log if the line does not fit. Whoever is second writes on; what fails is tried at the
@@ -142,17 +147,6 @@ class QueryLog:
 
 class _CutOffError(OSError):
     """The disk took only a part of a line."""
-
-
-def _write(path: Path, line: bytes) -> None:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
-    file = os.open(path, flags, 0o600)
-    try:
-        written = os.write(file, line)
-    finally:
-        os.close(file)
-    if written < len(line):
-        raise _CutOffError(f"only {written} of {len(line)} bytes of a line were written")
 
 
 def _query_values(
