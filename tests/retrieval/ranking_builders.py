@@ -107,7 +107,7 @@ def scores(query: Query, files: Sequence[MadeUpFile], signals: Sequence[Signal] 
     """What each of the files scores."""
     found = candidates(files)
     stems = frozenset(map(stem, query.terms))
-    choices = [Choice(stems, f.path, FeedbackAction.OPEN, day=0) for f in files if f.chosen]
+    choices = [Choice(stems, f.path, FeedbackAction.OPEN, at=0) for f in files if f.chosen]
     learned = {f.file.folder: learn(choices, generation=1, today=0) for f in files if f.chosen}
     scored = score_files(Asked(query, found.files, found.chunks, learned=learned), signals)
     return [Scored(float(total), scored.reasons(place)) for place, total in enumerate(scored.totals)]

@@ -9,7 +9,7 @@ from attrs import evolve
 from tests.retrieval.ranking_builders import MadeUpFile, candidates, file
 
 from cairn.protocol.feedback import FeedbackAction
-from cairn.retrieval.learned import HALF_LIFE_DAYS, Choice, Learned, learn
+from cairn.retrieval.learned import DAY_S, HALF_LIFE_DAYS, Choice, Learned, learn
 from cairn.retrieval.query import understand
 from cairn.retrieval.scores import Asked, Scores, score_files
 from cairn.retrieval.signals import SIGNALS, weighted
@@ -21,7 +21,7 @@ NAME = "chosen for such questions"
 def choice(
     question: str, path: str = "a.py", action: FeedbackAction = FeedbackAction.OPEN, day: int = TODAY
 ) -> Choice:
-    return Choice(frozenset(question.split()), path, action, day)
+    return Choice(frozenset(question.split()), path, action, day * DAY_S)
 
 
 def learned(*choices: Choice, today: int = TODAY) -> Learned:

@@ -62,12 +62,11 @@ class IndexedSearcher:
         return IndexVocabulary(self._readers)
 
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
-        """The best `k` chunks of the named collections for each query, best first, scores 0 to 1.
+        """As `Searcher` says; all queries are ranked in one pass.
 
-        The first query is the question, the others vary it: all are ranked in one pass. Scores are shares of the best
-        score of the question that was searched first, since the stages' thresholds expect the best passages near 1. The
-        collections that are searched first are all that is ranked; of these a later search asks for some, and scores
-        of different collections are comparable.
+        Scores are shares of the best score of the question that was searched first, since the stages' thresholds expect
+        the best passages near 1. The collections that are searched first are all that is ranked; of these a later search
+        asks for some, and scores of different collections are comparable.
         """
         if not queries:
             return []

@@ -80,9 +80,8 @@ class Discovery:
 
     def run(self) -> DiscoveryResponse:
         """The answer to the question, after all stages."""
-        self.count_tokens = lru_cache(maxsize=None)(
-            self.count_tokens
-        )  # the prompt that is chosen was counted before
+        # The prompt that is chosen was counted before.
+        self.count_tokens = lru_cache(maxsize=None)(self.count_tokens)
         started = time.perf_counter()
         for stage in _STAGES:
             self.check_cancelled()

@@ -28,7 +28,7 @@ from cairn.index.store.database import remove_set_aside, set_aside
 from cairn.operations.places import require_directory
 from cairn.paths import workspace_dir
 from cairn.protocol.feedback import FeedbackAction
-from cairn.retrieval.learned import Choice, Learned, learn
+from cairn.retrieval.learned import DAY_S, Choice, Learned, learn
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,6 @@ _READ_MS = 50
 """A search waits no longer for another process's write; it goes by what was read before."""
 _SETTLED_NS = 2_000_000_000
 """File systems tell times in steps, of 2 s at most."""
-_DAY_S = 24 * 60 * 60
 
 _SCHEMA = f"""
 CREATE TABLE choices(
@@ -63,8 +62,6 @@ PRAGMA user_version = {_VERSION};
 
 _DAMAGE = (apsw.NotADBError, apsw.CorruptError)
 _Identity = tuple[int, int, int, int]
-_Row = tuple[str, str, FeedbackAction, int]
-"""The stems of a question, a path, what was done, and when."""
 
 
 class FeedbackUnavailableError(CairnError):
@@ -128,7 +125,7 @@ class FeedbackStore:
 
         What cannot be read says nothing: `remark` tells why, and searches go on without it.
         """
-        today = int(self._clock()) // _DAY_S
+        today = int(self._clock()) // DAY_S
         with self._reading:
             try:
                 file = _identity(self.path)
@@ -148,11 +145,11 @@ class FeedbackStore:
 
     def files(self) -> tuple[FileChoices, ...]:
         """What was done with each file, most often chosen first. Raises FeedbackUnavailableError."""
-        rows: list[_Row] = []
+        choices: list[Choice] = []
         try:
             if self.path.exists():
                 with _opened(self.path, _WRITE_MS) as db:
-                    rows = [*_rows(db)] if _is_usable(db) else []
+                    choices += _choices(db) if _is_usable(db) else ()
         except _DAMAGE as problem:
             with self._reading:
                 self._set_aside(problem)
@@ -160,9 +157,9 @@ class FeedbackStore:
             raise _unavailable(self.path, problem) from problem
         counts: defaultdict[str, Counter[FeedbackAction]] = defaultdict(Counter)
         latest: defaultdict[str, int] = defaultdict(int)
-        for _, path, action, at in rows:
-            counts[path][action] += 1
-            latest[path] = max(at, latest[path])
+        for choice in choices:
+            counts[choice.path][choice.action] += 1
+            latest[choice.path] = max(choice.at, latest[choice.path])
         every = [
             FileChoices(
                 path,
@@ -195,11 +192,7 @@ class FeedbackStore:
             generation = int(db.execute("SELECT generation FROM state").get)
             if self._learned is not None and self._learned.version == (generation, today):
                 return self._learned
-            choices = [
-                Choice(frozenset(stems.split()), path, action, at // _DAY_S)
-                for stems, path, action, at in _rows(db)
-            ]
-        return learn(choices, generation, today)
+            return learn(_choices(db), generation, today)
 
     def _write(self, change: Callable[[apsw.Connection], T]) -> T:
         """`change` the file in a transaction; a damaged one is set aside before."""
@@ -277,12 +270,12 @@ def _is_usable(db: apsw.Connection) -> bool:
     return bool(version)
 
 
-def _rows(db: apsw.Connection) -> Iterator[_Row]:
+def _choices(db: apsw.Connection) -> Iterator[Choice]:
     """The choices, the oldest first, without actions that only a newer Cairn knows."""
     known = set(FeedbackAction)
     for stems, path, action, at in db.execute("SELECT stems, path, action, at FROM choices ORDER BY id"):
         if action in known:
-            yield str(stems), str(path), FeedbackAction(action), int(at)
+            yield Choice(frozenset(str(stems).split()), str(path), FeedbackAction(action), int(at))
 
 
 def _is_damaged(path: Path) -> bool:

@@ -6,11 +6,11 @@ whether it is free.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -128,8 +128,7 @@ def _count_directories(folder: Path) -> tuple[int, bool]:
     """How many there are, the folder itself included, and whether that is all of them."""
     until = time.monotonic() + _COUNT_SECONDS
     count = 0
-    for _ in os.walk(folder):
-        count += 1
+    for count, _ in enumerate(os.walk(folder), 1):
         if time.monotonic() > until:
             return count, False
     return count, True
@@ -137,27 +136,14 @@ def _count_directories(folder: Path) -> tuple[int, bool]:
 
 def _inotify_use(processes: Path) -> tuple[int, int]:
     """Watchers and watches of those processes that we may look at: this user's."""
-    watchers = [
-        descriptor
-        for descriptor in processes.glob("[0-9]*/fd/*")
-        if _target(descriptor) == "anon_inode:inotify"
-    ]
-    infos = (watcher.parent.parent / "fdinfo" / watcher.name for watcher in watchers)
-    return len(watchers), sum(_watches_of(info) for info in infos)
-
-
-def _target(link: Path) -> str:
-    try:
-        return os.readlink(link)  # noqa: PTH115 - no path, and Path would make one of it
-    except OSError:
-        return ""
-
-
-def _watches_of(info: Path) -> int:
-    try:
-        return sum(line.startswith("inotify ") for line in info.read_text().splitlines())
-    except OSError:  # it has ended meanwhile
-        return 0
+    watchers = watches = 0
+    for descriptor in processes.glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):  # somebody else's, or it has ended meanwhile
+            if os.readlink(descriptor) == "anon_inode:inotify":  # noqa: PTH115 - no path, and Path would make one of it
+                watchers += 1
+                info = descriptor.parents[1] / "fdinfo" / descriptor.name
+                watches += sum(line.startswith("inotify ") for line in info.read_text().splitlines())
+    return watchers, watches
 
 
 # --- the index -------------------------------------------------------------------------------------
@@ -280,7 +266,7 @@ def _vectors_left(facts: Facts, queued: int, model: str) -> Check | str:
 
 def _version(path: Path) -> int | Check:
     try:
-        with closing(connect_read_only(path)) as db:
+        with contextlib.closing(connect_read_only(path)) as db:
             return int(db.pragma("user_version"))
     except DAMAGE as error:
         return problem(f"{path} is damaged: {error}", _MADE_ANEW)
@@ -292,9 +278,9 @@ def _version(path: Path) -> int | Check:
         return problem(f"{path} cannot be read: {error}", "Make the file readable for you, or delete it.")
 
 
-def _reading(path: Path) -> closing[apsw.Connection]:
+def _reading(path: Path) -> contextlib.closing[apsw.Connection]:
     """A read-only connection to an index of this version."""
     db = open_reader(path)
     if db is None:
         raise IndexUnavailableError(f"{path} cannot be read now; try again")
-    return closing(db)
+    return contextlib.closing(db)

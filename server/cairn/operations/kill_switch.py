@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 OFF, VECTORS = 0, 3
 _WATCHED_SHARE = 0.95
 """S2 watches the 95th percentile."""
+_BY_HAND = "Phase {} was set by hand."
 _MOST_ENTRIES = 10_000
 """Searches remembered: in S2's five minutes, 33 a second. Of more, the latest count."""
 _MOST_WAITS = 16
@@ -84,7 +85,7 @@ class KillSwitch:
         """When this phase did."""
         self._since = _now()
         self._untold: list[PhaseChange] = []
-        self.reason = "" if self._by_hand is None else _by_hand_reason(self._by_hand)
+        self.reason = "" if self._by_hand is None else _BY_HAND.format(self._by_hand)
         """Of the last change; "" before the first."""
 
     def phase(self) -> int:
@@ -165,7 +166,7 @@ class KillSwitch:
         if self._phase == self._wanted:
             return
         if by_hand is not None:
-            reason = _by_hand_reason(by_hand)
+            reason = _BY_HAND.format(by_hand)
         elif before is not None:
             reason = "The phase is no longer set by hand."
         elif not settings.enabled:
@@ -283,10 +284,6 @@ class _Window:
     def p95(self) -> float | None:
         """In ms; None of no answers."""
         return self._durations[rank_of(_WATCHED_SHARE, self.answered) - 1] if self._durations else None
-
-
-def _by_hand_reason(phase: int) -> str:
-    return f"Phase {phase} was set by hand."
 
 
 def _wanted(settings: RetrievalSettings, by_hand: int | None, most: int) -> int:

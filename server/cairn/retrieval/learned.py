@@ -26,6 +26,7 @@ HALF_LIFE_DAYS = 30.0
 """Code moves on: a choice of a month ago says half of what one of today says. Days are counted whole, so that an answer
 is the same for all of a day."""
 
+DAY_S = 24 * 60 * 60
 _LEAST_ALIKE = 0.5
 """Questions that have less than this of their stems in common have nothing to do with each other."""
 
@@ -38,8 +39,8 @@ class Choice:
     """Of the question's own words."""
     path: str
     action: FeedbackAction
-    day: int
-    """Days since 1970."""
+    at: int
+    """Unix seconds."""
 
 
 @frozen(eq=False)
@@ -85,7 +86,7 @@ def learn(choices: Iterable[Choice], generation: int, today: int) -> Learned:
     """What `choices` say on the day `today`, in days since 1970. One of the future says what one of today says."""
     evidence: defaultdict[frozenset[str], defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     for choice in choices:
-        age = max(0, today - choice.day)
+        age = max(0, today - choice.at // DAY_S)
         evidence[choice.stems][choice.path] += STRENGTH[choice.action] * 0.5 ** (age / HALF_LIFE_DAYS)
     by_stem: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for question in evidence:
