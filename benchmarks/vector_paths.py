@@ -159,7 +159,7 @@ def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
     while codes and _rows(reader).store.codes is None:
         time.sleep(0.001)
     coded = round((time.perf_counter() - began) * 1000, 1)
-    held = _rows(reader).nbytes
+    held = _bytes_in_memory(_rows(reader))
     new = 10**7
     VectorStore(writer.db).store_static(range(new, new + 5), np.repeat(asked[None], 5, axis=0), queued=0)
     added = ask()
@@ -331,6 +331,16 @@ def _rows(reader: IndexReader) -> StaticRows:
         rows = reader._static_rows(db, read_facts(db))
     assert rows is not None
     return rows
+
+
+def _bytes_in_memory(rows: StaticRows) -> int:
+    """Without the room for rows to come, which is not resident."""
+    store = rows.store
+    row = store.vectors.itemsize * store.vectors.shape[1] + store.ids.itemsize + store.squares.itemsize
+    if store.codes is not None:
+        row += store.codes.words.itemsize * len(store.codes.words)
+    others = (rows.present, rows.sorter)
+    return rows.count * row + sum(each.nbytes for each in others if each is not None)
 
 
 def _uncoded(rows: StaticRows) -> Path_:

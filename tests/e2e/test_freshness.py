@@ -18,7 +18,7 @@ import pytest
 
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
-from cairn.index.indexing.intervals import Intervals
+from cairn.index.indexing.folder_state import Intervals
 from cairn.paths import workspace_dir
 from cairn.protocol import SearchParams
 from cairn.settings.tree import EmbeddingSettings

@@ -13,9 +13,9 @@ from pathlib import Path
 from attrs import define, field, frozen
 
 from cairn.embedding.shared import SharedModel
+from cairn.index.indexing.folder_state import Intervals
 from cairn.index.indexing.gate import QueryGate
 from cairn.index.indexing.indexer import Indexer
-from cairn.index.indexing.intervals import Intervals
 from cairn.index.reader.connection import IndexMemory
 from cairn.operations.metrics import Metrics
 from cairn.settings.tree import EmbeddingSettings, Settings

@@ -18,10 +18,10 @@ from tests.index.index_builders import MadeUpModels, Repository, numbers, small_
 
 from cairn.chunking.model import content_key
 from cairn.index.indexing import indexer as indexer_module
+from cairn.index.indexing.folder_state import Intervals
 from cairn.index.indexing.gate import QueryGate
 from cairn.index.indexing.indexer import Indexer, Role
 from cairn.index.indexing.intake import BURST
-from cairn.index.indexing.intervals import Intervals
 from cairn.index.indexing.progress import Activity
 from cairn.index.indexing.work_queue import Work
 from cairn.index.reader.index_reader import IndexReader
@@ -637,7 +637,7 @@ def test_settings_that_change_count_from_the_next_step_on(folder: Folder) -> Non
     folder.started.append(indexer)
     indexer.start()
     reader = IndexReader(indexer.data)
-    until(reader.complete)
+    until(lambda: reader.facts().complete)
     settings = evolve(EMBEDDING, embedding=EmbeddingSettings(text_tokens=16))
     indexer.changed([folder.write("crane.md", "# Crane\n")])
     until(lambda: reader.facts().model_id == 2 and reader.facts().complete)

@@ -26,7 +26,7 @@ from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors import blocks as vector_blocks
-from cairn.index.vectors import codes, model_vectors, row_reading, static_matrix
+from cairn.index.vectors import codes, model_vectors, static_matrix, static_rows
 from cairn.index.vectors.blocks import UnknownLayoutError
 from cairn.index.vectors.static_matrix import StaticMatrix
 from cairn.index.vectors.static_rows import StaticRows
@@ -287,7 +287,7 @@ def test_follows_whatever_is_written_and_deleted(desk: Desk) -> None:
 
 
 def test_what_is_deleted_is_read_anew_once_it_is_much(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_reading, "BLOCK", 64)
+    monkeypatch.setattr(static_rows, "BLOCK", 64)
     desk.give(range(1, 2_001))
     asked = vectors(1, seed=3)[0]
     desk.found(asked)

@@ -26,16 +26,13 @@ class Siblings:
     """The other indexes beside the one in `folder`, opened once; `close` when done."""
 
     def __init__(self, folder: Path, model: str) -> None:
-        self._databases: list[tuple[apsw.Connection, int]] = []
         others = sorted(
             (path for path in folder.parent.glob(f"*/{DATABASE_NAME}") if path.parent != folder),
             key=_modified,
             reverse=True,
         )
-        for path in (folder / PREVIOUS_NAME, *others[:_MOST]):
-            opened = _open(path, model)
-            if opened is not None:
-                self._databases.append(opened)
+        paths = (folder / PREVIOUS_NAME, *others[:_MOST])
+        self._databases = [opened for path in paths if (opened := _open(path, model))]
 
     def look_up(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """float32 vectors by key, for those of `keys` that some other index has."""
@@ -67,13 +64,11 @@ class Siblings:
 
 def _open(path: Path, model: str) -> tuple[apsw.Connection, int] | None:
     """The index at `path` and the id that the model has there; None if it has no vectors of the model."""
-    if not path.exists():
-        return None
     try:
         db = connect_read_only(path)
         model_id = db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
     except apsw.Error:
-        return None  # of a version without these tables, or just being made
+        return None  # not there, of a version without these tables, or just being made
     if model_id is None:
         db.close()
         return None

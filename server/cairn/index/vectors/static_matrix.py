@@ -22,7 +22,6 @@ from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_blocks
 from cairn.index.vectors.codes import Coder, Codes
-from cairn.index.vectors.row_reading import read_all, read_changes
 from cairn.index.vectors.static_rows import RowStore, StaticRows
 from cairn.startup.memory import give_back_memory
 
@@ -158,11 +157,11 @@ class StaticMatrix:
         # Forgotten first: what was followed half is of no use, and two matrices would take twice the memory.
         before, self._current = self._current, None
         if before is not None and before.rows is not None and before.leads_to(version):
-            rows = read_changes(db, before.rows, before.blocks, blocks, facts.content)
+            rows = before.rows.changed(db, before.blocks, blocks, facts.content)
             if rows is not None:
                 return _Current(version, rows, blocks)
         before = None
-        return _Current(version, read_all(db, blocks, facts.content), blocks)
+        return _Current(version, StaticRows.read(db, blocks, facts.content), blocks)
 
     def _attend(self, current: _Current) -> None:
         """Have the rows coded where they are many, and let go when nobody needs them."""

@@ -1,4 +1,4 @@
-"""Static vectors as rows of a matrix: those nearest to a question, and how similar given ones are.
+"""Static vectors as rows of a matrix, read from sqlite-vec's table: those nearest to a question, and how similar given ones are.
 
 A search computes all squared distances exactly, block by block. Where the rows have codes (`cairn.index.vectors.codes`),
 these find candidates first, and distances are computed for those alone.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
+from typing import cast
 
 import apsw
 import numpy as np
@@ -15,14 +16,17 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from cairn.index.store.generation_cache import GenerationCache
-from cairn.index.store.schema import STATIC_LENGTH
+from cairn.index.store.schema import STATIC_LENGTH, STATIC_TABLE
 from cairn.index.vectors import codes
+from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_block_vectors
 from cairn.index.vectors.codes import BLOCK, Codes
 
 _SPARSE = 0.5
 """Share of rows up to which those that may be found are picked out, instead of comparing all."""
 _ROOM = 0.25
 """Share of rows that can be added before all are read again. Memory that was never written to costs nothing."""
+_HOLES = 0.1
+"""Share of deleted rows from which all are read again."""
 _MASKS = 4
 """Filters whose chunks are kept: 30 ms to list them among 107,000 chunks, and a byte for each."""
 
@@ -77,15 +81,43 @@ class StaticRows:
     masks: GenerationCache[Hashable, NDArray[np.bool_]] = field(factory=partial(GenerationCache, _MASKS))
     """bool[count]: which rows the latest filters let pass."""
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that are kept in memory, without the room for rows to come, which is not resident."""
-        store = self.store
-        row = store.vectors.itemsize * store.vectors.shape[1] + store.ids.itemsize + store.squares.itemsize
-        if store.codes is not None:
-            row += store.codes.words.itemsize * len(store.codes.words)
-        present = 0 if self.present is None else self.present.nbytes
-        return self.count * row + present + (0 if self.sorter is None else self.sorter.nbytes)
+    @classmethod
+    def read(cls, db: apsw.Connection, blocks: dict[int, VectorBlock], content: int) -> StaticRows:
+        """All that is in these blocks. Raises UnknownLayoutError."""
+        dimension = int(db.execute("SELECT value FROM meta WHERE key = 'static_dimension'").get or 0)
+        number = sum(int.from_bytes(block.validity, "little").bit_count() for block in blocks.values())
+        store = RowStore(number, dimension)
+        for key, block in blocks.items():
+            _add(db, store, key, block, None)
+        _check(db, store)
+        return cls(store, store.count, None, _sorter(store), content)
+
+    def changed(
+        self,
+        db: apsw.Connection,
+        before: dict[int, VectorBlock],
+        now: dict[int, VectorBlock],
+        content: int,
+    ) -> StaticRows | None:
+        """These rows with what changed from the blocks `before` to those `now`; None where too much did."""
+        store, present = self.store, self.present
+        other = {number: block for number, block in now.items() if before.get(number) != block}
+        old = _ids(block for number, block in before.items() if number in other or number not in now)
+        new = _ids(other.values())
+        gone, added = np.setdiff1d(old, new), np.setdiff1d(new, old)  # a row that moved is neither
+        if not store.has_room(len(added)) or self._places_ever(added).size:
+            return None
+        for number, block in other.items() if len(added) else ():
+            _add(db, store, number, block, added)
+        if len(gone) or present is not None:
+            kept = np.ones(store.count, np.bool_)
+            kept[: self.count] = True if present is None else present
+            kept[self._places(gone)] = False
+            present = kept
+            if store.count - np.count_nonzero(kept) > max(BLOCK, _HOLES * store.count):
+                return None
+        sorter = _sorter(store) if len(added) else self.sorter
+        return StaticRows(store, store.count, present, sorter, content, self.masks)
 
     def nearest(
         self, vector: _Vectors, limit: int, allowed: NDArray[np.bool_] | None = None
@@ -115,7 +147,7 @@ class StaticRows:
 
     def similarities(self, ids: Iterable[int], vector: _Vectors) -> dict[int, float]:
         """The cosine similarities of the rows with these ids; one that is not there is left out."""
-        places = self.places(np.fromiter(ids, np.int64))
+        places = self._places(np.fromiter(ids, np.int64))
         cosines = _cosines(self._squared_distances(vector, places))
         return dict(zip(self.store.ids[places].tolist(), cosines.tolist(), strict=True))
 
@@ -124,7 +156,7 @@ class StaticRows:
 
         def passing(keys: Sequence[Hashable]) -> dict[Hashable, NDArray[np.bool_]]:
             mask = np.zeros(self.count, np.bool_)
-            mask[self.places(ids())] = True
+            mask[self._places(ids())] = True
             return dict.fromkeys(keys, mask)
 
         mask = self.masks.get((self.content, self.count), [key], passing)[key]
@@ -133,15 +165,15 @@ class StaticRows:
     def except_for(self, ids: Iterable[int]) -> NDArray[np.bool_]:
         """Lets all but these be found."""
         mask = np.ones(self.count, np.bool_) if self.present is None else self.present.copy()
-        mask[self.places(np.fromiter(ids, np.int64))] = False
+        mask[self._places(np.fromiter(ids, np.int64))] = False
         return mask
 
-    def places(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
+    def _places(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
         """Where the rows with these ids are, those that are there."""
-        places = self.places_ever(ids)
+        places = self._places_ever(ids)
         return places if self.present is None else places[self.present[places]]
 
-    def places_ever(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
+    def _places_ever(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
         """Deleted rows included."""
         if not self.count:
             return np.empty(0, np.intp)
@@ -173,3 +205,34 @@ class StaticRows:
 def _cosines(squared_distances: NDArray[np.float32]) -> NDArray[np.float64]:
     """As `cairn.index.store.schema.static_cosine` has them."""
     return 1.0 - squared_distances.astype(np.float64) / (2.0 * STATIC_LENGTH**2)
+
+
+def _sorter(store: RowStore) -> NDArray[np.intp] | None:
+    ids = store.ids[: store.count]
+    return None if np.all(ids[1:] > ids[:-1]) else np.argsort(ids, kind="stable")
+
+
+def _ids(blocks: Iterable[VectorBlock]) -> NDArray[np.int64]:
+    return np.concatenate([np.empty(0, np.int64), *(block.places()[0] for block in blocks)])
+
+
+def _add(
+    db: apsw.Connection, store: RowStore, number: int, block: VectorBlock, wanted: NDArray[np.int64] | None
+) -> None:
+    """Add the block's rows, those with `wanted` ids alone where they are given."""
+    ids, places = block.places()
+    if wanted is not None:
+        chosen = np.isin(ids, wanted)
+        ids, places = ids[chosen], places[chosen]
+    if len(ids):
+        store.add(ids, read_block_vectors(db, STATIC_TABLE, number, store.vectors.shape[1])[places])
+
+
+def _check(db: apsw.Connection, store: RowStore) -> None:
+    """Raise UnknownLayoutError if the first and last row are not what sqlite-vec says they are."""
+    for place in {0, store.count - 1} if store.count else ():
+        said = db.execute(
+            f"SELECT embedding FROM {STATIC_TABLE} WHERE rowid = ?", (int(store.ids[place]),)
+        ).get
+        if cast(object, said) != store.vectors[place].tobytes():
+            raise UnknownLayoutError("rows are not where they were looked for")
