@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.text.languages import language_of
-from cairn.workspace.imports import import_specs, in_degrees
+from cairn.workspace.imports import ImportGraph, import_specs
 
 
 def specs(path: str, text: str) -> list[str]:
@@ -18,9 +18,8 @@ def specs(path: str, text: str) -> list[str]:
 
 def degrees(**files: str) -> dict[str, int]:
     """`a__b_py="..."` is not readable for paths: give them as `**{"a/b.py": "..."}`."""
-    return in_degrees(
-        {path: import_specs(path, language_of(path, text), text) for path, text in files.items()}
-    )
+    read = {path: import_specs(path, language_of(path, text), text) for path, text in files.items()}
+    return ImportGraph(read).in_degrees()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ HOSTILE = st.lists(
 def test_no_text_breaks_reading_or_counting(language: str, one: str, other: str) -> None:
     read = {"a/x": import_specs("a/x", language, one), "y": import_specs("y", language, other)}
     assert all(isinstance(spec, str) for found in read.values() for spec in found)
-    assert set(in_degrees(read)) <= set(read)
+    assert set(ImportGraph(read).in_degrees()) <= set(read)
 
 
 @pytest.mark.parametrize("language", LANGUAGES.split())

@@ -153,11 +153,11 @@ class Background:
 
 def update_in_degrees(db: apsw.Connection) -> None:
     """Count anew how many files import each file."""
-    from cairn.workspace.imports import in_degrees  # a folder in which nothing changed is not counted
+    from cairn.workspace.imports import ImportGraph  # a folder in which nothing changed is not counted
 
     rows = db.execute("SELECT path, imports FROM files WHERE is_text")
-    counted = in_degrees({str(path): json.loads(str(imports)) for path, imports in rows})
-    now = {(path, count) for path, count in counted.items() if count}
+    graph = ImportGraph({str(path): json.loads(str(imports)) for path, imports in rows})
+    now = set(graph.in_degrees().items())
     known = {
         (str(path), int(count)) for path, count in db.execute("SELECT path, in_degree FROM file_imports")
     }

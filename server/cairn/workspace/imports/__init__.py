@@ -1,6 +1,6 @@
 """What the files of a workspace import, and how many files import each one.
 
-`import_specs` reads one file's text; `in_degrees` and `ImportGraph` need what it returned for every file, and no text.
+`import_specs` reads one file's text; `ImportGraph` needs what it returned for every file, and no text.
 In between stand specs, strings such as `py:./http?web,abc`: a tag that names the way of resolving, and a path-like name.
 
 - A name that begins with `./` or `../` is relative to the importing file, any other one is absolute in its language.
@@ -10,7 +10,7 @@ In between stand specs, strings such as `py:./http?web,abc`: a tag that names th
 
 from __future__ import annotations
 
-from cairn.workspace.imports.graph import ImportGraph, in_degrees
+from cairn.workspace.imports.graph import ImportGraph
 from cairn.workspace.imports.readers import import_specs
 
-__all__ = ["ImportGraph", "import_specs", "in_degrees"]
+__all__ = ["ImportGraph", "import_specs"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 
 _CANDIDATES = 200
 """A name that more paths end with is taken as ambiguous, which bounds the work."""
-
 
 _COMMON = frozenset({"common", "commonMain"})
 """Of a file that each platform has, the declaration that they share."""
@@ -23,9 +23,9 @@ class Places:
         """The files that declare a name, by `tag:name`."""
         self.in_folder: dict[str, list[str]] = defaultdict(list)
         """The paths directly in a folder."""
-        self._types: dict[str, tuple[frozenset[str], dict[str, list[str]]]] = {}
-        self._crates: dict[str, str | None] = {}
-        self._manifests: dict[tuple[str, str], str | None] = {}
+        self.types = cache(self._types)
+        self.crate_root = cache(self._crate_root)
+        self._manifest = cache(lambda name, folder: self.nearest(self.declared[name], folder))
         self._by_end: dict[str, list[str]] = defaultdict(list)
         for path, specs in imports.items():
             rest, _, name = path.rpartition("/")
@@ -66,40 +66,30 @@ class Places:
                 return self.nearest(fitting, folder)
         return None
 
-    def types(self, namespace: str) -> frozenset[str]:
-        """The names of the files that declare `namespace` (`tag:name`), without their endings."""
-        if namespace not in self._types:
-            files: dict[str, list[str]] = defaultdict(list)
-            for path in self.declared.get(namespace, ()):
-                files[posixpath.splitext(posixpath.basename(path))[0]].append(path)
-            self._types[namespace] = frozenset(files), files
-        return self._types[namespace][0]
+    def _types(self, namespace: str) -> Mapping[str, Sequence[str]]:
+        """The files that declare `namespace` (`tag:name`), by their names without endings."""
+        files: dict[str, list[str]] = {}
+        for path in self.declared.get(namespace, ()):
+            files.setdefault(posixpath.splitext(posixpath.basename(path))[0], []).append(path)
+        return files
 
     def file_of(self, namespace: str, name: str, folder: str) -> str | None:
         """The nearest of the files that are called like a type of the namespace."""
-        if name not in self.types(namespace):
-            return None
-        return self.nearest(self._types[namespace][1][name], folder)
+        return self.nearest(self.types(namespace).get(name, ()), folder)
 
-    def crate_root(self, folder: str) -> str | None:
+    def _crate_root(self, folder: str) -> str | None:
         """The nearest folder at or above `folder` that holds the root module of a Rust crate."""
-        if folder not in self._crates:
-            here = f"{folder}/" if folder else ""
-            if f"{here}lib.rs" in self.paths or f"{here}main.rs" in self.paths:
-                self._crates[folder] = folder
-            else:
-                self._crates[folder] = self.crate_root(folder.rpartition("/")[0]) if folder else None
-        return self._crates[folder]
+        here = f"{folder}/" if folder else ""
+        if f"{here}lib.rs" in self.paths or f"{here}main.rs" in self.paths:
+            return folder
+        return self.crate_root(folder.rpartition("/")[0]) if folder else None
 
     def folder_of(self, tag: str, name: str, folder: str) -> tuple[str, str] | None:
         """The folder whose manifest declares the longest part of `name`, and what is left of the name."""
         part, rest = name, ""
         while part:
-            if found := self.declared.get(f"{tag}:{part}"):
-                key = (f"{tag}:{part}", folder)
-                if key not in self._manifests:
-                    self._manifests[key] = self.nearest(found, folder)
-                manifest = self._manifests[key]
+            if f"{tag}:{part}" in self.declared:
+                manifest = self._manifest(f"{tag}:{part}", folder)
                 return (posixpath.dirname(manifest), rest) if manifest is not None else None
             part, _, last = part.rpartition("/")
             rest = f"{last}/{rest}" if rest else last
@@ -113,12 +103,7 @@ class Places:
 
         def distance(path: str) -> tuple[int, int, bool]:
             there = path.split("/")[:-1]
-            shared = 0
-            for mine, theirs in zip(here, there, strict=False):
-                if mine != theirs:
-                    break
-                shared += 1
-            return -shared, len(there), _COMMON.isdisjoint(there)
+            return -len(posixpath.commonprefix([here, there])), len(there), _COMMON.isdisjoint(there)
 
         ranked = sorted((distance(path), path) for path in paths)
         return ranked[0][1] if ranked[0][0] != ranked[1][0] else None

@@ -24,7 +24,7 @@ _SpecReader = Callable[[str], Iterator[str]]
 
 
 def import_specs(path: str, language: str, text: str) -> tuple[str, ...]:
-    """What the file imports and what it is imported as, for `in_degrees`; without duplicates, in order.
+    """What the file imports and what it is imported as, for `ImportGraph`; without duplicates, in order.
 
     `path` is relative to the workspace, with `/`; `language` as `cairn.text.languages` names it.
     """
@@ -65,9 +65,7 @@ def _python(text: str) -> Iterator[str]:
     for dots, module, members in _PY_FROM.findall(text):
         name = module.replace(".", "/")
         if dots:
-            name = "/".join(
-                [*(["."] if len(dots) == 1 else [".."] * (len(dots) - 1)), *([name] if name else [])]
-            )
+            name = f"{'/'.join(['..'] * (len(dots) - 1)) or '.'}/{name}".rstrip("/")
         elif module.partition(".")[0] in sys.stdlib_module_names:
             continue
         # Modules are in lower case, and so is much else: which is which is seen in the file system.
@@ -98,11 +96,8 @@ def _javascript(text: str) -> Iterator[str]:
                 names.append(found[1])
     for name in names:
         if not name.startswith(("node:", "http:", "https:")):
-            yield f"js:{_relative(name.partition('?')[0])}"
-
-
-def _relative(name: str) -> str:
-    return f"{name}/" if name in (".", "..") else name
+            name = name.partition("?")[0]
+            yield f"js:{name}/" if name in (".", "..") else f"js:{name}"
 
 
 # Go

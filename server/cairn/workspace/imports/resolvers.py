@@ -33,9 +33,9 @@ def types_in_sight(
         spec.removesuffix("/*") for spec in specs if spec.startswith(f"{tag}:") and spec.endswith("/*")
     ]
     folder = posixpath.dirname(path)
-    left = frozenset(names)
+    left = set(names)
     for space in spaces:
-        seen = left & places.types(space)
+        seen = left & places.types(space).keys()
         left -= seen
         for name in seen:
             if found := places.file_of(space, name, folder):
