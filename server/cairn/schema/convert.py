@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import enum
 import re
-import types
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
@@ -135,11 +134,6 @@ def _dict_hook(value: Any, hint: Any) -> dict[str, Any]:
     return found
 
 
-def _optional_hook(value: Any, hint: Any) -> Any:
-    (inner,) = [arg for arg in typing.get_args(hint) if arg is not types.NoneType]
-    return None if value is None else _converter.structure(value, inner)
-
-
 def _is_tuple(hint: Any) -> bool:
     origin: object = typing.get_origin(hint)
     return origin is tuple
@@ -149,10 +143,6 @@ def _is_dict(hint: Any) -> bool:
     """Whether `hint` is `dict[str, …]` or `Mapping[str, …]`; of values of any type, there is nothing to check."""
     origin: object = typing.get_origin(hint)
     return origin in (dict, Mapping) and typing.get_args(hint)[1] is not Any
-
-
-def _is_optional(hint: Any) -> bool:
-    return isinstance(hint, types.UnionType) and types.NoneType in typing.get_args(hint)
 
 
 def _shown(value: Any) -> str:
@@ -199,7 +189,6 @@ for _primitive in (bool, int, float, str):
 _converter.register_structure_hook(enum.StrEnum, _enum_hook)
 _converter.register_structure_hook_func(_is_tuple, _sequence_hook)
 _converter.register_structure_hook_func(_is_dict, _dict_hook)
-_converter.register_structure_hook_func(_is_optional, _optional_hook)
 _converter.register_structure_hook_factory(attrs.has, _class_structure)
 _converter.register_unstructure_hook_factory(attrs.has, _class_unstructure)
 _converter.register_unstructure_hook(datetime.datetime, lambda moment: moment.isoformat())

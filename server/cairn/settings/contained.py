@@ -18,7 +18,7 @@ def contained(named: str, roots: Iterable[Path]) -> Path:
     real: Path | None = None
     for root in roots:
         real = _inside(named, root)
-        if real is not None and _is_file(real):
+        if real is not None and os.path.isfile(real):  # noqa: PTH113 - Path's raises for a name that is too long
             return real
     if real is None:
         raise ValueError("it does not lie in the workspace folder")
@@ -29,9 +29,8 @@ def _inside(named: str, root: Path) -> Path | None:
     """Where the path leads, if that is in the folder."""
     if "\0" in named or _on_another_machine(named):
         return None
-    written = Path(
-        os.path.normpath(root / named)
-    )  # without asking the file system, so that `..` leads nowhere
+    # Without asking the file system, so that `..` leads nowhere.
+    written = Path(os.path.normpath(root / named))
     places = {root, root.resolve()}
     if not any(written.is_relative_to(place) for place in places):
         return None
@@ -40,14 +39,6 @@ def _inside(named: str, root: Path) -> Path | None:
     except (OSError, RuntimeError):  # a circle of links
         return None
     return real if real.is_relative_to(root.resolve()) else None
-
-
-def _is_file(path: Path) -> bool:
-    """Whether it is no directory, pipe or device."""
-    try:
-        return path.is_file()
-    except OSError:  # such as a name that is too long
-        return False
 
 
 def _on_another_machine(named: str) -> bool:

@@ -48,25 +48,18 @@ _MAX_WARNINGS = 50
 
 
 @frozen
-class Warned:
-    """Something that could not be used."""
-
-    origin: str
-    text: str
-
-
-@frozen
 class Layered:
     """Settings, and where they are from."""
 
     settings: Settings
     origins: Mapping[Keys, tuple[str, ...]] = field(factory=dict, hash=False)
     """Of each setting that is not the default, the place; of one that adds up, all places, weakest first."""
-    warnings: tuple[Warned, ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
+    """The place of each thing that could not be used, and what is wrong with it."""
 
     def texts(self, origin: str | None = None) -> list[str]:
         """The warnings, or those about one place."""
-        return [warned.text for warned in self.warnings if origin in (None, warned.origin)]
+        return [text for place, text in self.warnings if origin in (None, place)]
 
 
 class Layers:
@@ -93,20 +86,20 @@ def lay(layers: Iterable[Layer]) -> Layered:
     """The layers over each other, weakest first, over the defaults."""
     settings = Settings()
     origins: dict[Keys, tuple[str, ...]] = {}
-    warnings: list[Warned] = []
+    warnings: list[tuple[str, str]] = []
     for layer in layers:
         if layer.problem:
-            warnings.append(Warned(layer.origin, layer.problem))
+            warnings.append((layer.origin, layer.problem))
             continue
         laying = _Laying(layer)
         settings = laying.over(settings, layer.values)
         for keys, joined in laying.used.items():
             origins[keys] = (*(origins.get(keys, ()) if joined else ()), layer.origin)
-        warnings += [Warned(layer.origin, text) for text in laying.texts()]
+        warnings += [(layer.origin, text) for text in laying.texts()]
     if settings.discovery.focus.cross_encoder:
         origin = origins[_CROSS_ENCODER][-1]
         text = f"{origin}: {'.'.join(_CROSS_ENCODER)} has no effect: no cross-encoder comes with Cairn"
-        warnings.append(Warned(origin, text))
+        warnings.append((origin, text))
     return Layered(settings, origins, tuple(warnings))
 
 
@@ -126,14 +119,16 @@ class _Laying:
     layer: Layer
     used: dict[Keys, bool] = field(factory=dict)
     """The settings that were set, and whether the value was joined to what was there."""
-    _warnings: list[str] = field(factory=list)
-    _more: int = 0
+    _warnings: list[tuple[Keys, Callable[[], str]]] = field(factory=list)
+    """The keys that could not be used, as they are written, and why."""
 
     def texts(self) -> list[str]:
         """One warning for each key that could not be used, up to a number."""
+        more = len(self._warnings) - _MAX_WARNINGS
+        told = [f"{self.layer.place(keys)}: {why()}" for keys, why in self._warnings[:_MAX_WARNINGS]]
         return [
-            *self._warnings,
-            *([f"{self.layer.origin}: {self._more:,} more such warnings"] if self._more else []),
+            *map(_printable, told),
+            *([f"{self.layer.origin}: {more:,} more such warnings"] if more > 0 else []),
         ]
 
     def over(self, settings: T, values: Mapping[str, Any], names: Keys = (), written: Keys = ()) -> T:
@@ -145,17 +140,17 @@ class _Laying:
             name = snake_case(str(key))
             here, place = (*names, name), (*written, str(key))
             if name not in attributes:
-                self._warn(place, partial(self._unknown, names, name, list(attributes)))
+                self._warnings.append((place, partial(self._unknown, names, name, list(attributes))))
             elif attrs.has(type(changes[name])):
                 if isinstance(value, Mapping):
                     changes[name] = self.over(changes[name], value, here, place)
                 else:
-                    self._warn(place, lambda: "expected a table of settings")
+                    self._warnings.append((place, lambda: "expected a table of settings"))
             else:
                 try:
                     changes[name] = self._taken(attributes[name], hints[name], changes[name], value, here)
                 except ValueError as problem:
-                    self._warn(place, partial(str, problem))
+                    self._warnings.append((place, partial(str, problem)))
         changed: T = evolve(cast(Any, settings), **changes)
         return changed
 
@@ -185,12 +180,6 @@ class _Laying:
     def _unknown(self, names: Keys, name: str, known: Sequence[str]) -> str:
         near = nearest(name, known)
         return f"unknown setting{meant(near and self.layer.spelled((*names, near)))}"
-
-    def _warn(self, written: Keys, message: Callable[[], str]) -> None:
-        if len(self._warnings) < _MAX_WARNINGS:
-            self._warnings.append(_printable(f"{self.layer.place(written)}: {message()}"))
-        else:
-            self._more += 1
 
 
 def _workspace_path(named: str, folder: Path) -> str:

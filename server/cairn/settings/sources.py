@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -87,15 +88,15 @@ def toml_layer(path: Path, origin: str) -> Layer:
         return evolve(layer, problem=f"{origin} is not used: it is nested too deeply")
     if isinstance(values.get(SCHEMA_KEY), str):
         del values[SCHEMA_KEY]
-    lines: Mapping[Keys, int] | None = None
+
+    @cache
+    def lines() -> Mapping[Keys, int]:
+        from cairn.settings.toml_places import key_lines  # seldom needed
+
+        return key_lines(text)
 
     def place(keys: Keys) -> str:
-        nonlocal lines
-        if lines is None:
-            from cairn.settings.toml_places import key_lines  # seldom needed
-
-            lines = key_lines(text)
-        known = (lines[keys[:length]] for length in range(len(keys), 0, -1) if keys[:length] in lines)
+        known = (lines()[keys[:length]] for length in range(len(keys), 0, -1) if keys[:length] in lines())
         return f"{origin}:{next(known, 1)}: {dotted(keys)}"
 
     return evolve(layer, values=values, place=place)
@@ -174,8 +175,5 @@ def meant(name: str) -> str:
 
 def dotted(keys: Keys) -> str:
     """A path as it can be shown."""
-    return ".".join(map(_shortened, keys))
-
-
-def _shortened(key: str) -> str:
-    return key if len(key) <= SHOWN_CHARACTERS else key[: SHOWN_CHARACTERS - 1] + "…"
+    most = SHOWN_CHARACTERS
+    return ".".join(key if len(key) <= most else key[: most - 1] + "…" for key in keys)

@@ -6,39 +6,26 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+_PART = r"""[A-Za-z0-9_-]+|(?!\"{3}|'{3})(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
 _TOKEN = re.compile(
-    r"""
-      (?P<comment>\#[^\n]*)
-    | (?P<string>\"{3}(?:[^\\]|\\.)*?\"{3}(?!") | '{3}.*?'{3}(?!')
-        | (?!\"{3}|'{3})(?:"(?:[^"\\\n]|\\.)*" | '[^'\n]*'))
-    | (?P<unfinished>["'])
-    | (?P<open>[\[{]) | (?P<close>[\]}]) | (?P<end>\n) | (?P<equals>=)
-    | (?P<bare>[A-Za-z0-9_-]+) | (?P<dot>\.) | (?P<blank>[ \t]+)
-    | .
+    rf"""
+      (?P<key>(?:{_PART})(?:[ \t]*\.[ \t]*(?:{_PART}))*+)
+    | \#[^\n]* | \"{{3}}(?:[^\\]|\\.)*?\"{{3}}(?!") | '{{3}}.*?'{{3}}(?!')
+    | ["'].*  # without an end: tomllib stops there, too; to look for the end again and again would take long
+    | [\[\]{{}}\n]
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""All that decides where a key begins and a value ends."""
+"""All that decides where a key begins and a value ends; many values look like keys."""
 
 
 def deep_key_line(text: str, most: int) -> int | None:
     """The line, from 1, of the first key of more than `most` parts, wherever it stands; None if there is none."""
-    line, parts = 1, 0
     for token in _TOKEN.finditer(text):
-        kind = token.lastgroup
-        if (
-            kind == "unfinished"
-        ):  # tomllib stops there, too; to look for its end again and again would take long
-            return None
-        if kind in ("bare", "string"):
-            parts += 1
-            if parts > most:
-                return line
-        elif kind not in ("dot", "blank"):
-            parts = 0
-        line += token.group().count("\n")
+        if token["key"] and len(re.findall(_PART, token["key"])) > most:
+            return 1 + text.count("\n", 0, token.start())
     return None
 
 
@@ -47,41 +34,26 @@ def key_lines(text: str) -> Mapping[tuple[str, ...], int]:
     out."""
     lines: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
-    for line, header, key in _statements(text):
-        if header:
-            table = key
-        whole = key if header else (*table, *key)
-        for length in range(1, len(whole) + 1):
-            lines.setdefault(whole[:length], line)
+    line, depth, is_after_key = 1, 0, False
+    for token in _TOKEN.finditer(text):
+        written = token[0]
+        if token["key"] and not is_after_key:
+            is_after_key = True
+            key = tuple(map(_unquoted, re.findall(_PART, written)))
+            if depth:  # a key holds no bracket, so this is a header
+                table = key
+            whole = key if depth else (*table, *key)
+            for length in range(1, len(whole) + 1):
+                lines.setdefault(whole[:length], line)
+        elif written in "[{":
+            depth += 1
+        elif written in "]}":
+            depth -= 1
+        elif written == "\n" and not depth:
+            is_after_key = False
+        line += written.count("\n")
     return lines
 
 
-def _statements(text: str) -> Iterator[tuple[int, bool, tuple[str, ...]]]:
-    """Line, whether it is a table's header, and the key, of each header and each `key = value`."""
-    line, depth, in_value, header = 1, 0, False, False
-    first, key = 1, list[str]()
-    for token in _TOKEN.finditer(text):
-        kind, written = token.lastgroup, token.group()
-        if kind == "end" and not depth:
-            if key:
-                yield first, header, tuple(key)
-            in_value, header, key = False, False, []
-        elif kind == "open":
-            if not in_value:  # a key holds no bracket, so this is a header
-                header = True
-            else:
-                depth += 1
-        elif kind == "close" and in_value:
-            depth -= 1
-        elif kind == "equals":
-            in_value = True
-        elif kind in ("string", "bare") and not in_value:
-            first = first if key else line
-            key.append(_unquoted(written) if kind == "string" else written)
-        line += written.count("\n")
-    if key:
-        yield first, header, tuple(key)
-
-
 def _unquoted(written: str) -> str:
-    return str(tomllib.loads(f"key = {written}")["key"])
+    return str(tomllib.loads(f"key = {written}")["key"]) if written[0] in "\"'" else written

@@ -32,9 +32,6 @@ _TOKENS = within(0, 100_000)
 """Of a part of the context: what `cairn/context` takes as a budget for all of it."""
 
 
-# --- workspace and index -------------------------------------------------------------------------
-
-
 @frozen
 class IndexSettings:
     """Which files are indexed."""
@@ -75,9 +72,6 @@ class EmbeddingSettings:
     """Tokens of a code chunk's skeleton that are embedded. 32 to 128 rank alike (docs/ranking.md)."""
     text_tokens: int = field(default=128, metadata=within(1, 8_192))
     """Tokens of a prose chunk that are embedded. 64 to 256 rank alike, 256 takes twice the time."""
-
-
-# --- search --------------------------------------------------------------------------------------
 
 
 @frozen
@@ -206,9 +200,6 @@ class SearchSettings:
     diversity: DiversitySettings = field(factory=DiversitySettings)
 
 
-# --- context (S2, phase 4) ---------------------------------------------------------------------------
-
-
 @frozen
 class ContextSettings:
     """Tokens that each part of an assembled context may take; S2's table."""
@@ -221,9 +212,6 @@ class ContextSettings:
     """S2's "widget states"."""
     recent_queries: int = field(default=500, metadata=_TOKENS)
     """S2's "recent messages"."""
-
-
-# --- operation ---------------------------------------------------------------------------------------
 
 
 @frozen
