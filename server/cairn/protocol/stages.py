@@ -24,7 +24,7 @@ from cairn.protocol.evidence import (
     CollectionRef,
     ScoredChunk,
 )
-from cairn.schema.bounds import MAX_NUMBER, Bounds, at_most, too_long, too_many, within
+from cairn.schema.bounds import MAX_NUMBER, Bounds, at_most, within
 
 MAX_COLLECTIONS = 1_000
 MAX_QUERIES = 100
@@ -244,7 +244,7 @@ def _valid_lines(name: str, lines: Sequence[int]) -> None:
 
 
 def _short(name: str, text: str, most: int) -> None:
-    _refuse(name, too_long(text, most))
+    _refuse(name, Bounds(max_chars=most).problem_with(text))
 
 
 def _short_together(name: str, texts: Iterable[str]) -> None:
@@ -255,7 +255,7 @@ def _short_together(name: str, texts: Iterable[str]) -> None:
 
 
 def _no_more(name: str, values: Sequence[object], most: int) -> None:
-    _refuse(name, too_many(values, most))
+    _refuse(name, Bounds(max_items=most).problem_with(values))
 
 
 def _from_zero(name: str, value: float) -> None:

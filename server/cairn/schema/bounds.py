@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 import attrs
@@ -37,13 +37,16 @@ class Bounds:
     def problem_with(self, value: Any) -> str | None:
         """What is wrong with a value of the right type; None if nothing is."""
         if isinstance(value, str):
-            return too_long(value, self.max_chars)
+            if self.max_chars is not None and len(value) > self.max_chars:
+                return f"expected {self.max_chars:,} characters at most, got {len(value):,}"
+            return None
         if isinstance(value, Mapping):
             named = ((key, self.problem_with(each)) for key, each in value.items())
             return next((f"{key}: {problem}" for key, problem in named if problem), None)
         if isinstance(value, tuple | list):
-            problems = map(self.problem_with, value)
-            return too_many(value, self.max_items) or next(filter(None, problems), None)
+            if self.max_items is not None and len(value) > self.max_items:
+                return f"expected {self.max_items:,} at most, got {len(value):,}"
+            return next(filter(None, map(self.problem_with, value)), None)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._problem_with_number(value)
         return None
@@ -80,20 +83,6 @@ def at_most(
 def bounds_of(attribute: attrs.Attribute[Any]) -> Bounds | None:
     """What was declared for a field."""
     return cast("Bounds | None", attribute.metadata.get(_KEY))
-
-
-def too_long(text: str, most: int | None) -> str | None:
-    """What is wrong with a text of more than `most` characters."""
-    return (
-        None
-        if most is None or len(text) <= most
-        else f"expected {most:,} characters at most, got {len(text):,}"
-    )
-
-
-def too_many(values: Sequence[object], most: int | None) -> str | None:
-    """What is wrong with a list of more than `most` items."""
-    return None if most is None or len(values) <= most else f"expected {most:,} at most, got {len(values):,}"
 
 
 def _number(value: float) -> str:

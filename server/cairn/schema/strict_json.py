@@ -7,8 +7,10 @@ UTF-8.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import re
 from typing import Any
 
 MAX_DEPTH = 64
@@ -49,6 +51,7 @@ def dumps(data: Any) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TOO_DEEP = f"the body is nested deeper than {MAX_DEPTH} levels"
 
 
@@ -73,26 +76,19 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check(data: Any) -> None:
-    waiting = [(data, 1)]
-    while waiting:
-        value, depth = waiting.pop()
-        if isinstance(value, str):
-            _check_text(value)
-        elif isinstance(value, dict | list):
-            if depth > MAX_DEPTH:
-                raise MalformedJsonError(_TOO_DEEP)
-            if isinstance(value, dict):
-                for key in value:
-                    _check_text(key)
-            inside = value.values() if isinstance(value, dict) else value
-            waiting.extend((each, depth + 1) for each in inside if isinstance(each, str | dict | list))
-
-
-def _check_text(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise MalformedJsonError(f"the body holds half a surrogate pair, in {_shown(text)}") from None
+    level = [data]
+    for depth in itertools.count(1):
+        for text in level:
+            if isinstance(text, str) and not text.isascii() and _SURROGATE.search(text):
+                raise MalformedJsonError(f"the body holds half a surrogate pair, in {_shown(text)}")
+        containers = [each for each in level if isinstance(each, dict | list)]
+        if not containers:
+            return
+        if depth > MAX_DEPTH:
+            raise MalformedJsonError(_TOO_DEEP)
+        level = [
+            *itertools.chain(*containers, *(each.values() for each in containers if isinstance(each, dict)))
+        ]
 
 
 def _shown(text: str) -> str:

@@ -6,7 +6,7 @@ import enum
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -28,7 +28,6 @@ class FileKind(enum.StrEnum):
     EXAMPLES = "examples"
 
 
-_KINDS = frozenset(kind.value for kind in FileKind)
 TAGS: dict[FileKind, tuple[str, ...]] = {
     FileKind.SOURCE: ("code",),
     FileKind.DOCS: ("documentation",),
@@ -87,17 +86,14 @@ class Projects:
         if self.own:
             return collection == self.collection(path)
         project, _, kind = collection.rpartition("-")
-        return kind in _KINDS and project == self._project(path.rpartition("/")[0])
+        return kind in TAGS and project == self._project(path.rpartition("/")[0])
 
     def _project(self, directory: str) -> str:
         """The name of the nearest project around the directory; kept, since a scan asks for every file."""
-        name = self._nearest.get(directory)
-        if name is None:
-            known = self.names.get(directory)
-            if known is None:
-                known = self._project(directory.rpartition("/")[0]) if directory else "workspace"
-            name = self._nearest[directory] = known
-        return name
+        if directory not in self._nearest:
+            above = self._project(directory.rpartition("/")[0]) if directory else "workspace"
+            self._nearest[directory] = self.names.get(directory, above)
+        return self._nearest[directory]
 
 
 def find_projects(
@@ -126,8 +122,8 @@ def _repository_name(root: Path) -> str:
     repository = locate(root)
     if repository is None or repository.top != root.resolve():
         return ""
-    own, common = repository.own.resolve(), repository.common.resolve()
-    if own == common:
+    common = repository.common.resolve()
+    if repository.own.resolve() == common:
         return ""
     return common.parent.name if common.name == ".git" else common.name.removesuffix(".git")
 
@@ -148,25 +144,15 @@ def _toml_name(text: str) -> Any:
     return (data.get("project") or data.get("package") or poetry).get("name", "")
 
 
-def _cfg_name(text: str) -> str:
-    match = re.search(r"^\[metadata\][^\[]*?^name\s*=\s*(\S+)", text, re.MULTILINE)
-    return match[1] if match else ""
+def _first(pattern: str) -> Callable[[str], str]:
+    """Reads what the pattern's one group finds first."""
+    return lambda text: next(iter(re.findall(pattern, text, re.MULTILINE)), "")
 
 
-def _go_name(text: str) -> str:
-    match = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
-    return re.sub(r"/v\d+$", "", match[1]) if match else ""
-
-
-def _pom_name(text: str) -> str:
-    root = ElementTree.fromstring(text)
-    return (root.findtext("{*}artifactId") or "").strip()
-
-
-_READERS = {
+_READERS: dict[str, Callable[[str], Any]] = {
     ".toml": _toml_name,
     ".json": lambda text: json.loads(text).get("name", ""),
-    ".cfg": _cfg_name,
-    ".xml": _pom_name,
-    "go.mod": _go_name,
+    ".cfg": _first(r"^\[metadata\][^\[]*?^name\s*=\s*(\S+)"),
+    ".xml": lambda text: ElementTree.fromstring(text).findtext("{*}artifactId", "").strip(),
+    "go.mod": _first(r"^module\s+(\S+?)(?:/v\d+)?(?=\s|\Z)"),
 }
