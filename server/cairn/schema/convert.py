@@ -10,8 +10,8 @@ import datetime
 import enum
 import re
 import typing
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import attrs
 import cattrs
@@ -81,24 +81,17 @@ def _first_problem(error: cattrs.BaseValidationError) -> InvalidRequestError:
     return InvalidRequestError(field, message)
 
 
-def _strict(expected: type[Any]) -> Callable[[Any, Any], Any]:
-    def hook(value: Any, _: Any) -> Any:
-        if expected is float and isinstance(value, int) and not isinstance(value, bool):
-            return _as_float(value)
-        if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
-            raise ValueError(f"expected {_TYPE_NAMES[expected]}, got {_shown(value)}")
-        if expected in (int, float) and value != value:
-            raise ValueError("expected a number, got NaN")
-        return value
-
-    return hook
-
-
-def _as_float(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        raise ValueError(f"expected a number, got one of {value.bit_length():,} bits") from None
+def _scalar_hook(value: Any, expected: type[Any]) -> Any:
+    if expected is float and type(value) is int:
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError(f"expected a number, got one of {value.bit_length():,} bits") from None
+    if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
+        raise ValueError(f"expected {_TYPE_NAMES[expected]}, got {_shown(value)}")
+    if value != value:
+        raise ValueError("expected a number, got NaN")
+    return value
 
 
 def _enum_hook(value: Any, cls: type[enum.StrEnum]) -> enum.StrEnum:
@@ -135,14 +128,12 @@ def _dict_hook(value: Any, hint: Any) -> dict[str, Any]:
 
 
 def _is_tuple(hint: Any) -> bool:
-    origin: object = typing.get_origin(hint)
-    return origin is tuple
+    return typing.get_origin(hint) is tuple
 
 
 def _is_dict(hint: Any) -> bool:
     """Whether `hint` is `dict[str, …]` or `Mapping[str, …]`; of values of any type, there is nothing to check."""
-    origin: object = typing.get_origin(hint)
-    return origin in (dict, Mapping) and typing.get_args(hint)[1] is not Any
+    return typing.get_origin(hint) in (dict, Mapping) and typing.get_args(hint)[1] is not Any
 
 
 def _shown(value: Any) -> str:
@@ -151,31 +142,24 @@ def _shown(value: Any) -> str:
 
 
 def _names(cls: type[Any]) -> dict[str, Any]:
-    fields = attrs.fields(cast("type[attrs.AttrsInstance]", cls))
-    return {f.name: override(rename=camel_case(f.name)) for f in fields}
+    return {each.name: override(rename=camel_case(each.name)) for each in attrs.fields(cls)}
 
 
 def _class_structure(cls: type[Any]) -> Any:
     attrs.resolve_types(cls)
     from_mapping = make_dict_structure_fn(cls, _converter, _cattrs_forbid_extra_keys=True, **_names(cls))
+    limits = [(each.name, bounds) for each in attrs.fields(cls) if (bounds := bounds_of(each))]
 
     def hook(value: Any, hint: Any) -> Any:
         if not isinstance(value, Mapping):
             raise ValueError(f"expected an object, got {_shown(value)}")
         made = from_mapping(value, hint)
-        _check_bounds(made)
+        for name, bounds in limits:
+            if problem := bounds.problem_with(getattr(made, name)):
+                raise InvalidRequestError(camel_case(name), problem)
         return made
 
     return hook
-
-
-def _check_bounds(instance: attrs.AttrsInstance) -> None:
-    """Raises InvalidRequestError for the first field that lies outside of its bounds."""
-    for attribute in attrs.fields(type(instance)):
-        bounds = bounds_of(attribute)
-        problem = bounds.problem_with(getattr(instance, attribute.name)) if bounds else None
-        if problem:
-            raise InvalidRequestError(camel_case(attribute.name), problem)
 
 
 def _class_unstructure(cls: type[Any]) -> Any:
@@ -185,7 +169,7 @@ def _class_unstructure(cls: type[Any]) -> Any:
 
 _converter = cattrs.Converter(unstruct_collection_overrides={tuple: list})
 for _primitive in (bool, int, float, str):
-    _converter.register_structure_hook(_primitive, _strict(_primitive))
+    _converter.register_structure_hook(_primitive, _scalar_hook)
 _converter.register_structure_hook(enum.StrEnum, _enum_hook)
 _converter.register_structure_hook_func(_is_tuple, _sequence_hook)
 _converter.register_structure_hook_func(_is_dict, _dict_hook)

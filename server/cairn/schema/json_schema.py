@@ -58,12 +58,17 @@ class Describer:
     def object(self, cls: type[Any]) -> Schema:
         """The schema of an attrs class itself."""
         hints, docs = typing.get_type_hints(cls), field_docs(cls)  # type: ignore[arg-type] # mypy takes classes for unhashable
+        # In texts, too, the class's fields are called what its reader calls them.
+        names = {
+            each.name: camel_case(each.name) if self.naming == "camel" else each.name
+            for each in attrs.fields(cls)
+        }
         properties, required = {}, []
         for attribute in attrs.fields(cls):
-            name = camel_case(attribute.name) if self.naming == "camel" else attribute.name
+            name = names[attribute.name]
             shape = self.type(hints[attribute.name], self.bounds(attribute))
             if doc := docs.get(attribute.name):
-                shape["description"] = self._naming_fields(_shown(doc), cls)
+                shape["description"] = _CODE.sub(lambda code: f"`{names.get(code[1], code[1])}`", _shown(doc))
             if self.whole or attribute.default is attrs.NOTHING:
                 required.append(name)
             elif (default := self._default(attribute)) is not _NESTED:
@@ -76,29 +81,19 @@ class Describer:
             described["required"] = required
         return {**described, "additionalProperties": False}
 
-    def _naming_fields(self, text: str, cls: type[Any]) -> str:
-        """The text, with the class's fields called in it what its reader calls them."""
-        if self.naming == "snake":
-            return text
-        fields = {attribute.name for attribute in attrs.fields(cls)}
-        return _CODE.sub(lambda code: f"`{camel_case(code[1])}`" if code[1] in fields else code[0], text)
-
     def _reference(self, cls: type[Any]) -> Schema:
         name, described = cls.__name__, self._described(cls)
         if self.definitions.get(name, described) != described:
             other = evolve(self, whole=not self.whole, definitions=dict(self.definitions))
-            if other._described(cls) != self.definitions[name]:
-                raise ValueError(f"two different classes are called {name}")
-            name = f"{'Whole' if self.whole else 'Partial'}{name}"
+            if other._described(cls) == self.definitions[name]:
+                name = f"{'Whole' if self.whole else 'Partial'}{name}"
         if self.definitions.setdefault(name, described) != described:
-            raise ValueError(f"two different classes are called {name}")
+            raise ValueError(f"two different classes are called {cls.__name__}")
         return {"$ref": self.prefix + name}
 
     def _described(self, cls: type[Any]) -> Schema:
-        return self._enumeration(cls) if issubclass(cls, enum.StrEnum) else self.object(cls)
-
-    @staticmethod
-    def _enumeration(cls: type[enum.StrEnum]) -> Schema:
+        if not issubclass(cls, enum.StrEnum):
+            return self.object(cls)
         described: Schema = {"type": "string", "enum": [member.value for member in cls]}
         return {"description": _shown(doc), **described} if (doc := class_doc(cls)) else described
 
@@ -153,14 +148,11 @@ _NESTED: Any = object()
 
 def _limits(hint: Any, bounds: Bounds | None) -> Schema:
     """The keywords for the bounds of a string or a number."""
-    if bounds is None:
-        return {}
-    if hint is str:
-        keywords: Schema = {"maxLength": bounds.max_chars, "pattern": bounds.pattern}
-    elif hint in (int, float):
+    keywords: Schema = {}
+    if bounds and hint is str:
+        keywords = {"maxLength": bounds.max_chars, "pattern": bounds.pattern}
+    elif bounds and hint in (int, float):
         keywords = {"minimum": bounds.low, "maximum": bounds.high}
-    else:
-        return {}
     return {keyword: value for keyword, value in keywords.items() if value is not None}
 
 
