@@ -31,9 +31,8 @@ from cairn.settings.sources import (
     toml_layer,
     user_file,
     variable,
-    workspace_layer,
 )
-from cairn.settings.tree import Keys, Settings
+from cairn.settings.tree import WORKSPACE_FILE, Keys, Settings
 from cairn.text.nearest import nearest
 
 T = TypeVar("T")
@@ -79,7 +78,8 @@ class Layers:
 
     def of(self, folder: Path) -> Layered:
         """What counts in the workspace folder; the warnings about its file have the origin WORKSPACE_FILE."""
-        return lay((self._below, workspace_layer(folder), *self._above))
+        workspace = toml_layer(folder / WORKSPACE_FILE, WORKSPACE_FILE, folder)
+        return lay((self._below, workspace, *self._above))
 
 
 def lay(layers: Iterable[Layer]) -> Layered:

@@ -13,7 +13,7 @@ import platformdirs
 from attrs import evolve, frozen
 
 from cairn.schema.convert import camel_case
-from cairn.settings.tree import USER_FILE, WORKSPACE_FILE, Keys, Settings, leaves
+from cairn.settings.tree import USER_FILE, Keys, Settings, leaves
 from cairn.text.nearest import nearest
 from cairn.text.unicode import well_formed
 
@@ -58,11 +58,6 @@ def user_file() -> Path:
     return (Path(override) if override else Path(platformdirs.user_config_dir("cairn"))) / USER_FILE
 
 
-def workspace_layer(folder: Path) -> Layer:
-    """The folder's `.cairn.toml`; of no values if there is none."""
-    return evolve(toml_layer(folder / WORKSPACE_FILE, WORKSPACE_FILE), folder=folder)
-
-
 def named_layer(origin: str, section: str, values: Mapping[str, Any]) -> Layer:
     """Values of an editor or a request, whose places are dotted and camelCase."""
     return Layer(
@@ -73,12 +68,11 @@ def named_layer(origin: str, section: str, values: Mapping[str, Any]) -> Layer:
     )
 
 
-def toml_layer(path: Path, origin: str) -> Layer:
-    """What a settings file holds; of no values if there is none."""
-    layer = Layer(origin, {}, place=dotted, spelled=lambda keys: keys[-1])
+def toml_layer(path: Path, origin: str, folder: Path | None = None) -> Layer:
+    """What a settings file holds; of no values if there is none. `folder` is the workspace's, if the file is."""
+    layer = Layer(origin, {}, place=dotted, spelled=lambda keys: keys[-1], folder=folder)
     try:
         text = _text_of(path)
-        _check_keys(text)
         values = tomllib.loads(text)
     except FileNotFoundError:
         return layer
@@ -102,47 +96,39 @@ def toml_layer(path: Path, origin: str) -> Layer:
     return evolve(layer, values=values, place=place)
 
 
-def _check_keys(text: str) -> None:
-    """Raises ValueError for a key that tomllib must not see."""
-    if text.count(".") < _MAX_KEY_PARTS:
-        return
-    from cairn.settings.toml_places import deep_key_line  # seldom needed
-
-    line = deep_key_line(text, _MAX_KEY_PARTS)
-    if line is not None:
-        raise ValueError(f"the key on line {line} has more than {_MAX_KEY_PARTS} parts")
-
-
 def _text_of(path: Path) -> str:
-    """The file's text with `\\n` alone. Raises OSError or ValueError saying why it cannot be used."""
+    """The file's text with `\\n` alone. Raises OSError or ValueError saying why tomllib must not see it."""
     if path.exists() and not path.is_file():  # a device may be endless, a pipe keeps waiting
         raise ValueError("it is not a regular file")
     with path.open("rb") as file:
         content = file.read(_MAX_FILE_BYTES + 1)
     if len(content) > _MAX_FILE_BYTES:
         raise ValueError(f"it is larger than {_MAX_FILE_BYTES:,} bytes")
-    return content.decode("utf-8-sig").replace("\r\n", "\n")
+    text = content.decode("utf-8-sig").replace("\r\n", "\n")
+    if text.count(".") >= _MAX_KEY_PARTS:
+        from cairn.settings.toml_places import deep_key_line  # seldom needed
+
+        if line := deep_key_line(text, _MAX_KEY_PARTS):
+            raise ValueError(f"the key on line {line} has more than {_MAX_KEY_PARTS} parts")
+    return text
 
 
 def environment_layers(environment: Mapping[str, str]) -> list[Layer]:
     """A layer for each variable that is a setting, or only looks like one."""
-    layers = []
-    for name, text in sorted(environment.items()):
-        upper = name.upper()
-        if not upper.startswith(_VARIABLE) or upper in OTHER_VARIABLES or upper.startswith(_TEST_VARIABLE):
-            continue
-        keys = upper.removeprefix(_VARIABLE).lower().split("__")
-        layers.append(_variable_layer(name, keys, text) if len(keys) > 1 else _unknown_variable(name))
-    return layers
+    ours = [name for name in sorted(environment) if name.upper().startswith(_VARIABLE)]
+    return [
+        _variable_layer(name, environment[name])
+        for name in ours
+        if name.upper() not in OTHER_VARIABLES and not name.upper().startswith(_TEST_VARIABLE)
+    ]
 
 
-def _unknown_variable(name: str) -> Layer:
-    known = [*sorted(OTHER_VARIABLES), *(variable(keys) for keys in leaves(Settings()))]
-    problem = f"{name}: unknown variable{meant(nearest(name.upper(), known))}"
-    return Layer(f"environment {name}", {}, dotted, variable, problem=problem)
-
-
-def _variable_layer(name: str, keys: Sequence[str], text: str) -> Layer:
+def _variable_layer(name: str, text: str) -> Layer:
+    keys = name.upper().removeprefix(_VARIABLE).lower().split("__")
+    if len(keys) == 1:
+        known = [*sorted(OTHER_VARIABLES), *(variable(each) for each in leaves(Settings()))]
+        problem = f"{name}: unknown variable{meant(nearest(name.upper(), known))}"
+        return Layer(f"environment {name}", {}, dotted, variable, problem=problem)
     value = _toml_value(text)
     for key in reversed(keys):
         value = {key: value}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
+from cairn.text.unicode import well_formed
 from cairn.workspace.rules import FileRules
 
 _name = operator.attrgetter("name")
@@ -65,7 +66,7 @@ def scan(
             rules.listed(directory, {entry.name for entry in entries})
             for entry in entries:
                 path = f"{directory}/{entry.name}" if directory else entry.name
-                if not entry.name.isascii() and not _is_unicode(entry.name):
+                if not entry.name.isascii() and well_formed(entry.name) != entry.name:  # possible on Linux
                     report.unreadable.append(f"{path!r}: its name is not valid Unicode")
                     continue
                 try:
@@ -84,15 +85,6 @@ def scan(
                 if not decision.indexed:
                     report.skipped[decision.rule] += 1
         level = deeper
-
-
-def _is_unicode(name: str) -> bool:
-    """False for the names, possible on Linux, that no editor and no database can hold."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def read_text(path: Path) -> str | None:
