@@ -91,36 +91,29 @@ class GitHistory:
         commits: Mapping[str, tuple[int, str]],
     ) -> None:
         """Store what changed of `histories`; `files` are ids by path, `commits` ids and subjects by hash."""
-        rows = {
-            path: (
+        rows = [
+            (
+                path,
                 files[path],
                 b"".join(_TOUCH.pack(commits[touch.hash][0], touch.files) for touch in history.touches),
                 history.count,
                 history.last_time,
             )
             for path, history in histories.items()
-        }
-        known = {str(path): tuple(row) for path, *row in self._db.execute("SELECT * FROM file_history")}
+        ]
+        known = set(self._db.execute("SELECT * FROM file_history"))
         # A file that went and came back may have its old row, but not what was searched of it.
-        searched = {int(str(row[0])) for row in self._db.execute("SELECT id FROM subjects_fts_docsize")}
-        gone = known.keys() - rows.keys()
-        changed = [path for path, row in rows.items() if known.get(path) != row or row[0] not in searched]
-        if not gone and not changed:
+        searched = {row[0] for row in self._db.execute("SELECT id FROM subjects_fts_docsize")}
+        fresh = [row for row in rows if row not in known or row[1] not in searched]
+        stale = known.difference(rows) | known.intersection(fresh)
+        if not fresh and not stale:
             return
+        subjects = [(file_id, _subject_words(histories[path], commits)) for path, file_id, *_ in fresh]
         with self._db:
-            self._db.executemany("DELETE FROM file_history WHERE path = ?", [(path,) for path in gone])
-            self._db.executemany(
-                "DELETE FROM subjects_fts WHERE rowid = ?",
-                [(int(str(known[path][0])),) for path in (*gone, *changed) if path in known],
-            )
-            self._db.executemany(
-                "INSERT OR REPLACE INTO file_history VALUES (?, ?, ?, ?, ?)",
-                [(path, *rows[path]) for path in changed],
-            )
-            self._db.executemany(
-                "INSERT INTO subjects_fts(rowid, subjects) VALUES (?, ?)",
-                [(files[path], _subject_words(histories[path], commits)) for path in changed],
-            )
+            self._db.executemany("DELETE FROM file_history WHERE path = ?", [row[:1] for row in stale])
+            self._db.executemany("DELETE FROM subjects_fts WHERE rowid = ?", [row[1:2] for row in stale])
+            self._db.executemany("INSERT INTO file_history VALUES (?, ?, ?, ?, ?)", fresh)
+            self._db.executemany("INSERT INTO subjects_fts(rowid, subjects) VALUES (?, ?)", subjects)
             raise_generation(self._db)
 
 

@@ -92,9 +92,8 @@ class StaticMatrix:
             at = current.version
             if (at.identity, at.generation) == (identity, facts.generation):
                 return current.rows
-        if self._behind.locked() or self._must_be_read_behind(
-            current, _Version.at(db, identity, facts), facts
-        ):
+        follows = current is not None and current.leads_to(_Version.at(db, identity, facts))
+        if self._behind.locked() or (not follows and facts.chunks >= _READ_BEHIND_FROM):
             if self._behind.acquire(blocking=False):
                 arguments = (Path(db.filename), identity)
                 threading.Thread(
@@ -115,12 +114,6 @@ class StaticMatrix:
                 self._timer.cancel()
             self._current = self._timer = None
         give_back_memory()
-
-    # --- reading many rows ------------------------------------------------------------------------------
-
-    def _must_be_read_behind(self, current: _Current | None, version: _Version, facts: Facts) -> bool:
-        follows = current is not None and current.leads_to(version)
-        return not follows and facts.chunks >= _READ_BEHIND_FROM
 
     def _read_behind(self, path: Path, identity: object) -> None:
         try:

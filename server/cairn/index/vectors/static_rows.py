@@ -52,9 +52,6 @@ class RowStore:
         """The squared length of each row."""
         self.codes: Codes | None = None
 
-    def has_room(self, rows: int) -> bool:
-        return self.count + rows <= len(self.ids)
-
     def add(self, ids: NDArray[np.int64], vectors: _Vectors) -> None:
         """Add int8[n, dimension] under int64[n]."""
         start, end = self.count, self.count + len(ids)
@@ -105,7 +102,7 @@ class StaticRows:
         old = _ids(block for number, block in before.items() if number in other or number not in now)
         new = _ids(other.values())
         gone, added = np.setdiff1d(old, new), np.setdiff1d(new, old)  # a row that moved is neither
-        if not store.has_room(len(added)) or self._places_ever(added).size:
+        if store.count + len(added) > len(store.ids) or self._places_ever(added).size:
             return None
         for number, block in other.items() if len(added) else ():
             _add(db, store, number, block, added)

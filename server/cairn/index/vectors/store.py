@@ -180,9 +180,6 @@ class VectorStore:
         if self._db.execute("SELECT 1 FROM meta WHERE key = 'static_table'").get:
             with self._db:
                 self._drop_static()
-                self._db.execute(
-                    "DELETE FROM meta WHERE key IN ('static_table', 'static_text', 'static_dimension')"
-                )
                 raise_generation(self._db)
 
     def without_static(self) -> list[Waiting]:
@@ -206,8 +203,7 @@ class VectorStore:
         except apsw.SQLError as problem:
             # What sqlite-vec says of damage in the tables below its own.
             raise apsw.CorruptError(f"the static vectors cannot be removed: {problem}") from problem
-        for fact in ("static", "static_queued", "static_key", "has_static"):
-            set_fact(self._db, fact, 0)
+        self._db.execute("DELETE FROM meta WHERE key = 'has_static' OR key GLOB 'static*'")
 
 
 def _lacks_vector(model_id: int) -> str:
