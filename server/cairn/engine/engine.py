@@ -57,7 +57,7 @@ class Engine:
             folder.settings.rebase(self._layers)
             # How results rank says nothing of what is indexed.
             if _indexing(before) != _indexing(folder.settings()):
-                folder.indexer.rescan()
+                folder.indexer.queue.rescan()
         self.on_change()
         return self.warnings
 
@@ -142,7 +142,7 @@ class Engine:
     def changed(self, path: Path) -> None:
         """Take in that a file or directory was made, changed or removed; elsewhere it is ignored."""
         for folder, inside in self._places(path):
-            folder.indexer.changed([inside])
+            folder.indexer.queue.changed([inside])
 
     def document_opened(self, path: Path) -> None:
         """An editor shows the file now; what was missed of it is taken in, and its vectors come first."""

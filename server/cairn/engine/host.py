@@ -38,10 +38,9 @@ class _Shared:
         before, now = self.open_paths.pop(lease, frozenset()), frozenset(paths)
         if now:
             self.open_paths[lease] = now
-        self.indexer.changed(
-            now - before
-        )  # another editor may show it already, and both have missed something
-        self.indexer.opened(frozenset().union(*self.open_paths.values()))
+        # Another editor may show it already, and both have missed something.
+        self.indexer.queue.changed(now - before)
+        self.indexer.queue.opened(frozenset().union(*self.open_paths.values()))
 
     def tell(self) -> None:
         for listener in tuple(self.listeners):

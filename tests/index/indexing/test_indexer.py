@@ -129,18 +129,18 @@ def test_once_idle_everything_is_in_the_index(folder: Folder) -> None:
 def test_what_is_reported_is_taken_in(folder: Folder) -> None:
     indexer = folder.run()
     (folder.root / "ships.md").unlink()
-    indexer.changed(["ships.md", folder.write("docs/crane.md", "# Crane\n")])
+    indexer.queue.changed(["ships.md", folder.write("docs/crane.md", "# Crane\n")])
     until(lambda: indexer.idle)
     assert paths(indexer) == {"tides.md", "docs/crane.md"}
     folder.write("unreported.md", "# Unreported\n")
-    indexer.rescan()
+    indexer.queue.rescan()
     until(lambda: indexer.idle)
     assert "unreported.md" in paths(indexer)
 
 
 def test_what_nobody_reported_is_taken_in_when_it_is_opened(folder: Folder) -> None:
     indexer = folder.run()
-    indexer.opened([folder.write("crane.md", "# Crane\n")])
+    indexer.queue.opened([folder.write("crane.md", "# Crane\n")])
     until(lambda: indexer.idle)
     assert "crane.md" in paths(indexer)
 
@@ -155,7 +155,7 @@ def test_idle_is_never_said_while_something_reported_is_not_taken_in(folder: Fol
         reader = IndexReader(indexer.data)
         for number in range(25):
             path = f"{worker}-{number}.md"
-            indexer.changed([folder.write(path, f"# {path}\n")])
+            indexer.queue.changed([folder.write(path, f"# {path}\n")])
             until(lambda: indexer.idle)
             if reader.contents([path]).get(path, ("",))[0] != content_key(f"# {path}\n"):
                 missed.append(path)
@@ -197,13 +197,13 @@ def test_between_taking_work_and_doing_it_it_is_not_idle(folder: Folder) -> None
         if indexer.idle:
             too_early.extend(before - reader.contents(before).keys())
 
-    indexer._queue._changed = Releases(look)
+    indexer.queue._changed = Releases(look)
     indexer.start()
     until(lambda: indexer.role is Role.WRITER and indexer.idle)
     for number in range(5):
         path = folder.write(f"{number}.md", f"# {number}\n")
-        with indexer._queue._changed:
-            indexer.changed([path])
+        with indexer.queue._changed:
+            indexer.queue.changed([path])
             reported.add(path)
         until(lambda: indexer.idle)
     assert too_early == []
@@ -216,7 +216,7 @@ def test_who_asks_after_a_save_waits_until_it_is_in(folder: Folder) -> None:
     reader = IndexReader(indexer.data)
     for number in range(20):
         path = folder.write(f"{number}.md", f"# {number}\n")
-        indexer.changed([path])
+        indexer.queue.changed([path])
         indexer.wait_for_saves()
         assert reader.contents([path])
 
@@ -230,7 +230,7 @@ def test_nobody_waits_for_a_scan_or_for_many_files(folder: Folder) -> None:
     assert gate.reached.wait(60)  # between two files of the first scan
     began = time.monotonic()
     indexer.wait_for_saves()
-    indexer.changed(f"{number}.md" for number in range(BURST + 1))
+    indexer.queue.changed(f"{number}.md" for number in range(BURST + 1))
     indexer.wait_for_saves()
     assert time.monotonic() - began < 30
     gate.open.set()
@@ -242,7 +242,7 @@ def test_for_a_save_that_takes_long_nobody_waits_long(
     indexer = folder.run()
     until(lambda: indexer.progress.activity is Activity.IDLE)
     busy = Work(paths={"ships.md"})
-    monkeypatch.setattr(indexer._queue, "_doing", busy)
+    monkeypatch.setattr(indexer.queue, "_doing", busy)
     began = time.monotonic()
     indexer.wait_for_saves()
     assert 0.1 < time.monotonic() - began < 30
@@ -303,7 +303,7 @@ def test_a_second_process_reads_asks_and_takes_over(folder: Folder) -> None:
     until(lambda: writer.progress.activity is Activity.PAUSED)
     writer.stop()
     until(lambda: reader.role is Role.WRITER and reader.idle)
-    reader.changed([folder.write("crane.md", "# Crane\n")])
+    reader.queue.changed([folder.write("crane.md", "# Crane\n")])
     until(lambda: reader.idle)
     assert "crane.md" in paths(reader)
 
@@ -333,7 +333,7 @@ def test_a_request_that_a_stop_cut_short_is_left_to_the_next_writer(folder: Fold
     assert gate.reached.wait(60)
     stopping = threading.Thread(target=cut_short.stop)
     stopping.start()
-    until(cut_short._queue.is_stopped)
+    until(cut_short.queue.is_stopped)
     gate.open.set()
     stopping.join()
     assert IndexReader(first.data).has_requests()
@@ -353,7 +353,7 @@ def test_while_paused_saves_are_taken_in_and_no_vectors_are_made(folder: Folder)
     until(lambda: indexer.progress.activity is Activity.PAUSED)
     assert facts().paused
     done = len(folder.models.embedded)
-    indexer.changed([folder.write("crane.md", "# Crane\n\nA crane lifts.\n")])
+    indexer.queue.changed([folder.write("crane.md", "# Crane\n\nA crane lifts.\n")])
     until(lambda: indexer.idle and indexer.progress.activity is Activity.PAUSED)
     assert "crane.md" in paths(indexer)
     assert (len(folder.models.embedded), facts().embedded, facts().queued) == (done, 0, 1)
@@ -384,7 +384,7 @@ def test_however_fast_it_is_paused_and_resumed_it_goes_on_in_the_end(folder: Fol
         if number % 2:
             until(lambda: indexer.progress.activity is Activity.PAUSED)
         indexer.request(RequestKind.RESUME)
-        indexer.changed([folder.write("crane.md", f"# Crane {number}\n")])
+        indexer.queue.changed([folder.write("crane.md", f"# Crane {number}\n")])
     until(lambda: indexer.idle and facts().embedded and not facts().paused)
 
 
@@ -396,7 +396,7 @@ def test_a_data_folder_that_turned_into_a_file_is_named_until_it_is_a_folder_aga
     shutil.rmtree(indexer.data)
     indexer.data.write_text("")
     until(lambda: indexer.role is Role.FAILED and "CAIRN_DATA_DIR" in str(indexer.problem))
-    indexer.changed([folder.write("crane.md", "# Crane\n")])
+    indexer.queue.changed([folder.write("crane.md", "# Crane\n")])
     assert not indexer.idle
     indexer.data.unlink()
     until(lambda: indexer.role is Role.WRITER and indexer.idle)
@@ -455,7 +455,7 @@ def test_after_a_failure_it_says_so_tries_again_and_does_what_was_asked(
 
     monkeypatch.setattr(IndexWriter, "write", fail_twice)
     indexer.request(RequestKind.REINDEX, "ships.md")
-    indexer.changed([folder.write("crane.md", "# Crane\n")])
+    indexer.queue.changed([folder.write("crane.md", "# Crane\n")])
     until(lambda: indexer.idle and indexer.role is Role.WRITER)
     assert any(problem.startswith("failed") and message in problem for problem in problems)
     remark = message if isinstance(failure, apsw.CorruptError) else "None"
@@ -570,7 +570,7 @@ def test_what_an_index_lacks_is_made_in_the_background(folder: Folder) -> None:
 
     until(is_made)
     (folder.root / "ships.md").unlink()
-    indexer.changed(["ships.md"])
+    indexer.queue.changed(["ships.md"])
 
     def is_tidied() -> bool:
         db = connect_read_only(indexer.data / DATABASE_NAME)
@@ -601,7 +601,7 @@ def test_what_is_tidy_is_not_tidied_again_by_the_next_process(
     again = folder.run()
     until(lambda: again.progress.activity is Activity.IDLE)
     assert len(runs) == 1
-    again.changed([folder.write("crane.md", "# Crane\n")])
+    again.queue.changed([folder.write("crane.md", "# Crane\n")])
     until(lambda: reader.facts().tidied == reader.facts().content and again.idle)
     assert len(runs) == 2
 
@@ -616,7 +616,7 @@ def test_a_history_that_cannot_be_read_is_a_problem_that_passes(
         indexer = folder.run(evolve(BARE, index=IndexSettings(watch=False)))
         until(lambda: "git was not found" in str(indexer.problem))
     repository.commit("Dig", {"dock.md": "# Dock\n"})
-    indexer.rescan()
+    indexer.queue.rescan()
     until(lambda: indexer.problem is None)
 
 
@@ -639,11 +639,11 @@ def test_settings_that_change_count_from_the_next_step_on(folder: Folder) -> Non
     reader = IndexReader(indexer.data)
     until(lambda: reader.facts().complete)
     settings = evolve(EMBEDDING, embedding=EmbeddingSettings(text_tokens=16))
-    indexer.changed([folder.write("crane.md", "# Crane\n")])
+    indexer.queue.changed([folder.write("crane.md", "# Crane\n")])
     until(lambda: reader.facts().model_id == 2 and reader.facts().complete)
     assert len(folder.models.embedded) == 5
     settings = BARE
-    indexer.changed([folder.write("crane.md", "# Crane\n\nA crane lifts.\n")])
+    indexer.queue.changed([folder.write("crane.md", "# Crane\n\nA crane lifts.\n")])
     until(lambda: not reader.facts().model_id)
 
 

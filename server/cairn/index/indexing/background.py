@@ -27,7 +27,7 @@ _CHECK_DAYS = 7
 _COUNT_AFTER_COUNTS, _COUNT_EVERY_COUNTS = 10, 200
 """The intervals of counting imports are at most so many times as long as the latest count took: imports of a small folder, and
 those of any at first, are counted at once."""
-PHASE_WITH_VECTORS = 3
+_PHASE_WITH_VECTORS = 3
 """S2's phase from which vectors are used."""
 
 
@@ -175,5 +175,5 @@ def _is_tidy(facts: Facts) -> bool:
 
 def _embedding(settings: Settings) -> EmbeddingSettings | None:
     """How vectors are made, None where none are."""
-    enabled = settings.embedding.enabled and settings.retrieval.phase >= PHASE_WITH_VECTORS
+    enabled = settings.embedding.enabled and settings.retrieval.phase >= _PHASE_WITH_VECTORS
     return settings.embedding if enabled else None

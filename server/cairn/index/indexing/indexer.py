@@ -6,7 +6,7 @@ import enum
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import filelock
@@ -61,7 +61,7 @@ class Indexer:
         self.data = self._state.data
         self.progress = self._state.progress
         self.role = Role.STARTING
-        self._queue = self._state.queue
+        self.queue = self._state.queue
         self._reader = IndexReader(self.data)
         self._remark: str | None = None
         """What became of a former index."""
@@ -73,7 +73,7 @@ class Indexer:
     @property
     def idle(self) -> bool:
         """Whether everything this process knows of is taken in (vectors apart)."""
-        return self._queue.is_done and not (self.role is Role.READER and self._reader.has_requests())
+        return self.queue.is_done and not (self.role is Role.READER and self._reader.has_requests())
 
     @property
     def problem(self) -> str | None:
@@ -84,7 +84,7 @@ class Indexer:
     def only_read(self) -> None:
         """Take the index as it is; instead of `start`."""
         self.role = Role.READER
-        self._queue.forget_scan()
+        self.queue.forget_scan()
 
     def writer_is_alive(self) -> bool:
         """Whether some process keeps the index up to date now."""
@@ -96,44 +96,32 @@ class Indexer:
 
     def stop(self) -> None:
         """End the thread after the batch at hand; what was not written is found again by the next scan."""
-        self._queue.stop()
+        self.queue.stop()
         if self._thread.is_alive():
             self._thread.join(timeout=30)
-
-    def changed(self, paths: Iterable[str]) -> None:
-        """Take in that files or directories (relative paths) were made, changed or removed."""
-        self._queue.changed(paths)
-
-    def opened(self, paths: Iterable[str]) -> None:
-        """These files (relative paths) are open in the editor now; what was missed of them is taken in."""
-        self._queue.opened(paths)
 
     def wait_for_saves(self) -> None:
         """Let a few files that were just reported be taken in first, if that is a matter of milliseconds."""
         if self.role is Role.WRITER:
-            self._queue.wait_for_saves(self._state.intervals.saves)
+            self.queue.wait_for_saves(self._state.intervals.saves)
 
     def look_again(self) -> None:
         """Look for changes that nobody reported, unless that was done just now or indexing is paused."""
-        if not self._queue.paused and time.monotonic() - self._state.looked_at > self._state.intervals.focus:
-            self._queue.rescan()
-
-    def rescan(self) -> None:
-        """Compare the whole folder with the index again."""
-        self._queue.rescan()
+        if not self.queue.paused and time.monotonic() - self._state.looked_at > self._state.intervals.focus:
+            self.queue.rescan()
 
     def request(self, kind: RequestKind, path: str = "") -> None:
         """Do this, or leave it to the process that writes. Raises IndexUnavailableError where that cannot be."""
         if self.role is Role.READER and leave_request(self.data, kind, path) is not None:
             return
-        self._queue.ask(kind, path)
+        self.queue.ask(kind, path)
 
     # --- the thread --------------------------------------------------------------------------------
 
     def _run(self) -> None:
         first, longest = self._state.intervals.retry
         wait = first
-        while not self._queue.is_stopped():
+        while not self.queue.is_stopped():
             began = time.monotonic()
             try:
                 self._write_or_read()
@@ -153,7 +141,7 @@ class Indexer:
                     )
             if time.monotonic() - began > longest:  # it went well for a while
                 wait = first
-            self._queue.rest(wait)
+            self.queue.rest(wait)
             wait = min(longest, wait * 2)
         self._become(Role.STOPPED)
 
@@ -172,19 +160,19 @@ class Indexer:
     def _read_until_free(self) -> None:
         """Notice what the writing process changes and leave it what this one is asked, until it is time to try again."""
         if self.role is not Role.READER:
-            self._queue.forget_scan()
+            self.queue.forget_scan()
             self._become(Role.READER)
         deadline = time.monotonic() + self._state.intervals.takeover
         generation = self._reader.generation()
-        while not self._queue.is_stopped() and (left := deadline - time.monotonic()) > 0:
-            if self._queue.wait(left, self._queue.paused) and not self._leave_requests():
-                self._queue.rest(left)
+        while not self.queue.is_stopped() and (left := deadline - time.monotonic()) > 0:
+            if self.queue.wait(left, self.queue.paused) and not self._leave_requests():
+                self.queue.rest(left)
         if self._reader.generation() != generation:
             self._state.on_change()
 
     def _leave_requests(self) -> bool:
         """Leave what there is to do to the process that writes; false while there is no index to leave it in."""
-        work = self._queue.take()
+        work = self.queue.take()
         asked = {RequestKind.REINDEX: work.forced, RequestKind.RECONCILE: work.paths}
         if work.rescan or len(work.paths) > BURST:
             self._state.looked_at = time.monotonic()
@@ -196,8 +184,8 @@ class Indexer:
             )
         finally:
             if not done:
-                self._queue.add(work)
-            self._queue.done()
+                self.queue.add(work)
+            self.queue.done()
         return done
 
     def _write_until_stopped(self) -> None:

@@ -85,18 +85,18 @@ class WorkQueue:
             self._changed.notify_all()
 
     def changed(self, paths: Iterable[str]) -> None:
-        """Files or directories were made, changed or removed."""
+        """Files or directories (relative paths) were made, changed or removed."""
         self.add(Work(paths=set(paths)))
 
     def opened(self, paths: Iterable[str]) -> None:
-        """These files are open in the editor now; those that are so newly may have changed unseen."""
+        """These files (relative paths) are open in the editor now; those that are so newly may have changed unseen."""
         with self._changed:
             now = frozenset(paths)
             new, self.open_paths = set(now - self.open_paths), now
             self.add(Work(paths=new, opened=new))
 
     def rescan(self) -> None:
-        """Every file is to be compared."""
+        """The whole folder is to be compared with the index again."""
         self.add(Work(rescan=True))
 
     def ask(self, kind: RequestKind, path: str) -> None:
