@@ -16,7 +16,7 @@ from attrs import frozen
 
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import FileCandidate, Floats
-from cairn.retrieval.scores import Asked, Family, Signal, Value, each, top
+from cairn.retrieval.scores import Asked, Family, Signal, Value, top
 from cairn.text.words import text_stems
 from cairn.workspace.collections import FileKind
 
@@ -40,7 +40,7 @@ _SPECIFICATION = re.compile(r"(?:^|/)[^/]*spec[^/]*\.md$", re.IGNORECASE)
 _README = re.compile(r"(?:^|/)readme[^/]*$", re.IGNORECASE)
 
 
-def _shallow(_: Asked, file: FileCandidate) -> float:
+def _shallow(file: FileCandidate) -> float:
     return 1 / (1 + 0.1 * len(file.path.split("/")))
 
 
@@ -78,12 +78,16 @@ def _often(facts: _Facts) -> float:
     return math.log1p(facts.commits)
 
 
-def _words_in_path(asked: Asked, file: FileCandidate) -> float:
+def _words_in_path(asked: Asked) -> Floats:
     """S5, priority 2: 1.4 for each word of the question that the path contains, 1.2 more where a folder does."""
     words = [word for word in asked.query.text.lower().split() if len(word) > 3]
-    path = file.path.lower()
-    folders = path.rpartition("/")[0]
-    return sum(math.log(1.4) * (word in path) + math.log(1.2) * (word in folders) for word in words)
+
+    def value(file: FileCandidate) -> float:
+        path = file.path.lower()
+        folders = path.rpartition("/")[0]
+        return sum(math.log(1.4) * (word in path) + math.log(1.2) * (word in folders) for word in words)
+
+    return asked.each(value)
 
 
 def _density(asked: Asked, file: FileCandidate, text: str) -> float:
@@ -182,12 +186,12 @@ def tried_signals(reader: IndexReader) -> tuple[Signal, ...]:
     known = _facts(reader)
 
     def of_facts(value: Callable[[_Facts], float]) -> Value:
-        return each(lambda _, file: value(known.get(file.path, _Facts())))
+        return lambda asked: asked.each(lambda file: value(known.get(file.path, _Facts())))
 
     return (
-        Signal("shallow path (S5)", 0.0, Family.FILE, each(_shallow)),
+        Signal("shallow path (S5)", 0.0, Family.FILE, lambda asked: asked.each(_shallow)),
         Signal("not tiny (S5)", 0.0, Family.FILE, of_facts(_not_tiny)),
-        Signal("words in the path (S5)", 0.0, Family.KEYWORD, each(_words_in_path)),
+        Signal("words in the path (S5)", 0.0, Family.KEYWORD, _words_in_path),
         Signal("words in the text (S5)", 0.0, Family.KEYWORD, of_text(_density)),
         Signal("code patterns (S5)", 0.0, Family.FILE, of_text(_patterns)),
         Signal("documents by content (S5)", 0.0, Family.FILE, of_text(_documents_by_content), relative=False),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 import re
-from functools import lru_cache
 
 from cairn.retrieval.query import Query
 from cairn.retrieval.query_types import QueryType
@@ -69,7 +68,7 @@ def documents_of(query: Query) -> Documents:
 
     A question for evidence wants passages to quote, which documents give as well as code; a search wants places to go to.
     """
-    if asks_as_user(query.wording):
+    if asks_for_overview(query.wording) or _FOR_USERS.search(query.wording.strip()):
         return Documents.WELCOME
     is_evidence = (
         query.for_evidence and query.type not in _IN_CODE and not _EXPLICIT_LOCATION.match(query.wording)
@@ -100,13 +99,6 @@ _FOR_USERS = re.compile(
 )
 
 
-@lru_cache(maxsize=1_000)
 def asks_for_overview(text: str) -> bool:
     """Whether the question is what a project is, or how to begin with it."""
     return bool(_OVERVIEW.search(text.strip()))
-
-
-@lru_cache(maxsize=1_000)
-def asks_as_user(text: str) -> bool:
-    """Whether documents answer the question rather than code."""
-    return asks_for_overview(text) or bool(_FOR_USERS.search(text.strip()))

@@ -16,7 +16,6 @@ from attrs import field, frozen
 
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
-from cairn.retrieval.file_names import languages, versions
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import Query
 from cairn.text.words import stem
@@ -48,49 +47,13 @@ class Asked:
         """The stems of the question's own words."""
         return frozenset(map(stem, self.query.terms))
 
-    @cached_property
-    def beginnings(self) -> frozenset[str]:
-        """What abbreviates a word of the question: its beginnings of two letters or more that leave out as many."""
-        return frozenset(term[:end] for term in self.query.terms for end in range(2, len(term) - 1))
-
-    def of_kind(self, kind: str) -> Floats:
-        """1 for each file of the kind, 0 for others."""
-        return np.array([file.kind == kind for file in self.files], np.float64)
-
-    @cached_property
-    def joined(self) -> frozenset[str]:
-        """What a file's name may be as one word."""
-        compounds = {name.lower().replace("_", "") for name in self.query.compounds}
-        names = {name.lower().replace("_", "").lstrip("$@#") for name in self.query.names}
-        return frozenset({*self.query.joined, *compounds, *(names if self.query.is_symbol else ())})
-
-    @cached_property
-    def newest(self) -> Mapping[tuple[int, str], int]:
-        """The highest version among folders that name one, by what lies above them."""
-        newest: dict[tuple[int, str], int] = {}
-        for file in self.files:
-            for above, number in versions(file.path):
-                newest[file.folder, above] = max(number, newest.get((file.folder, above), 0))
-        return newest
-
-    @cached_property
-    def english(self) -> frozenset[tuple[int, str]]:
-        """Folders above those that hold what is written in English, where other languages stand beside it."""
-        return frozenset(
-            (file.folder, above)
-            for file in self.files
-            for above, code in languages(file.path)
-            if code == "en"
-        )
+    def each(self, value: Callable[[FileCandidate], float]) -> Floats:
+        """float64[files]: what `value` says of each."""
+        return np.array([value(file) for file in self.files], np.float64)
 
 
 Value = Callable[[Asked], Floats]
 """float64[files]: what a signal says of each file that is asked about."""
-
-
-def each(value: Callable[[Asked, FileCandidate], float]) -> Value:
-    """What `value` says of one file, of each."""
-    return lambda asked: np.array([value(asked, file) for file in asked.files], np.float64)
 
 
 @frozen
@@ -111,6 +74,11 @@ class Signal:
     """Whether it may speak for any question; otherwise it counts towards the best possible score only where it does."""
     signed: bool = False
     """Whether it may speak against a file as well as for it."""
+
+
+def of_file(name: str) -> Value:
+    """What the file has in a field of `FileCandidate`."""
+    return lambda asked: asked.each(lambda file: getattr(file, name))
 
 
 def best(column: str) -> Value:

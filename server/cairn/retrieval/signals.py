@@ -8,6 +8,7 @@ languages; those of meaning and of imports then on weak labels of repositories h
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -18,7 +19,7 @@ from cairn.retrieval.file_names import folder_stems, joined_name, languages, nam
 from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
 from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query import Query
-from cairn.retrieval.scores import Asked, Family, Signal, Value, best, each, top
+from cairn.retrieval.scores import Asked, Family, Signal, Value, best, of_file, top
 from cairn.text.words import stem
 from cairn.workspace.collections import FileKind
 
@@ -65,57 +66,80 @@ def definitions(query: Query, chunks: Chunks) -> Floats:
     return strength
 
 
-def _file_name(asked: Asked, file: FileCandidate) -> float:
+def _file_name(asked: Asked) -> Floats:
     """Share of the words of the file's name that the question holds."""
-    words = name_stems(file.path)
-    return sum(word in asked.query.stems for word in words) / len(words) if words else 0.0
+
+    def share(file: FileCandidate) -> float:
+        words = name_stems(file.path)
+        return sum(word in asked.query.stems for word in words) / len(words) if words else 0.0
+
+    return asked.each(share)
 
 
-def _joined_name(asked: Asked, file: FileCandidate) -> float:
-    return float(joined_name(file.path) in asked.joined)
+def _joined_name(asked: Asked) -> Floats:
+    """Whether the file's name, as one word, is a name or two words of the question."""
+    names = (name.lower().replace("_", "").lstrip("$@#") for name in asked.query.names)
+    wanted = {*asked.query.joined, *names}
+    return asked.each(lambda file: joined_name(file.path) in wanted)
 
 
-def _abbreviated_name(asked: Asked, file: FileCandidate) -> float:
+def _abbreviated_name(asked: Asked) -> Floats:
     """Whether a word of the file's name begins a longer word of the question: `req` and "request"."""
-    return float(
-        any(word in asked.beginnings and word not in asked.query.stems for word in name_stems(file.path))
-    )
+    terms = asked.query.terms
+    # Beginnings of two letters or more that leave out as many.
+    beginnings = {term[:end] for term in terms for end in range(2, len(term) - 1)} - asked.query.stems
+    return asked.each(lambda file: not beginnings.isdisjoint(name_stems(file.path)))
 
 
-def _folder_name(asked: Asked, file: FileCandidate) -> float:
+def _folder_name(asked: Asked) -> Floats:
     """Share of the question's words that name a folder of the path."""
     wanted = asked.own_stems
-    return len(wanted & folder_stems(file.path)) / len(wanted) if wanted else 0.0
+    return asked.each(lambda file: len(wanted & folder_stems(file.path)) / (len(wanted) or 1))
 
 
-def _older_version(asked: Asked, file: FileCandidate) -> float:
+def _older_version(asked: Asked) -> Floats:
     """Whether it lies in a version's folder beside that of a newer one, and the question does not name its version."""
-    return float(
-        any(
-            asked.newest[file.folder, above] > number and f"v{number}" not in asked.query.terms
+    newest: defaultdict[tuple[int, str], int] = defaultdict(int)
+    for file in asked.files:
+        for above, number in versions(file.path):
+            newest[file.folder, above] = max(number, newest[file.folder, above])
+
+    def is_older(file: FileCandidate) -> bool:
+        return any(
+            newest[file.folder, above] > number and f"v{number}" not in asked.query.terms
             for above, number in versions(file.path)
         )
-    )
+
+    return asked.each(is_older)
 
 
-def _translation(asked: Asked, file: FileCandidate) -> float:
+def _translation(asked: Asked) -> Floats:
     """Whether a file is a translation of what is there in English, and the question is not in another language."""
-    codes = languages(file.path)
-    is_one = any(code != "en" and (file.folder, above) in asked.english for above, code in codes)
-    return float(is_one and not is_portuguese(asked.query.wording))
+    places = {(file.folder, *found) for file in asked.files for found in languages(file.path)}
+
+    def is_one(file: FileCandidate) -> bool:
+        codes = languages(file.path)
+        return any(code != "en" and (file.folder, above, "en") in places for above, code in codes)
+
+    return asked.each(is_one) * (not is_portuguese(asked.query.wording))
+
+
+def _imports(asked: Asked) -> Floats:
+    """The logarithm of how many files import it."""
+    return asked.each(lambda file: math.log1p(file.in_degree))
 
 
 def _chosen(asked: Asked) -> Floats:
     """What earlier choices say of each file for a question like this one, −1 to 1."""
     values = {folder: learned.values(asked.own_stems, asked.idf) for folder, learned in asked.learned.items()}
-    return np.array([values.get(file.folder, {}).get(file.path, 0.0) for file in asked.files], np.float64)
+    return asked.each(lambda file: values.get(file.folder, {}).get(file.path, 0.0))
 
 
 def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
     """Whether a file is of the kind, and neither that is asked for nor a name that only files of the kind define."""
 
     def value(asked: Asked) -> Floats:
-        of_kind = asked.of_kind(kind) * (not unless_asked_for & asked.query.stems)
+        of_kind = asked.each(lambda file: file.kind == kind) * (not unless_asked_for & asked.query.stems)
         defining = _definition(asked) > 0
         return of_kind if (defining & (of_kind == 0)).any() else of_kind * ~defining
 
@@ -124,18 +148,26 @@ def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
 
 def _documents(wanted: Documents) -> Value:
     """Whether a file is a document, and the question is one for which documents are `wanted` so."""
-    return lambda asked: asked.of_kind(FileKind.DOCS) * (documents_of(asked.query) is wanted)
+
+    def value(asked: Asked) -> Floats:
+        return asked.each(lambda file: file.kind == FileKind.DOCS) * (documents_of(asked.query) is wanted)
+
+    return value
 
 
-def _introduction(asked: Asked, file: FileCandidate) -> float:
+def _introduction(asked: Asked) -> Floats:
     """How well the file introduces the project, where that is asked for: its README does before other ones."""
-    if file.kind != FileKind.DOCS or not asks_for_overview(asked.query.wording):
-        return 0.0
-    *folders, name = file.path.lower().split("/")
-    stem_name = name.partition(".")[0]
-    if stem_name == "readme":
-        return 1.0 if not folders else 0.5
-    return 0.5 if stem_name in ("index", "intro", "introduction", "overview") and len(folders) < 3 else 0.0
+
+    def share(file: FileCandidate) -> float:
+        *folders, name = file.path.lower().split("/")
+        called = name.partition(".")[0]
+        if file.kind != FileKind.DOCS:
+            return 0.0
+        if called == "readme":
+            return 0.5 if folders else 1.0
+        return 0.5 if called in ("index", "intro", "introduction", "overview") and len(folders) < 3 else 0.0
+
+    return asked.each(share) * asks_for_overview(asked.query.wording)
 
 
 def _asks(words: str) -> frozenset[str]:
@@ -148,60 +180,35 @@ _ABOUT_CONFIG = _asks(
     "config configuration settings dependency dependencies package workflow ci build version"
 )
 
+KEYWORD, VECTOR, FILE = Family
 SIGNALS: tuple[Signal, ...] = (
-    Signal("keywords in its best chunk", 0.5, Family.KEYWORD, best("keyword")),
-    Signal("keywords in its best eight chunks", 1.5, Family.KEYWORD, top("keyword", _SLOW_DECAY)),
+    Signal("keywords in its best chunk", 0.5, KEYWORD, best("keyword")),
+    Signal("keywords in its best eight chunks", 1.5, KEYWORD, top("keyword", _SLOW_DECAY)),
+    Signal("words of the question that it holds", 1.5, KEYWORD, of_file("words"), floor=0.5),
+    Signal("names it defines", 0.4, KEYWORD, best("definition")),
+    Signal("file name", 1.4, KEYWORD, _file_name, relative=False),
+    Signal("file name as one word", 1.0, KEYWORD, _joined_name, relative=False),
+    Signal("file name abbreviated", 1.0, KEYWORD, _abbreviated_name, relative=False),
+    Signal("folder names", 0.7, KEYWORD, _folder_name),
+    Signal("defines the symbol", 5.0, KEYWORD, _definition, relative=False, always=False),
+    Signal("re-exports the symbol", 3.0, KEYWORD, best("reexport"), relative=False, always=False),
+    Signal("contains the very text", 4.0, KEYWORD, best("exact"), relative=False, always=False),
+    Signal("is named by its path", 6.0, KEYWORD, of_file("is_named"), relative=False, always=False),
+    Signal("commit subjects", 2.2, KEYWORD, of_file("subjects"), floor=0.3),
+    Signal("imported by others", 0.9, FILE, _imports, floor=math.log1p(_MANY_IMPORTS)),
+    Signal("meaning of its best chunk", 3.5, VECTOR, best("similarity")),
+    Signal("meaning of its best three chunks", 0.5, VECTOR, top("similarity", _FAST_DECAY)),
+    Signal("is a test", -4.5, FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
+    Signal("is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),
+    Signal("is documentation", -4.0, FILE, _documents(Documents.HELD_BACK), relative=False),
     Signal(
-        "words of the question that it holds",
-        1.5,
-        Family.KEYWORD,
-        each(lambda _, file: file.words),
-        floor=0.5,
+        "documents what was asked", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False
     ),
-    Signal("names it defines", 0.4, Family.KEYWORD, best("definition")),
-    Signal("file name", 1.4, Family.KEYWORD, each(_file_name), relative=False),
-    Signal("file name as one word", 1.0, Family.KEYWORD, each(_joined_name), relative=False),
-    Signal("file name abbreviated", 1.0, Family.KEYWORD, each(_abbreviated_name), relative=False),
-    Signal("folder names", 0.7, Family.KEYWORD, each(_folder_name)),
-    Signal("defines the symbol", 5.0, Family.KEYWORD, _definition, relative=False, always=False),
-    Signal("re-exports the symbol", 3.0, Family.KEYWORD, best("reexport"), relative=False, always=False),
-    Signal("contains the very text", 4.0, Family.KEYWORD, best("exact"), relative=False, always=False),
-    Signal(
-        "is named by its path",
-        6.0,
-        Family.KEYWORD,
-        each(lambda _, file: float(file.is_named)),
-        relative=False,
-        always=False,
-    ),
-    Signal("commit subjects", 2.2, Family.KEYWORD, each(lambda _, file: file.subjects), floor=0.3),
-    Signal(
-        "imported by others",
-        0.9,
-        Family.FILE,
-        each(lambda _, file: math.log1p(file.in_degree)),
-        floor=math.log1p(_MANY_IMPORTS),
-    ),
-    Signal("meaning of its best chunk", 3.5, Family.VECTOR, best("similarity")),
-    Signal("meaning of its best three chunks", 0.5, Family.VECTOR, top("similarity", _FAST_DECAY)),
-    Signal("is a test", -4.5, Family.FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
-    Signal("is an example", -2.5, Family.FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),
-    Signal("is documentation", -4.0, Family.FILE, _documents(Documents.HELD_BACK), relative=False),
-    Signal(
-        "documents what was asked",
-        3.0,
-        Family.FILE,
-        _documents(Documents.WELCOME),
-        relative=False,
-        always=False,
-    ),
-    Signal("introduces the project", 3.0, Family.FILE, each(_introduction), relative=False, always=False),
-    Signal("is configuration", -2.7, Family.FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
-    Signal("is a translation", -2.0, Family.FILE, each(_translation), relative=False),
-    Signal("is of an older version", -4.0, Family.FILE, each(_older_version), relative=False),
-    Signal(
-        "chosen for such questions", _CHOSEN, Family.FILE, _chosen, relative=False, always=False, signed=True
-    ),
+    Signal("introduces the project", 3.0, FILE, _introduction, relative=False, always=False),
+    Signal("is configuration", -2.7, FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
+    Signal("is a translation", -2.0, FILE, _translation, relative=False),
+    Signal("is of an older version", -4.0, FILE, _older_version, relative=False),
+    Signal("chosen for such questions", _CHOSEN, FILE, _chosen, relative=False, always=False, signed=True),
 )
 """The signals with the weights that are used where the settings have no others.
 
