@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from types import TracebackType
 
 from attrs import define, field, frozen
 
@@ -287,9 +286,7 @@ class _RunningLeg:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self, _: type[BaseException] | None, problem: BaseException | None, __: TracebackType | None
-    ) -> bool:
+    def __exit__(self, _: object, problem: BaseException | None, __: object) -> bool:
         if isinstance(problem, QueryCancelledError) or not isinstance(problem, CairnError):
             return False
         if not isinstance(problem, OutOfTimeError):

@@ -164,10 +164,9 @@ _CAPITALS = re.compile(r"\bE[A-Z0-9_]{3,}\b")
 
 
 def _read_codes(text: str) -> Iterator[str]:
-    found = [(match.start(), match.group()) for match in _CODE.finditer(text)]
-    found += [(m.start(), m.group()) for m in _CAPITALS.finditer(text) if m.group() in _ERRNO]
-    for _, code in sorted(found):
-        yield code
+    found = [*_CODE.finditer(text), *(m for m in _CAPITALS.finditer(text) if m.group() in _ERRNO)]
+    for match in sorted(found, key=lambda match: (match.start(), match.group())):
+        yield match.group()
 
 
 _MESSAGE = re.compile(
@@ -229,11 +228,6 @@ def _operators(text: str, known: Iterable[str]) -> Iterator[str]:
 
 def _between_words(tokens: list[str], place: int) -> bool:
     """Whether a sign stands between two words with a meaning: "client -> server" is prose."""
-
-    def means_something(index: int) -> bool:
-        if not 0 <= index < len(tokens):
-            return False
-        word = tokens[index].strip(".,;:?!").lower()
-        return bool(re.search(r"\w", word)) and not is_stopword(word) and word not in LIGHT_WORDS
-
-    return means_something(place - 1) and means_something(place + 1)
+    around = [token.strip(".,;:?!").lower() for token in (*tokens[:place][-1:], *tokens[place + 1 :][:1])]
+    words = [word for word in around if re.search(r"\w", word) and not is_stopword(word)]
+    return len(words) == 2 and LIGHT_WORDS.isdisjoint(words)

@@ -6,9 +6,10 @@ Plurals, genders and the common verb forms are made by rule; accents do not matt
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
+
+from cairn.text.unicode import without_accents
 
 _NOUNS = """
     acesso access | agendador scheduler | algoritmo algorithm | ambiente environment | anexo attachment
@@ -118,22 +119,15 @@ def is_portuguese(text: str) -> bool:
     return bool(words & _CERTAIN) or len(words & _LIKELY) > 1 or bool(_TILDE.search(text))
 
 
-def in_english(word: str) -> tuple[str, ...]:
-    """What a Portuguese word means in programs, in any of its common forms; () for a word not known here."""
-    return _dictionary().get(_plain(word), ())
-
-
-def phrases_in_english(text: str) -> Iterator[tuple[str, str]]:
-    """The first word of each known phrase of `text`, with what the phrase means."""
-    plain = _plain(text)
+def translations(words: Iterable[str], text: str) -> dict[str, tuple[str, ...]]:
+    """For each Portuguese word of `words` what it means in programs, `text` being the question that they are from."""
+    meanings = {word: _dictionary().get(without_accents(word.lower()), ()) for word in words}
+    plain = without_accents(text.lower())
     for phrase, meaning in _PHRASES.items():
-        if re.search(rf"\b{phrase}\b", plain):
-            yield phrase.split()[0], meaning
-
-
-def _plain(word: str) -> str:
-    decomposed = unicodedata.normalize("NFD", word.lower())
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+        first = phrase.split()[0]
+        if first in meanings and re.search(rf"\b{phrase}\b", plain):
+            meanings[first] = (*meanings[first], meaning)
+    return {word: english for word, english in meanings.items() if english}
 
 
 @cache
@@ -145,7 +139,7 @@ def _dictionary() -> dict[str, tuple[str, ...]]:
         for entry in table.replace("\n", "|").split("|"):
             if words := entry.split():
                 lemma, *meanings = words
-                for form in forms(_plain(lemma)):
+                for form in forms(without_accents(lemma)):
                     known.setdefault(form, tuple(meanings))
     return known
 

@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.retrieval.mentions import Mentions, read_mentions
-from cairn.retrieval.portuguese import is_portuguese
+from cairn.retrieval.portuguese import is_portuguese, translations
 from cairn.retrieval.query_types import QueryType, is_name, own_name, query_type
 from cairn.retrieval.repair import repairs
 from cairn.retrieval.traces import Trace, read_trace
@@ -23,7 +23,6 @@ from cairn.retrieval.wording import (
     read_words,
     replaced,
     rewrite_phrases,
-    translations,
     with_synonyms,
     without_numbers,
     word_synonyms,
@@ -201,7 +200,9 @@ def understand(
         line=mentions.line or trace.line,
         literals=mentions.literals,
         quotes=mentions.quotes,
-        meant=_in_english(terms, translated, mentions.rest) or replaced(meant, synonyms | repaired),
+        meant=" ".join(next(iter(translated.get(term, ())), term) for term in terms)
+        if translated and is_portuguese(mentions.rest)
+        else replaced(meant, synonyms | repaired),
     )
 
 
@@ -217,13 +218,6 @@ def _unfamiliar(
     translated = translations([term for term in terms if term in unknown], text)
     wrong = [term for term in terms if term in unknown and term not in translated]
     return translated, repairs(wrong, vocabulary, settings.core_concepts)
-
-
-def _in_english(terms: Sequence[str], translated: Mapping[str, tuple[str, ...]], text: str) -> str:
-    """The terms of a Portuguese question in English; "" where it is none, or none of them is known."""
-    if not translated or not is_portuguese(text):
-        return ""
-    return " ".join(next(iter(translated.get(term, ())), term) for term in terms)
 
 
 def _bare(text: str) -> str:

@@ -29,23 +29,19 @@ def _common() -> frozenset[str]:
     return frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").split())
 
 
-def mistakable(words: Iterable[str]) -> list[str]:
-    """Those of the lower-case `words` that could be a typing error if no index held them."""
-    return [
-        word
-        for word in words
-        if len(word) >= MIN_LETTERS and word.isascii() and word.isalpha() and word not in _KNOWN
-        if stem(word) not in _common()
-    ]
-
-
 def repairs(
     unknown: Iterable[str], vocabulary: IndexVocabulary, core_concepts: Sequence[str] = ()
 ) -> dict[str, str]:
     """For each of the lower-case words that no index holds the word that was meant, where that is clear."""
     core = {concept.lower() for concept in core_concepts}
-    wrong = [word for word in mistakable(unknown) if word not in core][:_MAX_REPAIRS]
-    found = ((word, repair(word, vocabulary, core)) for word in wrong)
+    right = _KNOWN | core
+    wrong = [
+        word
+        for word in unknown
+        if len(word) >= MIN_LETTERS and word.isascii() and word.isalpha()
+        if word not in right and stem(word) not in _common()
+    ]
+    found = ((word, repair(word, vocabulary, core)) for word in wrong[:_MAX_REPAIRS])
     return {word: meant for word, meant in found if meant}
 
 

@@ -159,10 +159,10 @@ def _introduction(asked: Asked) -> Floats:
     """How well the file introduces the project, where that is asked for: its README does before other ones."""
 
     def share(file: FileCandidate) -> float:
-        *folders, name = file.path.lower().split("/")
-        called = name.partition(".")[0]
         if file.kind != FileKind.DOCS:
             return 0.0
+        *folders, name = file.path.lower().split("/")
+        called = name.partition(".")[0]
         if called == "readme":
             return 0.5 if folders else 1.0
         return 0.5 if called in ("index", "intro", "introduction", "overview") and len(folders) < 3 else 0.0

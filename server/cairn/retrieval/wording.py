@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from attrs import frozen
 
 from cairn.retrieval.abbreviations import other_lengths
-from cairn.retrieval.portuguese import in_english, phrases_in_english
 from cairn.text.identifiers import identifier_words
 from cairn.text.words import LIGHT_WORDS, STOPWORDS, stem
 
@@ -108,15 +107,6 @@ def with_synonyms(
     return tuple(replaced), stands_for
 
 
-def translations(words: Iterable[str], text: str) -> dict[str, tuple[str, ...]]:
-    """For each Portuguese word of `words` what it means in English, `text` being the question that they are from."""
-    found = {word: meanings for word in words if (meanings := in_english(word))}
-    for first, meaning in phrases_in_english(text):
-        if first in found or first in words:
-            found[first] = (*found.get(first, ()), meaning)
-    return found
-
-
 def alternatives(
     terms: Iterable[str], other_lengths_of: Collection[str], others: Iterable[Mapping[str, tuple[str, ...]]]
 ) -> dict[str, tuple[str, ...]]:
@@ -129,13 +119,12 @@ def alternatives(
         if term in other_lengths_of:
             yield from other_lengths(term)
 
-    found = {term: _different(term, candidates(term)) for term in terms}
+    # Another inflection is no other word: the index holds stems.
+    found = {
+        term: tuple(dict.fromkeys(word for word in candidates(term) if stem(word) != stem(term)))
+        for term in terms
+    }
     return {term: other for term, other in found.items() if other}
-
-
-def _different(term: str, words: Iterable[str]) -> tuple[str, ...]:
-    """Without those that are `term` in another inflection: the index holds stems."""
-    return tuple(dict.fromkeys(word for word in words if stem(word) != stem(term)))
 
 
 def replaced(text: str, words: Mapping[str, str]) -> str:

@@ -1,6 +1,8 @@
-"""Text that can be stored and embedded: UTF-8 can hold it."""
+"""Text that can be stored and embedded, since UTF-8 can hold it; and text without accents."""
 
 from __future__ import annotations
+
+import unicodedata
 
 
 def well_formed(text: str) -> str:
@@ -10,3 +12,9 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def without_accents(text: str) -> str:
+    """`text` as FTS5's tokenizer takes accents away."""
+    decomposed = unicodedata.normalize("NFD", text)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -26,6 +25,7 @@ from cairn.errors import CairnError
 from cairn.index.reader.connection import ConnectedReader
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.generation_cache import GenerationCache
+from cairn.text.unicode import without_accents
 
 _SHORTEST = 3
 """Letters of a stem that is compared."""
@@ -125,7 +125,7 @@ def _known(
 
 
 def _count(reader: IndexReader, words: Sequence[str]) -> dict[str, int]:
-    stems = {word: _stem(_without_accents(word)) for word in words}
+    stems = {word: _stem(without_accents(word)) for word in words}
     counts: Counter[str] = Counter()
     for source in reader.sources:
         counts.update(_documents(source, sorted(set(stems.values()))))
@@ -136,12 +136,6 @@ def _read_near(
     reader: IndexReader, asked: Sequence[tuple[str, int]]
 ) -> dict[tuple[str, int], list[KnownWord]]:
     return {each: [near for source in reader.sources for near in _near(source, *each)] for each in asked}
-
-
-def _without_accents(word: str) -> str:
-    """As FTS5's tokenizer takes them away."""
-    decomposed = unicodedata.normalize("NFD", word)
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
 _SELECT_ABSENT = """
