@@ -14,7 +14,6 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain
 from string import ascii_lowercase
-from threading import Lock
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
@@ -50,8 +49,6 @@ _ENDINGS = (
 )  # fmt: skip
 _porter = Stemmer.Stemmer("porter")
 """Stems as FTS5's tokenizer does."""
-_stemming = Lock()
-"""A stemmer keeps state, so one thread at a time."""
 
 
 @frozen
@@ -181,8 +178,7 @@ def _shared(word: str) -> int:
 
 
 def _stem(word: str) -> str:
-    with _stemming:
-        return str(_porter.stemWord(word))
+    return str(_porter.stemWord(word))
 
 
 def _early_errors_undone(word: str) -> set[str]:

@@ -9,6 +9,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.vectors.static_rows import read_ids
 
 Ids = NDArray[np.int64]
 
@@ -42,11 +43,7 @@ def _matching(reader: IndexReader, match: str, cancelled: Callable[[], bool]) ->
     found: list[Ids] = []
     for source in reader.sources:
         with source.reading(cancelled) as db:
-            # As one text: 5,000 ids take 0.3 ms so, and 0.8 row by row.
-            text = db.execute(
-                "SELECT group_concat(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?", (match,)
-            ).get
-        ids = np.fromstring(text, np.int64, sep=",") if text else np.empty(0, np.int64)
+            ids = read_ids(db, "SELECT rowid AS id FROM chunks_fts WHERE chunks_fts MATCH ?", [match])
         found.append(ids if source is reader else -ids[::-1])
     return found[0] if len(found) == 1 else np.concatenate(found[::-1])
 

@@ -129,15 +129,11 @@ class ConnectedReader:
                     register(local.db)
             local.looked = now
         if local.db is None:
-            local.db = local.empty = local.empty or _empty_index()
+            if local.empty is None:
+                local.empty = create(":memory:", vfs=None)  # 1 ms
+                register(local.empty)
+            local.db = local.empty
         return local.db
-
-
-def _empty_index() -> apsw.Connection:
-    """An index in memory, which takes 1 ms to make."""
-    db = create(":memory:", vfs=None)
-    register(db)
-    return db
 
 
 def interruption(cancelled: Callable[[], bool] | None) -> OutOfTimeError | QueryCancelledError:
