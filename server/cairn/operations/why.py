@@ -12,7 +12,6 @@ from cairn.errors import IndexUnavailableError, InvalidRequestError
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.meta import read_facts
-from cairn.index.store.rows import key_blob
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.operations.places import path_in
 from cairn.paths import workspace_dir
@@ -153,7 +152,7 @@ def _is_changed(file: Path, content_hash: object, size: object, mtime_ns: object
         if (status.st_size, status.st_mtime_ns) == (size, mtime_ns):
             return False
         # One that was read just after it was written is kept without a time, and one may be touched without a change.
-        return status.st_size != size or key_blob(content_key(read_text(file) or "")) != content_hash
+        return status.st_size != size or bytes.fromhex(content_key(read_text(file) or "")) != content_hash
     except OSError:
         return True
 

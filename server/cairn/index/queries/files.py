@@ -16,7 +16,6 @@ from cairn.index.reader.connection import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.generation_cache import GenerationCache
 from cairn.index.store.meta import read_facts
-from cairn.index.store.rows import key_blob
 
 
 def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callable[[], bool]) -> list[str]:
@@ -34,7 +33,7 @@ def files_with_chunk(reader: IndexReader, content_hash: str, path: str = "") -> 
     of_path, wanted = ("AND f.path = ?", (path,)) if path else ("", ())
     sql = f"""SELECT DISTINCT f.path FROM files f JOIN chunks c ON c.file_id = f.id
         WHERE c.content_hash = ? {of_path} ORDER BY f.path"""
-    return _paths(reader, sql, (key_blob(content_hash), *wanted))
+    return _paths(reader, sql, (bytes.fromhex(content_hash), *wanted))
 
 
 def files_at(

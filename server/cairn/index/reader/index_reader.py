@@ -25,7 +25,6 @@ from cairn.index.reader.records import (
 from cairn.index.reader.vector_queries import VectorQueries
 from cairn.index.store.deadline import Deadline
 from cairn.index.store.meta import Facts, read_facts
-from cairn.index.store.rows import key_text
 from cairn.index.text.exact import ExactMatches, Literal, find
 from cairn.index.text.word_list import WordList, read_word_list
 
@@ -142,10 +141,11 @@ class IndexReader(VectorQueries):
     def contents(self, paths: Iterable[str]) -> dict[str, tuple[str, str]]:
         """The content hash and the collection of those of `paths` that are indexed."""
         rows = self.select(
-            "SELECT path, content_hash, collection FROM files WHERE path IN (SELECT value FROM json_each(?))",
+            "SELECT path, lower(hex(content_hash)), collection FROM files"
+            " WHERE path IN (SELECT value FROM json_each(?))",
             (json.dumps(list(paths)),),
         )
-        return {path: (key_text(content_hash), collection) for path, content_hash, collection in rows}
+        return {path: (content_hash, collection) for path, content_hash, collection in rows}
 
     def has_language(self, language: str) -> bool:
         """Whether a chunk is in the language; looks at all of them."""

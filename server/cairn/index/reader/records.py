@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import cast
+from typing import Any
 
 from attrs import field, frozen
 
 from cairn.chunking.model import Chunk
 from cairn.index.store.meta import Facts
-from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row, key_text
+from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.protocol.chunk_type import ChunkType
 
 
@@ -26,17 +26,15 @@ class StoredChunk:
     content_hash: str
 
 
-STORED_COLUMNS = f"""c.id, f.path, f.kind, f.collection, c.content_hash,
+STORED_COLUMNS = f"""c.id, f.path, f.kind, f.collection, lower(hex(c.content_hash)),
     {", ".join(f"c.{name}" for name in CHUNK_COLUMNS)}"""
 """The columns of chunks `c` and files `f` that `stored_chunk` reads."""
 
 
-def stored_chunk(row: Sequence[object]) -> StoredChunk:
+def stored_chunk(row: Sequence[Any]) -> StoredChunk:
     """The chunk of a row of STORED_COLUMNS."""
     chunk_id, path, kind, collection, content_hash, *columns = row
-    return StoredChunk(
-        cast("int", chunk_id), str(path), str(kind), str(collection), chunk_from_row(columns), key_text(content_hash)
-    )  # fmt: skip
+    return StoredChunk(chunk_id, path, kind, collection, chunk_from_row(columns), content_hash)
 
 
 @frozen

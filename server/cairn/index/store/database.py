@@ -16,7 +16,7 @@ from typing import cast
 import apsw
 
 from cairn.errors import IndexUnavailableError
-from cairn.index.store.meta import read_facts, set_fact
+from cairn.index.store.meta import read_facts, set_facts
 from cairn.index.store.schema import KEYWORD_TABLES, SCHEMA, SCHEMA_VERSION
 
 logger = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def open_writer(folder: Path, check: bool) -> tuple[apsw.Connection, str | None]
         connection, remark = _open_or_rebuild(folder / DATABASE_NAME, check)
         connection.transaction_mode = "IMMEDIATE"
         with _closed_on_failure(connection), connection:
-            set_fact(connection, "writing", 1)
+            set_facts(connection, writing=1)
     except UNWRITABLE as problem:
         raise unwritable(folder, problem) from problem
     return connection, remark

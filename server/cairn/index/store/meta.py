@@ -82,9 +82,10 @@ def _number(value: str) -> int:
     return int(json.loads(value)[1] if value.startswith("[") else value)
 
 
-def set_fact(db: apsw.Connection, name: str, value: int) -> None:
-    """Set one fact, in the transaction at hand."""
-    db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)", (name, int(value)))
+def set_facts(db: apsw.Connection, **facts: int) -> None:
+    """Set facts, in the transaction at hand."""
+    rows = [(name, int(value)) for name, value in facts.items()]
+    db.executemany("INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)", rows)
 
 
 def raise_generation(db: apsw.Connection, *counters: str) -> None:

@@ -28,7 +28,7 @@ def chunk_to_row(chunk: Chunk) -> tuple[str | int | bytes, ...]:
 
 def chunk_identity(chunk: Chunk) -> tuple[str | bytes, ...]:
     """The values of IDENTITY_COLUMNS."""
-    return (key_blob(chunk.content_hash), *_described(chunk))
+    return (bytes.fromhex(chunk.content_hash), *_described(chunk))
 
 
 def _described(chunk: Chunk) -> tuple[str, ...]:
@@ -45,13 +45,3 @@ def chunk_from_row(row: Sequence[object]) -> Chunk:
     values["type"] = ChunkType(str(values["type"]))
     values["defines"] = tuple(json.loads(str(values["defines"])))
     return Chunk(**values)  # type: ignore[arg-type]
-
-
-def key_blob(key: str) -> bytes:
-    """A hex key or hash as it is stored, in half the bytes."""
-    return bytes.fromhex(key)
-
-
-def key_text(blob: object) -> str:
-    """The hex key or hash that `key_blob` stored."""
-    return cast(bytes, blob).hex()

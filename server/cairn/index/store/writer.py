@@ -15,14 +15,12 @@ from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk, content_key
 from cairn.index.store.database import create, open_writer
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
-from cairn.index.store.meta import Facts, raise_generation, read_facts, set_fact
+from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
 from cairn.index.store.rows import (
     CHUNK_COLUMNS,
     IDENTITY_COLUMNS,
     chunk_identity,
     chunk_to_row,
-    key_blob,
-    key_text,
 )
 from cairn.text.languages import language_of
 from cairn.workspace.collections import file_kind
@@ -74,13 +72,11 @@ class _Change:
     """Ids of its new chunks."""
     gone: int = 0
     """Chunks that it has no longer."""
-    of_paths: bool = False
-    """The file came or went."""
-    of_links: bool = False
-    """The file came or went, or imports something else."""
+    counters: tuple[str, ...] = ()
+    """Facts that rise with it, beside `content`."""
 
 
-_SELECT_RECORDS = "SELECT path, size, mtime_ns, content_hash, collection FROM files"
+_SELECT_RECORDS = "SELECT path, size, mtime_ns, lower(hex(content_hash)), collection FROM files"
 
 
 class IndexWriter:
@@ -105,8 +101,7 @@ class IndexWriter:
     def close(self) -> None:
         """Fold the write-ahead log into the database, so the next start has none to read and need not check it."""
         with self.db:
-            set_fact(self.db, "writing", 0)
-            set_fact(self.db, "paused", 0)
+            set_facts(self.db, writing=0, paused=0)
         self.checkpoint()
         self.db.close()
 
@@ -131,22 +126,17 @@ class IndexWriter:
         changed = {name: value for name, value in facts.items() if getattr(now, name) != int(value)}
         if changed:
             with self.db:
-                for name, value in changed.items():
-                    set_fact(self.db, name, value)
+                set_facts(self.db, **changed)
                 raise_generation(self.db)
 
     def files(self) -> dict[str, FileRecord]:
         """Every file of the index by path."""
-        return _records(self.db.execute(_SELECT_RECORDS))
+        return {row[0]: FileRecord(*row) for row in self.db.execute(_SELECT_RECORDS)}
 
     def records(self, paths: Iterable[str]) -> dict[str, FileRecord]:
         """Those of `paths` that the index has."""
-        return _records(
-            self.db.execute(
-                f"{_SELECT_RECORDS} WHERE path IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(paths)),),
-            )
-        )
+        named = f"{_SELECT_RECORDS} WHERE path IN (SELECT value FROM json_each(?))"
+        return {row[0]: FileRecord(*row) for row in self.db.execute(named, (json.dumps(list(paths)),))}
 
     def count_files(self) -> int:
         """Number of files in the index."""
@@ -181,19 +171,14 @@ class IndexWriter:
             written = [chunk_id for change in changes for chunk_id in change.written]
             facts = self.facts()
             chunks = facts.chunks - sum(change.gone for change in changes) + len(written)
-            set_fact(self.db, "chunks", chunks)
             # At most so many wait; whoever makes the vectors knows better.
-            set_fact(self.db, "queued", min(chunks, facts.queued + len(written)))
-            set_fact(self.db, "static_queued", min(chunks, facts.static_queued + len(written)))
+            queued, static_queued = (
+                min(chunks, waiting + len(written)) for waiting in (facts.queued, facts.static_queued)
+            )
+            set_facts(self.db, chunks=chunks, queued=queued, static_queued=static_queued)
             if written:
-                set_fact(self.db, "embedded", 0)
-                set_fact(self.db, "static", 0)
-            risen = {
-                "content": True,
-                "paths": any(change.of_paths for change in changes),
-                "links": any(change.of_links for change in changes),
-            }
-            raise_generation(self.db, *(counter for counter, rises in risen.items() if rises))
+                set_facts(self.db, embedded=0, static=0)
+            raise_generation(self.db, "content", *{name for change in changes for name in change.counters})
         return written
 
     def touch(self, records: Sequence[FileRecord]) -> None:
@@ -207,7 +192,7 @@ class IndexWriter:
     def _remove(self, path: str) -> list[_Change]:
         """Remove a file with its chunks, if it is there."""
         rows = self.db.execute("DELETE FROM files WHERE path = ? RETURNING chunks", (path,)).fetchall()
-        return [_Change(gone=cast(int, chunks), of_paths=True, of_links=True) for (chunks,) in rows]
+        return [_Change(gone=cast(int, chunks), counters=("paths", "links")) for (chunks,) in rows]
 
     def _put(self, file: IndexedFile, now: str, anew: bool) -> _Change:
         """Add a file, or change it to what it is now."""
@@ -216,7 +201,7 @@ class IndexWriter:
             "SELECT collection, imports FROM files WHERE path = ?", (record.path,)
         ).fetchone()
         values = (
-            record.path, record.size, record.mtime_ns, key_blob(record.content_hash), int(file.is_text), file.kind,
+            record.path, record.size, record.mtime_ns, bytes.fromhex(record.content_hash), int(file.is_text), file.kind,
             record.collection, now, len(file.chunks), imports,
         )  # fmt: skip
         file_id = cast(int, self.db.execute(_PUT_FILE, values).get)
@@ -226,7 +211,7 @@ class IndexWriter:
                 "INSERT INTO paths_fts(rowid, stem, folders) VALUES (?, ?, ?)",
                 (file_id, " ".join(split_words(name)), " ".join(split_words(folders))),
             )
-            return _Change(self._insert(file_id, file, file.chunks), of_paths=True, of_links=True)
+            return _Change(self._insert(file_id, file, file.chunks), counters=("paths", "links"))
         # What is embedded of a chunk has its collection's name in it.
         stored = {} if anew or known[0] != record.collection else self._stored(file_id)
         kept: list[tuple[int, tuple[int, ...], Chunk]] = []
@@ -243,7 +228,7 @@ class IndexWriter:
         )
         gone = self.db.changes()
         self._move([(chunk_id, chunk) for chunk_id, place, chunk in kept if place != _place(chunk)])
-        return _Change(self._insert(file_id, file, fresh), gone, of_links=known[1] != imports)
+        return _Change(self._insert(file_id, file, fresh), gone, ("links",) if known[1] != imports else ())
 
     def _stored(self, file_id: int) -> dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]]:
         """The chunks of a file by what they are: ids and places of equal ones, the last in the file first."""
@@ -276,7 +261,12 @@ class IndexWriter:
             embedding_key = content_key(composite_text(record.path, record.collection, chunk))
             self.db.execute(
                 _INSERT_CHUNK,
-                (file_id, *chunk_to_row(chunk), key_blob(chunk.content_hash), key_blob(embedding_key)),
+                (
+                    file_id,
+                    *chunk_to_row(chunk),
+                    bytes.fromhex(chunk.content_hash),
+                    bytes.fromhex(embedding_key),
+                ),
             )
             ids.append(self.db.last_insert_rowid())
             symbol_words = " ".join(
@@ -305,10 +295,3 @@ _PUT_FILE = f"""INSERT INTO files({", ".join(_FILE_COLUMNS)}) VALUES ({", ".join
     ON CONFLICT(path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _FILE_COLUMNS[1:])} RETURNING id"""
 _INSERT_CHUNK = f"""INSERT INTO chunks(file_id, {", ".join(CHUNK_COLUMNS)}, content_hash, embedding_key)
     VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 3))})"""
-
-
-def _records(rows: apsw.Cursor) -> dict[str, FileRecord]:
-    return {
-        path: FileRecord(path, size, mtime_ns, key_text(content_hash), collection)
-        for path, size, mtime_ns, content_hash, collection in rows
-    }

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
-from cairn.index.store.meta import raise_generation, set_fact, static_key
+from cairn.index.store.meta import raise_generation, set_facts, static_key
 from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.index.store.schema import (
     STATIC_TABLE,
@@ -125,7 +125,7 @@ class VectorStore:
                         f"INSERT INTO {vectors_table(model_id)}(rowid, embedding) VALUES (?, ?)",
                         (self._db.last_insert_rowid(), vector.tobytes()),
                     )
-            set_fact(self._db, "queued", queued)
+            set_facts(self._db, queued=queued)
             raise_generation(self._db)
 
     def _waiting(self, condition: str) -> list[Waiting]:
@@ -139,10 +139,9 @@ class VectorStore:
         return int(self._db.execute("SELECT value FROM meta WHERE key = 'model_id'").get or 0)
 
     def _set_model(self, model_id: int) -> None:
-        set_fact(self._db, "model_id", model_id)
-        set_fact(self._db, "embedded", 0)
         lacking = f"SELECT count(*) FROM chunks c WHERE {_lacks_vector(model_id)}"
-        set_fact(self._db, "queued", int(self._db.execute(lacking).get or 0) if model_id else 0)
+        queued = int(self._db.execute(lacking).get or 0) if model_id else 0
+        set_facts(self._db, model_id=model_id, embedded=0, queued=queued)
         raise_generation(self._db)
 
     # --- the static table ---------------------------------------------------------------------------
@@ -194,7 +193,7 @@ class VectorStore:
                 f"INSERT INTO {STATIC_TABLE}(rowid, embedding) VALUES (?, vec_int8(?))",
                 ((chunk_id, vector.tobytes()) for chunk_id, vector in zip(ids, rows, strict=True)),
             )
-            set_fact(self._db, "static_queued", queued)
+            set_facts(self._db, static_queued=queued)
             raise_generation(self._db)
 
     def _drop_static(self) -> None:
