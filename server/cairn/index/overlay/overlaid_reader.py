@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import define, evolve, field
+from attrs import astuple, define, evolve, field
 
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.reader.connection import Row
@@ -63,16 +63,15 @@ class OverlaidReader(IndexReader):
         self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
     ) -> list[Hit]:
         with self.overlay.shown() as (unsaved, hidden):
-            found = unsaved.occurrences(match, weights, only, cancelled) if unsaved else []
-            named = unsaved.occurrences(match, NAMES_ONLY, only, cancelled) if found and unsaved else []
+            found = unsaved.occurrences(match, only, cancelled) if unsaved else []
         hits = super().keywords(match, weights, limit, _without(only, hidden), cancelled)
         if not found:
             return hits
         # Where a word is frequent, counting takes long: after the unsaved text is free for other threads again.
         with self.reading(cancelled) as db:
             statistics = read_statistics(db, match)
-        names = score(named, statistics)
-        scores = score(found, statistics)
+        names = score(found, statistics, astuple(NAMES_ONLY))
+        scores = score(found, statistics, astuple(weights))
         return best_hits(
             [*hits, *(Hit(-chunk, value, names.get(chunk, 0.0)) for chunk, value in scores.items())], limit
         )

@@ -12,7 +12,6 @@ import apsw
 
 from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import ColumnWeights
 from cairn.index.store.meta import Facts
 from cairn.index.text.bm25 import OCCURRENCES, Occurrences
 
@@ -31,16 +30,14 @@ class UnsavedReader(IndexReader):
         with self._using, super().reading(cancelled) as db:
             yield db
 
-    def occurrences(
-        self, match: str, weights: ColumnWeights, only: ChunkFilter, cancelled: Callable[[], bool]
-    ) -> list[Occurrences]:
+    def occurrences(self, match: str, only: ChunkFilter, cancelled: Callable[[], bool]) -> list[Occurrences]:
         """Where the FTS5 expression `match` is found, in every chunk that matches it."""
         if not match:
             return []
         with self.reading(cancelled) as db:
             condition, values = passes(db, "+rowid", only)
             rows = db.execute(
-                f"""SELECT rowid, {OCCURRENCES}(chunks_fts, {weights.sql}) FROM chunks_fts
+                f"""SELECT rowid, {OCCURRENCES}(chunks_fts) FROM chunks_fts
                     WHERE chunks_fts MATCH ? AND {condition}""",
                 (match, *values),
             )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from operator import mul
 
 import apsw
 from attrs import frozen
@@ -19,7 +20,7 @@ _LOWEST_IDF = 1e-6
 """As in FTS5's bm25."""
 
 OCCURRENCES, STATISTICS = "cairn_occurrences", "cairn_statistics"
-"""FTS5 functions: JSON for `Occurrences`, given the weights of the columns; JSON for `Statistics`."""
+"""FTS5 functions: JSON for `Occurrences`; JSON for `Statistics`."""
 
 
 @frozen
@@ -29,8 +30,8 @@ class Occurrences:
     chunk_id: int
     tokens: int
     """Of the chunk, in all columns."""
-    weights: Sequence[float | None]
-    """For each phrase the column weights of its occurrences, summed; None where it does not occur."""
+    counts: Sequence[Sequence[int]]
+    """For each phrase how often it occurs in each column."""
 
 
 @frozen
@@ -60,27 +61,30 @@ def read_statistics(db: apsw.Connection, match: str) -> Statistics:
     return Statistics(*json.loads(found or db.execute(f"{asked} LIMIT 1").get or "[0, 0, []]"))
 
 
-def score(found: Sequence[Occurrences], statistics: Statistics) -> dict[int, float]:
+def score(found: Sequence[Occurrences], statistics: Statistics, weights: Sequence[float]) -> dict[int, float]:
     """The score of each chunk by its id, as high as bm25 would score it among the chunks of `statistics`.
 
-    A word that those do not have counts as rare as it is here.
+    `weights` are those of the columns. A word that `statistics` do not have counts as rare as it is here.
     """
     if not found:
         return {}
-    by_phrase = zip(*(chunk.weights for chunk in found), strict=True)
-    here = [sum(weight is not None for weight in weights) for weights in by_phrase]
+    by_phrase = zip(*(chunk.counts for chunk in found), strict=True)
+    here = [sum(map(any, counts)) for counts in by_phrase]
     there = statistics.frequencies or (0,) * len(here)
     chunks = max(statistics.chunks, len(found))
     tokens = statistics.tokens / statistics.chunks if statistics.tokens else found[0].tokens
     rarity = [_idf(chunks, max(counts)) for counts in zip(here, there, strict=True)]
-    return {chunk.chunk_id: _score(chunk, rarity, tokens) for chunk in found}
+    return {chunk.chunk_id: _score(chunk, rarity, tokens, weights) for chunk in found}
 
 
-def _score(chunk: Occurrences, rarity: Sequence[float], tokens: float) -> float:
+def _score(chunk: Occurrences, rarity: Sequence[float], tokens: float, weights: Sequence[float]) -> float:
     """BM25; `tokens` is the mean length of a chunk."""
     damping = _K1 * (1 - _B + _B * chunk.tokens / tokens)
-    weighed = zip(rarity, chunk.weights, strict=True)
-    return sum(idf * weight * (_K1 + 1) / (weight + damping) for idf, weight in weighed if weight)
+    found = 0.0
+    for idf, counts in zip(rarity, chunk.counts, strict=True):
+        weight = sum(map(mul, weights, counts))
+        found += idf * weight * (_K1 + 1) / (weight + damping) if weight else 0.0
+    return found
 
 
 def _idf(chunks: int, frequency: int) -> float:
@@ -88,14 +92,9 @@ def _idf(chunks: int, frequency: int) -> float:
     return max(math.log(odds), _LOWEST_IDF) if odds > 0 else _LOWEST_IDF
 
 
-def _occurrences(api: apsw.FTS5ExtensionApi, /, *weights: apsw.SQLiteValue) -> str:
-    phrases = []
-    columns = [float(str(weight)) for weight in weights]
-    for phrase in range(api.phrase_count):
-        counts = [len(places) for places in api.phrase_locations(phrase)]
-        summed = sum(weight * count for weight, count in zip(columns, counts, strict=True))
-        phrases.append(summed if any(counts) else None)
-    return json.dumps([api.column_size(), phrases])
+def _occurrences(api: apsw.FTS5ExtensionApi, /, *_: apsw.SQLiteValue) -> str:
+    phrases = map(api.phrase_locations, range(api.phrase_count))
+    return json.dumps([api.column_size(), [list(map(len, columns)) for columns in phrases]])
 
 
 def _statistics(api: apsw.FTS5ExtensionApi, /, *_: apsw.SQLiteValue) -> str:
