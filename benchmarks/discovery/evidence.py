@@ -32,7 +32,6 @@ from retrieval.sets import read_sets
 
 from cairn.discovery import Discovery, ScoredChunk
 from cairn.discovery.indexed_searcher import IndexedSearcher
-from cairn.discovery.pipeline import AskBack
 from cairn.discovery.render import estimate_tokens
 from cairn.embedding.packaged import FOLDER, load_packaged
 from cairn.embedding.shared import SharedModel
@@ -41,6 +40,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
+from cairn.protocol import Verdict
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Ranked
@@ -193,9 +193,9 @@ def _found(text: str, reader: OverlaidReader, meaning: Meaning | None) -> _Found
     )
     ranked: list[Ranked] = []
 
-    def ask_back(chunks: Sequence[ScoredChunk]) -> AskBack:
+    def judge_nothing(chunks: Sequence[ScoredChunk]) -> Verdict:
         ranked.extend(answers.in_order(chunks, searcher.found))
-        return AskBack("", instead=True)
+        return Verdict(Action.NO_MATCH, "", (), 0.0, ())
 
     Discovery(
         searcher=searcher,
@@ -204,7 +204,7 @@ def _found(text: str, reader: OverlaidReader, meaning: Meaning | None) -> _Found
         config=settings.discovery,
         count_tokens=estimate_tokens,
         terms=terms,
-        ask_back=ask_back,
+        judge=judge_nothing,
     ).run()
     return _Found(query, ranked, terms.shares, searcher.similarity, searcher.static)
 

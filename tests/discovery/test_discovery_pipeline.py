@@ -8,9 +8,9 @@ from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
 
 import cairn.discovery
 from cairn.discovery import Discovery, DiscoveryConfig, DiscoveryMetrics
-from cairn.discovery.pipeline import AskBack
 from cairn.discovery.terms import QueryTerms
 from cairn.errors import QueryCancelledError
+from cairn.protocol import Verdict
 from cairn.retrieval.intent import Readme
 
 STAGES = [
@@ -66,9 +66,9 @@ def test_a_question_becomes_a_prompt_with_cited_evidence():
     response = run()
     assert (
         "### 📋 Definition\n\n1. Vectorizer is a vector database that is written in Rust. ["
-        in response.answer_prompt
+        in response.prompt
     )
-    assert "README.md#L13-L13" in response.answer_prompt
+    assert "README.md#L13-L13" in response.prompt
     assert response.bullets[0].citation == "README.md#L13-L13"
     assert {bullet.path for bullet in response.bullets} == {
         "README.md",
@@ -90,7 +90,7 @@ def test_metrics_count_and_time_every_stage():
         chunks_found=6,
         chunks_after_dedup=3,
         bullets_extracted=4,
-        final_prompt_tokens=len(run().answer_prompt.split()),
+        final_prompt_tokens=len(run().prompt.split()),
     )
 
 
@@ -116,21 +116,21 @@ def test_only_the_best_collections_are_focused_on():
 
 
 def test_each_stage_is_reported_with_what_is_known_by_then():
-    heard = []
-    response = run(on_stage=lambda name, partial: heard.append((name, partial)))
-    assert [name for name, _ in heard] == STAGES
-    known = {
-        name: (len(p.chunks), len(p.bullets), len(p.plan.sections), bool(p.answer_prompt))
-        for name, p in heard
-    }
+    known, stages = {}, []
+
+    def on_stage(name, now):
+        known[name] = len(now.chunks), len(now.bullets), len(now.plan.sections), bool(now.prompt)
+        stages.append(list(now.metrics.stages))
+
+    response = run(on_stage=on_stage)
+    assert list(known) == STAGES
     sections = len(response.plan.sections)
     assert known["expand_queries_baseline"] == (0, 0, 0, False)
     assert known["broad_discovery"] == (3, 0, 0, False)
     assert known["compress_evidence"] == (3, 4, 0, False)
     assert known["build_answer_plan"] == (3, 4, sections, False)
     assert known["render_llm_prompt"] == (3, 4, sections, True)
-    assert heard[-1][1] == response
-    assert [list(partial.metrics.stages) for _, partial in heard] == [STAGES[: i + 1] for i in range(9)]
+    assert stages == [STAGES[: i + 1] for i in range(9)]
 
 
 @pytest.mark.parametrize("calls", range(1, 12))
@@ -152,15 +152,15 @@ def test_a_run_can_be_cancelled_before_each_stage_and_each_focused_search(calls)
 @pytest.mark.parametrize(("query", "collections"), [("", COLLECTIONS), ("what is vectorizer", [])])
 def test_nothing_asked_or_nothing_to_search_gives_an_empty_answer(query, collections):
     response = run(query, collections=collections)
-    assert (response.answer_prompt, response.bullets, response.chunks) == ("", (), ())
+    assert (response.prompt, response.bullets, response.chunks) == ("", (), ())
     assert response.metrics.final_prompt_tokens == 0
     assert list(response.metrics.stages) == STAGES
 
 
 def test_the_same_question_has_the_same_answer():
     first, second = run(), run(chunks=CHUNKS[::-1])
-    assert (first.answer_prompt, first.bullets, first.chunks) == (
-        second.answer_prompt,
+    assert (first.prompt, first.bullets, first.chunks) == (
+        second.prompt,
         second.bullets,
         second.chunks,
     )
@@ -174,16 +174,16 @@ def test_the_names_of_s1_are_there():
 
 
 def test_where_it_is_unsure_what_is_meant_only_what_holds_a_word_of_the_question_is_evidence():
-    asking = AskBack("Do you mean search?", instead=False, unsure=True)
-    response = run("vectorizer search", ask_back=lambda chunks: asking, terms=QueryTerms.of("search"))
+    verdict = Verdict("clarify", "Do you mean search?", (), 0.0, ())
+    response = run("vectorizer search", judge=lambda chunks: verdict, terms=QueryTerms.of("search"))
     assert response.bullets
     assert all("search" in bullet.text.lower() for bullet in response.bullets)
     assert len(response.bullets) < len(run("vectorizer search").bullets)
-    assert "Do you mean search?" in response.answer_prompt
+    assert "Do you mean search?" in response.prompt
 
 
 def test_where_there_is_nothing_to_answer_with_the_prompt_is_the_question_back():
-    response = run(ask_back=lambda chunks: AskBack("Which part should I explain?", instead=True))
+    response = run(judge=lambda chunks: Verdict("noMatch", "Which part should I explain?", (), 0.0, ()))
     assert (response.bullets, response.plan.sections) == ((), ())
-    assert "Which part should I explain?" in response.answer_prompt
-    assert "is a vector database" not in response.answer_prompt
+    assert "Which part should I explain?" in response.prompt
+    assert "is a vector database" not in response.prompt

@@ -9,12 +9,12 @@ from cairn.discovery.compression import compress_evidence
 from cairn.discovery.expansion import expand_queries_baseline
 from cairn.discovery.filtering import filter_collections
 from cairn.discovery.focus import semantic_focus
-from cairn.discovery.model import DiscoveryResponse, Searcher
 from cairn.discovery.pipeline import Discovery
 from cairn.discovery.plan import build_answer_plan
 from cairn.discovery.readme import promote_readme
 from cairn.discovery.render import render_llm_prompt
 from cairn.discovery.scoring import score_collections
+from cairn.discovery.searcher import Searcher
 from cairn.protocol.evidence import (
     AnswerPlan,
     Bullet,

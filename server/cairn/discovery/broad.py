@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cairn.discovery.model import Searcher
 from cairn.discovery.order import merge
+from cairn.discovery.searcher import Searcher
 from cairn.discovery.similarity import Floats, distinct, jaccard, maximal_marginal_relevance, word_sets
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.settings.discovery import BroadDiscoveryConfig

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from cairn.discovery.model import Searcher
 from cairn.discovery.order import merge
+from cairn.discovery.searcher import Searcher
 from cairn.discovery.terms import QueryTerms
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.settings.discovery import SemanticFocusConfig

@@ -6,42 +6,31 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from cairn.discovery.broad import broad_discovery
 from cairn.discovery.compression import compress_evidence
 from cairn.discovery.expansion import expand_queries_baseline
 from cairn.discovery.filtering import filter_collections
 from cairn.discovery.focus import semantic_focus
-from cairn.discovery.model import NOTHING_YET, DiscoveryResponse, Searcher
 from cairn.discovery.order import merge
 from cairn.discovery.plan import build_answer_plan
 from cairn.discovery.readme import promote_readme
 from cairn.discovery.render import TokenCounter, render_llm_prompt
 from cairn.discovery.scoring import score_collections
+from cairn.discovery.searcher import Searcher
 from cairn.discovery.terms import QueryTerms, content_words
 from cairn.discovery.verification import LinesNow, verified
 from cairn.protocol.evidence import AnswerPlan, Bullet, CollectionRef, DiscoveryMetrics, ScoredChunk
+from cairn.protocol.search import Verdict
 from cairn.retrieval.intent import Readme
+from cairn.retrieval.verdict import Action
 from cairn.settings.discovery import DiscoveryConfig
 
-StageListener = Callable[[str, DiscoveryResponse], None]
-"""Receives the name of a stage that has ended and the response as far as it is known by then."""
-
-
-@frozen
-class AskBack:
-    """A question to be put to whoever asked."""
-
-    question: str
-    instead: bool
-    """Whether there is nothing to answer with; otherwise it comes before the answer."""
-    unsure: bool = False
-    """Whether what was found may be about something else: then only what holds a word of the question is evidence."""
-
-
-Judge = Callable[[Sequence[ScoredChunk]], AskBack | None]
-"""Looks at the chunks that were found, best first; may want a question asked, before the answer or instead of one."""
+NO_PLAN = AnswerPlan((), 0, ())
+Judge = Callable[[Sequence[ScoredChunk]], Verdict | None]
+"""Looks at the chunks that were found, best first. Where its verdict is not to answer, the message is a question to be put
+to whoever asked, before the answer or, where nothing matches, instead of one."""
 
 
 @define(kw_only=True)
@@ -61,25 +50,27 @@ class Discovery:
     """What `compress_evidence` takes."""
     readme: Readme = Readme.FIRST
     """What `promote_readme` takes."""
-    ask_back: Judge = lambda _: None
+    judge: Judge = lambda _: None
     lines_now: LinesNow | None = None
     """With this, evidence that does not stand in its file any more is left out."""
     check_cancelled: Callable[[], None] = lambda: None
     """Called before each stage and before each focused search; what it raises ends the run."""
-    on_stage: StageListener = lambda *_: None
-    """Hears of each stage when it is done."""
+    on_stage: Callable[[str, Discovery], None] = lambda *_: None
+    """Hears the name of each stage when it is done, and looks at what is known by then."""
 
-    metrics: DiscoveryMetrics = field(init=False, default=NOTHING_YET.metrics)
+    metrics: DiscoveryMetrics = field(init=False, factory=DiscoveryMetrics)
     scored: Sequence[tuple[CollectionRef, float]] = field(init=False, default=())
     queries: Sequence[str] = field(init=False, default=())
-    chunks: Sequence[ScoredChunk] = field(init=False, default=())
-    asking: AskBack | None = field(init=False, default=None)
-    bullets: Sequence[Bullet] = field(init=False, default=())
-    plan: AnswerPlan = field(init=False, default=NOTHING_YET.plan)
+    chunks: tuple[ScoredChunk, ...] = field(init=False, default=())
+    verdict: Verdict | None = field(init=False, default=None)
+    question: str = field(init=False, default="")
+    """What to ask back."""
+    bullets: tuple[Bullet, ...] = field(init=False, default=())
+    plan: AnswerPlan = field(init=False, default=NO_PLAN)
     prompt: str = field(init=False, default="")
 
-    def run(self) -> DiscoveryResponse:
-        """The answer to the question, after all stages."""
+    def run(self) -> Discovery:
+        """Go through all stages; what was found then is the answer."""
         # The prompt that is chosen was counted before.
         self.count_tokens = lru_cache(maxsize=None)(self.count_tokens)
         started = time.perf_counter()
@@ -94,14 +85,8 @@ class Discovery:
                 total_time_ms=_milliseconds(started, ended),
                 **counts,
             )
-            self.on_stage(stage.__name__, self.response())
-        return self.response()
-
-    def response(self) -> DiscoveryResponse:
-        """The answer as far as it is known."""
-        return DiscoveryResponse(
-            self.prompt, self.plan, tuple(self.bullets), tuple(self.chunks), self.metrics
-        )
+            self.on_stage(stage.__name__, self)
+        return self
 
     # --- the stages; each returns what it adds to the metrics -------------------------------------------
 
@@ -120,8 +105,10 @@ class Discovery:
         return {"queries_generated": len(self.queries)}
 
     def broad_discovery(self) -> Mapping[str, int]:
-        self.chunks = broad_discovery(
-            self.searcher, self.queries, self.collections, self.config.broad_k, self.config.broad
+        self.chunks = tuple(
+            broad_discovery(
+                self.searcher, self.queries, self.collections, self.config.broad_k, self.config.broad
+            )
         )
         return {"chunks_found": len(self.chunks)}
 
@@ -132,18 +119,20 @@ class Discovery:
             found += semantic_focus(
                 self.searcher, collection, self.queries, self.config.focus_k, self.config.focus
             )
-        self.chunks = merge(found)
+        self.chunks = tuple(merge(found))
         return {"chunks_found": len(found), "chunks_after_dedup": len(self.chunks)}
 
     def promote_readme(self) -> Mapping[str, int]:
-        self.asking = self.ask_back(self.chunks)
-        self.chunks = promote_readme(self.chunks, self.config.readme, self.readme)
+        self.verdict = verdict = self.judge(self.chunks)
+        self.question = verdict.message if verdict and verdict.action != Action.ANSWER else ""
+        self.chunks = tuple(promote_readme(self.chunks, self.config.readme, self.readme))
         return {}
 
     def compress_evidence(self) -> Mapping[str, int]:
-        config, asking = self.config, self.asking
-        if not (asking and asking.instead):
-            self.bullets = compress_evidence(
+        config, verdict = self.config, self.verdict
+        bullets: list[Bullet] = []
+        if verdict is None or verdict.action != Action.NO_MATCH:
+            bullets = compress_evidence(
                 self.chunks,
                 config.max_bullets,
                 config.max_per_doc,
@@ -151,10 +140,10 @@ class Discovery:
                 self.query,
                 self.terms,
             )
-        if asking and asking.unsure and self.terms:
-            self.bullets = [bullet for bullet in self.bullets if self.terms.coverage(bullet.text)]
-        if self.lines_now:
-            self.bullets = verified(self.bullets, self.lines_now)
+        if verdict and self.question and self.terms and len(verdict.candidates) <= 1:
+            # What was found may be about something else; of two candidates, each is called what was asked for.
+            bullets = [bullet for bullet in bullets if self.terms.coverage(bullet.text)]
+        self.bullets = tuple(verified(bullets, self.lines_now) if self.lines_now else bullets)
         return {"bullets_extracted": len(self.bullets)}
 
     def build_answer_plan(self) -> Mapping[str, int]:
@@ -162,9 +151,8 @@ class Discovery:
         return {}
 
     def render_llm_prompt(self) -> Mapping[str, int]:
-        ask = self.asking.question if self.asking else ""
         self.prompt = render_llm_prompt(
-            self.plan, self.bullets, self.config.render, self.count_tokens, self.query, ask
+            self.plan, self.bullets, self.config.render, self.count_tokens, self.query, self.question
         )
         return {"final_prompt_tokens": self.count_tokens(self.prompt) if self.prompt else 0}
 

@@ -6,13 +6,12 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from attrs import define, evolve, field
+from attrs import define, evolve
 
 from cairn import protocol
-from cairn.discovery import Discovery, DiscoveryResponse
+from cairn.discovery import Discovery
 from cairn.discovery.indexed_searcher import IndexedSearcher
-from cairn.discovery.model import NOTHING_YET
-from cairn.discovery.pipeline import AskBack
+from cairn.discovery.pipeline import NO_PLAN
 from cairn.discovery.terms import QueryTerms
 from cairn.engine import results as answers
 from cairn.engine.completeness import index_state
@@ -24,7 +23,7 @@ from cairn.errors import InvalidRequestError
 from cairn.protocol import ScoredChunk, SearchResult
 from cairn.retrieval.intent import readme_of
 from cairn.retrieval.query import Query
-from cairn.retrieval.verdict import NOTHING_MATCHES, Action, judge_evidence
+from cairn.retrieval.verdict import NOTHING_MATCHES, judge_evidence
 from cairn.settings.discovery import DiscoveryConfig
 from cairn.settings.layers import overlay
 
@@ -48,20 +47,20 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
         exclude=params.exclude,
         terms=asked.terms,
         readme=readme_of(query),
-        ask_back=asked.ask_back,
+        judge=asked.judge,
         lines_now=workspace.lines_now,
         check_cancelled=workspace.check_cancelled,
     )
     if workspace.tell:
         stages.on_stage = asked.listener(workspace.tell)
-    response = stages.run()
+    stages.run()
     answer = protocol.DiscoverAnswer(
-        answer_prompt=response.answer_prompt,
-        plan=answers.rounded_plan(response.plan),
-        bullets=answers.rounded(response.bullets),
-        chunks=asked.results(response.chunks),
-        verdict=asked.verdict,
-        metrics=response.metrics,
+        answer_prompt=stages.prompt,
+        plan=answers.rounded_plan(stages.plan),
+        bullets=answers.rounded(stages.bullets),
+        chunks=asked.results(stages.chunks),
+        verdict=stages.verdict or nothing_judged(NOTHING_MATCHES),
+        metrics=stages.metrics,
         index=index_state(workspace.folders),
     )
     without_vectors = asked.searcher.without_vectors
@@ -70,13 +69,12 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
 
 @define
 class _Discovery:
-    """One question, as the stages ask back about it and show what they found."""
+    """One question, as the stages judge and show what they found."""
 
     workspace: OpenWorkspace
     query: Query
     terms: QueryTerms
     searcher: IndexedSearcher
-    verdict: protocol.Verdict = field(init=False, factory=lambda: nothing_judged(NOTHING_MATCHES))
 
     def results(self, chunks: Sequence[ScoredChunk]) -> tuple[SearchResult, ...]:
         """The chunks as a search would show them."""
@@ -86,11 +84,11 @@ class _Discovery:
             ranked, self.query, self.workspace.readers, uri_of, context=0, explain=False
         )
 
-    def ask_back(self, chunks: Sequence[ScoredChunk]) -> AskBack | None:
-        """Judge what was found; the question to be put where it does not just answer."""
+    def judge(self, chunks: Sequence[ScoredChunk]) -> protocol.Verdict | None:
+        """What to do with what was found; None where nothing was asked."""
         if not self.query.text.strip():
             return None
-        self.verdict = verdict = judge_evidence(
+        return judge_evidence(
             self.query,
             answers.in_order(chunks, self.searcher.found),
             self.workspace.settings.search.verdict,
@@ -98,28 +96,23 @@ class _Discovery:
             self.searcher.similarity,
             static=self.searcher.static,
         )
-        if verdict.action == Action.ANSWER:
-            return None
-        is_unsure = len(verdict.candidates) <= 1  # of two, each is called what was asked for
-        return AskBack(verdict.message, instead=verdict.action == Action.NO_MATCH, unsure=is_unsure)
 
-    def listener(self, tell: Tell) -> Callable[[str, DiscoveryResponse], None]:
+    def listener(self, tell: Tell) -> Callable[[str, Discovery], None]:
         """A listener to the stages that tells what each changed of the answer."""
-        known = NOTHING_YET
+        known: tuple[Any, ...] = (), (), NO_PLAN, ""
 
-        def on_stage(stage: str, response: DiscoveryResponse) -> None:
+        def on_stage(stage: str, now: Discovery) -> None:
             nonlocal known
-            before, known = known, response
+            chunks, bullets, plan, prompt = known
+            known = now.chunks, now.bullets, now.plan, now.prompt
             tell(
                 protocol.DiscoverProgress(
                     stage=stage,
-                    metrics=response.metrics,
-                    chunks=self.results(response.chunks) if response.chunks != before.chunks else None,
-                    bullets=answers.rounded(response.bullets) if response.bullets != before.bullets else None,
-                    plan=answers.rounded_plan(response.plan) if response.plan != before.plan else None,
-                    answer_prompt=response.answer_prompt
-                    if response.answer_prompt != before.answer_prompt
-                    else None,
+                    metrics=now.metrics,
+                    chunks=self.results(now.chunks) if now.chunks != chunks else None,
+                    bullets=answers.rounded(now.bullets) if now.bullets != bullets else None,
+                    plan=answers.rounded_plan(now.plan) if now.plan != plan else None,
+                    answer_prompt=now.prompt if now.prompt != prompt else None,
                 )
             )
 
@@ -132,11 +125,11 @@ def stand_in(
     """The answer where nothing could be searched: a message alone, which is what a language model is told, too."""
     answer = protocol.DiscoverAnswer(
         answer_prompt=message,
-        plan=NOTHING_YET.plan,
+        plan=NO_PLAN,
         bullets=(),
         chunks=(),
         verdict=nothing_judged(message),
-        metrics=NOTHING_YET.metrics,
+        metrics=protocol.DiscoveryMetrics(),
         index=index_state(request.folders, whole=False),
     )
     return answer, GENERIC

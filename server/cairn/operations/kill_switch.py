@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from cairn.operations.percentiles import rank_of
 from cairn.protocol import PhaseState
@@ -229,7 +229,7 @@ class KillSwitch:
     def _change(self, after: int, reason: str, switch: KillSwitchSettings, now: float) -> None:
         before, self._phase, self._began = self._phase, after, now
         self._since, self.reason = _now(), reason
-        self._window.clear()
+        self._window = _Window()
         self._untold.append(PhaseChange(self._since, before, after, reason, self._next_try(switch, now)))
 
     def _wait(self, switch: KillSwitchSettings) -> float:
@@ -239,18 +239,16 @@ class KillSwitch:
         return max(0.0, self._began + self._wait(switch) - now) if self._lowered else None
 
 
+@define
 class _Window:
     """The latest searches. The durations of those that were answered are kept in order: nothing is sorted to decide."""
 
-    def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        self._entries: deque[tuple[float, float, bool, bool]] = deque()
-        """When, ms, failed, without vectors; the oldest first."""
-        self._durations: list[float] = []
-        """How soon a search failed says nothing."""
-        self.failed = self.fell_back = 0
+    _entries: deque[tuple[float, float, bool, bool]] = field(factory=deque)
+    """When, ms, failed, without vectors; the oldest first."""
+    _durations: list[float] = field(factory=list)
+    """How soon a search failed says nothing."""
+    failed: int = 0
+    fell_back: int = 0
 
     @property
     def searches(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from cairn.chunking.model import content_key
 from cairn.errors import IndexUnavailableError, InvalidRequestError
@@ -82,16 +82,8 @@ def why(path: Path, folder: Path) -> Why:
         state = _state(reader, decision, held, directory)
     except IndexUnavailableError as problem:  # the rule counts all the same
         held, state = None, str(problem)
-    return Why(
-        relative,
-        directory,
-        decision.indexed,
-        decision.rule,
-        decision.detail,
-        state,
-        held,
-        tuple(laid.texts()),
-    )
+    warnings = tuple(laid.texts())
+    return Why(relative, directory, **asdict(decision), state=state, held=held, warnings=warnings)
 
 
 def _decide(rules: FileRules, root: Path, path: str, directory: bool) -> Decision:

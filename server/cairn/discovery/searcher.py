@@ -1,4 +1,4 @@
-"""What the whole pipeline answers, and the searcher that two of its stages need."""
+"""The searcher that two of the stages need."""
 
 from __future__ import annotations
 
@@ -6,24 +6,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
-from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics, ScoredChunk
-
-
-@frozen
-class DiscoveryResponse:
-    """The result of the whole pipeline."""
-
-    answer_prompt: str
-    plan: AnswerPlan
-    bullets: tuple[Bullet, ...]
-    chunks: tuple[ScoredChunk, ...]
-    metrics: DiscoveryMetrics
-
-
-NOTHING_YET = DiscoveryResponse("", AnswerPlan((), 0, ()), (), (), DiscoveryMetrics())
+from cairn.protocol.evidence import ScoredChunk
 
 
 class Searcher(Protocol):
