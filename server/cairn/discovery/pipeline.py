@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
+from typing import Any
 
 from attrs import define, evolve, field
 
@@ -59,116 +61,83 @@ class Discovery:
     """Hears the name of each stage when it is done, and looks at what is known by then."""
 
     metrics: DiscoveryMetrics = field(init=False, factory=DiscoveryMetrics)
-    scored: Sequence[tuple[CollectionRef, float]] = field(init=False, default=())
-    queries: Sequence[str] = field(init=False, default=())
     chunks: tuple[ScoredChunk, ...] = field(init=False, default=())
     verdict: Verdict | None = field(init=False, default=None)
-    question: str = field(init=False, default="")
-    """What to ask back."""
     bullets: tuple[Bullet, ...] = field(init=False, default=())
     plan: AnswerPlan = field(init=False, default=NO_PLAN)
     prompt: str = field(init=False, default="")
+    _started: float = field(init=False, factory=time.perf_counter)
 
     def run(self) -> Discovery:
         """Go through all stages; what was found then is the answer."""
+        query, config = self.query, self.config
         # The prompt that is chosen was counted before.
-        self.count_tokens = lru_cache(maxsize=None)(self.count_tokens)
-        started = time.perf_counter()
-        for stage in _STAGES:
-            self.check_cancelled()
-            began = time.perf_counter()
-            counts = stage(self)
-            ended = time.perf_counter()
-            self.metrics = evolve(
-                self.metrics,
-                stages={**self.metrics.stages, stage.__name__: _milliseconds(began, ended)},
-                total_time_ms=_milliseconds(started, ended),
-                **counts,
+        count_tokens = lru_cache(maxsize=None)(self.count_tokens)
+        with self._stage("filter_collections"):
+            refs = filter_collections(query, self.include, self.exclude, self.collections, config.filter)
+            self._count(collections_searched=len(refs))
+        with self._stage("score_collections"):
+            scored = score_collections(content_words(query), refs, config.scoring)
+        with self._stage("expand_queries_baseline"):
+            queries = expand_queries_baseline(query, config.expansion)
+            self._count(queries_generated=len(queries))
+        with self._stage("broad_discovery"):
+            found = broad_discovery(self.searcher, queries, refs, config.broad_k, config.broad)
+            self.chunks = tuple(found)
+            self._count(chunks_found=len(found))
+        with self._stage("semantic_focus"):
+            for ref, _ in scored[: config.focus_top_n_collections]:
+                self.check_cancelled()
+                found += semantic_focus(self.searcher, ref, queries, config.focus_k, config.focus)
+            self.chunks = tuple(merge(found))
+            self._count(chunks_found=len(found), chunks_after_dedup=len(self.chunks))
+        with self._stage("promote_readme"):
+            self.verdict = self.judge(self.chunks)
+            self.chunks = tuple(promote_readme(self.chunks, config.readme, self.readme))
+        with self._stage("compress_evidence"):
+            self.bullets = tuple(self._evidence())
+            self._count(bullets_extracted=len(self.bullets))
+        with self._stage("build_answer_plan"):
+            self.plan = build_answer_plan(self.bullets, config.plan)
+        with self._stage("render_llm_prompt"):
+            self.prompt = render_llm_prompt(
+                self.plan, self.bullets, config.render, count_tokens, query, self._question_back
             )
-            self.on_stage(stage.__name__, self)
+            self._count(final_prompt_tokens=count_tokens(self.prompt) if self.prompt else 0)
         return self
 
-    # --- the stages; each returns what it adds to the metrics -------------------------------------------
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        """Around a stage: it is timed, and told of when it is done."""
+        self.check_cancelled()
+        began = time.perf_counter()
+        yield
+        ended = time.perf_counter()
+        stages = {**self.metrics.stages, name: _milliseconds(began, ended)}
+        self.metrics = evolve(self.metrics, stages=stages, total_time_ms=_milliseconds(self._started, ended))
+        self.on_stage(name, self)
 
-    def filter_collections(self) -> Mapping[str, int]:
-        self.collections = filter_collections(
-            self.query, self.include, self.exclude, self.collections, self.config.filter
-        )
-        return {"collections_searched": len(self.collections)}
+    def _count(self, **counts: Any) -> None:
+        self.metrics = evolve(self.metrics, **counts)
 
-    def score_collections(self) -> Mapping[str, int]:
-        self.scored = score_collections(content_words(self.query), self.collections, self.config.scoring)
-        return {}
+    @property
+    def _question_back(self) -> str:
+        """What to ask back; "" where the verdict is to answer."""
+        verdict = self.verdict
+        return verdict.message if verdict and verdict.action != Action.ANSWER else ""
 
-    def expand_queries_baseline(self) -> Mapping[str, int]:
-        self.queries = expand_queries_baseline(self.query, self.config.expansion)
-        return {"queries_generated": len(self.queries)}
-
-    def broad_discovery(self) -> Mapping[str, int]:
-        self.chunks = tuple(
-            broad_discovery(
-                self.searcher, self.queries, self.collections, self.config.broad_k, self.config.broad
-            )
-        )
-        return {"chunks_found": len(self.chunks)}
-
-    def semantic_focus(self) -> Mapping[str, int]:
-        found = list(self.chunks)
-        for collection, _ in self.scored[: self.config.focus_top_n_collections]:
-            self.check_cancelled()
-            found += semantic_focus(
-                self.searcher, collection, self.queries, self.config.focus_k, self.config.focus
-            )
-        self.chunks = tuple(merge(found))
-        return {"chunks_found": len(found), "chunks_after_dedup": len(self.chunks)}
-
-    def promote_readme(self) -> Mapping[str, int]:
-        self.verdict = verdict = self.judge(self.chunks)
-        self.question = verdict.message if verdict and verdict.action != Action.ANSWER else ""
-        self.chunks = tuple(promote_readme(self.chunks, self.config.readme, self.readme))
-        return {}
-
-    def compress_evidence(self) -> Mapping[str, int]:
+    def _evidence(self) -> list[Bullet]:
+        """The bullets that are shown, whatever the verdict is."""
         config, verdict = self.config, self.verdict
-        bullets: list[Bullet] = []
-        if verdict is None or verdict.action != Action.NO_MATCH:
-            bullets = compress_evidence(
-                self.chunks,
-                config.max_bullets,
-                config.max_per_doc,
-                config.compression,
-                self.query,
-                self.terms,
-            )
-        if verdict and self.question and self.terms and len(verdict.candidates) <= 1:
+        if verdict and verdict.action == Action.NO_MATCH:
+            return []
+        bullets = compress_evidence(
+            self.chunks, config.max_bullets, config.max_per_doc, config.compression, self.query, self.terms
+        )
+        if verdict and self._question_back and self.terms and len(verdict.candidates) <= 1:
             # What was found may be about something else; of two candidates, each is called what was asked for.
             bullets = [bullet for bullet in bullets if self.terms.coverage(bullet.text)]
-        self.bullets = tuple(verified(bullets, self.lines_now) if self.lines_now else bullets)
-        return {"bullets_extracted": len(self.bullets)}
-
-    def build_answer_plan(self) -> Mapping[str, int]:
-        self.plan = build_answer_plan(self.bullets, self.config.plan)
-        return {}
-
-    def render_llm_prompt(self) -> Mapping[str, int]:
-        self.prompt = render_llm_prompt(
-            self.plan, self.bullets, self.config.render, self.count_tokens, self.query, self.question
-        )
-        return {"final_prompt_tokens": self.count_tokens(self.prompt) if self.prompt else 0}
-
-
-_STAGES: Sequence[Callable[[Discovery], Mapping[str, int]]] = (
-    Discovery.filter_collections,
-    Discovery.score_collections,
-    Discovery.expand_queries_baseline,
-    Discovery.broad_discovery,
-    Discovery.semantic_focus,
-    Discovery.promote_readme,
-    Discovery.compress_evidence,
-    Discovery.build_answer_plan,
-    Discovery.render_llm_prompt,
-)
-"""In the order in which they run; the metrics name each by its function."""
+        return verified(bullets, self.lines_now) if self.lines_now else bullets
 
 
 def _milliseconds(start: float, end: float) -> float:
