@@ -35,7 +35,7 @@ from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.render import estimate_tokens
 from cairn.embedding.packaged import FOLDER, load_packaged
 from cairn.embedding.shared import SharedModel
-from cairn.engine import results as answers
+from cairn.engine.discover import in_order
 from cairn.engine.engine import Engine
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -194,7 +194,7 @@ def _found(text: str, reader: OverlaidReader, meaning: Meaning | None) -> _Found
     ranked: list[Ranked] = []
 
     def judge_nothing(chunks: Sequence[ScoredChunk]) -> Verdict:
-        ranked.extend(answers.in_order(chunks, searcher.found))
+        ranked.extend(in_order(chunks, searcher.found))
         return Verdict(Action.NO_MATCH, "", (), 0.0, ())
 
     Discovery(

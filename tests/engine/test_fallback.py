@@ -13,6 +13,7 @@ from tests.conftest import STEADY, ask
 
 from cairn import protocol
 from cairn.cli import terminal
+from cairn.engine import open_workspace
 from cairn.engine import search as searching
 from cairn.engine.engine import Engine
 from cairn.engine.fallback import RetrievalOffError
@@ -21,6 +22,7 @@ from cairn.engine.status import status_of
 from cairn.errors import IndexUnavailableError, InvalidRequestError, ModelError
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.query_log import LOG_NAME
+from cairn.retrieval.meaning import choose_meaning
 from cairn.settings.tree import EmbeddingSettings
 
 QUESTION = "where is a ship moored at a berth"
@@ -70,12 +72,10 @@ class Failing:
 
 
 def break_meaning(monkeypatch: pytest.MonkeyPatch, problem: Exception) -> None:
-    whole = searching.meaning_of
+    def chosen(*given: Any) -> Any:
+        return None if choose_meaning(*given) is None else Failing(problem)
 
-    def meaning_of(*given: Any) -> Any:
-        return None if whole(*given) is None else Failing(problem)
-
-    monkeypatch.setattr(searching, "meaning_of", meaning_of)
+    monkeypatch.setattr(open_workspace, "choose_meaning", chosen)
 
 
 def break_everything(monkeypatch: pytest.MonkeyPatch) -> None:

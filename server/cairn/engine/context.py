@@ -20,15 +20,13 @@ from cairn.context.markdown import text_lines
 from cairn.context.model import Item, PartName
 from cairn.context.passages import Grouped, passage_items, related_passages, with_query
 from cairn.discovery.render import estimate_tokens
-from cairn.engine import results as answers
 from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
-from cairn.engine.feedback import learned_from
-from cairn.engine.folders import Folder, path_of_uri, uris
+from cairn.engine.folders import Folder, path_of_uri
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.related import covered, indexed_page, shared_names
 from cairn.engine.request import Attempt
-from cairn.engine.search import answer_key
+from cairn.engine.results import milliseconds, search_result
 from cairn.errors import InvalidRequestError
 from cairn.index.queries.files import readme_paths
 from cairn.index.queries.relations import PassageVector, vector_of_texts
@@ -87,18 +85,14 @@ def context(
         ),
         index=index_state(workspace.folders),
         timings={
-            "place": _milliseconds(started, placed),
-            "passages": _milliseconds(placed, found),
-            "assemble": _milliseconds(found, time.perf_counter()),
-            "total": _milliseconds(started, time.perf_counter()),
+            "place": milliseconds(started, placed),
+            "passages": milliseconds(placed, found),
+            "assemble": milliseconds(found),
+            "total": milliseconds(started),
             **({"cached": 1} if was_kept else {}),
         },
     )
     return Attempt(answer, problem) if params.query else answer
-
-
-def _milliseconds(start: float, end: float) -> float:
-    return round((end - start) * 1000, 3)
 
 
 @define(slots=False)
@@ -119,13 +113,11 @@ class _ContextRequest:
     @cached_property
     def learned(self) -> Mapping[int, Learned]:
         """From earlier choices, by folder: it ranks what a query finds, and nothing else."""
-        return learned_from(self.workspace.folders) if self.params.query.strip() else {}
+        return self.workspace.learned if self.params.query.strip() else {}
 
     @cached_property
     def state(self) -> Hashable:
-        """The state of indexes, unsaved text, model and settings, on which all that is read of them depends."""
-        w = self.workspace
-        return answer_key(w.folders, w.readers, w.model, w.settings, None, self.learned)
+        return self.workspace.state(self.learned)
 
     @cached_property
     def passage(self) -> ChunkRange:
@@ -141,44 +133,38 @@ class _ContextRequest:
 
     def _page(self) -> tuple[int, str, list[StoredChunk]]:
         """The document: its folder, its path there and its chunks."""
-        text, uri = self.params.text, well_formed(self.params.text_document.uri)
-        page = self.memory.pages.get((self.state, uri))
-        if page is not None:
-            return page
+        workspace, text, uri = self.workspace, self.params.text, well_formed(self.params.text_document.uri)
         try:
-            page = indexed_page(self.workspace.folders, self.workspace.readers, uri)
+            return self.memory.pages.kept(
+                (self.state, uri),
+                lambda: indexed_page(workspace.folders, workspace.readers, uri),
+                lambda page: sum(len(stored.chunk.text) for stored in page[2]),
+            )
         except InvalidRequestError:
-            if text is None or len(text) > self.workspace.settings.index.max_file_bytes:
+            if text is None or len(text) > workspace.settings.index.max_file_bytes:
                 raise
-            self.is_indexed = False
-            return self._page_of_text(uri, well_formed(text))
-        self.memory.pages.put((self.state, uri), page, sum(len(stored.chunk.text) for stored in page[2]))
-        return page
-
-    def _page_of_text(self, uri: str, text: str) -> tuple[int, str, list[StoredChunk]]:
-        """A document that is not indexed, as if it were. Raises InvalidRequestError for one that may hold secrets."""
-        folders, path = self.workspace.folders, path_of_uri(uri)
+        self.is_indexed = False
+        path = path_of_uri(uri)
         if is_private_key(text) or may_hold_secrets(path.as_posix() if path else _name(uri)):
             raise InvalidRequestError(
                 "textDocument.uri", f"{_name(uri)!r} may hold secrets, whose text is kept out of contexts"
             )
-        key = ("text", tuple(folder.uri for folder in folders), uri, content_key(text))
-        page = self.memory.pages.get(key)
-        if page is None:
-            places = (
-                (number, inside)
-                for number, folder in enumerate(folders)
-                if path is not None and (inside := folder.place_of(path)) is not None
-            )
-            number, called = next(places, (0, _name(uri)))
-            kind = file_kind(called)
-            chunks = [
-                StoredChunk(0, called, kind, "", chunk, chunk.content_hash)
-                for chunk in chunk_text(called, text)
-            ]
-            page = number, called, chunks
-            self.memory.pages.put(key, page, len(text))
-        return page
+        text = well_formed(text)
+        key = ("text", workspace.folder_uris, uri, content_key(text))
+        return self.memory.pages.kept(key, lambda: self._page_of_text(uri, text), lambda _: len(text))
+
+    def _page_of_text(self, uri: str, text: str) -> tuple[int, str, list[StoredChunk]]:
+        """A document that is not indexed, as if it were."""
+        path = path_of_uri(uri)
+        places = (
+            (number, inside)
+            for number, folder in enumerate(self.workspace.folders)
+            if path is not None and (inside := folder.place_of(path)) is not None
+        )
+        number, called = next(places, (0, _name(uri)))
+        kind = file_kind(called)
+        chunks = chunk_text(called, text)
+        return number, called, [StoredChunk(0, called, kind, "", c, c.content_hash) for c in chunks]
 
     @cached_property
     def at_cursor(self) -> editor.CursorPassage:
@@ -290,19 +276,18 @@ class _ContextRequest:
         facts, unsaved = reader.facts(), reader.overlay
         index = (workspace.folders[folder].uri, reader, reader.identity(), patterns)
         files = (*index, facts.paths, unsaved.hidden)
-        readmes = memory.readmes.get(files)
-        if readmes is None:
-            readmes = readme_paths(reader, patterns)
-            memory.readmes.put(files, readmes, sum(map(len, readmes)))
+        readmes = memory.readmes.kept(
+            files, lambda: readme_paths(reader, patterns), lambda paths: sum(map(len, paths))
+        )
         above = readmes_above(readmes, self.passage.path)
         typed = None if set(above).isdisjoint(unsaved.hidden) else unsaved.generation
         collection = self.passage.chunks[0].collection if self.passage.chunks else ""
         key = (*index, facts.content, above, typed, collection, search.core_concepts)
-        kept = memory.concepts.get(key)
-        if kept is None:
-            kept = concept_items(reader, collection, search.core_concepts, above)
-            memory.concepts.put(key, kept, sum(len(item.text) for item in kept))
-        return kept
+        return memory.concepts.kept(
+            key,
+            lambda: concept_items(reader, collection, search.core_concepts, above),
+            lambda items: sum(len(item.text) for item in items),
+        )
 
     def _open_documents(self) -> list[str]:
         """What the open documents are called: paths in the workspace, names of others."""
@@ -324,13 +309,12 @@ class _ContextRequest:
     def shown(self, passages: Sequence[Grouped]) -> tuple[protocol.ContextPassage, ...]:
         """The passages as results."""
         query, used, defined = self.query, self.passage.used, self.passage.defined
-        uri_of = uris(self.workspace.folders)
 
         def shown(each: Grouped) -> protocol.ContextPassage:
             names = shared_names(used, defined, each.ranked)
             matched = (*matched_terms(query, each.ranked.stored), *names) if query else names
             terms = tuple(dict.fromkeys(matched))
-            result = answers.search_result(each.ranked, terms, protocol.Context(), uri_of, explain=True)
+            result = search_result(self.workspace.folders, each.ranked, terms, protocol.Context())
             return protocol.ContextPassage(each.group, each.reasons, result)
 
         return tuple(map(shown, passages))

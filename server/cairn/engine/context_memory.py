@@ -79,11 +79,7 @@ class ContextMemory:
 
         def counted(text: str) -> int:
             key = (tokenizer, text if len(text) <= _SHORT else content_key(text))
-            tokens = self.counts.get(key)
-            if tokens is None:
-                tokens = count(text)
-                self.counts.put(key, tokens, 0)
-            return tokens
+            return self.counts.kept(key, lambda: count(text), lambda _: 0)
 
         return counted
 

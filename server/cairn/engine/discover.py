@@ -13,16 +13,16 @@ from cairn.discovery import Discovery
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.pipeline import NO_PLAN
 from cairn.discovery.terms import QueryTerms
-from cairn.engine import results as answers
 from cairn.engine.completeness import index_state
-from cairn.engine.folders import uris
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import GENERIC, Attempt, Request, Tell
+from cairn.engine.results import search_results
 from cairn.engine.search import nothing_judged
 from cairn.errors import InvalidRequestError
-from cairn.protocol import ScoredChunk, SearchResult
+from cairn.protocol import AnswerPlan, Bullet, ScoredChunk, SearchResult
 from cairn.retrieval.intent import readme_of
 from cairn.retrieval.query import Query
+from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import NOTHING_MATCHES, judge_evidence
 from cairn.settings.discovery import DiscoveryConfig
 from cairn.settings.layers import overlay
@@ -56,8 +56,8 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
     stages.run()
     answer = protocol.DiscoverAnswer(
         answer_prompt=stages.prompt,
-        plan=answers.rounded_plan(stages.plan),
-        bullets=answers.rounded(stages.bullets),
+        plan=_rounded_plan(stages.plan),
+        bullets=_rounded(stages.bullets),
         chunks=asked.results(stages.chunks),
         verdict=stages.verdict or nothing_judged(NOTHING_MATCHES),
         metrics=stages.metrics,
@@ -77,12 +77,7 @@ class _Discovery:
     searcher: IndexedSearcher
 
     def results(self, chunks: Sequence[ScoredChunk]) -> tuple[SearchResult, ...]:
-        """The chunks as a search would show them."""
-        ranked = answers.in_order(chunks, self.searcher.found)
-        uri_of = uris(self.workspace.folders)
-        return answers.search_results(
-            ranked, self.query, self.workspace.readers, uri_of, context=0, explain=False
-        )
+        return search_results(self.workspace, in_order(chunks, self.searcher.found), self.query)
 
     def judge(self, chunks: Sequence[ScoredChunk]) -> protocol.Verdict | None:
         """What to do with what was found; None where nothing was asked."""
@@ -90,7 +85,7 @@ class _Discovery:
             return None
         return judge_evidence(
             self.query,
-            answers.in_order(chunks, self.searcher.found),
+            in_order(chunks, self.searcher.found),
             self.workspace.settings.search.verdict,
             self.terms.shares,
             self.searcher.similarity,
@@ -110,13 +105,29 @@ class _Discovery:
                     stage=stage,
                     metrics=now.metrics,
                     chunks=self.results(now.chunks) if now.chunks != chunks else None,
-                    bullets=answers.rounded(now.bullets) if now.bullets != bullets else None,
-                    plan=answers.rounded_plan(now.plan) if now.plan != plan else None,
+                    bullets=_rounded(now.bullets) if now.bullets != bullets else None,
+                    plan=_rounded_plan(now.plan) if now.plan != plan else None,
                     answer_prompt=now.prompt if now.prompt != prompt else None,
                 )
             )
 
         return on_stage
+
+def in_order(chunks: Sequence[ScoredChunk], found: Mapping[str, Ranked]) -> list[Ranked]:
+    """The passages behind `chunks`, in their order and with their scores."""
+    return [
+        evolve(ranked, score=min(1.0, chunk.score)) for chunk in chunks if (ranked := found.get(chunk.doc_id))
+    ]
+
+
+def _rounded(bullets: Sequence[Bullet]) -> tuple[Bullet, ...]:
+    """The bullets with scores as they are shown."""
+    return tuple(evolve(bullet, score=round(bullet.score, 4)) for bullet in bullets)
+
+
+def _rounded_plan(plan: AnswerPlan) -> AnswerPlan:
+    sections = (evolve(section, bullets=_rounded(section.bullets)) for section in plan.sections)
+    return evolve(plan, sections=tuple(sections))
 
 
 def stand_in(

@@ -80,7 +80,7 @@ class Engine:
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
             overlay = Overlay(root, settings, self.model)
             reader = OverlaidReader(lease.indexer.data, overlay=overlay, memory=lease.memory)
-            folder = Folder(root, shown, settings, lease.indexer, reader, lease.give_back, lease.opened)
+            folder = Folder(root, shown, settings, lease, reader)
             self.folders = (*self.folders, folder)
         self.on_change()
 
@@ -148,7 +148,7 @@ class Engine:
         """An editor shows the file now; what was missed of it is taken in, and its vectors come first."""
         for folder, inside in self._places(path):
             folder.open_paths.add(inside)
-            folder.tell_opened(folder.open_paths)
+            folder.lease.opened(folder.open_paths)
 
     def document_changed(self, path: Path, text: str) -> None:
         """Search this text of the document from now on, saved or not."""
@@ -160,7 +160,7 @@ class Engine:
         for folder, inside in self._places(path):
             folder.reader.overlay.closed(inside)
             folder.open_paths.discard(inside)
-            folder.tell_opened(folder.open_paths)
+            folder.lease.opened(folder.open_paths)
 
     def _places(self, path: Path) -> list[tuple[Folder, str]]:
         """The folders that hold the path, each with the path in it."""

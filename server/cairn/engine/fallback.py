@@ -16,7 +16,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from cairn import protocol
 from cairn.engine.methods import Asks, Method
@@ -24,6 +24,7 @@ from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.kill_switch import KillSwitch, PhaseChange
+from cairn.operations.query_log import Question
 from cairn.settings.tree import Leg, Settings
 
 if TYPE_CHECKING:
@@ -50,19 +51,6 @@ _RECENT_SECONDS = 5.0
 
 class RetrievalOffError(CairnError):
     """Retrieval is switched off, and nothing can stand in for the answer."""
-
-
-@frozen
-class _Answered:
-    """What the chain came to."""
-
-    answer: Any
-    retrieval: protocol.AnsweredIn
-    began_in: int
-    """The phase that was tried first; 0 where nothing was asked."""
-    error: str = ""
-    """The class of the first error, where every phase failed."""
-    problem: str | None = None
 
 
 class Fallback:
@@ -125,14 +113,14 @@ class Fallback:
         from cairn.engine.open_workspace import OpenWorkspace  # with the first question
 
         began = time.perf_counter()
-        phase, wanted = self.phases(request.settings)
+        first, wanted = self.phases(request.settings)
         always = method.asks is Asks.ANSWER
-        if phase == OFF and not always:
+        if first == OFF and not always:
             raise RetrievalOffError(self._why_off(request.settings))
-        lowered = self._switch.reason if OFF < phase < wanted else ""
-        tell, reason, error, answered = request.tell, "", "", None
-        for lower in range(phase, OFF, -1):
-            settings = in_phase(request.settings, lower)
+        lowered = self._switch.reason if OFF < first < wanted else ""
+        tell, reason, error = request.tell, "", ""
+        for phase in range(first, OFF, -1):
+            settings = in_phase(request.settings, phase)
             workspace = OpenWorkspace(request.engine, request.folders, settings, request.cancelled, tell)
             try:
                 found = method.handle()(workspace, params)
@@ -141,46 +129,46 @@ class Fallback:
             except Exception as problem:
                 if not always:
                     raise
-                reason, error = reason or _reason(problem, lower), error or type(problem).__name__
+                reason, error = reason or _reason(problem, phase), error or type(problem).__name__
                 tell = None  # the stages are told once, though a lower phase begins anew
             else:
-                answered = _in_phase_answered(found, lower, phase, wanted, reason, lowered)
+                attempt = found if isinstance(found, Attempt) else Attempt(found)
+                without_vectors = attempt.problem if attempt.without_vectors else None
+                used = min(phase, KEYWORDS) if attempt.without_vectors else phase
+                fallback = _STANDS_IN[used] if used < first else ""
+                how = protocol.AnsweredIn(phase, wanted, fallback, reason or without_vectors or lowered)
+                error = ""
                 break
-        if answered is None:
+        else:
             reason = reason or self._why_off(request.settings)
             answer, fallback = method.stand_in()(request, params, reason)
-            how = protocol.AnsweredIn(OFF, wanted, fallback, reason)
-            answered = _Answered(answer, how, phase, error, reason)
+            attempt, how = Attempt(answer, reason), protocol.AnsweredIn(OFF, wanted, fallback, reason)
+        if always or isinstance(found, Attempt):
+            self.problem = attempt.problem or reason or None
+        if not hasattr(attempt.answer, "retrieval"):  # a single stage, which looks nothing up by itself
+            return attempt.answer
+        answer = evolve(attempt.answer, retrieval=how)
         if always:
-            self._note(method, request, params, answered, 1000 * (time.perf_counter() - began))
-        elif isinstance(found, Attempt):
-            self.problem = found.problem
-        if not hasattr(answered.answer, "retrieval"):  # a single stage, which looks nothing up by itself
-            return answered.answer
-        return evolve(answered.answer, retrieval=answered.retrieval)
+            cached = not how.fallback and "cached" in getattr(answer, "timings", ())
+            ms = 1000 * (time.perf_counter() - began)
+            self._note(request, Question(method.name, params.query, ms, cached, error), answer, first)
+        return answer
 
-    def _note(self, method: Method, request: Request, params: Any, answered: _Answered, ms: float) -> None:
-        """Count and log a question that took `ms` until its answer was there, and tell the kill switch."""
-        from cairn.operations.query_log import Question
-
-        how, metrics = answered.retrieval, self._engine.metrics
-        answer = evolve(answered.answer, retrieval=how)
-        self.problem = answered.problem
-        cached, judged_ms = False, ms
+    def _note(self, request: Request, asked: Question, answer: Any, began_in: int) -> None:
+        """Count and log a question that has its answer, and tell the kill switch; `began_in` is the phase that was tried first."""
+        how, metrics, judged_ms = answer.retrieval, self._engine.metrics, asked.ms
         if isinstance(answer, protocol.DiscoverAnswer):
-            judged_ms = answer.metrics.stages.get("broad_discovery", ms)  # the stage that searches
+            judged_ms = answer.metrics.stages.get("broad_discovery", judged_ms)  # the stage that searches
             metrics.discovery(answer)
         else:
-            cached = "cached" in answer.timings and not how.fallback
-            if not cached and not answered.error and how.fallback != CACHE:
-                self.latency.append(round(ms, 3))
-            metrics.search(answer, cached=cached)
-        if answered.began_in != OFF and not cached:
+            if not asked.cached and not asked.error and how.fallback != CACHE:
+                self.latency.append(round(asked.ms, 3))
+            metrics.search(answer, cached=asked.cached)
+        if began_in != OFF and not asked.cached:
             self._switch.record(
-                judged_ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=answered.began_in
+                judged_ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=began_in
             )
-        self._engine.context_memory.recent.note(params.query)
-        asked = Question(method.name, params.query, ms, cached, answered.error)
+        self._engine.context_memory.recent.note(asked.query)
         for folder in request.folders:
             folder.log.add(asked, answer)
 
@@ -222,18 +210,6 @@ def _reason(problem: Exception, phase: int) -> str:
         return str(problem)
     logger.error("phase %d failed", phase, exc_info=problem)
     return f"Searching failed ({type(problem).__name__}); the log says more."
-
-
-def _in_phase_answered(
-    found: Any, phase: int, began_in: int, wanted: int, reason: str, lowered: str
-) -> _Answered:
-    """What was found in a phase; `reason` is why the phases above it failed, `lowered` why it did not begin in the wanted one."""
-    attempt = found if isinstance(found, Attempt) else Attempt(found)
-    fallback = _STANDS_IN.get(phase, "") if phase < began_in else ""
-    if attempt.without_vectors and not fallback:
-        fallback, reason = _STANDS_IN[KEYWORDS], attempt.problem or ""
-    how = protocol.AnsweredIn(phase, wanted, fallback, reason or lowered)
-    return _Answered(attempt.answer, how, began_in, problem=attempt.problem or (reason or None))
 
 
 def in_phase(settings: Settings, phase: int) -> Settings:

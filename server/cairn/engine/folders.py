@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
+from cairn.engine.host import Lease
 from cairn.errors import InvalidRequestError
 from cairn.index.indexing.indexer import Indexer
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -66,34 +67,23 @@ class Folder:
     shown: Path
     """The path it was opened by: what the editor knows its files by."""
     settings: FolderSettings
-    indexer: Indexer
+    lease: Lease
     reader: OverlaidReader
-    give_back: Callable[[], None]
-    """Lets go of the indexer, which other engines may use, too."""
-    tell_opened: Callable[[Iterable[str]], None]
-    """Tells the indexer which files are open here, besides those that are open elsewhere."""
-
     open_paths: set[str] = field(factory=set)
     """Files that an editor shows."""
-    feedback: FeedbackStore = field()
+    feedback: FeedbackStore = Factory(lambda self: FeedbackStore(self.indexer.data), takes_self=True)
     """Which results were chosen before."""
-
-    log: QueryLog = field()
+    log: QueryLog = Factory(
+        lambda self: QueryLog(self.indexer.data, lambda: self.settings().log), takes_self=True
+    )
     """What was asked, and how it was answered."""
-    override: OverrideReader = field()
+    override: OverrideReader = Factory(lambda self: OverrideReader(self.indexer.data), takes_self=True)
     """The phase that was set by hand."""
 
-    @feedback.default
-    def _beside_the_index(self) -> FeedbackStore:
-        return FeedbackStore(self.indexer.data)
-
-    @log.default
-    def _log_beside_it(self) -> QueryLog:
-        return QueryLog(self.indexer.data, lambda: self.settings().log)
-
-    @override.default
-    def _override_beside_it(self) -> OverrideReader:
-        return OverrideReader(self.indexer.data)
+    @property
+    def indexer(self) -> Indexer:
+        """Its indexing thread, which other engines may use, too."""
+        return self.lease.indexer
 
     @property
     def uri(self) -> str:
@@ -101,7 +91,7 @@ class Folder:
 
     def close(self) -> None:
         """Let go of the folder, and forget its unsaved text and what is in memory."""
-        self.give_back()
+        self.lease.give_back()
         self.reader.overlay.close()
 
     def place_of(self, path: Path) -> str | None:
@@ -161,8 +151,3 @@ def readers_with_unsaved(folders: Sequence[Folder]) -> list[OverlaidReader]:
     for reader in readers:
         reader.show_unsaved()
     return readers
-
-
-def uris(folders: Sequence[Folder]) -> Callable[[int, str], tuple[str, str]]:
-    """From a folder's number and a path in it to the URIs of the folder and the file."""
-    return lambda number, path: (folders[number].uri, folders[number].uri_of(path))

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from cairn.embedding.shared import SharedModel
 from cairn.index.indexing.folder_state import Intervals
@@ -23,41 +23,6 @@ from cairn.settings.tree import EmbeddingSettings, Settings
 _INTERVALS = Intervals()
 
 
-@define(eq=False)
-class _Shared:
-    """An indexing thread, and who wants to hear of it."""
-
-    indexer: Indexer
-    memory: IndexMemory = field(factory=IndexMemory)
-    listeners: list[Callable[[], None]] = field(factory=list)
-    open_paths: dict[object, frozenset[str]] = field(factory=dict)
-    """What the editor behind each lease shows."""
-
-    def opened(self, lease: object, paths: Iterable[str]) -> None:
-        """Take in what a lease's editor shows now; nothing says that it has let go."""
-        before, now = self.open_paths.pop(lease, frozenset()), frozenset(paths)
-        if now:
-            self.open_paths[lease] = now
-        # Another editor may show it already, and both have missed something.
-        self.indexer.queue.changed(now - before)
-        self.indexer.queue.opened(frozenset().union(*self.open_paths.values()))
-
-    def tell(self) -> None:
-        for listener in tuple(self.listeners):
-            listener()
-
-
-@frozen
-class Lease:
-    """A folder's indexing thread, as long as somebody needs it."""
-
-    indexer: Indexer
-    memory: IndexMemory
-    give_back: Callable[[], None]
-    opened: Callable[[Iterable[str]], None]
-    """Tells which files (relative paths) the editor shows now; those of other leases stay open."""
-
-
 class Host:
     """Made once in a process. Methods may be called from several threads at once."""
 
@@ -65,12 +30,14 @@ class Host:
         self, embedding: EmbeddingSettings, metrics: Metrics | None = None, intervals: Intervals = _INTERVALS
     ) -> None:
         """`metrics` is where the engines count; by default nothing is counted."""
-        self._intervals = intervals
+        self.intervals = intervals
         self.model = SharedModel(embedding)
         self.gate = QueryGate()
         self.metrics = metrics or Metrics()
-        self._shared: dict[tuple[Path, bool], _Shared] = {}
-        self._changing = threading.Lock()
+        self.shared: dict[tuple[Path, bool], _Shared] = {}
+        """By folder, and whether its thread writes."""
+        self.changing = threading.Lock()
+        """Guards `shared`, and the leases there."""
 
     def lease(
         self, root: Path, settings: Callable[[], Settings], on_change: Callable[[], None], *, writes: bool
@@ -80,44 +47,73 @@ class Host:
         `on_change` is called on that thread. With `writes` false, the index is only read.
         """
         key = (root, writes)
-        with self._changing:
-            shared = self._shared.get(key)
+        with self.changing:
+            shared = self.shared.get(key)
             if shared is None:
-                shared = self._shared[key] = self._made(root, settings, writes)
-            shared.listeners.append(on_change)
-        given_back = threading.Event()
+                shared = self.shared[key] = _Shared(self, root, settings, writes)
+            lease = Lease(self, key, shared, on_change)
+            shared.leases[lease] = frozenset()
+        return lease
 
-        def give_back() -> None:
-            if not given_back.is_set():
-                given_back.set()
-                self._give_back(key, shared, on_change, given_back)
 
-        def opened(paths: Iterable[str]) -> None:
-            with self._changing:
-                if not given_back.is_set():
-                    shared.opened(given_back, paths)
+class _Shared:
+    """An indexing thread, and who needs it."""
 
-        return Lease(shared.indexer, shared.memory, give_back, opened)
-
-    def _made(self, root: Path, settings: Callable[[], Settings], writes: bool) -> _Shared:
-        told: list[_Shared] = []
-        indexer = Indexer(root, settings, self.model, lambda: told[0].tell(), self.gate, self._intervals)
-        told.append(_Shared(indexer))
+    def __init__(self, host: Host, root: Path, settings: Callable[[], Settings], writes: bool) -> None:
+        self.memory = IndexMemory()
+        self.leases: dict[Lease, frozenset[str]] = {}
+        """With the files that the editor behind each shows."""
+        self.indexer = Indexer(root, settings, host.model, self._tell, host.gate, host.intervals)
         if writes:
-            indexer.start()
+            self.indexer.start()
         else:
-            indexer.only_read()
-        return told[0]
+            self.indexer.only_read()
 
-    def _give_back(
-        self, key: tuple[Path, bool], shared: _Shared, listener: Callable[[], None], lease: object
-    ) -> None:
-        with self._changing:
-            shared.listeners.remove(listener)
-            if shared.listeners:
-                shared.opened(lease, ())
+    def _tell(self) -> None:
+        for lease in tuple(self.leases):
+            lease.on_change()
+
+    def tell_opened(self) -> None:
+        self.indexer.queue.opened(frozenset().union(*self.leases.values()))
+
+
+@frozen(eq=False)
+class Lease:
+    """A folder's indexing thread, as long as somebody needs it."""
+
+    _host: Host
+    _key: tuple[Path, bool]
+    _shared: _Shared
+    on_change: Callable[[], None]
+
+    @property
+    def indexer(self) -> Indexer:
+        return self._shared.indexer
+
+    @property
+    def memory(self) -> IndexMemory:
+        return self._shared.memory
+
+    def opened(self, paths: Iterable[str]) -> None:
+        """Tell which files (relative paths) the editor shows now; those of other leases stay open."""
+        with self._host.changing:
+            before = self._shared.leases.get(self)
+            if before is not None:
+                now = self._shared.leases[self] = frozenset(paths)
+                # Another editor may show it already, and both have missed something.
+                self.indexer.queue.changed(now - before)
+                self._shared.tell_opened()
+
+    def give_back(self) -> None:
+        """Let go of the thread, which stops with its last lease."""
+        shared, host = self._shared, self._host
+        with host.changing:
+            if shared.leases.pop(self, None) is None:
+                return
+            if shared.leases:
+                shared.tell_opened()
                 return
             # Whoever opens the folder now gets a thread of its own, which waits for this one's lock.
-            del self._shared[key]
+            del host.shared[self._key]
         shared.indexer.stop()
         shared.memory.forget_vectors()

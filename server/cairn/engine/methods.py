@@ -53,49 +53,32 @@ class Method:
 
     def handle(self) -> Callable[[Any, Any], Any]:
         """The handler, imported."""
-        return self._of_engine(self.handler.partition(".")[2])
+        return _of_engine(self.handler)
 
     def stand_in(self) -> Callable[[Any, Any, str], Any]:
         """What answers in its place where every phase failed: the module's `stand_in`, imported."""
-        return self._of_engine("stand_in")
-
-    def _of_engine(self, name: str) -> Callable[..., Any]:
-        module = importlib.import_module(f"cairn.engine.{self.handler.partition('.')[0]}")
-        found: Callable[..., Any] = getattr(module, name)
-        return found
+        return _of_engine(f"{self.handler.partition('.')[0]}.stand_in")
 
     def params_class(self) -> type[Any]:
         """The attrs class that its params are converted to."""
-        return self._class(self.params)
+        found: type[Any] = getattr(protocol, self.params)
+        return found
 
     def answer_type(self) -> Any:
         """The attrs class of its answer, or `tuple[…, ...]` of one."""
-        return tuple[self.answer_class(), ...] if self.answers_list else self.answer_class()  # type: ignore[misc]
+        found = getattr(protocol, self.answer.removesuffix("[]"))
+        return tuple[found, ...] if self.answer.endswith("[]") else found  # type: ignore[valid-type]
 
-    @property
-    def answers_list(self) -> bool:
-        """Whether it answers with a list of its answer's class."""
-        return self.answer.endswith("[]")
 
-    def answer_class(self) -> type[Any]:
-        """The attrs class of its answer, or of each in it."""
-        return self._class(self.answer.removesuffix("[]"))
-
-    def _class(self, name: str) -> type[Any]:
-        found: type[Any] = getattr(protocol, name)
-        return found
+def _of_engine(name: str) -> Callable[..., Any]:
+    module, _, function = name.partition(".")
+    found: Callable[..., Any] = getattr(importlib.import_module(f"cairn.engine.{module}"), function)
+    return found
 
 
 def _stage(name: str, handler: str, answer: str, summary: str) -> Method:
     params = name[0].upper() + name[1:] + "Params"
-    return Method(
-        name,
-        f"stages.{handler}",
-        params,
-        answer,
-        summary,
-        asks=Asks.RETRIEVAL,
-    )
+    return Method(name, f"stages.{handler}", params, answer, summary, Asks.RETRIEVAL)
 
 
 # One line each, as in a table.

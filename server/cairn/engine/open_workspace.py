@@ -3,7 +3,8 @@ asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,18 +12,20 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve
 
 from cairn import protocol
+from cairn.embedding.embedder import Embedder
 from cairn.engine.feedback import learned_from
 from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.request import Request
-from cairn.engine.search import meaning_of
-from cairn.errors import InvalidRequestError
+from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.retrieval.meaning import Meaning
+from cairn.retrieval.learned import Learned
+from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.rarity import term_shares
 from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
+from cairn.settings.tree import Leg
 from cairn.text.uris import path_below
 from cairn.workspace.collections import TAGS, FileKind
 from cairn.workspace.scan import read_text
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from cairn.discovery.indexed_searcher import IndexedSearcher
     from cairn.discovery.render import TokenCounter
     from cairn.discovery.terms import QueryTerms
+
+logger = logging.getLogger(__name__)
 
 _MAX_TOKENIZER_BYTES = 200_000_000
 """Six times the largest `tokenizer.json` of the well-known language models, Gemma's with 33 MB."""
@@ -48,12 +53,44 @@ class OpenWorkspace(Request):
 
     @cached_property
     def meaning(self) -> Meaning | None:
-        """How texts are compared by meaning, None where there are no vectors."""
-        return meaning_of(self.readers, self.model, self.settings)
+        """How texts are compared by meaning; None where there are no vectors, or the settings say not to.
+
+        Nobody waits for a model before there are vectors to compare with.
+        """
+        if Leg.MEANING not in self.settings.search.legs:
+            return None
+        facts = [reader.facts_with_unsaved() for reader in self.readers]
+        return choose_meaning(facts, self._embedder, self.model.static_table)
+
+    def _embedder(self) -> Embedder | None:
+        try:
+            return self.model.embedder()
+        except ModelError as problem:  # `status` says so; the rest goes on
+            logger.warning("%s", problem)
+            return None
 
     @cached_property
     def vocabulary(self) -> IndexVocabulary:
         return IndexVocabulary(self.readers)
+
+    @cached_property
+    def learned(self) -> Mapping[int, Learned]:
+        """What earlier choices say, by the folder's number."""
+        return learned_from(self.folders)
+
+    def state(self, learned: Mapping[int, Learned]) -> Hashable:
+        """The state of indexes, unsaved text, model, settings and choices, on which all that is read of them depends.
+
+        The index may change before it is read: then the answer is newer than its key, under which nobody asks again,
+        because generations only rise.
+        """
+        indexes = tuple(
+            # Not the generation alone: whether the index is complete can change without it.
+            (folder.uri, reader, reader.identity(), reader.facts(), reader.overlay.generation)
+            for folder, reader in zip(self.folders, self.readers, strict=True)
+        )
+        choices = tuple((number, known.version) for number, known in learned.items())
+        return self.settings, self.model.version(), indexes, choices
 
     def understood(self, text: str) -> Query:
         """The question, understood as one for evidence."""
@@ -70,12 +107,12 @@ class OpenWorkspace(Request):
         from cairn.discovery.indexed_searcher import IndexedSearcher
 
         return IndexedSearcher(
-            [folder.uri for folder in self.folders],
+            self.folder_uris,
             self.readers,
             self.meaning,
             self.settings.search,
             self.cancelled,
-            learned_from(self.folders),
+            self.learned,
             everywhere=everywhere,
         )
 

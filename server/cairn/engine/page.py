@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cairn import protocol
-from cairn.engine import results as answers
 from cairn.engine.folders import Folder, folders_named, path_inside, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
+from cairn.index.reader.records import StoredChunk
+from cairn.text.languages import language_of
 from cairn.text.unicode import well_formed
 
 
@@ -29,8 +30,20 @@ def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.P
         holding = ", ".join(folder.uri for folder, _ in pages)
         raise InvalidRequestError("folder", f"is required: {path!r} is in several folders, {holding}")
     if pages:
-        return answers.page(pages[0][1])
+        return _page(pages[0][1])
     raise InvalidRequestError("path", _why_not(wanted, path))
+
+
+def _page(chunks: Sequence[StoredChunk]) -> protocol.PageAnswer:
+    """A whole file from its chunks, which cover it without overlapping."""
+    text = "".join(stored.chunk.text for stored in chunks)
+    shown = (
+        protocol.PageChunk(
+            protocol.whole_lines(chunk.start_line, chunk.end_line), chunk.title, chunk.type, chunk.symbol
+        )
+        for chunk in (stored.chunk for stored in chunks)
+    )
+    return protocol.PageAnswer(text, language_of(chunks[0].path, text), tuple(shown))
 
 
 def _why_not(folders: Sequence[Folder], given: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cairn import protocol
-from cairn.engine import results as answers
 from cairn.engine.completeness import index_state
-from cairn.engine.folders import Folder, path_of_uri, uris
+from cairn.engine.folders import Folder, path_of_uri
+from cairn.engine.results import contexts, milliseconds, search_result
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.reader.records import StoredChunk
@@ -32,15 +32,11 @@ def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.
     passage = ChunkRange(number, inside, tuple(covered(page, params.range)))
     found = rank_related(relate(readers, passage, request.cancelled), params.limit)
     used, defined = passage.used, passage.defined
-    contexts = answers.contexts(found, readers, params.context)
     results = tuple(
-        answers.search_result(
-            ranked, shared_names(used, defined, ranked), contexts[place], uris(folders), explain=True
-        )
-        for place, ranked in enumerate(found)
+        search_result(folders, ranked, shared_names(used, defined, ranked), around)
+        for ranked, around in zip(found, contexts(found, readers, params.context), strict=True)
     )
-    elapsed = round((time.perf_counter() - started) * 1000, 3)
-    return protocol.RelatedAnswer(results, index_state(folders), {"total": elapsed})
+    return protocol.RelatedAnswer(results, index_state(folders), {"total": milliseconds(started)})
 
 
 def indexed_page(

@@ -47,6 +47,10 @@ class Request:
     def model(self) -> SharedModel:
         return self.engine.model
 
+    @property
+    def folder_uris(self) -> tuple[str, ...]:
+        return tuple(folder.uri for folder in self.folders)
+
     def check_cancelled(self) -> None:
         """Raises QueryCancelledError if the client does not want the answer any more."""
         if self.cancelled():

@@ -2,86 +2,63 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 from attrs import evolve
 
 from cairn import protocol
-from cairn.embedding.embedder import Embedder
-from cairn.embedding.shared import SharedModel
-from cairn.engine import results as answers
 from cairn.engine.completeness import index_state
-from cairn.engine.feedback import learned_from
-from cairn.engine.folders import Folder, uris
+from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
-from cairn.errors import InvalidRequestError, ModelError
-from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.engine.results import milliseconds, search_results
+from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.learned import Learned
-from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.rarity import term_shares
 from cairn.retrieval.verdict import JUDGED, judge
-from cairn.settings.tree import Leg, Settings
 from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_language
 from cairn.text.unicode import well_formed
 from cairn.workspace.ignore_patterns import selection_problem
 
-if TYPE_CHECKING:
-    from cairn.engine.open_workspace import OpenWorkspace
 
-logger = logging.getLogger(__name__)
-
-
-def search(request: OpenWorkspace, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
+def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
     """`cairn/search`. An answer that nothing was missing from is kept, and is what the next one like it is answered with.
 
     Raises QueryCancelledError soon after the request was cancelled.
     """
     started = time.perf_counter()
-    folders, readers, settings, cache = (
-        request.folders,
-        request.readers,
-        request.settings,
-        request.engine.fallback.cache,
-    )
-    learned = learned_from(folders)
-    key = answer_key(folders, readers, request.model, settings, params, learned)
+    settings, cache = workspace.settings.search, workspace.engine.fallback.cache
+    key = (params, workspace.folder_uris, workspace.state(workspace.learned))
     kept = cache.get(key)
     if kept is not None:
-        return Attempt(evolve(kept, timings={"cached": 1, "total": _milliseconds_since(started)}))
-    vocabulary = request.vocabulary
-    meaning = meaning_of(readers, request.model, settings)
+        return Attempt(evolve(kept, timings={"cached": 1, "total": milliseconds(started)}))
     # Meaning alone, where it cannot be compared, would find nothing.
-    alpha = None if params.alpha == 1 and meaning is None else params.alpha
-    query = understand(params.query, alpha, vocabulary, settings.search)
+    alpha = None if params.alpha == 1 and workspace.meaning is None else params.alpha
+    query = understand(params.query, alpha, workspace.vocabulary, settings)
     ranking = rank(
-        readers,
+        workspace.readers,
         [query],
-        meaning,
-        settings.search,
-        only=chunk_filter(params.filter, readers),
+        workspace.meaning,
+        settings,
+        only=chunk_filter(params.filter, workspace.readers),
         case=params.case_sensitive,
         word=params.whole_word,
-        learned=learned,
-        cancelled=request.cancelled,
+        learned=workspace.learned,
+        cancelled=workspace.cancelled,
     )
-    found = ranking.results(max(params.limit, JUDGED), settings.search.diversity)
-    results = answers.search_results(
-        found[: params.limit], query, readers, uris(folders), params.context, params.explain
-    )
-    verdict = judge(query, found, settings.search.verdict, term_shares(query, vocabulary))
+    found = ranking.results(max(params.limit, JUDGED), settings.diversity)
+    results = search_results(workspace, found[: params.limit], query, params.context, explain=params.explain)
     answer = protocol.SearchAnswer(
         results=results,
-        verdict=verdict,
-        query=answers.query_info(query),
-        index=index_state(folders),
-        timings={**ranking.timings, "total": _milliseconds_since(started)},
+        verdict=judge(query, found, settings.verdict, term_shares(query, workspace.vocabulary)),
+        query=protocol.QueryInfo(
+            query.normalized, query.terms, query.type.value, query.alpha, query.corrections
+        ),
+        index=index_state(workspace.folders),
+        timings={**ranking.timings, "total": milliseconds(started)},
         broken_off=ranking.broken_off,
     )
     problem = next(iter(ranking.problems), None)
@@ -98,13 +75,8 @@ def stand_in(
     That is the latest answer to the same request over the same folders, whatever has changed since, marked as incomplete; or
     a message alone.
     """
-    folders = [folder.uri for folder in request.folders]
-
-    def is_alike(key: Any) -> bool:
-        earlier, _, _, indexes, _ = key
-        return bool(earlier == params and [index[0] for index in indexes] == folders)
-
-    kept = request.engine.fallback.cache.latest(is_alike)
+    asked = (params, request.folder_uris)
+    kept = request.engine.fallback.cache.latest(lambda key: key[:2] == asked)
     if kept is not None:
         return evolve(kept, index=evolve(kept.index, complete=False), timings={"cached": 1}), CACHE
     query = protocol.QueryInfo(params.query.strip(), (), "", 0.0)
@@ -116,28 +88,6 @@ def nothing_judged(message: str) -> protocol.Verdict:
     return protocol.Verdict("noMatch", message, (), 0.0, ())
 
 
-def answer_key(
-    folders: Sequence[Folder],
-    readers: Sequence[OverlaidReader],
-    model: SharedModel,
-    settings: Settings,
-    params: Hashable,
-    learned: Mapping[int, Learned],
-) -> Hashable:
-    """All that an answer to `params` depends on; call it when the readers show the unsaved text of now.
-
-    The index may change before it is read: then the answer is newer than its key, under which nobody asks again,
-    because generations only rise.
-    """
-    indexes = tuple(
-        # Not the generation alone: whether the index is complete can change without it.
-        (folder.uri, reader, reader.identity(), reader.facts(), reader.overlay.generation)
-        for folder, reader in zip(folders, readers, strict=True)
-    )
-    choices = tuple((number, known.version) for number, known in learned.items())
-    return (params, settings, model.version(), indexes, choices)
-
-
 def _characters(answer: protocol.SearchAnswer) -> int:
     shown = [(r.snippet, r.context.before, r.context.after, *(r.match_explain or ())) for r in answer.results]
     return len(answer.query.normalized) + sum(_OTHER_FIELDS + sum(map(len, texts)) for texts in shown)
@@ -145,29 +95,6 @@ def _characters(answer: protocol.SearchAnswer) -> int:
 
 _OTHER_FIELDS = 500
 """Characters of a result beside its text: paths, titles, hashes."""
-
-
-def _milliseconds_since(started: float) -> float:
-    return round((time.perf_counter() - started) * 1000, 3)
-
-
-def meaning_of(readers: Sequence[OverlaidReader], model: SharedModel, settings: Settings) -> Meaning | None:
-    """How to compare by meaning now, None where the settings say not to.
-
-    Nobody waits for a model before there are vectors to compare with.
-    """
-    if Leg.MEANING not in settings.search.legs:
-        return None
-
-    def embedder() -> Embedder | None:
-        try:
-            return model.embedder()
-        except ModelError as problem:  # `status` says so; the rest goes on
-            logger.warning("%s", problem)
-            return None
-
-    facts = [reader.facts_with_unsaved() for reader in readers]
-    return choose_meaning(facts, embedder, model.static_table)
 
 
 def chunk_filter(wanted: protocol.SearchFilter, readers: Sequence[IndexReader]) -> ChunkFilter:

@@ -42,6 +42,14 @@ class AnswerCache(Generic[T]):
             self.hits += 1
             return kept[0]
 
+    def kept(self, key: Hashable, make: Callable[[], T], characters: Callable[[T], int]) -> T:
+        """The answer kept under `key`; where there is none, it is made, and kept with its number of characters."""
+        answer = self.get(key)
+        if answer is None:
+            answer = make()
+            self.put(key, answer, characters(answer))
+        return answer
+
     def latest(self, is_wanted: Callable[[Any], bool]) -> T | None:
         """The answer used last whose key is wanted, None if there is none; it counts as neither hit nor miss."""
         with self._lock:
