@@ -14,9 +14,12 @@ from tests.retrieval.indexed_folder import IndexedFolder
 from cairn import protocol
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.definition_place import definition_lines
-from cairn.engine.symbols import find_symbols
+from cairn.engine.engine import Engine
+from cairn.engine.request import Cancelled, Request, never
+from cairn.engine.symbols import symbols as find_symbols
 from cairn.errors import QueryCancelledError
 from cairn.retrieval.symbols import Fit, Typed, fit
+from cairn.settings.tree import Settings
 
 FILES = {
     "port/berths.py": "class Berth:\n    def add_url_rule(self):\n        pass\n\n\ndef addUrl():\n    pass\n",
@@ -59,7 +62,7 @@ def test_any_text_can_be_compared_with_any_name(text: str, name: str) -> None:
 
 @frozen
 class FolderStub:
-    """What `find_symbols` asks of a folder."""
+    """What the handler asks of a folder."""
 
     reader: object
     root: Path
@@ -75,8 +78,10 @@ def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
     folder.close()
 
 
-def symbols(folder: IndexedFolder, query: str) -> list[protocol.Symbol]:
-    return list(find_symbols([FolderStub(folder.reader, folder.root)], query, lambda: False))  # type: ignore[list-item]
+def symbols(folder: IndexedFolder, query: str, cancelled: Cancelled = never) -> list[protocol.Symbol]:
+    stub = FolderStub(folder.reader, folder.root)
+    request = Request(Engine(), [stub], Settings(), cancelled)  # type: ignore[list-item]
+    return list(find_symbols(request, protocol.SymbolParams(query)))
 
 
 def places(folder: IndexedFolder, query: str) -> list[tuple[str, str, int]]:
@@ -125,7 +130,7 @@ def test_what_is_on_the_screen_takes_the_place_of_what_is_saved(folder: IndexedF
 
 def test_it_ends_soon_after_it_is_cancelled(folder: IndexedFolder) -> None:
     with pytest.raises(QueryCancelledError):
-        find_symbols([FolderStub(folder.reader, folder.root)], "Berth", lambda: True)  # type: ignore[list-item]
+        symbols(folder, "Berth", lambda: True)
 
 
 def test_the_lines_start_at_the_definition_not_at_what_is_said_of_it() -> None:

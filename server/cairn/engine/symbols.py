@@ -8,7 +8,6 @@ from cairn import protocol
 from cairn.chunking.definition_place import definition_lines, kind_at
 from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.request import Request
-from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.symbols import (
     DefinitionPlace,
@@ -30,28 +29,21 @@ _Candidate = tuple[float, int, FoundName]
 
 
 def symbols(request: Request, params: protocol.SymbolParams) -> tuple[protocol.Symbol, ...]:
-    """LSP's `workspace/symbol`."""
-    return find_symbols(request.folders, params.query, request.cancelled)
+    """The 100 best definitions for the query; for none, those that the most imported files have.
 
-
-def find_symbols(
-    folders: Sequence[Folder], query: str, cancelled: Callable[[], bool]
-) -> tuple[protocol.Symbol, ...]:
-    """The 100 best definitions for `query`; for none, those that the most imported files have.
-
-    Raises QueryCancelledError soon after `cancelled()` turns true.
+    Raises QueryCancelledError soon after the request was cancelled.
     """
+    folders, cancelled = request.folders, request.cancelled
     readers = readers_with_unsaved(folders)
-    typed = Typed.of(query)
+    typed = Typed.of(params.query)
     candidates: list[_Candidate] = []
     for number, reader in enumerate(readers):
-        if query.strip():
+        if params.query.strip():
             candidates += [(score, number, found) for score, found in _fitting(reader, typed, cancelled)]
         else:
             names = important_names(reader, _LIMIT, cancelled)
             candidates += [(-place / _LIMIT, number, found) for place, found in enumerate(names)]
-        if cancelled():
-            raise QueryCancelledError("The request was cancelled.")
+        request.check_cancelled()
     candidates.sort(key=lambda each: (-each[0], each[2].name, each[1], each[2].chunk_id))
     return _shown(folders, readers, _weighted(readers, candidates[:_LOOKED_AT]))
 

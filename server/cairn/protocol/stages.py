@@ -41,6 +41,10 @@ _GLOBS = at_most(items=MAX_GLOBS, chars=MAX_NAME_CHARS)
 _COLLECTIONS = at_most(items=MAX_COLLECTIONS)
 _K = within(0, MAX_CHUNKS)
 _COUNT = Bounds(low=0, high=MAX_NUMBER)
+_NAME = Bounds(max_chars=MAX_NAME_CHARS)
+_SOURCE = Bounds(max_chars=2 * MAX_NAME_CHARS)
+_CHUNK_TEXT = Bounds(max_chars=MAX_CHUNK_CHARS)
+_BULLET_TEXT = Bounds(max_chars=MAX_BULLET_CHARS)
 
 
 @frozen
@@ -192,10 +196,10 @@ class RenderPromptParams:
 
     def __attrs_post_init__(self) -> None:
         planned = tuple(bullet for section in self.plan.sections for bullet in section.bullets)
-        _no_more("plan.sections", self.plan.sections, MAX_GLOBS)
+        _check("plan.sections", self.plan.sections, Bounds(max_items=MAX_GLOBS))
         for section in self.plan.sections:
-            _short("plan.sections.title", section.title, MAX_NAME_CHARS)
-        _no_more("plan.sections.bullets", planned, MAX_BULLETS)
+            _check("plan.sections.title", section.title, _NAME)
+        _check("plan.sections.bullets", planned, Bounds(max_items=MAX_BULLETS))
         _valid_bullets("plan.sections.bullets", planned)
         _valid_bullets("bullets", self.bullets)
 
@@ -212,14 +216,14 @@ def _valid_chunks(name: str, chunks: Sequence[ScoredChunk]) -> None:
     for chunk in chunks:
         place = chunk.metadata
         for text in _texts(chunk):
-            _short(f"{name}.content", text, MAX_CHUNK_CHARS)
-        _short(f"{name}.collection", chunk.collection, MAX_NAME_CHARS)
-        _short(f"{name}.metadata.filePath", place.file_path, MAX_NAME_CHARS)
-        _from_zero(f"{name}.score", chunk.score)
-        _from_zero(f"{name}.metadata.chunkIndex", place.chunk_index)
+            _check(f"{name}.content", text, _CHUNK_TEXT)
+        _check(f"{name}.collection", chunk.collection, _NAME)
+        _check(f"{name}.metadata.filePath", place.file_path, _NAME)
+        _check(f"{name}.score", chunk.score, _COUNT)
+        _check(f"{name}.metadata.chunkIndex", place.chunk_index, _COUNT)
         if place.line_range is not None:
-            _valid_lines(f"{name}.metadata.lineRange", place.line_range)
-    _short_together(name, (text for chunk in chunks for text in _texts(chunk)))
+            _check_lines(f"{name}.metadata.lineRange", place.line_range)
+    _check_together(name, (text for chunk in chunks for text in _texts(chunk)))
 
 
 def _texts(chunk: ScoredChunk) -> tuple[str, ...]:
@@ -228,40 +232,27 @@ def _texts(chunk: ScoredChunk) -> tuple[str, ...]:
 
 def _valid_bullets(name: str, bullets: Sequence[Bullet]) -> None:
     for bullet in bullets:
-        _short(f"{name}.text", bullet.text, MAX_BULLET_CHARS)
-        _short(f"{name}.sourceId", bullet.source_id, 2 * MAX_NAME_CHARS)
-        _short(f"{name}.path", bullet.path, MAX_NAME_CHARS)
-        _from_zero(f"{name}.score", bullet.score)
-        _valid_lines(f"{name}.range", (bullet.range.start.line, bullet.range.end.line))
-    _short_together(name, (bullet.text for bullet in bullets))
+        _check(f"{name}.text", bullet.text, _BULLET_TEXT)
+        _check(f"{name}.sourceId", bullet.source_id, _SOURCE)
+        _check(f"{name}.path", bullet.path, _NAME)
+        _check(f"{name}.score", bullet.score, _COUNT)
+        _check_lines(f"{name}.range", (bullet.range.start.line, bullet.range.end.line))
+    _check_together(name, (bullet.text for bullet in bullets))
 
 
-def _valid_lines(name: str, lines: Sequence[int]) -> None:
+def _check(name: str, value: object, bounds: Bounds) -> None:
+    if problem := bounds.problem_with(value):
+        raise InvalidRequestError(name, problem)
+
+
+def _check_lines(name: str, lines: Sequence[int]) -> None:
     if len(lines) != 2 or not 0 <= lines[0] <= lines[1] <= MAX_NUMBER:
         raise InvalidRequestError(
             name, f"expected a first line and the line after the last, counted from 0; got {list(lines[:3])}"
         )
 
 
-def _short(name: str, text: str, most: int) -> None:
-    _refuse(name, Bounds(max_chars=most).problem_with(text))
-
-
-def _short_together(name: str, texts: Iterable[str]) -> None:
+def _check_together(name: str, texts: Iterable[str]) -> None:
     length = sum(map(len, texts))
-    _refuse(
-        name, f"expected {MAX_CHARS:,} characters at most, got {length:,}" if length > MAX_CHARS else None
-    )
-
-
-def _no_more(name: str, values: Sequence[object], most: int) -> None:
-    _refuse(name, Bounds(max_items=most).problem_with(values))
-
-
-def _from_zero(name: str, value: float) -> None:
-    _refuse(name, _COUNT.problem_with(value))
-
-
-def _refuse(name: str, problem: str | None) -> None:
-    if problem:
-        raise InvalidRequestError(name, problem)
+    if length > MAX_CHARS:
+        raise InvalidRequestError(name, f"expected {MAX_CHARS:,} characters at most, got {length:,}")
