@@ -17,7 +17,7 @@ from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.status import status_of
 from cairn.errors import InvalidRequestError
-from cairn.index.indexing.indexer import Indexer
+from cairn.index.indexing.work_queue import WorkQueue
 from cairn.settings.tree import EmbeddingSettings
 
 NO_VECTORS: dict[str, Any] = {"embedding": {"enabled": False}, "index": {"watch": False}}
@@ -90,7 +90,7 @@ def test_what_several_editors_show_is_open_until_the_last_of_them_closes_it_or_l
         for engine in (first, second, third):
             engine.add_folder(workspace)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Indexer, "opened", lambda _, paths: told.append(sorted(paths)))
+            patch.setattr(WorkQueue, "opened", lambda _, paths: told.append(sorted(paths)))
             first.document_opened(tides)
             second.document_opened(berths)
             third.document_opened(berths)
