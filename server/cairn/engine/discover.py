@@ -113,6 +113,7 @@ class _Discovery:
 
         return on_stage
 
+
 def in_order(chunks: Sequence[ScoredChunk], found: Mapping[str, Ranked]) -> list[Ranked]:
     """The passages behind `chunks`, in their order and with their scores."""
     return [
