@@ -8,7 +8,7 @@ from cairn.chunking.grammars import parse
 from cairn.chunking.lines import Lines
 from cairn.chunking.outline import Mark, outline
 from cairn.chunking.syntax import syntax_of
-from cairn.chunking.syntax.rules import child_of_type, text_of
+from cairn.chunking.syntax.rules import find, text_of
 
 # Languages of files that hold scripts.
 HOSTS = frozenset({"astro", "html", "svelte", "vue"})
@@ -23,9 +23,9 @@ def with_scripts(
 ) -> list[Mark]:
     """`marks` of a host file, with those of its scripts in place of their own."""
     for script in _scripts(root):
-        code = child_of_type(script, "raw_text", "frontmatter_js_block") or script
+        code = find(script, "raw_text frontmatter_js_block") or script
         is_typescript = language == "astro" or any(
-            mark in text_of(child_of_type(script, "start_tag")) for mark in _TYPESCRIPT
+            mark in text_of(script, "start_tag") for mark in _TYPESCRIPT
         )
         # Positions stay those of the whole file.
         place = Range(code.start_point, code.end_point, code.start_byte, code.end_byte)

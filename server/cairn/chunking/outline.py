@@ -113,7 +113,7 @@ def outline(root: Node, syntax: Syntax, lines: Lines, source: bytes, maximum: in
 class _Walk:
     def __init__(self, syntax: Syntax, lines: Lines, source: bytes, maximum: int) -> None:
         self._syntax = syntax
-        self._rules: dict[str, Rule | None] = {**syntax.all_rules()}
+        self._rules: dict[str, Rule | None] = {**syntax.rules}
         # Asked for every node that is visited.
         self._leading_types = COMMENTS | syntax.leading
         self._generic = not self._rules
@@ -228,7 +228,8 @@ class _Walk:
         if self._generic and node_type not in self._rules:
             self._rules[node_type] = generic_rule(node_type)
         rule = self._rules.get(node_type)
-        return rule(node) if rule is not None else None
+        found = rule(node) if rule is not None else None
+        return found if found is not None and (found.name or found.kind == "test") else None
 
     def _descend(
         self,

@@ -6,8 +6,7 @@ import re
 
 from tree_sitter import Node
 
-from cairn.chunking.syntax import rules
-from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, child_of_type, field_of, named_by, text_of
+from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, find, named, text_of, type_of
 
 _NAMES = frozenset(
     "identifier field_identifier type_identifier operator_name destructor_name operator_cast".split()
@@ -19,24 +18,24 @@ _KEYWORDS = frozenset("namespace class struct enum union friend void if return e
 def _declared(node: Node) -> tuple[str, str, bool]:
     """Name, owner (`Owner::name`) and whether a function is declared, of a node with a `declarator`."""
     owner, is_function = "", False
-    at = field_of(node, "declarator")
+    at = find(node, "declarator")
     while at is not None:
         if at.type in _NAMES:
             name = text_of(at)
             return ("", "", False) if name in _KEYWORDS else (name, owner, is_function)
         if at.type == "qualified_identifier":
-            if scope := text_of(field_of(at, "scope")):
+            if scope := text_of(at, "scope"):
                 owner = re.sub(r"<.*", "", scope, flags=re.DOTALL).strip()
-            at = field_of(at, "name")
+            at = find(at, "name")
         elif at.type in ("template_function", "template_method", "template_type", "dependent_name"):
-            at = field_of(at, "name") or rules.nth_child(at, 0)
+            at = find(at, "name") or find(at, 0)
         else:
             if at.type == "function_declarator":
                 is_function = True
             elif at.type == "parenthesized_declarator":
                 # A pointer to a function, or a name in needless parentheses.
                 is_function = False
-            at = field_of(at, "declarator") or rules.nth_child(at, 0)
+            at = find(at, "declarator") or find(at, 0)
     return "", "", False
 
 
@@ -44,38 +43,35 @@ def _function(node: Node) -> NamedNode | None:
     name, owner, _ = _declared(node)
     # `operator bool() const` → `operator bool`
     name = " ".join(name.partition("(")[0].split()) or name
-    return rules.definition(name, "method" if owner else "function", node, owner)
+    return NamedNode(name, "method" if owner else "function", node, owner)
 
 
 def _declaration(node: Node) -> NamedNode | None:
     name, owner, is_function = _declared(node)
-    if not name or owner:
+    if owner:
         return None
     if not is_function:
-        constant = any(
-            text_of(child) in ("const", "constexpr", "constinit") for child in node.named_children[:3]
-        )
+        constants = ("const", "constexpr", "constinit")
+        constant = any(text_of(child) in constants for child in node.named_children[:3])
         return NamedNode(name, "constant" if constant else "variable", node)
     # A forward declaration for the file's own use is not where anybody wants to land.
-    if text_of(child_of_type(node, "storage_class_specifier")) == "static":
-        return None
-    return NamedNode(name, "function", node)
+    return None if text_of(node, "storage_class_specifier") == "static" else NamedNode(name, "function", node)
 
 
 def _member(node: Node) -> NamedNode | None:
     """A class member: a method's declaration; data members are left to the class's text."""
     name, _, is_function = _declared(node)
-    return NamedNode(name, "method", node) if name and is_function else None
+    return NamedNode(name, "method", node) if is_function else None
 
 
 def _with_body(kind: str) -> Rule:
     """A type that is defined here, not merely mentioned."""
 
     def rule(node: Node) -> NamedNode | None:
-        name = field_of(node, "name")
-        if name is None or field_of(node, "body") is None:
+        name = find(node, "name")
+        if find(node, "body") is None:
             return None
-        while name.type in ("template_type", "qualified_identifier") and (inner := field_of(name, "name")):
+        while type_of(name) in ("template_type", "qualified_identifier") and (inner := find(name, "name")):
             name = inner
         return NamedNode(text_of(name), kind, node)
 
@@ -86,31 +82,33 @@ _TYPE_KINDS = {"struct_specifier": "struct", "union_specifier": "union", "enum_s
 
 
 def _typedef(node: Node) -> NamedNode | None:
-    inner = field_of(node, "type")
-    kind = _TYPE_KINDS.get(inner.type, "type") if inner is not None else "type"
-    return rules.definition(_declared(node)[0], kind, node)
+    return NamedNode(_declared(node)[0], _TYPE_KINDS.get(type_of(find(node, "type")), "type"), node)
 
 
+# A macro without a value is an include guard or a switch.
 def _macro_constant(node: Node) -> NamedNode | None:
-    # A macro without a value is an include guard or a switch.
-    return rules.named("constant")(node) if field_of(node, "value") is not None else None
+    return named("constant")(node) if find(node, "value") is not None else None
 
 
-_C_RULES: dict[str, Rule] = {
+_C_RULES: dict[str, str | Rule] = {
     "function_definition": _function,
     "declaration": _declaration,
     **{node_type: _with_body(kind) for node_type, kind in _TYPE_KINDS.items()},
     "type_definition": _typedef,
     "preproc_def": _macro_constant,
-    "preproc_function_def": rules.named("macro"),
+    "preproc_function_def": "macro",
 }
 _C_SECTIONS = "preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef linkage_specification declaration_list"
 
-C = Syntax(rules=_C_RULES, sections=_C_SECTIONS, leading="attribute_declaration attribute_specifier")
+C = Syntax(_C_RULES, sections=_C_SECTIONS, leading="attribute_declaration attribute_specifier")
 
 CPP = Syntax(
-    {"type": "alias_declaration concept_definition"},
-    {**_C_RULES, "class_specifier": _with_body("class"), "field_declaration": _member},
+    {
+        **_C_RULES,
+        "alias_declaration concept_definition": "type",
+        "class_specifier": _with_body("class"),
+        "field_declaration": _member,
+    },
     wrappers="template_declaration export_declaration",
     sections=f"{_C_SECTIONS} namespace_definition",
     leading="attribute_declaration template_parameter_list requires_clause access_specifier",
@@ -121,20 +119,18 @@ CPP = Syntax(
 def _objc_method(node: Node) -> NamedNode | None:
     """A selector as it is written in messages: `doX:with:`."""
     parts = [text_of(child) for child in node.named_children if child.type == "identifier"]
-    end = ":" if child_of_type(node, "method_parameter") is not None else ""
+    end = ":" if find(node, "method_parameter") is not None else ""
     return NamedNode(":".join(parts) + end, "method", node) if parts else None
 
 
 OBJC = Syntax(
-    rules={
+    {
         **_C_RULES,
-        "class_interface": named_by("class", "identifier"),
-        "category_interface": named_by("extension", "identifier"),
-        "class_implementation": named_by("impl", "identifier"),
-        "category_implementation": named_by("extension", "identifier"),
-        "protocol_declaration": named_by("interface", "identifier"),
-        "method_declaration": _objc_method,
-        "method_definition": _objc_method,
+        "class_interface": named("class", "identifier"),
+        "category_interface category_implementation": named("extension", "identifier"),
+        "class_implementation": named("impl", "identifier"),
+        "protocol_declaration": named("interface", "identifier"),
+        "method_declaration method_definition": _objc_method,
     },
     wrappers="implementation_definition",
     sections=_C_SECTIONS,

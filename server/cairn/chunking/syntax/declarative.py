@@ -6,25 +6,24 @@ import re
 
 from tree_sitter import Node
 
-from cairn.chunking.syntax import rules
-from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, child_of_type, field_of, named_by, text_of
+from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, find, named, text_of
 
 # --- SQL ---------------------------------------------------------------------------------------------
 
 
 def _sql_object(kind: str) -> Rule:
     def rule(node: Node) -> NamedNode | None:
-        reference = child_of_type(node, "object_reference")
-        schema, name = (text_of(field_of(reference, part)).strip('"`[]') for part in ("schema", "name"))
-        return rules.definition(name, kind, node, schema)
+        reference = find(node, "object_reference")
+        schema, name = (text_of(reference, part).strip('"`[]') for part in ("schema", "name"))
+        return NamedNode(name, kind, node, schema)
 
     return rule
 
 
 SQL = Syntax(
-    rules={
-        **dict.fromkeys(("create_table", "create_view", "create_materialized_view"), _sql_object("table")),
-        **dict.fromkeys(("create_function", "create_procedure", "create_trigger"), _sql_object("function")),
+    {
+        "create_table create_view create_materialized_view": _sql_object("table"),
+        "create_function create_procedure create_trigger": _sql_object("function"),
         "create_type": _sql_object("type"),
     },
     wrappers="statement",
@@ -34,28 +33,29 @@ SQL = Syntax(
 # --- interface definitions -------------------------------------------------------------------------------
 
 PROTO = Syntax(
-    rules={
-        "message": named_by("struct", "message_name"),
-        "enum": named_by("enum", "enum_name"),
-        "service": named_by("interface", "service_name"),
-        "rpc": named_by("method", "rpc_name"),
+    {
+        "message": named("struct", "message_name"),
+        "enum": named("enum", "enum_name"),
+        "service": named("interface", "service_name"),
+        "rpc": named("method", "rpc_name"),
     },
     wrappers="message_body",
 )
 
-_GRAPHQL_KINDS = {
-    "object_type_definition": "struct", "input_object_type_definition": "struct", "enum_type_definition": "enum",
-    "interface_type_definition": "interface", "scalar_type_definition": "type", "union_type_definition": "type",
-    "directive_definition": "function", "operation_definition": "function", "fragment_definition": "function",
-}  # fmt: skip
-
 GRAPHQL = Syntax(
-    rules={node_type: named_by(kind, "name") for node_type, kind in _GRAPHQL_KINDS.items()},
+    {
+        "object_type_definition input_object_type_definition": "struct",
+        "enum_type_definition": "enum",
+        "interface_type_definition": "interface",
+        "scalar_type_definition union_type_definition": "type",
+        "directive_definition operation_definition": "function",
+        "fragment_definition": named("function", "fragment_name", "name"),
+    },
     wrappers=(
         "document definition type_system_definition type_definition "
         "type_system_extension type_extension executable_definition"
     ),
-    docstring=lambda node: child_of_type(node, "description"),
+    docstring=lambda node: find(node, "description"),
 )
 
 
@@ -67,32 +67,30 @@ def _hcl_block(node: Node) -> NamedNode | None:
     labels = [text_of(child).strip('"') for child in node.named_children if child.type == "string_lit"]
     if not labels:
         return None
-    keyword = text_of(rules.nth_child(node, 0))
-    return NamedNode(labels[-1], keyword or "block", node, ".".join(labels[:-1]))
+    return NamedNode(labels[-1], text_of(node, 0) or "block", node, ".".join(labels[:-1]))
 
 
-HCL = Syntax(rules={"block": _hcl_block}, wrappers="config_file", sections="body")
+HCL = Syntax({"block": _hcl_block}, wrappers="config_file", sections="body")
 
 
 def _cmake_definition(kind: str) -> Rule:
     def rule(node: Node) -> NamedNode | None:
-        match = re.match(r"\w+\s*\(\s*([\w.-]+)", text_of(rules.nth_child(node, 0)))
+        match = re.match(r"\w+\s*\(\s*([\w.-]+)", text_of(node, 0))
         return NamedNode(match.group(1), kind, node) if match else None
 
     return rule
 
 
-CMAKE = Syntax(rules={"function_def": _cmake_definition("function"), "macro_def": _cmake_definition("macro")})
+CMAKE = Syntax({"function_def": _cmake_definition("function"), "macro_def": _cmake_definition("macro")})
 
 
 def _make_rule(node: Node) -> NamedNode | None:
-    name = text_of(child_of_type(node, "targets"))
-    return NamedNode(name, "target", node) if re.fullmatch(r"[\w./-]+", name) and name[0] != "." else None
+    name = text_of(node, "targets")
+    return NamedNode(name, "target", node) if re.fullmatch(r"(?!\.)[\w./-]+", name) else None
 
 
 MAKE = Syntax(
-    {"variable": "variable_assignment", "function": "define_directive"},
-    {"rule": _make_rule},
+    {"variable_assignment": "variable", "define_directive": "function", "rule": _make_rule},
     sections="conditional",
 )
 
@@ -101,18 +99,17 @@ MAKE = Syntax(
 
 
 def _css_rule(node: Node) -> NamedNode | None:
-    selectors = " ".join(text_of(child_of_type(node, "selectors")).split())
-    return NamedNode(selectors, "rule", node) if selectors and len(selectors) <= 60 else None
+    selectors = " ".join(text_of(node, "selectors").split())
+    return NamedNode(selectors, "rule", node) if len(selectors) <= 60 else None
 
 
-CSS = Syntax(rules={"rule_set": _css_rule}, sections="media_statement supports_statement block")
+CSS = Syntax({"rule_set": _css_rule}, sections="media_statement supports_statement block")
 
 SCSS = Syntax(
-    rules={
+    {
         "rule_set": _css_rule,
-        "mixin_statement": named_by("function", "name", "identifier"),
-        "function_statement": named_by("function", "name", "identifier"),
-        "placeholder": named_by("rule", "name", "identifier"),
+        "mixin_statement function_statement": named("function", "name identifier"),
+        "placeholder": named("rule", "name identifier"),
     },
     sections="media_statement supports_statement",
 )

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from cairn.chunking.syntax import rules
-from cairn.chunking.syntax.rules import (
-    NamedNode,
-    Rule,
-    Syntax,
-    child_of_type,
-    field_of,
-    named,
-    named_by,
-    nth_child,
-    text_of,
-)
+from cairn.chunking.syntax.rules import NamedNode, Syntax, find, named, text_of, type_of
 
 # --- Haskell -----------------------------------------------------------------------------------------
 
 
 def _haskell_function(node: Node) -> NamedNode | None:
-    name = field_of(node, "name") or field_of(child_of_type(node, "infix"), "operator")
-    return rules.definition(text_of(name), "function", node)
+    return NamedNode(text_of(node, "name") or text_of(node, "infix", "operator"), "function", node)
 
 
 def _haskell_instance(node: Node) -> NamedNode | None:
     """`instance Show Foo`: named like the head reads, for it defines nothing new."""
-    name, arguments = text_of(field_of(node, "name")), text_of(field_of(node, "patterns"))
+    name, arguments = text_of(node, "name"), text_of(node, "patterns")
     return NamedNode(f"{name} {arguments}".strip(), "impl", node) if name else None
 
 
 HASKELL = Syntax(
-    {"type": "data_type newtype type_synomym type_family", "interface": "class"},
-    {"function": _haskell_function, "bind": _haskell_function, "instance": _haskell_instance},
+    {
+        "data_type newtype type_synomym type_family": "type",
+        "class": "interface",
+        "function bind": _haskell_function,
+        "instance": _haskell_instance,
+    },
     wrappers="declarations imports class_declarations instance_declarations class_decl",
     leading="signature pragma",
     clauses=True,
@@ -53,33 +45,33 @@ _ELIXIR_LEADING = frozenset("doc spec impl deprecated typedoc since tag".split()
 
 
 def _elixir_call(node: Node) -> NamedNode | None:
-    kind = _ELIXIR_KINDS.get(text_of(field_of(node, "target")))
-    head = nth_child(child_of_type(node, "arguments"), 0) if kind else None
+    kind, head = _ELIXIR_KINDS.get(text_of(node, "target")), find(node, "arguments", 0)
     if kind is None or head is None:
         return None
     if kind == "test":
         return NamedNode(text_of(head).strip('"'), kind, node)
     # `def f(a) when is_atom(a)`: the name is inside the guard, the call, or stands alone.
     while head is not None and head.type in ("binary_operator", "call"):
-        head = field_of(head, "left" if head.type == "binary_operator" else "target")
-    return rules.definition(text_of(head), kind, node)
+        head = find(head, "left" if head.type == "binary_operator" else "target")
+    return NamedNode(text_of(head), kind, node)
 
 
 def _elixir_attribute(node: Node) -> str:
     """`doc` of `@doc "…"`."""
-    return text_of(field_of(node, "operand", "target"))
+    return text_of(node, "operand", "target")
 
 
 def _elixir_type(node: Node) -> NamedNode | None:
     """`@type t :: …` and `@callback init(opts) :: opts`."""
     kind = _ELIXIR_TYPES.get(_elixir_attribute(node))
-    arguments = child_of_type(field_of(node, "operand"), "arguments") if kind else None
-    name = text_of(arguments).split("::")[0].split("(")[0].strip()
-    return NamedNode(name, kind, node) if kind and name.isidentifier() else None
+    if kind is None:
+        return None
+    name = text_of(node, "operand", "arguments").split("::")[0].split("(")[0].strip()
+    return NamedNode(name, kind, node) if name.isidentifier() else None
 
 
 def _elixir_docstring(node: Node) -> Node | None:
-    body = child_of_type(node, "do_block")
+    body = find(node, "do_block")
     for child in body.named_children[:3] if body is not None else ():
         if child.type == "unary_operator" and _elixir_attribute(child) == "moduledoc":
             return child
@@ -87,7 +79,7 @@ def _elixir_docstring(node: Node) -> Node | None:
 
 
 ELIXIR = Syntax(
-    rules={"call": _elixir_call, "unary_operator": _elixir_type},
+    {"call": _elixir_call, "unary_operator": _elixir_type},
     wrappers="do_block",
     leading_if={"unary_operator": lambda node: _elixir_attribute(node) in _ELIXIR_LEADING},
     docstring=_elixir_docstring,
@@ -97,15 +89,14 @@ ELIXIR = Syntax(
 
 # --- Erlang ------------------------------------------------------------------------------------------
 
-
-def _erlang_function(node: Node) -> NamedNode | None:
-    name = field_of(child_of_type(node, "function_clause"), "name")
-    return rules.definition(text_of(name), "function", node)
-
-
 ERLANG = Syntax(
-    {"struct": "record_decl", "type": "type_alias", "module": "module_attribute"},
-    {"fun_decl": _erlang_function, "pp_define": named("macro", "lhs", "name")},
+    {
+        "record_decl": "struct",
+        "type_alias": "type",
+        "module_attribute": "module",
+        "fun_decl": named("function", "function_clause", "name"),
+        "pp_define": named("macro", "lhs", "name"),
+    },
     leading="spec",
     clauses=True,
 )
@@ -113,26 +104,18 @@ ERLANG = Syntax(
 
 # --- OCaml -------------------------------------------------------------------------------------------
 
-
-def _ocaml_binding(node: Node) -> NamedNode | None:
-    pattern = field_of(node, "pattern")
-    if pattern is None or pattern.type != "value_name":
-        return None
-    kind = "function" if child_of_type(node, "parameter", "fun_expression") is not None else "constant"
-    return NamedNode(text_of(pattern), kind, node)
-
-
 OCAML = Syntax(
-    {"type": "type_binding"},
     {
-        "let_binding": _ocaml_binding,
-        "module_binding": named_by("module", "module_name"),
-        "module_type_definition": named_by("interface", "module_type_name"),
-        "class_binding": named_by("class", "class_name"),
-        "exception_definition": named_by("type", "constructor_declaration"),
-        "value_specification": named_by("function", "value_name"),
-        "external": named_by("function", "value_name"),
-        "method_definition": named_by("method", "method_name"),
+        "type_binding": "type",
+        "let_binding": named(
+            "constant", "value_name", kinds=dict.fromkeys(("parameter", "fun_expression"), "function")
+        ),
+        "module_binding": named("module", "module_name"),
+        "module_type_definition": named("interface", "module_type_name"),
+        "class_binding": named("class", "class_name"),
+        "exception_definition": named("type", "constructor_declaration"),
+        "value_specification external": named("function", "value_name"),
+        "method_definition": named("method", "method_name"),
     },
     wrappers=(
         "value_definition type_definition module_definition class_definition "
@@ -152,46 +135,34 @@ _LISP_KINDS = {
 }  # fmt: skip
 
 
-def _lisp_form(name_depth: bool) -> Rule:
-    """`(defn name …)`; with `name_depth` also `(define (name …) …)`."""
-
-    def rule(node: Node) -> NamedNode | None:
-        children = [child for child in node.named_children[:3] if "comment" not in child.type]
-        kind = _LISP_KINDS.get(text_of(children[0])) if len(children) > 1 else None
-        if kind is None:
-            return None
-        name = children[1]
-        if name.type == "list":
-            while name_depth and name.type == "list" and (first := nth_child(name, 0)) is not None:
-                name = first
-        elif kind == "function" and text_of(children[0]) == "define":
-            kind = "variable"
-        text = text_of(name).split()[-1] if text_of(name).split() else ""
-        return NamedNode(text, kind, node) if text and "(" not in text else None
-
-    return rule
+def _lisp_form(node: Node) -> NamedNode | None:
+    """`(defn name …)`, `(define (name …) …)`."""
+    children = [child for child in node.named_children[:3] if "comment" not in child.type]
+    kind = _LISP_KINDS.get(text_of(children[0])) if len(children) > 1 else None
+    if kind is None:
+        return None
+    name = children[1]
+    if name.type != "list" and text_of(children[0]) == "define":
+        kind = "variable"
+    while name.type == "list" and (first := find(name, 0)) is not None:
+        name = first
+    text = "".join(text_of(name).split()[-1:])
+    return NamedNode(text, kind, node) if "(" not in text else None
 
 
 def _clojure_docstring(node: Node) -> Node | None:
-    third = nth_child(node, 2)
-    return third if third is not None and third.type == "str_lit" and nth_child(node, 3) is not None else None
+    third = find(node, 2)
+    return third if type_of(third) == "str_lit" and find(node, 3) is not None else None
 
 
-CLOJURE = Syntax(rules={"list_lit": _lisp_form(name_depth=False)}, docstring=_clojure_docstring)
-SCHEME = Syntax(rules={"list": _lisp_form(name_depth=True)})
+CLOJURE = Syntax({"list_lit": _lisp_form}, docstring=_clojure_docstring)
+SCHEME = Syntax({"list": _lisp_form})
 
 
 # --- Nix ---------------------------------------------------------------------------------------------
 
-
-def _nix_binding(node: Node) -> NamedNode | None:
-    value = field_of(node, "expression")
-    kind = "function" if value is not None and value.type == "function_expression" else "variable"
-    return rules.definition(text_of(field_of(node, "attrpath")), kind, node)
-
-
 NIX = Syntax(
-    rules={"binding": _nix_binding},
+    {"binding": named("variable", "attrpath", kinds={"function_expression": "function"})},
     wrappers="binding_set",
     sections="function_expression attrset_expression rec_attrset_expression let_expression with_expression",
 )

@@ -13,6 +13,7 @@ class NamedNode:
     """A definition: its name, its kind, and the node that its body hangs on."""
 
     name: str
+    """Only a test is found without one: what a rule returns with "" for a name otherwise is dropped."""
     kind: str
     node: Node
     owner: str = ""
@@ -33,14 +34,20 @@ def _types(types: str | Iterable[str]) -> frozenset[str]:
     return frozenset(types.split() if isinstance(types, str) else types)
 
 
+def _by_type(rules: Mapping[str, str | Rule]) -> dict[str, Rule]:
+    return {
+        node_type: named(rule) if isinstance(rule, str) else rule
+        for node_types, rule in rules.items()
+        for node_type in node_types.split()
+    }
+
+
 @frozen
 class Syntax:
-    """How definitions look in one language. Node types may be given as one string with spaces between."""
+    """How definitions look in one language. Several node types are given as one string with spaces between."""
 
-    names: Mapping[str, str] = field(factory=dict)
-    """Kind → node types of definitions of this kind whose name is in their field `name`."""
-    rules: Mapping[str, Rule] = field(factory=dict)
-    """Node type → what it defines, for those that need more than a look at the field `name`."""
+    rules: Mapping[str, Rule] = field(factory=dict, converter=_by_type)
+    """Node types → what they define: a kind, for those whose name is in their field `name`, or a rule."""
     wrappers: frozenset[str] = field(default="", converter=_types)
     """Node types that stand around definitions and add nothing to them: `export`, decorated, declaration lists."""
     sections: frozenset[str] = field(default="", converter=_types)
@@ -58,56 +65,57 @@ class Syntax:
     clauses: bool = False
     """Whether one function may be written as several definitions of the same name."""
 
-    def all_rules(self) -> dict[str, Rule]:
-        """Node type → rule, those of `names` included."""
-        by_name = {each: named(kind) for kind, types in self.names.items() for each in types.split()}
-        return {**by_name, **self.rules}
-
 
 # --- looking into nodes, each of which may be missing ------------------------------------------------
 
 
-def text_of(node: Node | None) -> str:
-    """The text of a node, "" for none."""
-    text = node.text if node is not None else None
-    return text.decode("utf-8", "replace") if text else ""
+def find(node: Node | None, *steps: str | int) -> Node | None:
+    """The node that `steps` lead to, None where one leads nowhere.
 
-
-def field_of(node: Node | None, *path: str) -> Node | None:
-    """The node in a field, or in a field of a field."""
-    for name in path:
-        node = node.child_by_field_name(name) if node is not None else None
+    Each step goes to the named child of that number, to the field of that name or, without such a field, to the first
+    child of one of the types in the step.
+    """
+    for step in steps:
+        if node is None:
+            return None
+        if isinstance(step, int):
+            node = node.named_child(step) if step < node.named_child_count else None
+        else:
+            types = step.split()
+            node = node.child_by_field_name(step) or next(
+                (child for child in node.named_children if child.type in types), None
+            )
     return node
 
 
-def nth_child(node: Node | None, index: int) -> Node | None:
-    """The named child at `index`, None if there are fewer."""
-    return node.named_child(index) if node is not None and index < node.named_child_count else None
+def text_of(node: Node | None, *steps: str | int) -> str:
+    """The text of a node, or of the one that `steps` lead to; "" for none."""
+    found = find(node, *steps)
+    text = found.text if found is not None else None
+    return text.decode("utf-8", "replace") if text else ""
 
 
-def child_of_type(node: Node | None, *types: str) -> Node | None:
-    """The first named child of one of the types."""
-    return next(
-        (child for child in (node.named_children if node is not None else ()) if child.type in types), None
-    )
+def type_of(node: Node | None) -> str:
+    """The type of a node, "" for none."""
+    return node.type if node is not None else ""
 
 
 # --- rules -------------------------------------------------------------------------------------------
 
 
-def definition(name: str, kind: str, node: Node, owner: str = "") -> NamedNode | None:
-    """What a rule returns: nothing is defined by what has no name."""
-    return NamedNode(name, kind, node, owner) if name else None
+def named(kind: str, *steps: str | int, kinds: Mapping[str, str] | None = None) -> Rule:
+    """A definition whose name is in the field `name`, or where `steps` lead.
 
+    It is of another kind than `kind` if it has a child of one of the types in `kinds`: a keyword, a shape.
+    """
+    path, others = steps or ("name",), (kinds or {}).items()
 
-def named(kind: str, *path: str) -> Rule:
-    """A definition whose name is in the field `name`, or where the path of fields leads."""
-    return lambda node: definition(text_of(field_of(node, *(path or ("name",)))), kind, node)
+    def rule(node: Node) -> NamedNode | None:
+        types = {child.type for child in node.children} if others else ()
+        shown = next((other for child_type, other in others if child_type in types), kind)
+        return NamedNode(text_of(node, *path), shown, node)
 
-
-def named_by(kind: str, *types: str) -> Rule:
-    """A definition whose name is its first child of one of the types."""
-    return lambda node: definition(text_of(child_of_type(node, *types)), kind, node)
+    return rule
 
 
 def called(name: str, kind: str) -> Rule:
@@ -115,19 +123,19 @@ def called(name: str, kind: str) -> Rule:
     return lambda node: NamedNode(name, kind, node)
 
 
-def named_with_kind(kinds: Mapping[str, str], default: str) -> Rule:
-    """A definition whose kind is said by a keyword among its children: `interface`, `enum`."""
+def value(kind: str, *steps: str | int) -> Rule:
+    """A definition of a value: a constant if its name is in capitals, of `kind` otherwise."""
 
     def rule(node: Node) -> NamedNode | None:
-        kind = next((kinds[child.type] for child in node.children if child.type in kinds), default)
-        return definition(text_of(field_of(node, "name")), kind, node)
+        name = text_of(node, *steps)
+        return NamedNode(name, value_kind(name, kind), node)
 
     return rule
 
 
-def constant_or_variable(name: str) -> str:
+def value_kind(name: str, otherwise: str = "variable") -> str:
     """`constant` for a name in capitals, by convention."""
-    return "constant" if name.isupper() else "variable"
+    return "constant" if name.isupper() else otherwise
 
 
 # --- languages without tables -----------------------------------------------------------------------

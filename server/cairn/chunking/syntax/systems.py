@@ -6,36 +6,28 @@ import re
 
 from tree_sitter import Node
 
-from cairn.chunking.syntax import rules
-from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, child_of_type, field_of, named, text_of
+from cairn.chunking.syntax.rules import NamedNode, Syntax, find, named, text_of
 
 # --- Go ----------------------------------------------------------------------------------------------
-
-_GO_TYPES = {"struct_type": "struct", "interface_type": "interface"}
-
-
-def _go_type(node: Node) -> NamedNode | None:
-    shape = field_of(node, "type")
-    kind = _GO_TYPES.get(shape.type, "type") if shape is not None else "type"
-    return rules.definition(text_of(field_of(node, "name")), kind, node)
 
 
 def _go_method(node: Node) -> NamedNode | None:
     # `(f *Foo[T])`: the receiver's type without pointer, name and type parameters.
-    receiver = text_of(field_of(node, "receiver")).strip("()").partition("[")[0].split()
+    receiver = text_of(node, "receiver").strip("()").partition("[")[0].split()
     owner = receiver[-1].lstrip("*") if receiver else ""
-    return rules.definition(text_of(field_of(node, "name")), "method", node, owner)
+    return NamedNode(text_of(node, "name"), "method", node, owner)
 
 
 GO = Syntax(
     {
-        "function": "function_declaration",
-        "type": "type_alias",
-        "constant": "const_spec",
-        "variable": "var_spec",
-        "method": "method_elem",
+        "function_declaration": "function",
+        "type_alias": "type",
+        "const_spec": "constant",
+        "var_spec": "variable",
+        "method_elem": "method",
+        "method_declaration": _go_method,
+        "type_spec": named("type", kinds={"struct_type": "struct", "interface_type": "interface"}),
     },
-    {"method_declaration": _go_method, "type_spec": _go_type},
     wrappers="type_declaration const_declaration var_declaration var_spec_list interface_type struct_type",
 )
 
@@ -44,33 +36,35 @@ GO = Syntax(
 
 
 def _rust_impl(node: Node) -> NamedNode | None:
-    implementer = text_of(field_of(node, "type"))
+    implementer = text_of(node, "type")
     name = re.sub(r"<.*", "", implementer, flags=re.DOTALL).rpartition("::")[2].strip("&( ")
-    return rules.definition(name or implementer, "impl", node)
+    return NamedNode(name or implementer, "impl", node)
 
 
 def _rust_module(node: Node) -> NamedNode | None:
     # `mod x;` points to another file.
-    return named("module")(node) if field_of(node, "body") is not None else None
+    return named("module")(node) if find(node, "body") is not None else None
 
 
 def _rust_constant(node: Node) -> NamedNode | None:
-    found = named("constant")(node)
-    return found if found is not None and found.name != "_" else None
+    name = text_of(node, "name")
+    return NamedNode(name, "constant", node) if name != "_" else None
 
 
 RUST = Syntax(
     {
-        "function": "function_item function_signature_item",
-        "struct": "struct_item",
-        "union": "union_item",
-        "enum": "enum_item",
-        "trait": "trait_item",
-        "macro": "macro_definition",
-        "constant": "static_item",
-        "type": "type_item associated_type",
+        "function_item function_signature_item": "function",
+        "struct_item": "struct",
+        "union_item": "union",
+        "enum_item": "enum",
+        "trait_item": "trait",
+        "macro_definition": "macro",
+        "static_item": "constant",
+        "type_item associated_type": "type",
+        "impl_item": _rust_impl,
+        "mod_item": _rust_module,
+        "const_item": _rust_constant,
     },
-    {"impl_item": _rust_impl, "mod_item": _rust_module, "const_item": _rust_constant},
     sections="foreign_mod_item declaration_list",
     leading="attribute_item",
     separator="::",
@@ -83,50 +77,35 @@ _ZIG_TYPES = {
     "struct_declaration": "struct", "enum_declaration": "enum", "union_declaration": "union",
     "opaque_declaration": "struct", "error_set_declaration": "enum",
 }  # fmt: skip
+_zig_value = named("variable", "identifier", kinds={**_ZIG_TYPES, "const": "constant"})
 
 
 def _zig_variable(node: Node) -> NamedNode | None:
-    name, shape = text_of(child_of_type(node, "identifier")), child_of_type(node, *_ZIG_TYPES)
-    if shape is not None:
-        return rules.definition(name, _ZIG_TYPES[shape.type], node)
-    if text_of(child_of_type(node, "builtin_function")).startswith("@import"):
-        return None
-    constant = any(child.type == "const" for child in node.children)
-    return rules.definition(name, "constant" if constant else "variable", node)
+    return None if text_of(node, "builtin_function").startswith("@import") else _zig_value(node)
 
 
 def _zig_test(node: Node) -> NamedNode | None:
-    return NamedNode(text_of(child_of_type(node, "string", "identifier")).strip('"') or "test", "test", node)
+    return NamedNode(text_of(node, "string identifier").strip('"') or "test", "test", node)
 
 
 ZIG = Syntax(
-    {"function": "function_declaration"},
-    {"variable_declaration": _zig_variable, "test_declaration": _zig_test},
+    {
+        "function_declaration": "function",
+        "variable_declaration": _zig_variable,
+        "test_declaration": _zig_test,
+    },
     wrappers=_ZIG_TYPES,
 )
 
 
 # --- Fortran -----------------------------------------------------------------------------------------
 
-
-def _fortran_unit(kind: str) -> Rule:
-    """A program unit; its first line is a node of its own, which has the name."""
-
-    def rule(node: Node) -> NamedNode | None:
-        statement = rules.nth_child(node, 0)
-        name = field_of(statement, "name") or child_of_type(statement, "name")
-        return rules.definition(text_of(name), kind, node)
-
-    return rule
-
-
+# The first line of a program unit is a node of its own, which has the name.
 FORTRAN = Syntax(
-    rules={
-        "module": _fortran_unit("module"),
-        "program": _fortran_unit("module"),
-        "subroutine": _fortran_unit("function"),
-        "function": _fortran_unit("function"),
-        "derived_type_definition": _fortran_unit("struct"),
+    {
+        "module program": named("module", 0, "name"),
+        "subroutine function": named("function", 0, "name"),
+        "derived_type_definition": named("struct", 0, "name"),
     },
     wrappers="internal_procedures",
 )
