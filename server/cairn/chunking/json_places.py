@@ -9,9 +9,11 @@ from typing import Any
 
 from attrs import frozen
 
-_SPACE = re.compile(r"[ \t\r\n]*")
 # As lenient as what writes such files: control characters may stand in strings.
 _DECODER = json.JSONDecoder(strict=False)
+_BEFORE = re.compile(r"\ufeff?[ \t\r\n]*")
+# Once all of the text has been read, what stands between two values need not be looked at.
+_BETWEEN = re.compile(r"[ \t\r\n,:]*")
 
 
 @frozen
@@ -28,37 +30,30 @@ def read_json(text: str) -> Value:
 
     Raises ValueError if it is no JSON, RecursionError if it is nested too deeply to be read.
     """
-    start = _after_space(text, 1 if text.startswith("\ufeff") else 0)
-    value = _value_at(text, start)
-    if _after_space(text, value.end) != len(text):
+    value = _value_at(text, _skip(_BEFORE, text, 0))
+    if text[value.end :].strip(" \t\r\n"):
         raise ValueError("there is more than one JSON value")
     return value
 
 
 def members(text: str, value: Value) -> dict[str, Value]:
     """The values in an object of `text`, none if it is something else; of equal keys the last one counts."""
-    found: dict[str, Value] = {}
-    if not isinstance(value.content, dict):
-        return found
-    at = _after_space(text, value.start + 1)
-    while text[at] != "}":
-        key = _value_at(text, at)
-        # Past the colon.
-        member = _value_at(text, _after_space(text, _after_space(text, key.end) + 1))
-        found[str(key.content)] = member
-        at = _next(text, member.end)
-    return found
+    parts = _parts(text, value) if isinstance(value.content, dict) else iter(())
+    return {str(key.content): member for key, member in zip(parts, parts, strict=True)}
 
 
-def items(text: str, value: Value) -> Iterator[Value]:
+def items(text: str, value: Value) -> list[Value]:
     """The values in an array of `text`, none if it is something else."""
-    if not isinstance(value.content, list):
-        return
-    at = _after_space(text, value.start + 1)
-    while text[at] != "]":
-        item = _value_at(text, at)
-        yield item
-        at = _next(text, item.end)
+    return list(_parts(text, value)) if isinstance(value.content, list) else []
+
+
+def _parts(text: str, value: Value) -> Iterator[Value]:
+    """The values in an array; the keys and values of an object by turns."""
+    at = _skip(_BETWEEN, text, value.start + 1)
+    while text[at] not in "]}":
+        part = _value_at(text, at)
+        yield part
+        at = _skip(_BETWEEN, text, part.end)
 
 
 def _value_at(text: str, start: int) -> Value:
@@ -66,12 +61,6 @@ def _value_at(text: str, start: int) -> Value:
     return Value(content, start, end)
 
 
-def _next(text: str, end: int) -> int:
-    """Where the next value, or the closing bracket, stands."""
-    at = _after_space(text, end)
-    return _after_space(text, at + 1) if text[at] == "," else at
-
-
-def _after_space(text: str, at: int) -> int:
-    space = _SPACE.match(text, at)
-    return space.end() if space else at
+def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
+    skipped = pattern.match(text, at)
+    return skipped.end() if skipped else at

@@ -6,7 +6,7 @@ Outputs, attachments and embedded images never become text: they are what a cell
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
@@ -23,8 +23,6 @@ from cairn.chunking.sections import HeadingPath, section_chunks
 from cairn.text.languages import detect_language, language_of_fence
 from cairn.text.unicode import well_formed
 
-# What most notebooks are written in, for those that do not say it.
-_DEFAULT_LANGUAGE = "python"
 # The first line of a cell in another language: `%%bash`, `%%javascript --isolated`.
 _CELL_MAGIC = re.compile(
     r"%%(bash|sh|script\s+bash|cmd|html|javascript|js|latex|markdown|perl|r|ruby|sql|svg)\b", re.I
@@ -70,38 +68,33 @@ def notebook_chunks(path: str, lines: Lines) -> list[Chunk] | None:
         return None
     language = _kernel_language(notebook.content)
     headings = HeadingPath()
-    chunks: list[Chunk] = []
-    for cell in cells:
-        for chunk in _cell_chunks(path, cell, language, headings):
-            chunks.append(_placed(chunk, cell, len(chunks)))
-    return chunks
+    chunks = [(cell, chunk) for cell in cells for chunk in _cell_chunks(path, cell, language, headings)]
+    return [_placed(chunk, cell, position) for position, (cell, chunk) in enumerate(chunks)]
 
 
 # --- reading -----------------------------------------------------------------------------------------
 
 
 def _cells(text: str, top: Mapping[str, Value], lines: Lines) -> Iterator[_Cell]:
-    places = list(items(text, top["cells"])) if "cells" in top else []
-    for sheet in items(text, top["worksheets"]) if "worksheets" in top else ():
-        # nbformat 3 and older.
-        inside = members(text, sheet).get("cells")
-        places.extend(items(text, inside) if inside is not None else ())
-    for place in places:
+    # nbformat 3 and older has sheets of cells.
+    sheets = [members(text, sheet) for sheet in items(text, top["worksheets"])] if "worksheets" in top else []
+    for place in (
+        cell for sheet in (top, *sheets) if "cells" in sheet for cell in items(text, sheet["cells"])
+    ):
         parts = members(text, place)
         source = parts.get("source") or parts.get("input")
         if source is None:
             continue
-        pieces = list(items(text, source)) or [source]
+        pieces = items(text, source) or [source]
         if not all(isinstance(piece.content, str) for piece in pieces):
             continue
         decoded = well_formed("".join(piece.content for piece in pieces))
         if not decoded.strip():
             continue
-        first, last = lines.line_at(pieces[0].start), lines.line_at(pieces[-1].end)
         rows = [(lines.line_at(piece.start), lines.line_at(piece.end)) for piece in pieces]
+        first, last = rows[0][0], rows[-1][1]
         decoded = _EMBEDDED_DATA.sub(r"\1…", decoded)
         ended = decoded if decoded[-1] in "\r\n" else decoded + "\n"
-        is_by_lines = rows == [(first + index, first + index) for index in range(len(Lines(ended)))]
         cell: dict[str, Any] = place.content
         level = cell.get("level")
         yield _Cell(
@@ -109,32 +102,27 @@ def _cells(text: str, top: Mapping[str, Value], lines: Lines) -> Iterator[_Cell]
             source=ended,
             first=first,
             last=last,
-            is_by_lines=is_by_lines,
-            language=_cell_language(cell),
+            is_by_lines=rows == [(first + index, first + index) for index in range(len(Lines(ended)))],
+            language=_first_language(
+                # As VS Code, .NET Interactive and nbformat 3 write it.
+                _at(cell, "metadata", "vscode", "languageId"),
+                _at(cell, "metadata", "dotnet_interactive", "language"),
+                _at(cell, "language"),
+            ),
             level=level if isinstance(level, int) and 1 <= level <= 6 else 1,
         )
 
 
-def _cell_language(cell: Mapping[str, Any]) -> str:
-    """The language that a cell names: as VS Code, .NET Interactive or nbformat 3 write it; "" for none."""
-    return _first_language(
-        _at(cell, "metadata", "vscode", "languageId"),
-        _at(cell, "metadata", "dotnet_interactive", "language"),
-        _at(cell, "language"),
-    )
-
-
-def _kernel_language(notebook: Mapping[str, Any]) -> str:
+def _kernel_language(notebook: Any) -> str:
     extension = _at(notebook, "metadata", "language_info", "file_extension")
-    return (
-        (detect_language(f"cell{extension}") if extension.startswith(".") else "")
-        or _first_language(
-            _at(notebook, "metadata", "language_info", "name"),
-            _at(notebook, "metadata", "kernelspec", "language"),
-            _at(notebook, "metadata", "kernelspec", "name"),
-        )
-        or _DEFAULT_LANGUAGE
+    by_extension = detect_language(f"cell{extension}") if extension.startswith(".") else ""
+    by_name = _first_language(
+        _at(notebook, "metadata", "language_info", "name"),
+        _at(notebook, "metadata", "kernelspec", "language"),
+        _at(notebook, "metadata", "kernelspec", "name"),
     )
+    # Most notebooks that do not say it are written in Python.
+    return by_extension or by_name or "python"
 
 
 def _first_language(*names: str) -> str:
@@ -151,11 +139,10 @@ def _at(content: Any, *keys: str) -> str:
 # --- cutting -----------------------------------------------------------------------------------------
 
 
-def _cell_chunks(path: str, cell: _Cell, language: str, headings: HeadingPath) -> Iterable[Chunk]:
+def _cell_chunks(path: str, cell: _Cell, language: str, headings: HeadingPath) -> Iterator[Chunk]:
     """The chunks of one cell, with lines that count from its first."""
     source = Lines(cell.source)
-    magic = _CELL_MAGIC.match(cell.source)
-    if magic is not None:
+    if magic := _CELL_MAGIC.match(cell.source):
         language = language_of_fence(magic.group(1).split()[-1])
     elif cell.language:
         language = cell.language
@@ -166,13 +153,12 @@ def _cell_chunks(path: str, cell: _Cell, language: str, headings: HeadingPath) -
         yield from section_chunks(path, "markdown", source, elements, headings)
         return
     for chunk in _code(path, language, source):
-        places = (*headings.path, chunk.header_path)
         yield evolve(
             chunk,
             text=source.text(chunk.start_line, chunk.end_line),
-            type=fence_type(language, cell.source) if magic is not None else chunk.type,
+            type=fence_type(language, cell.source) if magic else chunk.type,
             title=chunk.title if chunk.header_path or not headings.path else headings.path[-1],
-            header_path=" > ".join(filter(None, places)),
+            header_path=" > ".join(filter(None, (*headings.path, chunk.header_path))),
         )
 
 
@@ -186,8 +172,5 @@ def _code(path: str, language: str, source: Lines) -> list[Chunk]:
 
 
 def _placed(chunk: Chunk, cell: _Cell, position: int) -> Chunk:
-    if cell.is_by_lines:
-        start, end = cell.first + chunk.start_line, cell.first + chunk.end_line
-    else:
-        start, end = cell.first, cell.last + 1
-    return evolve(chunk, position=position, start_line=start, end_line=end)
+    start, end = (chunk.start_line, chunk.end_line) if cell.is_by_lines else (0, cell.last + 1 - cell.first)
+    return evolve(chunk, position=position, start_line=cell.first + start, end_line=cell.first + end)

@@ -85,11 +85,15 @@ class _Span:
     """Nothing but whitespace is before it on its first row."""
 
 
+def _children(node: Node) -> Iterator[Node]:
+    return iter(node.named_children)
+
+
 @define(eq=False)
 class _Frame:
-    """Nodes still to be visited, and how."""
+    """The children of a node that are still to be visited, and how."""
 
-    nodes: Iterator[Node]
+    nodes: Iterator[Node] = field(converter=_children)
     depth: int
     scope: tuple[Definition, ...]
     quiet: bool = False
@@ -119,15 +123,13 @@ class _Walk:
         self._generic = not self._rules
         self._lines = lines
         self._rows = source.split(b"\n")
-        # Of each row in bytes, -1 until it is asked for.
-        self._indents = [-1] * len(self._rows)
         self._maximum = maximum
         self._marks = [Mark(0, 0, ())]
         self._leading: list[Node] = []
         self._stack: list[_Frame] = []
 
     def walk(self, root: Node) -> list[Mark]:
-        self._stack.append(_Frame(iter(root.named_children), 0, ()))
+        self._stack.append(_Frame(root, 0, ()))
         while self._stack:
             frame = self._stack[-1]
             node = next(frame.nodes, None)
@@ -144,14 +146,19 @@ class _Walk:
             node_type in syntax.leading_if and syntax.leading_if[node_type](node)
         ):
             if self._is_first_on_row(start_row, start_column):
-                self._lead(node, start_row)
+                if self._leading and not self._touches(self._leading[-1], start_row):
+                    self._leading = []
+                self._leading.append(node)
             return
         first, frame.first = frame.first, False
         end_row = _last_row(node)
         if node_type in syntax.detached_bodies:
             self._enter_detached_body(node, frame, end_row)
             return
-        leading = self._take_leading(start_row)
+        # The nodes that lead this one, if nothing else is between.
+        leading, self._leading = self._leading, []
+        if leading and not self._touches(leading[-1], start_row):
+            leading = []
         span = _Span(
             leading[0].start_point[0] if leading else start_row,
             start_row,
@@ -173,11 +180,12 @@ class _Walk:
                 self._mark(span.first_row, span, frame, opens=is_long)
             # What leads a wrapper leads the definition in it.
             self._leading = leading
-            self._descend(node.named_children, frame, quiet=frame.quiet or not is_long, first=first)
+            quiet = frame.quiet or not is_long
+            self._stack.append(_Frame(node, frame.depth, frame.scope, quiet, frame.in_function, first))
         elif is_long:
             if not _BODY.search(node_type):
                 self._mark(span.first_row, span, frame, opens=True)
-            self._descend(node.named_children, frame, in_function=True, deeper=1, first=True)
+            self._stack.append(_Frame(node, frame.depth + 1, frame.scope, in_function=True, first=True))
         elif not first and not frame.head and not _BODY.search(node_type):
             self._mark(span.first_row, span, frame)
 
@@ -199,11 +207,10 @@ class _Walk:
         self._mark(line, span, frame, opens=is_long).definitions.append(definition)
         inside = (*frame.scope, definition)
         if found.kind in CONTAINERS:
-            nodes = (found.node.child_by_field_name("body") or found.node).named_children
-            quiet = frame.quiet or not is_long
-            self._descend(nodes, frame, scope=inside, quiet=quiet, in_function=False, deeper=1)
+            body = found.node.child_by_field_name("body") or found.node
+            self._stack.append(_Frame(body, frame.depth + 1, inside, quiet=frame.quiet or not is_long))
         elif is_long:
-            self._descend(node.named_children, frame, scope=inside, in_function=True, deeper=1, head=True)
+            self._stack.append(_Frame(node, frame.depth + 1, inside, in_function=True, head=True))
 
     def _continues(self, found: NamedNode, span: _Span) -> bool:
         """Whether this is one more clause of the function before it, and fits into the same chunk."""
@@ -222,7 +229,7 @@ class _Walk:
             definitions[-1].end_row = end_row
             scope = (*scope, definitions[-1])
         if not frame.quiet and self._is_long(node.start_point[0], end_row):
-            self._descend(node.named_children, frame, scope=scope, in_function=True, deeper=1, first=True)
+            self._stack.append(_Frame(node, frame.depth + 1, scope, in_function=True, first=True))
 
     def _find(self, node: Node, node_type: str) -> NamedNode | None:
         if self._generic and node_type not in self._rules:
@@ -230,31 +237,6 @@ class _Walk:
         rule = self._rules.get(node_type)
         found = rule(node) if rule is not None else None
         return found if found is not None and (found.name or found.kind == "test") else None
-
-    def _descend(
-        self,
-        nodes: list[Node],
-        frame: _Frame,
-        *,
-        scope: tuple[Definition, ...] | None = None,
-        quiet: bool | None = None,
-        in_function: bool | None = None,
-        deeper: int = 0,
-        first: bool = False,
-        head: bool = False,
-    ) -> None:
-        """Visit `nodes` next; what is not said stays as it is in `frame`."""
-        self._stack.append(
-            _Frame(
-                iter(nodes),
-                frame.depth + deeper,
-                frame.scope if scope is None else scope,
-                frame.quiet if quiet is None else quiet,
-                frame.in_function if in_function is None else in_function,
-                first,
-                head,
-            )
-        )
 
     def _mark(self, line: int, span: _Span, frame: _Frame, *, opens: bool = False) -> Mark:
         """A mark at `line`; the last one if nothing may begin there."""
@@ -267,16 +249,6 @@ class _Walk:
         last.opens = last.opens or opens
         return last
 
-    def _lead(self, node: Node, start_row: int) -> None:
-        if self._leading and not self._touches(self._leading[-1], start_row):
-            self._leading = []
-        self._leading.append(node)
-
-    def _take_leading(self, start_row: int) -> list[Node]:
-        """The nodes that lead what starts at `start_row`, if nothing else is between."""
-        leading, self._leading = self._leading, []
-        return leading if leading and self._touches(leading[-1], start_row) else []
-
     def _touches(self, before: Node, row: int) -> bool:
         """Whether only blank lines are between a node and `row`."""
         next_row = _last_row(before) + 1
@@ -286,11 +258,7 @@ class _Walk:
         return self._lines.size(first_row, last_row + 1) > self._maximum
 
     def _is_first_on_row(self, row: int, column: int) -> bool:
-        indent = self._indents[row]
-        if indent < 0:
-            text = self._rows[row]
-            indent = self._indents[row] = len(text) - len(text.lstrip())
-        return column <= indent
+        return not self._rows[row][:column].strip()
 
 
 def _definition(

@@ -49,7 +49,6 @@ GRAPHQL = Syntax(
         "interface_type_definition": "interface",
         "scalar_type_definition union_type_definition": "type",
         "directive_definition operation_definition": "function",
-        "fragment_definition": named("function", "fragment_name", "name"),
     },
     wrappers=(
         "document definition type_system_definition type_definition "
