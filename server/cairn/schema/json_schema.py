@@ -123,7 +123,9 @@ class Describer:
             return {"anyOf": shapes}
         if len(shapes) == 1 and isinstance(shapes[0].get("type"), str):
             return {**shapes[0], "type": [shapes[0]["type"], "null"]}
-        return {"anyOf": [*_alternatives(shapes), {"type": "null"}]}
+        # Without one `anyOf` in another.
+        flat = [each for shape in shapes for each in (shape["anyOf"] if [*shape] == ["anyOf"] else [shape])]
+        return {"anyOf": [*flat, {"type": "null"}]}
 
     def _list(self, arguments: tuple[Any, ...], bounds: Bounds | None) -> Schema:
         item = self.type(arguments[0], bounds)
@@ -154,11 +156,6 @@ def _limits(hint: Any, bounds: Bounds | None) -> Schema:
     elif bounds and hint in (int, float):
         keywords = {"minimum": bounds.low, "maximum": bounds.high}
     return {keyword: value for keyword, value in keywords.items() if value is not None}
-
-
-def _alternatives(shapes: list[Schema]) -> list[Schema]:
-    """The shapes without one `anyOf` in another."""
-    return [each for shape in shapes for each in (shape["anyOf"] if [*shape] == ["anyOf"] else [shape])]
 
 
 def _shown(doc: str) -> str:

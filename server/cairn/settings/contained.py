@@ -27,7 +27,10 @@ def contained(named: str, roots: Iterable[Path]) -> Path:
 
 def _inside(named: str, root: Path) -> Path | None:
     """Where the path leads, if that is in the folder."""
-    if "\0" in named or _on_another_machine(named):
+    drive = ntpath.splitdrive(named)[0].replace("/", "\\")
+    if "\0" in named or drive.startswith(
+        "\\\\"
+    ):  # what Windows takes for a path of another machine, or a device
         return None
     # Without asking the file system, so that `..` leads nowhere.
     written = Path(os.path.normpath(root / named))
@@ -39,8 +42,3 @@ def _inside(named: str, root: Path) -> Path | None:
     except (OSError, RuntimeError):  # a circle of links
         return None
     return real if real.is_relative_to(root.resolve()) else None
-
-
-def _on_another_machine(named: str) -> bool:
-    """Whether Windows would take it for a UNC or device path."""
-    return ntpath.splitdrive(named)[0].replace("/", "\\").startswith("\\\\")

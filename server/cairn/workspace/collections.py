@@ -105,15 +105,12 @@ def find_projects(
     the texts of both, which hold the name, are alike.
     """
     names = {"": _repository_name(root) or root.name or "workspace"}
-    rank: dict[str, int] = {}
-    for path in paths:
-        directory, _, name = path.rpartition("/")
-        if name in MANIFESTS and MANIFESTS.index(name) < rank.get(directory, len(MANIFESTS)):
-            # A manifest without a name (a virtual workspace, tool settings) makes no project.
-            project = _manifest_name(root / path)
-            if project:
-                names[directory] = re.sub(r"[^A-Za-z0-9._-]+", "-", project).strip("-")
-                rank[directory] = MANIFESTS.index(name)
+    manifests = [path.rpartition("/") for path in paths if path.rpartition("/")[2] in MANIFESTS]
+    # The first of a directory's manifests comes last here, and so names it.
+    for directory, _, name in sorted(manifests, key=lambda found: MANIFESTS.index(found[2]), reverse=True):
+        # A manifest without a name (a virtual workspace, tool settings) makes no project.
+        if project := _manifest_name(root / directory / name):
+            names[directory] = re.sub(r"[^A-Za-z0-9._-]+", "-", project).strip("-")
     return Projects(names, tuple((name, Selection(patterns)) for name, patterns in (own or {}).items()))
 
 
@@ -132,7 +129,7 @@ def _manifest_name(path: Path) -> str:
     """The project's own name without an organisation, "" where the manifest has none or cannot be read."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
-        name = _READERS[path.suffix if path.name != "go.mod" else "go.mod"](text)
+        name = _READERS[path.suffix](text)
     except (OSError, ValueError, AttributeError, TypeError, ElementTree.ParseError):
         return ""
     return name.rstrip("/").rpartition("/")[2] if isinstance(name, str) else ""
@@ -154,5 +151,5 @@ _READERS: dict[str, Callable[[str], Any]] = {
     ".json": lambda text: json.loads(text).get("name", ""),
     ".cfg": _first(r"^\[metadata\][^\[]*?^name\s*=\s*(\S+)"),
     ".xml": lambda text: ElementTree.fromstring(text).findtext("{*}artifactId", "").strip(),
-    "go.mod": _first(r"^module\s+(\S+?)(?:/v\d+)?(?=\s|\Z)"),
+    ".mod": _first(r"^module\s+(\S+?)(?:/v\d+)?(?=\s|\Z)"),
 }

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property, partial
 
 from attrs import frozen
 
@@ -114,8 +114,7 @@ class Selection:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = PatternList.of_settings(patterns)
-        self._directories: dict[str, Pattern | None] = {"": None}
-        """By directory: the last pattern that matches it or a directory above."""
+        self._last_of_directory = cache(partial(self._last, directory=True))
 
     def __bool__(self) -> bool:
         return bool(self._patterns)
@@ -126,10 +125,11 @@ class Selection:
         return pattern is not None and not pattern.negated
 
     def _last(self, path: str, directory: bool) -> Pattern | None:
+        """The last pattern that matches the path or a directory above it."""
+        if not path:
+            return None
         parent, _, name = path.rpartition("/")
-        if parent not in self._directories:
-            self._directories[parent] = self._last(parent, directory=True)
-        above = self._directories[parent]
+        above = self._last_of_directory(parent)
         own = self._patterns.match(path_key(path), path_key(name), directory)
         return max((p for p in (above, own) if p is not None), key=lambda p: p.line, default=None)
 

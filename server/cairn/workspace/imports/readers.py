@@ -213,24 +213,20 @@ def _rust(text: str) -> Iterator[str]:
 
 def _use_tree(tree: str) -> Iterator[list[str]]:
     """Every path of `a::{b, c::{d, e as f}}`."""
-    outer: list[list[str]] = []
-    base: list[str] = []
     path: list[str] = []
+    bases = [path]
     for token in _RS_TOKEN.findall(_RS_ALIAS.sub("", tree)):
         if token == "{":
-            outer.append(base)
-            base = path
+            bases.append(path)
         elif token in ",}":
-            if path is not base:
+            if path is not bases[-1]:
                 yield path
-            if token == "}" and outer:
-                base = outer.pop()
-                path = base
-                continue
-            path = base
+            if token == "}" and len(bases) > 1:
+                bases.pop()
+            path = bases[-1]
         elif token not in ("::", "*"):
             path = [*path, token]
-    if path is not base and path:
+    if path is not bases[-1] and path:
         yield path
 
 
