@@ -32,7 +32,7 @@ from retrieval.checkouts import checkout
 from retrieval.sets import REPOSITORIES_FILE, Repository
 
 from cairn.settings.tree import IndexSettings
-from cairn.workspace.content_rules import decide_content
+from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, read_text, scan
 

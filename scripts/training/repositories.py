@@ -11,7 +11,7 @@ from attrs import frozen
 from licences import LICENCE_FILE, licence_of, names_other
 
 from cairn.text.languages import Category, category, detect_language
-from cairn.workspace.content_rules import decide_content
+from cairn.workspace.builtin_rules import decide_content
 
 _FILE_BYTES = 150_000
 """Larger files are data, bundles or machine-written more often than not."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.settings.tree import IndexSettings
-from cairn.workspace.content_rules import decide_content
+from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import ScanReport, scan
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from cairn import protocol
 from cairn.engine.folders import Folder
 from cairn.index.store.meta import Facts
-from cairn.workspace.decision import Decision
+from cairn.workspace.builtin_rules import Decision
 from cairn.workspace.rules import FileRules
 
 _MOST_ENTRIES = 1_000

@@ -41,9 +41,8 @@ from cairn.retrieval.ranking import rank
 from cairn.retrieval.related import ChunkRange, relate
 from cairn.retrieval.verdict import matched_terms
 from cairn.text.unicode import well_formed
-from cairn.workspace.builtin_rules import may_hold_secrets
+from cairn.workspace.builtin_rules import is_private_key, may_hold_secrets
 from cairn.workspace.collections import file_kind
-from cairn.workspace.content_rules import is_private_key
 
 _DOCUMENTS = ChunkFilter(types=(ChunkType.PROSE.value,))
 _OTHER_FIELDS = 500

@@ -17,8 +17,7 @@ from cairn.operations.places import path_in
 from cairn.paths import workspace_dir
 from cairn.settings.layers import Layers
 from cairn.text.unicode import well_formed
-from cairn.workspace.content_rules import decide_content
-from cairn.workspace.decision import Decision
+from cairn.workspace.builtin_rules import Decision, decide_content
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import read_text
 

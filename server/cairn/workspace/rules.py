@@ -1,7 +1,7 @@
 """The one decision whether a file is indexed, and which rule made it.
 
 In this order: the names and directories that Cairn always leaves out (`builtin_rules`), the settings, the
-ignore files (`ignore_files`), the size, and once the file was read its content (`content_rules`). Nothing
+ignore files (`ignore_files`), the size, and once the file was read its content (`builtin_rules` again). Nothing
 takes back in what the first step leaves out, so a secret stays out whatever else is said about it.
 """
 
@@ -14,8 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from cairn.settings.tree import IndexSettings
-from cairn.workspace.builtin_rules import decide_directory_name, decide_file_name
-from cairn.workspace.decision import INDEXED, Decision
+from cairn.workspace.builtin_rules import INDEXED, Decision, decide_directory_name, decide_file_name
 from cairn.workspace.ignore_files import IgnoreFiles
 from cairn.workspace.ignore_patterns import PatternList, Selection, path_key
 

@@ -14,8 +14,8 @@ from cairn.index.indexing.progress import Activity, Progress
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
 from cairn.startup.memory import give_back_memory
+from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.collections import MANIFESTS, Projects, find_projects
-from cairn.workspace.content_rules import decide_content
 from cairn.workspace.ignore_files import IGNORE_FILES
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import FileEntry, ScanReport, read_text, scan

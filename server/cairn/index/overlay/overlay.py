@@ -30,8 +30,8 @@ from cairn.index.text.bm25 import register
 from cairn.index.vectors.intake import StaticIntake
 from cairn.settings.tree import IndexSettings, Settings
 from cairn.text.unicode import well_formed
+from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.collections import MANIFESTS, find_projects
-from cairn.workspace.content_rules import decide_content
 from cairn.workspace.rules import FileRules
 
 logger = logging.getLogger(__name__)
