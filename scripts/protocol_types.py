@@ -19,7 +19,7 @@ import attrs
 from cairn import protocol
 from cairn.protocol import context, discover, feedback, indexing, page, places, related, search, status
 from cairn.schema.convert import camel_case
-from cairn.schema.field_docs import class_doc, field_docs
+from cairn.schema.json_schema import class_doc, field_docs
 
 TARGET = Path(__file__).resolve().parent.parent / "editor_client" / "src" / "protocol.ts"
 

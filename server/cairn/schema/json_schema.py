@@ -1,17 +1,20 @@
 """JSON schema (draft 2020-12) of any attrs class: what `cairn.schema.convert` reads and writes, described.
 
 Descriptions are the docstrings of the classes and the strings under their fields; limits are those declared beside the
-fields (`cairn.schema.bounds`). The settings' schema is made here, and so may be those of REST and of tools.
+fields (`cairn.schema.bounds`).
 """
 
 from __future__ import annotations
 
+import ast
 import datetime
 import enum
+import functools
+import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal, cast
 
 import attrs
@@ -19,7 +22,6 @@ from attrs import evolve, field, frozen
 
 from cairn.schema.bounds import Bounds, bounds_of
 from cairn.schema.convert import camel_case, unstructure
-from cairn.schema.field_docs import class_doc, field_docs
 
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DEFS = "#/$defs/"
@@ -161,6 +163,27 @@ def _limits(hint: Any, bounds: Bounds | None) -> Schema:
 def _shown(doc: str) -> str:
     """Paragraphs without the line breaks inside of them, nor references to the founding documents, which readers do not have."""
     return "\n\n".join(" ".join(part.split()) for part in _FOUNDING.sub("", doc).split("\n\n"))
+
+
+def class_doc(cls: type[Any]) -> str:
+    """The class's own docstring; "" where it has none."""
+    doc = cls.__dict__.get("__doc__") or ""
+    return "" if doc.startswith("Method generated") else inspect.cleandoc(doc)
+
+
+@functools.cache
+def field_docs(cls: Hashable) -> Mapping[str, str]:
+    """The string under each field of a class that has one, by the field's name."""
+    assert isinstance(cls, type)
+    (body,) = ast.parse(inspect.getsource(cls)).body
+    assert isinstance(body, ast.ClassDef)
+    docs = {}
+    for statement, following in zip(body.body, body.body[1:], strict=False):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            value = following.value if isinstance(following, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                docs[statement.target.id] = inspect.cleandoc(value.value)
+    return docs
 
 
 _CODE = re.compile(r"`(\w+)`")

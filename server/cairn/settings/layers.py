@@ -126,10 +126,8 @@ class _Laying:
         """One warning for each key that could not be used, up to a number."""
         more = len(self._warnings) - _MAX_WARNINGS
         told = [f"{self.layer.place(keys)}: {why()}" for keys, why in self._warnings[:_MAX_WARNINGS]]
-        return [
-            *map(_printable, told),
-            *([f"{self.layer.origin}: {more:,} more such warnings"] if more > 0 else []),
-        ]
+        last = [f"{self.layer.origin}: {more:,} more such warnings"] if more > 0 else []
+        return [*map(_printable, told), *last]
 
     def over(self, settings: T, values: Mapping[str, Any], names: Keys = (), written: Keys = ()) -> T:
         """The tree with the values over it; `names` and `written` lead to it from the root."""

@@ -1,8 +1,6 @@
 """One typed tree of settings: every default and every limit stands here, those of discovery in `cairn.settings.discovery`.
 
-`cairn.settings.layers` reads values into it, from weakest to strongest: these defaults, the user's own `config.toml`, the
-workspace's `.cairn.toml`, the editor's settings, the environment, and single requests. `cairn config schema` shows the
-tree with the texts below as JSON schema.
+`cairn.settings.layers` reads values into it. `cairn config schema` shows the tree with the texts below as JSON schema.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from cairn.workspace.imports.places import Places
 from cairn.workspace.imports.resolvers import BY_FILE, RESOLVERS, types_in_sight
@@ -19,8 +20,8 @@ class ImportGraph:
     def __init__(self, imports: Mapping[str, Sequence[str]]) -> None:
         """`imports` has every path of the workspace, and what `import_specs` returned for it, () for a file without any."""
         self._places = Places(imports)
-        self._resolved: dict[tuple[str, str], tuple[str, ...]] = {}
-        """The files of a folder import much the same: a spec is resolved once a folder."""
+        # The files of a folder import much the same: a spec is resolved once a folder.
+        self._resolved = cache(self._resolve)
         self._declared = {path: _declarations(specs) for path, specs in imports.items()}
         self._imported: dict[str, frozenset[str]] = {}
         self._importers: dict[str, set[str]] = defaultdict(set)
@@ -58,18 +59,14 @@ class ImportGraph:
         targets: set[str] = set()
         for spec in specs:
             tag, _, name = spec.partition(":")
-            resolver = RESOLVERS.get(tag)
-            if resolver is None:  # a declaration
-                continue
             if name.startswith("~"):
                 targets.update(types_in_sight(self._places, path, tag, name[1:].split(","), specs))
-                continue
-            key = (path if tag in BY_FILE else folder, spec)
-            found = self._resolved.get(key)
-            if found is None:
-                found = self._resolved[key] = tuple(filter(None, resolver(self._places, key[0], name)))
-            targets.update(found)
+            elif tag in RESOLVERS:  # it is no declaration
+                targets.update(self._resolved(tag, path if tag in BY_FILE else folder, name))
         return frozenset(targets - {path})
+
+    def _resolve(self, tag: str, place: str, name: str) -> tuple[str, ...]:
+        return tuple(filter(None, RESOLVERS[tag](self._places, place, name)))
 
 
 def _declarations(specs: Sequence[str]) -> frozenset[str]:

@@ -42,11 +42,8 @@ class Places:
         joined = f"{folder}/{name}" if folder else name
         if "./" in joined or joined.endswith(".") or "//" in joined:
             joined = posixpath.normpath(joined).removeprefix(".")
-        for ending in endings:
-            path = joined + ending if joined else ending.lstrip("/")
-            if path in self.paths:
-                return path
-        return None
+        paths = (joined + ending if joined else ending.lstrip("/") for ending in endings)
+        return next((path for path in paths if path in self.paths), None)
 
     def absolute(
         self, folder: str, name: str, endings: Iterable[str], is_root: Callable[[str], bool] = lambda _: True
