@@ -61,7 +61,10 @@ class Bounds:
             expected = f"{high:,} at most"
         else:
             expected = f"{low:,} or more" if low else "zero or more"
-        return f"expected {expected}, got {_number(value)}"
+        # Python refuses to write an integer of more than 4,300 digits.
+        is_huge = isinstance(value, int) and value.bit_length() > 256
+        got = f"one of {cast(int, value).bit_length():,} bits" if is_huge else str(value)
+        return f"expected {expected}, got {got}"
 
 
 ANY_NUMBER = Bounds(low=0, high=MAX_NUMBER, far_apart=True)
@@ -83,9 +86,3 @@ def at_most(
 def bounds_of(attribute: attrs.Attribute[Any]) -> Bounds | None:
     """What was declared for a field."""
     return cast("Bounds | None", attribute.metadata.get(_KEY))
-
-
-def _number(value: float) -> str:
-    """Python refuses to write an integer of more than 4,300 digits."""
-    is_huge = isinstance(value, int) and value.bit_length() > 256
-    return f"one of {cast(int, value).bit_length():,} bits" if is_huge else str(value)

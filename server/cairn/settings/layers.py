@@ -22,7 +22,6 @@ from cairn.schema.convert import snake_case, structure_value
 from cairn.settings.contained import contained
 from cairn.settings.marks import ADDS_UP, NAMES_A_FILE, USER_ONLY, is_marked, limits_of
 from cairn.settings.sources import (
-    EDITOR,
     SHOWN_CHARACTERS,
     Layer,
     environment_layers,
@@ -70,7 +69,7 @@ class Layers:
         """`editor` is the editor's `cairn` section; `environment` is this process's where none is given."""
         self._below = toml_layer(user_file(), str(user_file()))
         variables = environment_layers(os.environ if environment is None else environment)
-        self._above = (named_layer("editor", EDITOR, editor or {}), *variables)
+        self._above = (named_layer("editor", "cairn", editor or {}), *variables)
 
     def without_workspace(self) -> Layered:
         """What counts where no workspace's file does."""

@@ -15,8 +15,6 @@ from cairn.settings.marks import limits_of
 from cairn.settings.sources import SCHEMA_KEY
 from cairn.settings.tree import Settings, leaves
 
-DEFAULT = "default"
-
 
 @frozen
 class Setting:
@@ -42,7 +40,7 @@ def shown(laid: Layered, *, everything: bool) -> Shown:
     """The settings that differ from the defaults, or all of them, in the order of the tree."""
     defaults = leaves(Settings())
     settings = [
-        Setting(".".join(keys), unstructure(value), laid.origins.get(keys, (DEFAULT,)))
+        Setting(".".join(keys), unstructure(value), laid.origins.get(keys, ("default",)))
         for keys, value in leaves(laid.settings).items()
         if everything or value != defaults[keys]
     ]

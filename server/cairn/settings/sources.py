@@ -17,9 +17,6 @@ from cairn.settings.tree import USER_FILE, Keys, Settings, leaves
 from cairn.text.nearest import nearest
 from cairn.text.unicode import well_formed
 
-EDITOR = "cairn"
-"""The editor's section, as warnings name it."""
-
 _VARIABLE = "CAIRN_"
 OTHER_VARIABLES = frozenset({"CAIRN_CONFIG_DIR", "CAIRN_DATA_DIR", "CAIRN_PYTHON"})
 """Variables that are no settings."""

@@ -39,22 +39,19 @@ _BINARY = Decision(False, "built-in: binary file type")
 # Hold no text of the project's own, whether or not git ignores them. `.env` is a usual name of a virtual environment.
 _SKIPPED_DIRECTORIES = frozenset(
     """
-    .git .hg .svn .jj .bzr cvs
-    node_modules bower_components __pycache__ .venv .virtualenv .env site-packages .tox .nox .eggs
-    .mypy_cache .pytest_cache .ruff_cache .hypothesis .gradle .idea .vs .terraform .next .nuxt
-    .svelte-kit .parcel-cache .turbo .dart_tool .stack-work .bundle .yarn .cache .ds_store
+    .git .hg .svn .jj .bzr cvs node_modules bower_components __pycache__ .venv .virtualenv .env site-packages .tox .nox
+    .eggs .mypy_cache .pytest_cache .ruff_cache .hypothesis .gradle .idea .vs .terraform .next .nuxt .svelte-kit
+    .parcel-cache .turbo .dart_tool .stack-work .bundle .yarn .cache .ds_store
     """.split()
 )
 
 # Never indexed, not even when git tracks them: their text would end up in prompts.
 _SECRET_DIRECTORIES = frozenset({".aws", ".ssh", ".gnupg", ".kube"})
-_SECRET_NAMES = frozenset(
-    """
+_SECRET_NAMES = """
     .env .envrc .netrc _netrc .pgpass .my.cnf .htpasswd .npmrc .pypirc .git-credentials .dockercfg .s3cfg .boto
     .vault-token .vault_pass .vault_pass.txt kubeconfig credentials
     """.split()
-)
-_SECRET_SUFFIXES = frozenset(
+_SECRET_SUFFIXES = (
     "pem key p8 p12 pfx pkcs12 jks jceks bks keystore keytab kdb kdbx ppk ovpn tfstate tfvars env".split()
 )
 _SECRET_NAME = re.compile(
@@ -74,28 +71,21 @@ _BACKUP = re.compile(r"(~|\.(bak|backup|old|orig|save|swp))+$")
 """What editors and people put behind the name of a copy; a copy of a secret is one."""
 
 # Written by machines: long, repetitive, and never what a question is about.
-_GENERATED_NAMES = frozenset(
-    """
+_GENERATED_NAMES = """
     package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb poetry.lock pipfile.lock uv.lock
     pdm.lock cargo.lock gemfile.lock composer.lock go.sum flake.lock mix.lock podfile.lock packages.lock.json
     """.split()
-)
 _GENERATED_ENDINGS = tuple(
-    """
-    .min.js .min.css .min.mjs .bundle.js .map .snap _pb2.py _pb2_grpc.py .pb.go .g.dart .designer.cs
-    """.split()
+    ".min.js .min.css .min.mjs .bundle.js .map .snap _pb2.py _pb2_grpc.py .pb.go .g.dart .designer.cs".split()
 )
 
 # Known by name to hold no text; what is not listed is recognised by its content.
-_BINARY_SUFFIXES = frozenset(
-    """
-    png jpg jpeg gif webp ico icns bmp tif tiff psd svg pdf ps eps doc docx xls
-    xlsx ppt pptx odt zip gz tgz bz2 xz zst 7z rar tar jar war whl egg deb rpm
-    dmg iso img exe dll so dylib a o obj lib pyc pyo pyd class wasm beam
-    mp3 mp4 m4a avi mov mkv webm wav flac ogg ttf otf woff woff2 eot db sqlite
-    sqlite3 parquet npy npz pkl pickle onnx safetensors pt pth h5 bin dat mo glb
+_BINARY_SUFFIXES = """
+    png jpg jpeg gif webp ico icns bmp tif tiff psd svg pdf ps eps doc docx xls xlsx ppt pptx odt
+    zip gz tgz bz2 xz zst 7z rar tar jar war whl egg deb rpm dmg iso img exe dll so dylib a o obj lib pyc pyo pyd class
+    wasm beam mp3 mp4 m4a avi mov mkv webm wav flac ogg ttf otf woff woff2 eot db sqlite sqlite3 parquet npy npz pkl
+    pickle onnx safetensors pt pth h5 bin dat mo glb
     """.split()
-)
 _VERSIONED_LIBRARY = re.compile(r".*\.so\.[0-9.]+")
 
 _BY_SUFFIX = {**dict.fromkeys(_BINARY_SUFFIXES, _BINARY), **dict.fromkeys(_SECRET_SUFFIXES, _SECRET)}
