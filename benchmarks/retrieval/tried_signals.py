@@ -173,12 +173,12 @@ def tried_signals(reader: IndexReader) -> tuple[Signal, ...]:
 
     def of_text(value: Callable[[Asked, FileCandidate, str], float]) -> Value:
         def values(asked: Asked) -> Floats:
-            chunks = asked.chunks
+            chunks = asked.candidates
             best = chunks.ordered(chunks.keyword)[chunks.places() == 0].tolist()
             stored = reader.chunks(chunks.outlines[place].id for place in best)
             texts = [stored[chunks.outlines[place].id].chunk.text for place in best]
             return np.array(
-                [value(asked, file, text) for file, text in zip(asked.files, texts, strict=True)], np.float64
+                [value(asked, file, text) for file, text in zip(chunks.files, texts, strict=True)], np.float64
             )
 
         return values

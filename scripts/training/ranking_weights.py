@@ -119,10 +119,10 @@ def _found(reader: IndexReader, question: Question, meaning: StaticMeaning) -> C
         for reason in scores.reasons(file):
             if reason.signal in NAMES:
                 values[file, NAMES.index(reason.signal)] = reason.value
-    chunks = candidates.chunks
     # In the order of files and, within one, of what chunks are worth: the first of each is shown.
-    ordered = chunks.ordered(ranking.values[0])
-    first = {int(chunks.files[chunk]): chunks.outlines[chunk].id for chunk in ordered[chunks.places() == 0]}
+    ordered = candidates.ordered(ranking.values[0])
+    best = ordered[candidates.places() == 0]
+    first = {int(candidates.file_of[chunk]): candidates.outlines[chunk].id for chunk in best}
     stored = reader.chunks(first.values())
     shown = tuple(_span(stored[first[file]]) for file in range(len(candidates.files)))
     targets = (*question.relevant, *question.secondary)

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from cairn.index.reader.records import Outline
 from cairn.protocol.feedback import FeedbackAction
-from cairn.retrieval.candidates import Candidates, Chunks, FileCandidate, Floats
+from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.learned import Choice, learn
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.scores import Asked, Contribution, Signal, score_files
@@ -87,7 +87,7 @@ def candidates(files: Sequence[MadeUpFile]) -> Candidates:
     outlines = [chunk.outline(files[place].path, position) for place, position, chunk in every]
     of_file = np.array([place for place, _, _ in every], np.intp)
     names = ("keyword", "definition", "symbol", "similarity", "exact", "reexport")
-    return Candidates(tuple(f.file for f in files), Chunks(outlines, of_file, *map(column, names)))
+    return Candidates(tuple(f.file for f in files), outlines, of_file, *map(column, names))
 
 
 def even_shares(query: Query) -> tuple[float, ...]:
@@ -109,7 +109,7 @@ def scores(query: Query, files: Sequence[MadeUpFile], signals: Sequence[Signal] 
     stems = frozenset(map(stem, query.terms))
     choices = [Choice(stems, f.path, FeedbackAction.OPEN, at=0) for f in files if f.chosen]
     learned = {f.file.folder: learn(choices, generation=1, today=0) for f in files if f.chosen}
-    scored = score_files(Asked(query, found.files, found.chunks, learned=learned), signals)
+    scored = score_files(Asked(query, found, learned=learned), signals)
     return [Scored(float(total), scored.reasons(place)) for place, total in enumerate(scored.totals)]
 
 

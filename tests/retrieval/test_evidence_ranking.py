@@ -85,7 +85,7 @@ def test_variations_leave_the_questions_first_result_and_bring_what_it_lacks(
     assert found(folder, varied, 2)[0][0] == "docs/tides.md"
     # What only the question found is no answer to a variation.
     assert by_meaning or own[0] not in found(folder, varied, 1)
-    assert varied.values.shape == (3, len(varied.candidates.chunks.outlines))
+    assert varied.values.shape == (3, len(varied.candidates.outlines))
     assert (varied.values >= 0).all()
 
 

@@ -72,7 +72,7 @@ def test_what_is_quoted_ranks_where_it_stands_as_written(readers: list[IndexRead
     (reason,) = (each for each in results(found)[0].reasons if each.signal == "contains the very text")
     assert reason.value == 1.0
     assert "exact" in found.timings
-    assert found.broken_off == ()
+    assert found.legs.broken_off == []
 
 
 def test_with_case_or_word_the_whole_question_is_a_text(readers: list[IndexReader]) -> None:
@@ -110,8 +110,8 @@ def test_what_is_found_as_written_with_case_or_word(text: str, expected: tuple[s
 def test_a_leg_whose_time_is_over_is_named_and_nothing_fails(readers: list[IndexReader]) -> None:
     hurried = evolve(SearchSettings(), leg_deadline_ms=0.0)
     found = ask(readers, 'dock "may not leave: %s"', settings=hurried)
-    assert {"keyword", "exact"} <= set(found.broken_off)
-    assert found.problems == ()
+    assert {"keyword", "exact"} <= set(found.legs.broken_off)
+    assert found.problem is None
 
 
 # --- words and meaning side by side ------------------------------------------------------------------
@@ -149,7 +149,7 @@ def failing() -> None:
 def test_a_question_that_cannot_be_embedded_is_answered_by_words(readers: list[IndexReader]) -> None:
     found = ask(readers, "dock the ship", Answering(failing))
     assert sources(found)[0] == ("src/dock.py", "keyword")
-    assert found.problems == ("The model cannot be loaded. Install it again.",)
+    assert found.problem == "The model cannot be loaded. Install it again."
     assert "compared" not in found.timings
 
 
@@ -239,9 +239,12 @@ def test_what_legs_find_side_by_side_is_merged(readers: list[IndexReader]) -> No
     assert one.broken_off == ["similarity"]
 
 
-def test_nobody_waits_for_a_model_that_hangs(readers: list[IndexReader]) -> None:
+def test_nobody_waits_for_a_model_that_hangs(
+    readers: list[IndexReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cairn.retrieval.ranking._LONGEST_MEANING_MS", 10.0)
     hurried = evolve(SearchSettings(), leg_deadline_ms=0.0)
     legs = Legs(readers, understand("dock"), ChunkFilter(), hurried, lambda: False)
-    assert not wait_for_meaning(Future(), legs, longest_ms=10.0)
+    assert not wait_for_meaning(Future(), legs)
     assert legs.without_vectors
     assert "took more than 10 ms" in str(legs.problems[0])

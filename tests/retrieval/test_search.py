@@ -77,7 +77,7 @@ def test_a_leg_that_fails_is_named_and_the_others_answer(writer: IndexWriter, tm
     database.execute("DROP TABLE definitions")
     ranking, paths = ranked(tmp_path, "moor", np.array([1, 0], np.float32))
     assert paths[0] == "src/best.py"
-    assert "definitions" in ranking.problems[0]
+    assert "definitions" in str(ranking.problem)
     database.close()
 
 

@@ -66,7 +66,12 @@ def editor_items(shown: CursorPassage, open_documents: Sequence[str]) -> tuple[I
     )
     others = [path for path in dict.fromkeys(open_documents) if path != shown.path]
     documents = [
-        Item(f"- Open: {as_code(path)}", title=path, score=_score(number), path=path)
+        Item(
+            f"- Open: {as_code(path)}",
+            title=path,
+            score=(_FIRST_OPEN if number < _MOST_FIRST else _OPEN) - number / 10_000,
+            path=path,
+        )
         for number, path in enumerate(others)
     ]
     return (
@@ -96,11 +101,6 @@ def query_items(queries: Sequence[str]) -> tuple[Item, ...]:
         Item(f"- {as_code(query)}", title=query, score=1 / (place + 1))
         for place, query in enumerate(different)
     )
-
-
-def _score(number: int) -> float:
-    highest = _FIRST_OPEN if number < _MOST_FIRST else _OPEN
-    return highest - number / 10_000
 
 
 def _place(shown: CursorPassage) -> str:

@@ -103,10 +103,10 @@ class IndexedSearcher:
             learned=self._learned,
             cancelled=self._cancelled,
         )
-        self.without_vectors |= ranking.without_vectors
+        self.without_vectors |= ranking.legs.without_vectors
         if not self._full_score:
             self._full_score = float(ranking.values.max(initial=0.0))
-            self.similarity = float(ranking.candidates.chunks.similarity.max(initial=0.0)) or None
+            self.similarity = float(ranking.candidates.similarity.max(initial=0.0)) or None
         return ranking
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:

@@ -238,7 +238,7 @@ class _ContextRequest:
         ranked = ranking.results(limit + len(passage.chunks), workspace.settings.search.diversity)
         others = [r for r in ranked if r.folder != passage.folder or r.stored.id not in passage.ids]
         passages = with_query(others, related, limit, readme_patterns)
-        return tuple(passages), next(iter(ranking.problems), None), not ranking.broken_off
+        return tuple(passages), ranking.problem, not ranking.legs.broken_off
 
     def _vector(self) -> PassageVector:
         """A vector of text that is not indexed: a static one, which takes no time."""

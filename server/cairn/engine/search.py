@@ -59,12 +59,11 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
         ),
         index=index_state(workspace.folders),
         timings={**ranking.timings, "total": milliseconds(started)},
-        broken_off=ranking.broken_off,
+        broken_off=tuple(ranking.legs.broken_off),
     )
-    problem = next(iter(ranking.problems), None)
-    if problem is None and not answer.broken_off:
+    if ranking.problem is None and not answer.broken_off:
         cache.put(key, answer, _characters(answer))
-    return Attempt(answer, problem, ranking.without_vectors)
+    return Attempt(answer, ranking.problem, ranking.legs.without_vectors)
 
 
 def stand_in(

@@ -51,15 +51,17 @@ class FileCandidate:
 
 
 @frozen(eq=False)
-class Chunks:
-    """The candidate chunks of all files in columns, file after file: with an object for each, ranking 400 took twice as long.
+class Candidates:
+    """Files in the order of folder and path, and the chunks of each in the order of position.
 
-    Each number is what a leg says of the chunk, 0 where it does not know it.
+    Chunks are in columns, for with an object for each, ranking 400 took twice as long. Each number is what a leg says of
+    the chunk, 0 where it does not know it.
     """
 
+    files: tuple[FileCandidate, ...]
     outlines: Sequence[Outline]
-    files: NDArray[np.intp]
-    """intp[n], ascending: the place of each chunk's file among the candidate files, which have at least one each."""
+    file_of: NDArray[np.intp]
+    """intp[n], ascending: the place of each chunk's file among the files, which have at least one each."""
     keyword: Floats
     """float64[n], as all others: BM25 over all columns."""
     definition: Floats
@@ -76,7 +78,7 @@ class Chunks:
 
     @_starts.default
     def _first_of_each(self) -> NDArray[np.intp]:
-        return np.flatnonzero(np.diff(self.files, prepend=-1))
+        return np.flatnonzero(np.diff(self.file_of, prepend=-1))
 
     def best(self, column: Floats) -> Floats:
         """float64[files]: the highest number of each file."""
@@ -93,29 +95,21 @@ class Chunks:
 
     def ordered(self, column: Floats) -> NDArray[np.intp]:
         """intp[n]: the chunks file after file as they are, within each the highest numbers first."""
-        return np.lexsort((-column, self.files))
+        return np.lexsort((-column, self.file_of))
 
     def places(self) -> NDArray[np.intp]:
         """intp[n]: the place of each chunk within its file, from 0."""
-        return np.arange(len(self.files)) - self._starts[self.files]
-
-
-@frozen(eq=False)
-class Candidates:
-    """Files in the order of folder and path, and their chunks in the order of position."""
-
-    files: tuple[FileCandidate, ...]
-    chunks: Chunks
+        return np.arange(len(self.file_of)) - self._starts[self.file_of]
 
     @cached_property
     def ids(self) -> NDArray[np.int64]:
         """int64[chunks]: their ids, unique within a folder."""
-        return np.array([outline.id for outline in self.chunks.outlines], np.int64)
+        return np.array([outline.id for outline in self.outlines], np.int64)
 
     @cached_property
     def folders(self) -> NDArray[np.intp]:
         """intp[chunks]: which of the searched folders each is from."""
-        return np.array([file.folder for file in self.files], np.intp)[self.chunks.files]
+        return np.array([file.folder for file in self.files], np.intp)[self.file_of]
 
     @cached_property
     def _places(self) -> Mapping[tuple[int, int], int]:
@@ -174,13 +168,13 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
             found = pool.found.get(leg, {})
             columns[leg] += map(found.get, ids, repeat(missing)) if found else repeat(missing, len(ids))
     by_leg = {leg: np.asarray(column, np.float64) for leg, column in columns.items()}
-    chunks = Chunks(
+    return Candidates(
+        tuple(files),
         every,
         np.asarray(file_of, np.intp),
         similarity=_similarity(*(by_leg[leg] for leg in _COSINES)),
         **{leg: by_leg[leg] for leg in _COUNTED},
     )
-    return Candidates(tuple(files), chunks)
 
 
 def _files(

@@ -74,7 +74,10 @@ def _held(wanted: TermMatcher, text: str) -> frozenset[int]:
     def has(words: tuple[str, ...]) -> bool:
         if not words or any(part not in found for part in words):
             return False
-        return len(words) == 1 or _is_within(words, tuple(_sequence(text)))
+        if len(words) == 1:
+            return True
+        spoken = tuple(_sequence(text))
+        return any(spoken[place : place + len(words)] == words for place in range(len(spoken)))
 
     return frozenset(place for place, alternatives in enumerate(wanted.terms) if any(map(has, alternatives)))
 
@@ -109,7 +112,3 @@ def _sequence(text: str) -> Iterator[str]:
 def _parts(word: str) -> tuple[str, ...]:
     """The stems of a word: of its parts, and whole."""
     return (*stems(word), stem(word.lower()))
-
-
-def _is_within(words: tuple[str, ...], spoken: tuple[str, ...]) -> bool:
-    return any(spoken[place : place + len(words)] == words for place in range(len(spoken) - len(words) + 1))

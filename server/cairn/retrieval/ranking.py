@@ -64,19 +64,9 @@ class Ranking:
         return {name: round(ms, 3) for name, ms in self.legs.timings.items()}
 
     @property
-    def problems(self) -> tuple[str, ...]:
-        """Why legs that failed did; the others answered."""
-        return tuple(map(str, self.legs.problems))
-
-    @property
-    def broken_off(self) -> tuple[str, ...]:
-        """Legs whose time was over before they had looked everywhere."""
-        return tuple(self.legs.broken_off)
-
-    @property
-    def without_vectors(self) -> bool:
-        """Whether meaning was to be compared and could not be."""
-        return self.legs.without_vectors
+    def problem(self) -> str | None:
+        """Why a leg that failed did, if one did; the others answered."""
+        return next(map(str, self.legs.problems), None)
 
     def results(self, limit: int, diversity: DiversitySettings) -> list[Ranked]:
         """The question's `limit` best chunks: the best one of each file, and further ones only where files are too few.
@@ -106,7 +96,7 @@ class Ranking:
 
         Only chunks that answer it at all count, and of each file the `per_file` best ones.
         """
-        of_file = np.isin(self._collections, list(collections))[self.candidates.chunks.files]
+        of_file = np.isin(self._collections, list(collections))[self.candidates.file_of]
         return self._best(
             question, (self.values[question] > 0) & self._is_first(question, per_file) & of_file, limit
         )
@@ -119,17 +109,18 @@ class Ranking:
 
     def _is_first(self, question: int, per_file: int) -> NDArray[np.bool_]:
         """bool[chunks]: which are among the `per_file` best of their file."""
-        chunks, values = self.candidates.chunks, self.values[question]
+        values = self.values[question]
         is_first = np.empty(len(values), np.bool_)
-        is_first[chunks.ordered(values)] = chunks.places() < per_file
+        is_first[self.candidates.ordered(values)] = self.candidates.places() < per_file
         return is_first
 
     def fetch(self, places: Iterable[int]) -> Mapping[int, Ranked]:
         """The chunks at these places, and those fetched before, with their texts; one that is gone since is left out."""
-        chunks, folders = self.candidates.chunks, self.candidates.folders
+        candidates = self.candidates
         missing = [place for place in dict.fromkeys(places) if place not in self._fetched]
         for folder, reader in enumerate(self.readers):
-            wanted = {chunks.outlines[place].id: place for place in missing if folders[place] == folder}
+            here = (place for place in missing if candidates.folders[place] == folder)
+            wanted = {candidates.outlines[place].id: place for place in here}
             for chunk_id, stored in (reader.chunks(list(wanted)) if wanted else {}).items():
                 place = wanted[chunk_id]
                 self._fetched[place] = Ranked(
@@ -137,14 +128,14 @@ class Ranking:
                     stored,
                     float(self.values[:, place].max()),
                     source_of(self.legs.pools[folder].legs_of(chunk_id)),
-                    self.scores.reasons(int(chunks.files[place])),
+                    self.scores.reasons(int(candidates.file_of[place])),
                 )
         return self._fetched
 
     @cached_property
     def _collections(self) -> NDArray[np.str_]:
         """The collection of each candidate file."""
-        files, outlines = self.candidates.files, self.candidates.chunks.outlines
+        files, outlines = self.candidates.files, self.candidates.outlines
         names: dict[tuple[int, str], str] = {}
         for folder, reader in enumerate(self.readers):
             paths = [file.path for file in files if file.folder == folder]
@@ -206,7 +197,7 @@ def rank(
     began = time.perf_counter()
     candidates = gather(readers, question.pools, outlines)
     idf = _idf(question) if learned else {}
-    asked = Asked(question.query, candidates.files, candidates.chunks, learned=learned, idf=idf)
+    asked = Asked(question.query, candidates, learned=learned, idf=idf)
     scores = score_files(asked, weighted(settings.weights, signals))
     values = scoring(candidates, scores, every)
     question.check_cancelled()
@@ -231,14 +222,12 @@ def _embed_and_find(beside: Sequence[Legs], meaning: Meaning) -> Sequence[QueryV
     return vectors
 
 
-def wait_for_meaning(
-    asking: Future[Sequence[QueryVector]], legs: Legs, longest_ms: float = _LONGEST_MEANING_MS
-) -> Sequence[QueryVector]:
+def wait_for_meaning(asking: Future[Sequence[QueryVector]], legs: Legs) -> Sequence[QueryVector]:
     """The questions' vectors, once they are compared; none where that failed or takes too long, which `legs` then knows.
 
     Raises QueryCancelledError where the request was cancelled.
     """
-    longest_ms = max(longest_ms, legs.settings.leg_deadline_ms)
+    longest_ms = max(_LONGEST_MEANING_MS, legs.settings.leg_deadline_ms)
     try:
         return asking.result(timeout=longest_ms / 1000)
     except QueryCancelledError:

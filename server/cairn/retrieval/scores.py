@@ -15,7 +15,7 @@ import numpy as np
 from attrs import field, frozen
 
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
+from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import Query
 from cairn.text.words import stem
@@ -35,8 +35,7 @@ class Asked:
     """A question and all its candidates, with what several signals ask of them."""
 
     query: Query
-    files: tuple[FileCandidate, ...]
-    chunks: Chunks
+    candidates: Candidates
     learned: Mapping[int, Learned] = field(factory=dict)
     """What earlier choices say, by folder."""
     idf: Mapping[str, float] = field(factory=dict)
@@ -49,7 +48,7 @@ class Asked:
 
     def each(self, value: Callable[[FileCandidate], float]) -> Floats:
         """float64[files]: what `value` says of each."""
-        return np.array([value(file) for file in self.files], np.float64)
+        return np.array([value(file) for file in self.candidates.files], np.float64)
 
 
 Value = Callable[[Asked], Floats]
@@ -82,13 +81,13 @@ def of_file(name: str) -> Value:
 
 
 def best(column: str) -> Value:
-    """What the file's best chunk has in a column of `Chunks`."""
-    return lambda asked: asked.chunks.best(getattr(asked.chunks, column))
+    """What the file's best chunk has in a column of `Candidates`."""
+    return lambda asked: asked.candidates.best(getattr(asked.candidates, column))
 
 
 def top(column: str, decay: Sequence[float]) -> Value:
-    """What the file's best chunks have in a column of `Chunks`, each counting less."""
-    return lambda asked: asked.chunks.decayed(getattr(asked.chunks, column), decay)
+    """What the file's best chunks have in a column of `Candidates`, each counting less."""
+    return lambda asked: asked.candidates.decayed(getattr(asked.candidates, column), decay)
 
 
 @frozen
@@ -149,14 +148,21 @@ class Scores:
 def score_files(asked: Asked, signals: Sequence[Signal]) -> Scores:
     """The scores of the files that are asked about."""
     spoken: dict[str, tuple[float, Floats]] = {}
-    totals = np.zeros(len(asked.files))
+    totals = np.zeros(len(asked.candidates.files))
+    alpha = asked.query.alpha
+    # At alpha 0.5 all families count in full; towards either end, the other one fades.
+    balance = {
+        Family.KEYWORD: min(1.0, 2 * (1 - alpha)),
+        Family.VECTOR: min(1.0, 2 * alpha),
+        Family.FILE: 1.0,
+    }
     # Without vectors nothing can score by them: then the words alone make up the whole.
-    compared = asked.chunks.similarity.any()
+    compared = asked.candidates.similarity.any()
     best_possible = 0.0
     for signal in signals:
         if not signal.weight:
             continue
-        weight = signal.weight * _balance(signal.family, asked.query.alpha)
+        weight = signal.weight * balance[signal.family]
         values = np.maximum(signal.value(asked), -1.0 if signal.signed else 0.0)
         highest = values.max(initial=0.0)
         speaks = highest > 0
@@ -181,9 +187,3 @@ def _positive(shares: Floats) -> Floats:
     Penalties can outweigh everything a file has, and a workspace of tests alone still has a best test.
     """
     return np.where(shares >= _FLOOR, shares, _FLOOR * np.exp(np.minimum(shares, _FLOOR) / _FLOOR - 1))
-
-
-def _balance(family: Family, alpha: float) -> float:
-    """The factor on a family's weights: 1 for all at alpha 0.5; towards either end, the other family fades."""
-    shares = {Family.KEYWORD: 2 * (1 - alpha), Family.VECTOR: 2 * alpha, Family.FILE: 1.0}
-    return min(1.0, shares[family])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from cairn.retrieval.candidates import Candidates, Chunks, Floats
+from cairn.retrieval.candidates import Candidates, Floats
 from cairn.retrieval.legs import Legs
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Scores
@@ -48,31 +48,30 @@ question and the others its variations, to float64[questions, chunks], 0 or more
 
 def best_of_file(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
     """For a search, float64[1, chunks]: the file's score times the chunk's share of its file's best match."""
-    chunks = candidates.chunks
-    matching = _matching(chunks, legs[0].query)
-    best = chunks.best(matching)[chunks.files] if len(matching) else matching
+    matching = _matching(candidates, legs[0].query)
+    best = candidates.best(matching)[candidates.file_of] if len(matching) else matching
     shares = np.divide(matching, best, out=np.ones_like(best), where=best != 0)
-    return (scores.totals[chunks.files] * shares)[np.newaxis]
+    return (scores.totals[candidates.file_of] * shares)[np.newaxis]
 
 
-def _matching(chunks: Chunks, query: Query) -> Floats:
+def _matching(candidates: Candidates, query: Query) -> Floats:
     """float64[chunks]: how well each chunk answers beside the others of its file."""
-    words = 3.0 * _share(chunks.keyword) + 0.5 * _share(chunks.definition)
-    symbol = 2.0 * chunks.symbol
+    words = 3.0 * _share(candidates.keyword) + 0.5 * _share(candidates.definition)
+    symbol = 2.0 * candidates.symbol
     if query.is_symbol:
-        symbol = _DEFINITION * np.maximum(definitions(query, chunks), chunks.reexport)
-    by_words = (1 - query.alpha) * (words + symbol + 4.0 * chunks.exact)
-    matching = by_words + query.alpha * _share(chunks.similarity)
-    is_preamble = np.array([outline.is_preamble for outline in chunks.outlines], np.bool_)
+        symbol = _DEFINITION * np.maximum(definitions(query, candidates), candidates.reexport)
+    by_words = (1 - query.alpha) * (words + symbol + 4.0 * candidates.exact)
+    matching = by_words + query.alpha * _share(candidates.similarity)
+    is_preamble = np.array([outline.is_preamble for outline in candidates.outlines], np.bool_)
     return np.where(is_preamble, _PREAMBLE_SHARE * matching, matching)
 
 
 def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
     """For a discovery, float64[questions, chunks]: a sum of shares; 0 for a chunk that a variation did not find."""
-    chunks, question = candidates.chunks, legs[0].query
-    in_file = _FILE * _share(scores.totals)[chunks.files]
-    held_back = _HELD_BACK * scores.held_back()[chunks.files]
-    named = _NAME * np.maximum(definitions(question, chunks), chunks.exact)
+    question = legs[0].query
+    in_file = _FILE * _share(scores.totals)[candidates.file_of]
+    held_back = _HELD_BACK * scores.held_back()[candidates.file_of]
+    named = _NAME * np.maximum(definitions(question, candidates), candidates.exact)
     values = []
     for number, of_question in enumerate(legs):
         keyword = candidates.column(of_question.found("keyword"))

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from attrs import evolve
 
-from cairn.retrieval.candidates import Chunks, FileCandidate, Floats
+from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.file_names import folder_stems, joined_name, languages, name_stems, versions
 from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
 from cairn.retrieval.portuguese import is_portuguese
@@ -48,18 +48,18 @@ _TYPE_KINDS = {
 
 def _definition(asked: Asked) -> Floats:
     """How well each file defines the one name that was asked for."""
-    return asked.chunks.best(definitions(asked.query, asked.chunks))
+    return asked.candidates.best(definitions(asked.query, asked.candidates))
 
 
-def definitions(query: Query, chunks: Chunks) -> Floats:
+def definitions(query: Query, candidates: Candidates) -> Floats:
     """How well each chunk defines the name that is asked for, 1 at most; 0 where more than a name is asked for.
 
     A type is what is asked for more often than a function, a variable or a member of the same name.
     """
     wanted = {name.lower().lstrip("$@_#") for name in query.names}
-    strength = chunks.symbol * query.is_symbol
+    strength = candidates.symbol * query.is_symbol
     for place in np.flatnonzero(strength).tolist():
-        outline = chunks.outlines[place]
+        outline = candidates.outlines[place]
         is_main = outline.symbol.lower().lstrip("$@_#") in wanted
         of_kind = _TYPE_KINDS.get(outline.symbol_kind, 0.0)
         strength[place] *= 0.3 + is_main * (0.4 + of_kind)
@@ -100,7 +100,7 @@ def _folder_name(asked: Asked) -> Floats:
 def _older_version(asked: Asked) -> Floats:
     """Whether it lies in a version's folder beside that of a newer one, and the question does not name its version."""
     newest: defaultdict[tuple[int, str], int] = defaultdict(int)
-    for file in asked.files:
+    for file in asked.candidates.files:
         for above, number in versions(file.path):
             newest[file.folder, above] = max(number, newest[file.folder, above])
 
@@ -115,7 +115,7 @@ def _older_version(asked: Asked) -> Floats:
 
 def _translation(asked: Asked) -> Floats:
     """Whether a file is a translation of what is there in English, and the question is not in another language."""
-    places = {(file.folder, *found) for file in asked.files for found in languages(file.path)}
+    places = {(file.folder, *found) for file in asked.candidates.files for found in languages(file.path)}
 
     def is_one(file: FileCandidate) -> bool:
         codes = languages(file.path)
