@@ -38,7 +38,7 @@ from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors import model_vectors, static_matrix
-from cairn.index.vectors.codes import Coder
+from cairn.index.vectors.codes import Codes
 from cairn.index.vectors.static_rows import StaticRows
 from cairn.index.vectors.store import VectorStore
 from cairn.settings.tree import EmbeddingSettings
@@ -221,16 +221,14 @@ def _float32(vectors: Int8) -> Path_:
 
 def _signs(vectors: Int8, words: int, candidates: int) -> Path_:
     """The first words of the product's own code: two are the signs of the numbers, four those after a rotation, too."""
-    coder = Coder(vectors[::16].mean(axis=0, dtype=np.float32))
-    codes = np.empty((coder.words, len(vectors)), np.uint64)
-    coder.encode(vectors, codes)
+    codes = Codes(vectors[::16].mean(axis=0, dtype=np.float32), len(vectors))
+    codes.add(0, vectors)
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32)
 
     def find(asked: Int8) -> NDArray[np.int64]:
-        own = np.empty((coder.words, 1), np.uint64)
-        coder.encode(asked[None], own)
+        own = codes.encoded(asked[None])
         differing = np.zeros(len(vectors), np.uint16)
-        for word, code in zip(codes[:words], own[:, 0], strict=False):
+        for word, code in zip(codes.words[:words], own[:, 0], strict=False):
             differing += np.bitwise_count(word ^ code)
         most = int(np.searchsorted(np.bincount(differing[::8]).cumsum(), candidates / 8))
         places = np.flatnonzero(differing <= most)

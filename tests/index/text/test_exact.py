@@ -18,8 +18,7 @@ from tests.index.index_builders import MadeUpModels, indexed
 from cairn.chunking.model import Chunk, content_key
 from cairn.errors import OutOfTimeError, QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.overlay.overlay import Overlay
-from cairn.index.overlay.unsaved_reader import UnsavedReader
+from cairn.index.overlay.overlay import Overlay, UnsavedReader
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights

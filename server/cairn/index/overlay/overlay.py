@@ -8,6 +8,7 @@ until the index has the same text, so a save is never followed by a moment in wh
 from __future__ import annotations
 
 import itertools
+import json
 import logging
 import os
 import stat
@@ -17,16 +18,17 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
+import apsw
 from attrs import frozen
 
 from cairn.chunking.model import content_key
 from cairn.embedding.shared import SharedModel
-from cairn.index.overlay.unsaved_reader import UnsavedReader
+from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.index.text.bm25 import register
+from cairn.index.text.bm25 import OCCURRENCES, Occurrences, register
 from cairn.index.vectors.intake import StaticIntake
 from cairn.settings.tree import IndexSettings, Settings
 from cairn.text.unicode import well_formed
@@ -62,6 +64,46 @@ class _Document:
     def size(self) -> int:
         """Bytes that it would take on disk."""
         return len(self.text.encode())
+
+
+class UnsavedReader(IndexReader):
+    """Reads the index in memory. All threads share one connection, so each keeps the lock `using` while it reads."""
+
+    def __init__(self, connect: Callable[[], apsw.Connection | None], using: threading.RLock) -> None:
+        """`connect` gives the connection, None before there is any unsaved text."""
+        super().__init__(Path("open documents"))
+        self._connect = connect
+        self._using = using
+
+    @contextmanager
+    def reading(self, cancelled: Callable[[], bool] | None = None) -> Iterator[apsw.Connection]:
+        with self._using, super().reading(cancelled) as db:
+            yield db
+
+    def occurrences(self, match: str, only: ChunkFilter, cancelled: Callable[[], bool]) -> list[Occurrences]:
+        """Where the FTS5 expression `match` is found, in every chunk that matches it."""
+        if not match:
+            return []
+        with self.reading(cancelled) as db:
+            condition, values = passes(db, "+rowid", only)
+            rows = db.execute(
+                f"""SELECT rowid, {OCCURRENCES}(chunks_fts) FROM chunks_fts
+                    WHERE chunks_fts MATCH ? AND {condition}""",
+                (match, *values),
+            )
+            return [Occurrences(chunk, *json.loads(found)) for chunk, found in rows]
+
+    def passing(self, only: ChunkFilter) -> list[int]:
+        """The ids of the chunks that pass."""
+        with self.reading() as db:
+            condition, values = passes(db, "id", only)
+            return [int(row[0]) for row in db.execute(f"SELECT id FROM chunks WHERE {condition}", values)]
+
+    def _static_rows(self, db: apsw.Connection, facts: Facts) -> None:
+        """They are too few to be kept in memory a second time."""
+
+    def _connection(self) -> apsw.Connection:
+        return self._connect() or super()._connection()
 
 
 class Overlay:

@@ -21,7 +21,7 @@ from cairn.index.store.database import open_reader
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_blocks
-from cairn.index.vectors.codes import Coder, Codes
+from cairn.index.vectors.codes import Codes
 from cairn.index.vectors.static_rows import RowStore, StaticRows
 from cairn.startup.memory import give_back_memory
 
@@ -171,12 +171,11 @@ class StaticMatrix:
         """Code the rows: 0.5 s for 500,000, meanwhile distances are computed to all of them."""
         try:
             count = store.count
-            coder = Coder(store.vectors[:count:16].mean(axis=0, dtype=np.float32))
-            words = np.empty((coder.words, len(store.ids)), np.uint64)
-            coder.encode(store.vectors[:count], words[:, :count])
+            codes = Codes(store.vectors[:count:16].mean(axis=0, dtype=np.float32), len(store.ids))
+            codes.add(0, store.vectors[:count])
             with self._reading:  # rows that were added meanwhile
-                coder.encode(store.vectors[count : store.count], words[:, count : store.count])
-                store.codes = Codes(coder, words)
+                codes.add(count, store.vectors[count : store.count])
+                store.codes = codes
         finally:
             with self._reading:
                 self._coding = False

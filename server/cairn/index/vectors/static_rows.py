@@ -59,7 +59,7 @@ class RowStore:
         as_float = vectors.astype(np.float32)
         self.squares[start:end] = np.einsum("ij,ij->i", as_float, as_float)
         if self.codes is not None:
-            self.codes.coder.encode(self.vectors[start:end], self.codes.words[:, start:end])
+            self.codes.add(start, vectors)
         self.count = end
 
 
