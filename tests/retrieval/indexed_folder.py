@@ -13,9 +13,9 @@ from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
 from cairn.index.indexing.background import update_in_degrees
+from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.git_history import GitHistory
 from cairn.index.indexing.intake import Intake
-from cairn.index.indexing.progress import Progress
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.store.writer import IndexWriter

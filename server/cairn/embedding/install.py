@@ -76,8 +76,7 @@ def install_folder(folder: Path, report: Callable[[str], None]) -> InstalledMode
 
 def _finish(model: InstalledModel, report: Callable[[str], None]) -> InstalledModel:
     """Try `model`, complete its description and rename its folder into place."""
-    model = attrs.evolve(model, dimension=_tried_dimension(model))
-    model = attrs.evolve(model, sha256=fingerprint(model))
+    model = attrs.evolve(model, dimension=_tried_dimension(model), sha256=fingerprint(model))
     model_files.write_description(model)
     model = attrs.evolve(model, folder=_put_in_place(model.folder, model.name))
     report(f"Installed {model.id}")
@@ -85,10 +84,7 @@ def _finish(model: InstalledModel, report: Callable[[str], None]) -> InstalledMo
 
 
 def _tried_dimension(model: InstalledModel) -> int:
-    """Embed a short text and one of the greatest length; returns the numbers per vector.
-
-    Raises ModelError if that fails or does not agree with the description.
-    """
+    """The numbers per vector of a short text and one of the greatest length; ModelError if they do not fit `model`."""
     advice = "Check the folder's files and its cairn-model.toml."
     embedder = load_embedder(model, EmbeddingSettings())
     # onnxruntime raises its own, undocumented types.

@@ -73,10 +73,7 @@ def models_dir() -> Path:
 
 
 def find_model() -> InstalledModel | None:
-    """The active model; None if no model was ever installed.
-
-    Raises ModelError if the active one is not there, or its folder is damaged.
-    """
+    """The active model; None if none was ever installed. Raises ModelError if it is not there, or damaged."""
     name = active_name()
     check_name(name)
     folder = models_dir() / name

@@ -40,10 +40,7 @@ class SharedModel:
         self._loading = threading.Lock()
 
     def installed(self) -> InstalledModel | None:
-        """The installed model in use, without loading it; None where there is none, or embedding is switched off.
-
-        Raises ModelError if it is damaged.
-        """
+        """The installed model, not loaded; None where there is none, or embedding is off. Raises ModelError if damaged."""
         if self._embedder is not None:
             return self._embedder.model
         model = find_model() if self._settings.enabled else None
@@ -56,15 +53,14 @@ class SharedModel:
         from cairn.embedding.embedder import load_embedder  # with numpy: when there is something to embed
 
         with self._loading:
-            if self._embedder is None:
-                model = self.installed()
-                if model is not None:
-                    try:
-                        self._embedder = load_embedder(model, self._settings)
-                    except ModelError as problem:
-                        self._failure = (_version(model), problem)
-                        raise
-        return self._embedder
+            model = self.installed()
+            if self._embedder is None and model is not None:
+                try:
+                    self._embedder = load_embedder(model, self._settings)
+                except ModelError as problem:
+                    self._failure = (_version(model), problem)
+                    raise
+            return self._embedder
 
     def tokenizer(self) -> TextTokenizer | None:
         """The installed model's, without the model itself; None where there is none to use, of which the status tells."""
@@ -83,10 +79,7 @@ class SharedModel:
             return None
 
     def packaged(self) -> PackagedModel | None:
-        """The code model that comes with Cairn, without loading it; None where embedding is switched off.
-
-        Raises ModelError if it is damaged.
-        """
+        """The code model, not loaded; None where embedding is switched off. Raises ModelError if it is damaged."""
         if not self._settings.enabled:
             return None
         if self._packaged_failure is not None:
@@ -101,15 +94,14 @@ class SharedModel:
 
     def static_table(self) -> StaticTable | None:
         """The table of the code model, loaded on first use; None where there is none to use."""
-        if self._table is not None:
-            return self._table
-        with self._loading:
-            try:
-                if self._table is None and self.packaged() is not None:
-                    self._table = load_packaged(self._code_model)
-            except ModelError as problem:  # `packaged` says so to whoever asks for it
-                self._note_failure(problem)
-            return self._table
+        if self._table is None:
+            with self._loading:
+                try:
+                    if self._table is None and self.packaged() is not None:
+                        self._table = load_packaged(self._code_model)
+                except ModelError as problem:  # `packaged` says so to whoever asks for it
+                    self._note_failure(problem)
+        return self._table
 
     def _note_failure(self, problem: ModelError) -> None:
         if self._packaged_failure is None:

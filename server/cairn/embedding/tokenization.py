@@ -47,10 +47,7 @@ class TextTokenizer:
 
 
 def load_tokenizer(model: InstalledModel) -> TextTokenizer:
-    """The tokenizer of `model`, loaded once (8 MB, 40 ms).
-
-    Raises ModelError with a remedy if its file cannot be read.
-    """
+    """The tokenizer of `model`, loaded once (8 MB, 40 ms). Raises ModelError if its file cannot be read."""
     path = model.folder / TOKENIZER_FILE
     # tokenizers raises bare exceptions.
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cairn.index.indexing.progress import Activity
+from cairn.index.indexing.folder_state import Activity
 
 if TYPE_CHECKING:
     from cairn.engine.status import IndexingProgress

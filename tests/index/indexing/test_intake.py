@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cairn.index.indexing.intake import Intake, needs_rescan
-from cairn.index.indexing.progress import Progress
+from cairn.index.indexing.folder_state import Progress
+from cairn.index.indexing.intake import Intake
+from cairn.index.indexing.work_queue import needs_rescan
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import IndexSettings

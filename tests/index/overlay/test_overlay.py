@@ -20,8 +20,8 @@ from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
+from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
-from cairn.index.indexing.progress import Progress
 from cairn.index.overlay import overlay as overlay_module
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay

@@ -13,8 +13,8 @@ from cairn.embedding.embedder import Embedder
 from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable
+from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
-from cairn.index.indexing.progress import Progress
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.reader.index_reader import IndexReader

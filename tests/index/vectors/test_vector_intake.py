@@ -11,8 +11,8 @@ from tests.index.index_builders import MadeUpModels, functions, indexed, numbers
 
 from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.shared import SharedModel
+from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
-from cairn.index.indexing.progress import Progress
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import DATABASE_NAME, PREVIOUS_NAME

@@ -10,9 +10,8 @@ from functools import partial
 
 import apsw
 
-from cairn.index.indexing.folder_state import FolderState
+from cairn.index.indexing.folder_state import Activity, FolderState
 from cairn.index.indexing.git_history import GitHistory
-from cairn.index.indexing.progress import Activity
 from cairn.index.store.database import check_soundness
 from cairn.index.store.maintenance import Maintenance, today
 from cairn.index.store.meta import Facts, raise_generation

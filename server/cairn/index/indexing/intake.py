@@ -10,20 +10,18 @@ from pathlib import Path
 from attrs import define, evolve, field
 
 from cairn.chunking.model import content_key
-from cairn.index.indexing.progress import Activity, Progress
+from cairn.index.indexing.folder_state import Activity, Progress
+from cairn.index.indexing.work_queue import BURST
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
-from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
+from cairn.settings.tree import IndexSettings
 from cairn.startup.memory import give_back_memory
 from cairn.workspace.builtin_rules import decide_content
-from cairn.workspace.collections import MANIFESTS, Projects, find_projects
-from cairn.workspace.ignore_files import IGNORE_FILES
+from cairn.workspace.collections import Projects, find_projects
 from cairn.workspace.rules import FileRules
 from cairn.workspace.scan import FileEntry, ScanReport, read_text, scan
 
 logger = logging.getLogger(__name__)
 
-BURST = 50
-"""More changed files than this at once are a burst, as of a checkout, and no longer what somebody saved just now."""
 _BATCH_SECONDS = 0.25
 """A batch is written after this long at the latest, so that keyword answers come while indexing runs."""
 _BATCH_CHUNKS = 500
@@ -31,14 +29,6 @@ _BATCH_CHUNKS = 500
 
 _TICK_NS = 20_000_000
 """File systems keep time in steps of up to 10 ms (Linux: a timer tick of 1 to 10 ms)."""
-
-_TURNING_FILES = frozenset({*IGNORE_FILES, *MANIFESTS, WORKSPACE_FILE})
-"""A change of one of these can change what is indexed, or how collections are named."""
-
-
-def needs_rescan(paths: Iterable[str]) -> bool:
-    """Whether a change of these paths can change what is indexed at all."""
-    return any(path.rpartition("/")[2] in _TURNING_FILES for path in paths)
 
 
 @define(eq=False)

@@ -8,8 +8,20 @@ from collections.abc import Iterable, Sequence
 import attrs
 from attrs import define, field
 
-from cairn.index.indexing.intake import BURST, needs_rescan
 from cairn.index.store.requests import RequestKind, WaitingRequest
+from cairn.settings.tree import WORKSPACE_FILE
+from cairn.workspace.collections import MANIFESTS
+from cairn.workspace.ignore_files import IGNORE_FILES
+
+BURST = 50
+"""More changed files than this at once are a burst, as of a checkout, and no longer what somebody saved just now."""
+_TURNING_FILES = frozenset({*IGNORE_FILES, *MANIFESTS, WORKSPACE_FILE})
+"""A change of one of these can change what is indexed, or how collections are named."""
+
+
+def needs_rescan(paths: Iterable[str]) -> bool:
+    """Whether a change of these paths can change what is indexed at all."""
+    return any(path.rpartition("/")[2] in _TURNING_FILES for path in paths)
 
 
 @define

@@ -10,10 +10,9 @@ import apsw
 
 from cairn.errors import IndexUnavailableError
 from cairn.index.indexing.background import Background
-from cairn.index.indexing.folder_state import FolderState
-from cairn.index.indexing.intake import Intake, needs_rescan
-from cairn.index.indexing.progress import Activity
-from cairn.index.indexing.work_queue import Work
+from cairn.index.indexing.folder_state import Activity, FolderState
+from cairn.index.indexing.intake import Intake
+from cairn.index.indexing.work_queue import Work, needs_rescan
 from cairn.index.store.database import check_soundness
 from cairn.index.store.requests import (
     RequestKind,

@@ -147,9 +147,7 @@ class VectorStore:
     # --- the static table ---------------------------------------------------------------------------
 
     def use_static(self, table: str, dimension: int, embedded: str = "") -> None:
-        """Static vectors are those of `table` from now on, `embedded` saying of how much of a text. Those of another table
-        or of more or less text, or compared otherwise, are dropped.
-        """
+        """Static vectors are those of `table` from now on, of as much of a text as `embedded` says; others are dropped."""
         names = {"static_table": static_table_name(table, dimension), "static_text": embedded}
         rows = self._db.execute("SELECT key, value FROM meta WHERE key IN ('static_table', 'static_text')")
         if dict(rows) == names:
