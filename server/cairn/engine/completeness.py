@@ -16,10 +16,8 @@ _MOST_ENTRIES = 1_000
 """Files and directories that are looked at to name the rule; they are read again with every answer of an empty index."""
 
 
-def index_state(folders: Sequence[Folder], *, whole: bool = True) -> protocol.IndexState:
-    """How complete the indexes are, taken together; with `whole` false, they are not, and are not read."""
-    if not whole:
-        return protocol.IndexState(0, False)
+def index_state(folders: Sequence[Folder]) -> protocol.IndexState:
+    """How complete the indexes are, taken together."""
     facts = [folder.reader.facts() for folder in folders]
     return protocol.IndexState(
         generation=sum(f.generation for f in facts),
@@ -31,17 +29,16 @@ def index_state(folders: Sequence[Folder], *, whole: bool = True) -> protocol.In
 
 def remaining(folders: Sequence[Folder], facts: Sequence[Facts]) -> tuple[str, ...]:
     """What is not done yet in some folder, in the protocol's words."""
-    missing = {
-        what for folder, f in zip(folders, facts, strict=True) for what, lacks in _lacks(folder, f) if lacks
+    lacks = {
+        "files": any(not f.scanned for f in facts),
+        "vectors": any(f.scanned and not f.complete for f in facts),
+        "history": any(
+            folder.settings().index.history and f.history != f.paths
+            for folder, f in zip(folders, facts, strict=True)
+        ),
+        "imports": any(f.counted != f.links for f in facts),
     }
-    return tuple(what for what in ("files", "vectors", "history", "imports") if what in missing)
-
-
-def _lacks(folder: Folder, facts: Facts) -> Iterator[tuple[str, bool]]:
-    yield "files", not facts.scanned
-    yield "vectors", bool(facts.scanned) and not facts.complete
-    yield "history", folder.settings().index.history and facts.history != facts.paths
-    yield "imports", facts.counted != facts.links
+    return tuple(what for what, is_lacking in lacks.items() if is_lacking)
 
 
 def emptiness(folders: Sequence[Folder], facts: Sequence[Facts]) -> list[str]:

@@ -22,7 +22,7 @@ from cairn.context.passages import Grouped, passage_items, related_passages, wit
 from cairn.discovery.render import estimate_tokens
 from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
-from cairn.engine.folders import Folder, path_of_uri
+from cairn.engine.folders import Folder, path_of_uri, places_of
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.related import covered, indexed_page, shared_names
 from cairn.engine.request import Attempt
@@ -154,13 +154,9 @@ class _ContextRequest:
 
     def _page_of_text(self, uri: str, text: str) -> tuple[int, str, list[StoredChunk]]:
         """A document that is not indexed, as if it were."""
-        path = path_of_uri(uri)
-        places = (
-            (number, inside)
-            for number, folder in enumerate(self.workspace.folders)
-            if path is not None and (inside := folder.place_of(path)) is not None
-        )
-        number, called = next(places, (0, _name(uri)))
+        folders = self.workspace.folders
+        places = [(folders.index(folder), inside) for folder, inside in places_of(folders, path_of_uri(uri))]
+        number, called = next(iter(places), (0, _name(uri)))
         kind = file_kind(called)
         chunks = chunk_text(called, text)
         return number, called, [StoredChunk(0, called, kind, "", c, c.content_hash) for c in chunks]
@@ -325,9 +321,7 @@ def _name(uri: str) -> str:
 
 
 def _called(folders: Sequence[Folder], uri: str) -> str:
-    path = path_of_uri(uri)
-    inside = (folder.place_of(path) for folder in folders) if path is not None else ()
-    return next((place for place in inside if place is not None), _name(uri))
+    return next((inside for _, inside in places_of(folders, path_of_uri(uri))), _name(uri))
 
 
 def _line_after(given: protocol.Range) -> int:

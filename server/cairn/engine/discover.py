@@ -132,7 +132,7 @@ def _rounded_plan(plan: AnswerPlan) -> AnswerPlan:
 
 
 def stand_in(
-    request: Request, _: protocol.DiscoverParams, message: str
+    _: Request, __: protocol.DiscoverParams, message: str
 ) -> tuple[protocol.DiscoverAnswer, str]:
     """The answer where nothing could be searched: a message alone, which is what a language model is told, too."""
     answer = protocol.DiscoverAnswer(
@@ -142,7 +142,7 @@ def stand_in(
         chunks=(),
         verdict=nothing_judged(message),
         metrics=protocol.DiscoveryMetrics(),
-        index=index_state(request.folders, whole=False),
+        index=protocol.IndexState(0, False),
     )
     return answer, GENERIC
 

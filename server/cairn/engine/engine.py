@@ -13,7 +13,7 @@ from typing import Any
 from cairn import protocol
 from cairn.engine.context_memory import ContextMemory
 from cairn.engine.fallback import Fallback
-from cairn.engine.folders import Folder, FolderSettings, path_of_uri
+from cairn.engine.folders import Folder, FolderSettings, path_of_uri, places_of
 from cairn.engine.host import Host
 from cairn.engine.status import IndexingProgress, figures_of, progress_of
 from cairn.errors import InvalidRequestError, ModelError
@@ -130,10 +130,6 @@ class Engine:
         for thread in stopping:
             thread.join()
 
-    def folder_uris(self) -> tuple[str, ...]:
-        """The open folders."""
-        return tuple(folder.uri for folder in self.folders)
-
     def searchable(self) -> bool:
         """Whether every folder can be searched: something of it can be found, or it was looked through and is empty."""
         readers = [folder.reader for folder in self.folders]
@@ -141,31 +137,26 @@ class Engine:
 
     def changed(self, path: Path) -> None:
         """Take in that a file or directory was made, changed or removed; elsewhere it is ignored."""
-        for folder, inside in self._places(path):
+        for folder, inside in places_of(self.folders, path):
             folder.indexer.queue.changed([inside])
 
     def document_opened(self, path: Path) -> None:
         """An editor shows the file now; what was missed of it is taken in, and its vectors come first."""
-        for folder, inside in self._places(path):
+        for folder, inside in places_of(self.folders, path):
             folder.open_paths.add(inside)
             folder.lease.opened(folder.open_paths)
 
     def document_changed(self, path: Path, text: str) -> None:
         """Search this text of the document from now on, saved or not."""
-        for folder, inside in self._places(path):
+        for folder, inside in places_of(self.folders, path):
             folder.reader.overlay.changed(inside, text)
 
     def document_closed(self, path: Path) -> None:
         """The file counts as it is on disk again."""
-        for folder, inside in self._places(path):
+        for folder, inside in places_of(self.folders, path):
             folder.reader.overlay.closed(inside)
             folder.open_paths.discard(inside)
             folder.lease.opened(folder.open_paths)
-
-    def _places(self, path: Path) -> list[tuple[Folder, str]]:
-        """The folders that hold the path, each with the path in it."""
-        places = ((folder, folder.place_of(path)) for folder in self.folders)
-        return [(folder, inside) for folder, inside in places if inside is not None]
 
     def look_again(self) -> None:
         """Find changes that nobody reported, unless that was done just now: the editor came to the front."""
@@ -191,16 +182,16 @@ class Engine:
         """The installed model, else the code model that comes with Cairn; and what is wrong with one of them."""
         if not self._base.embedding.enabled:
             return None, None
-        problems, found = [], None
+        found, problem = None, None
         for look, packaged in ((self.model.packaged, True), (self.model.installed, False)):
             try:
                 model = look()
-            except ModelError as problem:
-                problems.append(str(problem))
+            except ModelError as error:
+                problem = str(error)
             else:
                 if model is not None:
                     found = protocol.ModelInfo(model.name, model.dimension, model.id, packaged)
-        return found, next(reversed(problems), None)
+        return found, problem
 
 
 def _indexing(settings: Settings) -> tuple[object, ...]:

@@ -1,31 +1,18 @@
-"""Takes `cairn/feedback` in, and tells retrieval what was learned: which results people chose for which questions."""
+"""Takes `cairn/feedback` in: which results people chose for which questions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from cairn import protocol
-from cairn.engine.folders import Folder, folders_named, readers_with_unsaved
+from cairn.engine.folders import folders_named, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.index.queries.files import files_with_chunk
-from cairn.retrieval.learned import Learned
 from cairn.retrieval.query import understand
 from cairn.text.unicode import well_formed
 from cairn.text.words import stem
 
 _MOST_COPIES = 8
 """A passage that more files hold, such as a licence, says nothing of any."""
-
-
-def learned_from(folders: Sequence[Folder]) -> dict[int, Learned]:
-    """What choices say by the folder's number, of those folders that have any and whose settings use them."""
-    every = {
-        number: folder.feedback.learned()
-        for number, folder in enumerate(folders)
-        if folder.settings().search.feedback
-    }
-    return {number: learned for number, learned in every.items() if learned}
 
 
 def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol.FeedbackAnswer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -125,6 +125,12 @@ def path_of_uri(uri: str) -> Path | None:
     except (OSError, ValueError):  # brackets that are no address; on Windows, colons that follow no drive
         return None
     return None if "\0" in path else Path(path)
+
+
+def places_of(folders: Iterable[Folder], path: Path | None) -> list[tuple[Folder, str]]:
+    """The folders that hold the path, each with the path in it."""
+    places = ((folder, folder.place_of(path)) for folder in folders if path is not None)
+    return [(folder, inside) for folder, inside in places if inside is not None]
 
 
 def path_inside(given: str) -> PurePosixPath | None:

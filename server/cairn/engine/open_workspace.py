@@ -13,7 +13,6 @@ from attrs import define, evolve
 
 from cairn import protocol
 from cairn.embedding.embedder import Embedder
-from cairn.engine.feedback import learned_from
 from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError, ModelError
@@ -75,8 +74,13 @@ class OpenWorkspace(Request):
 
     @cached_property
     def learned(self) -> Mapping[int, Learned]:
-        """What earlier choices say, by the folder's number."""
-        return learned_from(self.folders)
+        """What earlier choices say by the folder's number, of those folders that have any and whose settings use them."""
+        every = {
+            number: folder.feedback.learned()
+            for number, folder in enumerate(self.folders)
+            if folder.settings().search.feedback
+        }
+        return {number: learned for number, learned in every.items() if learned}
 
     def state(self, learned: Mapping[int, Learned]) -> Hashable:
         """The state of indexes, unsaved text, model, settings and choices, on which all that is read of them depends.
@@ -183,7 +187,8 @@ class OpenWorkspace(Request):
             if text is not None:
                 from cairn.text.verbatim import lines_of
 
-                return _cells_of(lines_of(text)) if path.endswith(".ipynb") else lines_of(text)
+                lines = lines_of(text)
+                return [_unescaped(line) for line in lines] if path.endswith(".ipynb") else lines
         return None
 
     def places_of(self, uri: str) -> list[tuple[Folder, str]]:
@@ -201,12 +206,8 @@ def _counter_of(path: Path, _modified: int) -> TokenCounter:
     return TextTokenizer(Tokenizer.from_file(str(path))).count
 
 
-def _cells_of(lines: Sequence[str]) -> list[str]:
-    """The lines of a notebook as they are shown: a cell's source is a list of JSON strings, mostly one to a line."""
-    return [_unescaped(line) for line in lines]
-
-
 def _unescaped(line: str) -> str:
+    """A line of a notebook as it is shown: a cell's source is a list of JSON strings, mostly one to a line."""
     for escaped, character in (("\\n", " "), ("\\t", " "), ('\\"', '"'), ("\\\\", "\\")):
         line = line.replace(escaped, character)
     return line.strip().removesuffix(",").removeprefix('"').removesuffix('"')

@@ -23,25 +23,16 @@ _LONG_ACTIVITIES = {
 def describe(progress: IndexingProgress) -> str:
     """What is done now and how far it is, such as "1,200 of 4,969 files, 5,310 chunks"."""
     if progress.activity is Activity.READING:
-        return files(progress.files_done, progress.files_total, progress.chunks)
+        total = progress.files_total  # 0 where it is not known yet
+        counted = f"{progress.files_done:,} of {total:,} files, " if total else ""
+        return f"{counted}{progress.chunks:,} chunks"
     if progress.activity is Activity.EMBEDDING and progress.texts_queued:
-        return vectors(progress.texts_queued, progress.texts_per_second, progress.seconds_left)
+        left = f"vectors: {progress.texts_queued:,} chunks left"
+        return ", ".join([left, *pace(progress.texts_per_second, progress.seconds_left)])
     if progress.activity is Activity.PAUSED:
         return f"paused, {progress.texts_queued:,} chunks without a vector yet"
     doing = _LONG_ACTIVITIES.get(progress.activity)
     return ", ".join(filter(None, (doing, f"{progress.chunks:,} chunks")))
-
-
-def files(done: int, total: int, chunks: int) -> str:
-    """How much is read; without the number of files where it is not known yet."""
-    counted = f"{done:,} of {total:,} files, " if total else ""
-    return f"{counted}{chunks:,} chunks"
-
-
-def vectors(queued: int, per_second: float, seconds_left: float | None) -> str:
-    """How many vectors are missing, and how fast they come, where that is known."""
-    left = f"vectors: {queued:,} chunks left"
-    return ", ".join([left, *pace(per_second, seconds_left)])
 
 
 def pace(per_second: float, seconds_left: float | None) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cairn import protocol
 from cairn.engine.completeness import index_state
-from cairn.engine.folders import Folder, path_of_uri
+from cairn.engine.folders import Folder, path_of_uri, places_of
 from cairn.engine.results import contexts, milliseconds, search_result
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -47,16 +47,12 @@ def indexed_page(
     path = path_of_uri(uri)
     if path is None:
         raise InvalidRequestError("textDocument.uri", f"{uri!r} names no file; expected a file: URI")
-    places = [
-        (number, inside)
-        for number, folder in enumerate(folders)
-        if (inside := folder.place_of(path)) is not None
-    ]
+    places = places_of(folders, path)
     if not places:
         raise InvalidRequestError("textDocument.uri", f"{uri!r} does not lie in a workspace folder")
-    for number, inside in places:
-        page = readers[number].page(inside)
-        if page:
+    for folder, inside in places:
+        number = folders.index(folder)
+        if page := readers[number].page(inside):
             return number, inside, page
     raise InvalidRequestError(
         "textDocument.uri",

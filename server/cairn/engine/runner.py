@@ -8,10 +8,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
-from functools import partial
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn.engine.methods import CLI, Asks, Method, method_named
@@ -86,14 +85,10 @@ def _counted(engine: Engine, method: Method, front: str) -> Iterator[None]:
 class Runner:
     """The threads on which the requests to one engine run. Use it on one event loop."""
 
-    def __init__(self, engine: Engine | None = None, *, make: Callable[[], Engine] | None = None) -> None:
-        """Takes either an engine or what makes it, on a thread, while the first requests wait."""
+    def __init__(self, make: Callable[[], Engine]) -> None:
+        """`make` is called on a thread, while the first requests wait."""
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="cairn-query")
-        self._engine: Future[Engine] = Future()
-        if make is not None:
-            self._engine = self._executor.submit(make)
-        elif engine is not None:
-            self._engine.set_result(engine)
+        self._engine = self._executor.submit(make)
 
     @property
     def engine(self) -> Engine:
@@ -122,9 +117,11 @@ class Runner:
         Raises InvalidRequestError for params or a workspace that cannot be, OutOfTimeError after `seconds`, and any other
         CairnError of the engine. When the caller is cancelled, the work is.
         """
-        async with self._limited(workspace, seconds) as (engine, cancelled):
-            work = partial(answer, engine, name, data, cancelled, front=front, tell=tell, as_json=as_json)
-            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+        def work(engine: Engine, cancelled: Cancelled) -> Any:
+            return answer(engine, name, data, cancelled, front=front, tell=tell, as_json=as_json)
+
+        return await self.run(work, workspace=workspace, seconds=seconds)
 
     async def run(
         self,
@@ -134,19 +131,14 @@ class Runner:
         seconds: float | None = None,
     ) -> T:
         """`work(engine, cancelled)` on a thread, under the terms of `answer`."""
-        async with self._limited(workspace, seconds) as (engine, cancelled):
-            return await asyncio.get_running_loop().run_in_executor(self._executor, work, engine, cancelled)
-
-    @asynccontextmanager
-    async def _limited(
-        self, workspace: str, seconds: float | None
-    ) -> AsyncIterator[tuple[Engine, Cancelled]]:
-        """The engine, and what says whether the caller has left or the time is over."""
         engine = await self.made()
         flag = threading.Event()
         try:
             async with asyncio.timeout(seconds):
-                yield engine.over(workspace) if workspace else engine, flag.is_set
+                asked = engine.over(workspace) if workspace else engine
+                return await asyncio.get_running_loop().run_in_executor(
+                    self._executor, work, asked, flag.is_set
+                )
         except TimeoutError:
             raise OutOfTimeError(
                 f"The answer took more than {seconds:g} seconds; ask for less, or raise serve.request_seconds."

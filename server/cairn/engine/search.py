@@ -79,8 +79,8 @@ def stand_in(
     if kept is not None:
         return evolve(kept, index=evolve(kept.index, complete=False), timings={"cached": 1}), CACHE
     query = protocol.QueryInfo(params.query.strip(), (), "", 0.0)
-    index = index_state(request.folders, whole=False)
-    return protocol.SearchAnswer((), nothing_judged(reason), query, index, {}), GENERIC
+    unread = protocol.IndexState(0, False)
+    return protocol.SearchAnswer((), nothing_judged(reason), query, unread, {}), GENERIC
 
 
 def nothing_judged(message: str) -> protocol.Verdict:

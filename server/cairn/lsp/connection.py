@@ -94,7 +94,7 @@ class Connection(LanguageServer):
                     self._show_error(problem)
             return engine
 
-        self._runner = Runner(make=make)
+        self._runner = Runner(make)
         window = self.client_capabilities.window
         if window and window.work_done_progress:
             self.in_background(show_progress(self.protocol.progress, self._progress, self._progress_changed))

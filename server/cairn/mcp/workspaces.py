@@ -172,7 +172,7 @@ def _made() -> Runner:
         from cairn.engine.engine import Engine
         from cairn.engine.runner import Runner
 
-    return Runner(Engine())
+    return Runner(Engine)
 
 
 def _changed(

@@ -125,7 +125,7 @@ class _Serving:
     async def run(self) -> None:
         """Until it is told to end."""
         address, port = self.http.getsockname()[:2]
-        runner = Runner(self.engine)
+        runner = Runner(lambda: self.engine)
         editors = LspSocket(self.host, self.token, self.presence)
         connected = Gauge(
             "cairn_lsp_connections", "Editors that are connected", registry=self.metrics.registry
@@ -176,7 +176,7 @@ class _Serving:
             lsp_host=lsp_host,
             lsp_port=lsp_port,
             token_file=str(self.token.path),
-            folders=self.engine.folder_uris(),
+            folders=tuple(folder.uri for folder in self.engine.folders),
             process_id=os.getpid(),
         )
 
