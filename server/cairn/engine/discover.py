@@ -131,9 +131,7 @@ def _rounded_plan(plan: AnswerPlan) -> AnswerPlan:
     return evolve(plan, sections=tuple(sections))
 
 
-def stand_in(
-    _: Request, __: protocol.DiscoverParams, message: str
-) -> tuple[protocol.DiscoverAnswer, str]:
+def stand_in(_: Request, __: protocol.DiscoverParams, message: str) -> tuple[protocol.DiscoverAnswer, str]:
     """The answer where nothing could be searched: a message alone, which is what a language model is told, too."""
     answer = protocol.DiscoverAnswer(
         answer_prompt=message,
