@@ -84,20 +84,18 @@ class UnsavedReader(IndexReader):
         """Where the FTS5 expression `match` is found, in every chunk that matches it."""
         if not match:
             return []
-        with self.reading(cancelled) as db:
-            condition, values = passes(db, "+rowid", only)
-            rows = db.execute(
-                f"""SELECT rowid, {OCCURRENCES}(chunks_fts) FROM chunks_fts
-                    WHERE chunks_fts MATCH ? AND {condition}""",
-                (match, *values),
-            )
-            return [Occurrences(chunk, *json.loads(found)) for chunk, found in rows]
+        condition, values = passes(self, "+rowid", only)
+        rows = self.select(
+            f"SELECT rowid, {OCCURRENCES}(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ? AND {condition}",
+            (match, *values),
+            cancelled,
+        )
+        return [Occurrences(chunk, *json.loads(found)) for chunk, found in rows]
 
     def passing(self, only: ChunkFilter) -> list[int]:
         """The ids of the chunks that pass."""
-        with self.reading() as db:
-            condition, values = passes(db, "id", only)
-            return [int(row[0]) for row in db.execute(f"SELECT id FROM chunks WHERE {condition}", values)]
+        condition, values = passes(self, "id", only)
+        return [chunk for (chunk,) in self.select(f"SELECT id FROM chunks WHERE {condition}", values)]
 
     def _static_rows(self, db: apsw.Connection, facts: Facts) -> None:
         """They are too few to be kept in memory a second time."""

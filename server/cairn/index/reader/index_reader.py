@@ -48,16 +48,15 @@ class IndexReader(VectorQueries):
         """The best chunks for the FTS5 expression `match` by BM25, best first."""
         if not match:
             return []
-        with self.reading(cancelled) as db:
-            # `+rowid`: one keyword query whose rows are filtered, not a keyword query for each admitted row.
-            condition, values = passes(db, "+rowid", only)
-            rows = db.execute(
-                f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score, -bm25(chunks_fts, {NAMES_ONLY.sql})
-                    FROM chunks_fts WHERE chunks_fts MATCH ? AND {condition}
-                    ORDER BY score DESC, rowid LIMIT ?""",
-                (match, *values, limit),
-            )
-            return [Hit(*row) for row in rows]
+        # `+rowid`: one keyword query whose rows are filtered, not a keyword query for each admitted row.
+        condition, values = passes(self, "+rowid", only)
+        rows = self.select(
+            f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score, -bm25(chunks_fts, {NAMES_ONLY.sql})
+                FROM chunks_fts WHERE chunks_fts MATCH ? AND {condition} ORDER BY score DESC, rowid LIMIT ?""",
+            (match, *values, limit),
+            cancelled,
+        )
+        return list(starmap(Hit, rows))
 
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
@@ -67,27 +66,27 @@ class IndexReader(VectorQueries):
         `first` are chunks that pass `only` and are looked at before any other. When the time is over, it answers
         with what it has; where it is cancelled, it raises QueryCancelledError.
         """
+        passing = passes(self, "{}", only)
         with self.reading(deadline) as db:
 
             def words() -> WordList:
                 self.memory.words = read_word_list(db, self.memory.words)
                 return self.memory.words
 
-            return find(db, literal, limit, passes(db, "{}", only), deadline, words, first)
+            return find(db, literal, limit, passing, deadline, words, first)
 
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         """Chunks that define one of `names`; 1 for the very spelling, 0.9 for another case."""
         if not names:
             return []
-        with self.reading() as db:
-            condition, values = passes(db, "d.chunk_id", only)
-            rows = db.execute(
-                f"""SELECT d.chunk_id, max(iif(d.name = n.value COLLATE BINARY, 1.0, 0.9)) AS score
-                    FROM json_each(?) n JOIN definitions d ON d.name = n.value
-                    WHERE {condition} GROUP BY d.chunk_id ORDER BY score DESC, d.chunk_id LIMIT ?""",
-                (json.dumps(names), *values, limit),
-            )
-            return [Hit(*row) for row in rows]
+        condition, values = passes(self, "d.chunk_id", only)
+        rows = self.select(
+            f"""SELECT d.chunk_id, max(iif(d.name = n.value COLLATE BINARY, 1.0, 0.9)) AS score
+                FROM json_each(?) n JOIN definitions d ON d.name = n.value
+                WHERE {condition} GROUP BY d.chunk_id ORDER BY score DESC, d.chunk_id LIMIT ?""",
+            (json.dumps(names), *values, limit),
+        )
+        return list(starmap(Hit, rows))
 
     # --- chunks -------------------------------------------------------------------------------------
 
@@ -106,18 +105,17 @@ class IndexReader(VectorQueries):
 
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
         """Of each of these files up to `per_file` chunks that define something, or else its first ones."""
-        with self.reading() as db:
-            condition, values = passes(db, "c.id", only)
-            rows = db.execute(
-                f"""SELECT id FROM (
-                        SELECT c.id, row_number() OVER (
-                            PARTITION BY c.file_id ORDER BY c.defines = '[]', c.position) AS place
-                        FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value
-                        JOIN chunks c ON c.file_id = f.id WHERE {condition})
-                    WHERE place <= ?""",
-                (json.dumps(list(paths)), *values, per_file),
-            )
-            return [row[0] for row in rows]
+        condition, values = passes(self, "c.id", only)
+        rows = self.select(
+            f"""SELECT id FROM (
+                    SELECT c.id, row_number() OVER (
+                        PARTITION BY c.file_id ORDER BY c.defines = '[]', c.position) AS place
+                    FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value
+                    JOIN chunks c ON c.file_id = f.id WHERE {condition})
+                WHERE place <= ?""",
+            (json.dumps(list(paths)), *values, per_file),
+        )
+        return [chunk_id for (chunk_id,) in rows]
 
     def neighbours(
         self, places: Iterable[tuple[str, int]], window: int
@@ -170,8 +168,9 @@ class IndexReader(VectorQueries):
         known = self._stats
         facts = self.facts()
         if known.facts.content != facts.content:
-            with self.reading() as db:
-                known = _read_stats(db)
+            collections = tuple(starmap(CollectionStats, self.select(_SELECT_COLLECTIONS)))
+            ((indexed,),) = self.select("SELECT count(*) FROM files")
+            known = IndexStats(files_indexed=indexed, collections=collections)
         self._stats = evolve(known, facts=facts)
         return self._stats
 
@@ -196,11 +195,6 @@ def _read_outlines(db: apsw.Connection, ids: Sequence[int]) -> dict[int, Outline
     return {outline.id: outline for outline in starmap(Outline, rows)}
 
 
-def _read_stats(db: apsw.Connection) -> IndexStats:
-    rows = db.execute(
-        "SELECT collection, min(kind), count(*), sum(chunks), min(indexed_at), max(indexed_at)"
-        " FROM files WHERE is_text GROUP BY collection ORDER BY collection"
-    )
-    collections = tuple(CollectionStats(*row) for row in rows)
-    indexed = int(db.execute("SELECT count(*) FROM files").get or 0)
-    return IndexStats(files_indexed=indexed, collections=collections)
+_SELECT_COLLECTIONS = """
+    SELECT collection, min(kind), count(*), sum(chunks), min(indexed_at), max(indexed_at)
+    FROM files WHERE is_text GROUP BY collection ORDER BY collection"""

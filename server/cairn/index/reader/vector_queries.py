@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 import apsw
@@ -55,12 +56,12 @@ class VectorQueries(ConnectedReader):
         cancelled: Callable[[], bool],
     ) -> list[Hit]:
         """The chunks whose vectors are nearest to `vector`, float32[dimension], by cosine similarity."""
+        condition, passing = passes(self, "c.id", only)
+        where, values, spare = _neighbour_filter(self, only)
         with self.reading(cancelled) as db:
             model_id = _model_id(db, model)
             if model_id is None:
                 return []
-            condition, passing = passes(db, "c.id", only)
-            where, values, spare = _neighbour_filter(db, only)
             among = (
                 f"AND rowid IN (SELECT e.id FROM ({where}) admitted CROSS JOIN chunks c ON c.id = admitted.id"
                 f" CROSS JOIN embeddings e ON e.model_id = {model_id} AND e.key = c.embedding_key)"
@@ -78,7 +79,7 @@ class VectorQueries(ConnectedReader):
                 (vector.astype("float32", copy=False).tobytes(), min(limit, MAX_NEIGHBOURS) + spare, *values, *passing),
             )  # fmt: skip
             hits = [Hit(*row) for row in rows]
-            return hits[:limit] if spare else hits
+        return hits[:limit] if spare else hits
 
     def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
         """The cosine similarity of these chunks to `vector`; a chunk without a vector is left out."""
@@ -119,21 +120,42 @@ class VectorQueries(ConnectedReader):
             matrix = self._static_rows(db, facts)
         if not facts.has_static:
             return []
+        if matrix is not None:
+            return self._nearest_rows(matrix, vector, limit, only, cancelled)
+        condition, passing = passes(self, "id", only)
+        where, values, spare = _neighbour_filter(self, only)
+        rows = self.select(
+            f"""WITH nearest AS MATERIALIZED (
+                    SELECT rowid AS id, distance FROM {STATIC_TABLE}
+                    WHERE embedding MATCH vec_int8(?) AND k = ? {f"AND rowid IN ({where})" if where else ""})
+                SELECT id, {static_cosine("distance")} FROM nearest WHERE {condition if spare else "true"}
+                ORDER BY distance, id""",
+            (vector.tobytes(), limit + spare, *values, *(passing if spare else ())),
+            cancelled,
+        )
+        return list(starmap(Hit, rows[:limit]))
+
+    def _nearest_rows(
+        self,
+        matrix: StaticRows,
+        vector: NDArray[np.int8],
+        limit: int,
+        only: ChunkFilter,
+        cancelled: Callable[[], bool],
+    ) -> list[Hit]:
+        from cairn.index.vectors.static_rows import read_ids
+
+        allowed = None
+        where, values = admitted(self, only)
         with self.reading(cancelled) as db:
-            if matrix is not None:
-                return _nearest_of(matrix, db, vector, limit, only, cancelled)
-            condition, passing = passes(db, "id", only)
-            where, values, spare = _neighbour_filter(db, only)
-            rows = db.execute(
-                f"""WITH nearest AS MATERIALIZED (
-                        SELECT rowid AS id, distance FROM {STATIC_TABLE}
-                        WHERE embedding MATCH vec_int8(?) AND k = ? {f"AND rowid IN ({where})" if where else ""})
-                    SELECT id, {static_cosine("distance")} FROM nearest WHERE {condition if spare else "true"}
-                    ORDER BY distance, id""",
-                (vector.tobytes(), limit + spare, *values, *(passing if spare else ())),
-            )
-            hits = [Hit(*row) for row in rows]
-            return hits[:limit] if spare else hits
+            if where:
+                allowed = matrix.among((where, *values), lambda: read_ids(db, where, values))
+            elif only.hidden:
+                allowed = matrix.except_for(read_ids(db, HIDDEN_CHUNKS, [json.dumps(only.hidden)]))
+        if cancelled():  # numpy cannot be interrupted
+            raise interruption(cancelled)
+        ids, scores = matrix.nearest(vector, limit, allowed)
+        return list(map(Hit, ids.tolist(), scores.tolist()))
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         """The cosine similarity of these chunks' static vectors to `vector`; a chunk without one is left out."""
@@ -165,28 +187,6 @@ class VectorQueries(ConnectedReader):
         return memory.matrix.rows(db, memory.local.identity, facts)
 
 
-def _nearest_of(
-    matrix: StaticRows,
-    db: apsw.Connection,
-    vector: NDArray[np.int8],
-    limit: int,
-    only: ChunkFilter,
-    cancelled: Callable[[], bool],
-) -> list[Hit]:
-    from cairn.index.vectors.static_rows import read_ids
-
-    allowed = None
-    where, values = admitted(db, only)
-    if where:
-        allowed = matrix.among((where, *values), lambda: read_ids(db, where, values))
-    elif only.hidden:
-        allowed = matrix.except_for(read_ids(db, HIDDEN_CHUNKS, [json.dumps(only.hidden)]))
-    if cancelled():  # numpy cannot be interrupted
-        raise interruption(cancelled)
-    ids, scores = matrix.nearest(vector, limit, allowed)
-    return [Hit(*each) for each in zip(ids.tolist(), scores.tolist(), strict=True)]
-
-
 def _similarities(db: apsw.Connection, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:
     rows = db.execute(
         f"""WITH compared AS (
@@ -198,16 +198,16 @@ def _similarities(db: apsw.Connection, ids: Sequence[int], vector: NDArray[np.in
     return {int(row[0]): float(row[1]) for row in rows}
 
 
-def _neighbour_filter(db: apsw.Connection, only: ChunkFilter) -> tuple[str, list[str], int]:
+def _neighbour_filter(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str], int]:
     """`admitted`; or, where a few chunks are hidden, how many more neighbours to ask for instead.
 
     Beyond MAX_NEIGHBOURS more, listing the chunks that pass was measured to be faster (60,000 chunks).
     """
-    where, values = admitted(db, only)
+    where, values = admitted(reader, only)
     if where or not only.hidden:
         return where, values, 0
-    hidden = int(db.execute(f"SELECT count(*) FROM ({HIDDEN_CHUNKS})", (json.dumps(only.hidden),)).get)
-    return ("", [], hidden) if hidden <= MAX_NEIGHBOURS else (*admitted(db, only, even_all=True), 0)
+    ((hidden,),) = reader.select(f"SELECT count(*) FROM ({HIDDEN_CHUNKS})", (json.dumps(only.hidden),))
+    return ("", [], hidden) if hidden <= MAX_NEIGHBOURS else (*admitted(reader, only, even_all=True), 0)
 
 
 def _model_id(db: apsw.Connection, model: str) -> int | None:

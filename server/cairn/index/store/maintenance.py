@@ -66,11 +66,8 @@ class Maintenance:
         )
         with self._db:
             self._db.execute(
-                f"UPDATE embeddings SET unreferenced = ? WHERE unreferenced IS NULL AND NOT ({used})",
+                f"UPDATE embeddings SET unreferenced = iif({used}, NULL, ?) WHERE (unreferenced IS NULL) <> ({used})",
                 (self._today(),),
-            )
-            self._db.execute(
-                f"UPDATE embeddings SET unreferenced = NULL WHERE unreferenced NOT NULL AND {used}"
             )
 
     def _collect(self, settings: IndexSettings) -> Iterator[None]:

@@ -90,8 +90,7 @@ def set_facts(db: apsw.Connection, **facts: int) -> None:
 
 def raise_generation(db: apsw.Connection, *counters: str) -> None:
     """Let every reader see that something changed; `counters` are the others of the facts that rise with it."""
-    for name in ("generation", *counters):
-        db.execute(
-            "INSERT INTO meta(key, value) VALUES (?, 1) ON CONFLICT(key) DO UPDATE SET value = value + 1",
-            (name,),
-        )
+    db.executemany(
+        "INSERT INTO meta(key, value) VALUES (?, 1) ON CONFLICT(key) DO UPDATE SET value = value + 1",
+        [(name,) for name in ("generation", *counters)],
+    )
