@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from attrs import evolve
 
@@ -19,7 +20,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Hit
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.retrieval.legs import Legs, literals
-from cairn.retrieval.meaning import Meaning, QueryVector
+from cairn.retrieval.meaning import Meaning, QueryVector, StaticVector
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import Ranking, rank, wait_for_meaning
 from cairn.retrieval.scores import Ranked
@@ -118,7 +119,7 @@ def test_a_leg_whose_time_is_over_is_named_and_nothing_fails(readers: list[Index
 
 
 class Answering:
-    """Compares by no vectors at all, once `ready` says so."""
+    """Gives a vector that no index has any of, once `ready` says so."""
 
     def __init__(self, ready: Callable[[], object] = lambda: None) -> None:
         self.ready = ready
@@ -131,15 +132,7 @@ class Answering:
     def vectors(self, queries: Sequence[str]) -> Sequence[QueryVector]:
         self.thread = threading.current_thread().name
         self.ready()
-        return [self for _ in queries]
-
-    def nearest(
-        self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
-    ) -> list[Hit]:
-        return []
-
-    def similarities(self, index: IndexReader, ids: Sequence[int]) -> dict[int, float]:
-        return dict.fromkeys(ids, 0.5)
+        return [StaticVector(np.zeros(1, np.int8)) for _ in queries]
 
 
 def failing() -> None:
@@ -186,6 +179,9 @@ def test_words_are_looked_for_while_the_question_is_embedded(readers: list[Index
             hits = super().keywords(*given)
             words_found.set()
             return hits
+
+        def static_similarities(self, ids: Iterable[int], vector: object) -> dict[int, float]:
+            return dict.fromkeys(ids, 0.5)
 
     embedding = Answering(lambda: words_found.wait(30))
     watched: list[IndexReader] = [Watching(readers[0].folder)]

@@ -7,6 +7,7 @@ Vectors of the two are never compared with each other, so each question uses one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from attrs import frozen
@@ -119,11 +120,13 @@ def similarities(
 ) -> list[dict[int, float]]:
     """For each question the cosine similarity of those of the chunks that have a vector.
 
-    The model's vectors are read once for all questions.
+    The model's vectors are read once for all questions. The index is asked here, not by each vector: most of a search's
+    frames above SQLite are those of this path (`benchmarks/frames.py`).
     """
+    static = [each.vector for each in asked if isinstance(each, StaticVector)]
+    if static:
+        return list(map(partial(index.static_similarities, ids), static))
     rows = [each for each in asked if isinstance(each, ModelVector)]
-    if not rows:
-        return [each.similarities(index, ids) for each in asked]
     queries = np.stack([row.vector / (np.linalg.norm(row.vector) or 1.0) for row in rows])
     found, vectors = index.vectors(ids, queries.shape[1], rows[0].model)
     return [dict(zip(found, cosines, strict=True)) for cosines in (queries @ vectors.T).tolist()]

@@ -6,7 +6,6 @@ until the table has grown or shrunk by a tenth; a plan needs no exact number.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from weakref import WeakKeyDictionary
 
@@ -32,7 +31,6 @@ class _Kept:
 
 
 _KEPT: WeakKeyDictionary[IndexMemory, dict[str, _Kept]] = WeakKeyDictionary()
-_changing = threading.Lock()
 
 
 @frozen
@@ -51,20 +49,19 @@ def keyword_counts(
     found: dict[str, int] = {}
     with reader.reading(cancelled) as db:
         generation = int(db.execute("SELECT value FROM meta WHERE key = 'generation'").get or 0)
-        with _changing:
-            kept = _KEPT.setdefault(reader.memory, {}).setdefault(table, _Kept())
-            if generation != kept.generation:
-                kept.generation = generation
-                kept.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
-            stale = abs(kept.rows - kept.rows_then) > _DRIFT * kept.rows_then or kept.bound != bound
-            if stale or len(kept.counts) > _MAX_KEPT:
-                kept.rows_then, kept.bound, kept.counts = kept.rows, bound, {}
-            counts = kept.counts
+        kept = _KEPT.setdefault(reader.memory, {}).setdefault(table, _Kept())
+        if generation != kept.generation:
+            kept.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
+            kept.generation = generation
+        stale = abs(kept.rows - kept.rows_then) > _DRIFT * kept.rows_then or kept.bound != bound
+        if stale or len(kept.counts) > _MAX_KEPT:
+            kept.rows_then, kept.bound, kept.counts = kept.rows, bound, {}
+        counts = kept.counts
         for expression in expressions:
-            known = counts.get(expression)
-            if known is None:
+            if expression not in counts:
                 rows = f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?"
-                known = int(db.execute(f"SELECT count(*) FROM ({rows})", (expression, bound)).get)
-                counts[expression] = known
-            found[expression] = known
+                counts[expression] = int(
+                    db.execute(f"SELECT count(*) FROM ({rows})", (expression, bound)).get
+                )
+            found[expression] = counts[expression]
     return KeywordCounts(kept.rows, found)

@@ -34,9 +34,8 @@ class Postings:
 
 def read_postings(reader: IndexReader, expression: str, cancelled: Callable[[], bool]) -> Postings:
     """The chunks that match the FTS5 `expression`; 0.1 ms for each thousand of them."""
-    matches = (expression, f"symbol_words : ({expression})")
-    anywhere, in_names = (_matching(reader, match, cancelled) for match in matches)
-    return Postings(anywhere, in_names)
+    names = f"symbol_words : ({expression})"
+    return Postings(_matching(reader, expression, cancelled), _matching(reader, names, cancelled))
 
 
 def _matching(reader: IndexReader, match: str, cancelled: Callable[[], bool]) -> Ids:
