@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cairn.discovery.similarity import distinct, jaccard, maximal_marginal_relevance, word_sets
+from cairn.discovery.similarity import distinct, jaccard, maximal_marginal_relevance
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from cairn.discovery.similarity import distinct, jaccard, maximal_marginal_relev
     ],
 )
 def test_similarity_is_shared_words_over_all_words(one, other, expected):
-    similarity = jaccard(word_sets([one, other]))
+    similarity = jaccard([one, other])
     assert similarity[0, 1] == similarity[1, 0] == pytest.approx(expected)
     assert similarity[0, 0] == similarity[1, 1] == 1.0
 
@@ -31,32 +31,32 @@ def test_the_first_of_near_duplicates_is_kept():
     words = [f"w{i}" for i in range(20)]
     texts = [" ".join(words), " ".join([*words[:-1], "x"]), " ".join(words[:10]), " ".join([*words, "y"])]
     # Similarities to the first: 0.90, 0.50, 0.95.
-    assert distinct(jaccard(word_sets(texts)), 0.85) == [0, 2]
-    assert distinct(jaccard(word_sets(texts)), 0.92) == [0, 1, 2]
-    assert distinct(jaccard(word_sets(texts)), 1.0) == [0, 1, 2, 3]
+    assert distinct(jaccard(texts), 0.85) == [0, 2]
+    assert distinct(jaccard(texts), 0.92) == [0, 1, 2]
+    assert distinct(jaccard(texts), 1.0) == [0, 1, 2, 3]
 
 
 def test_similarity_must_exceed_the_threshold():
-    assert distinct(jaccard(word_sets(["a b", "a b"])), 1.0) == [0, 1]
-    assert distinct(jaccard(word_sets(["a b", "a b"])), 0.99) == [0]
+    assert distinct(jaccard(["a b", "a b"]), 1.0) == [0, 1]
+    assert distinct(jaccard(["a b", "a b"]), 0.99) == [0]
 
 
 def test_mmr_prefers_new_words_over_repetition():
-    similarity = jaccard(word_sets(["red apple pie", "red apple tart", "green pear cake"]))
+    similarity = jaccard(["red apple pie", "red apple tart", "green pear cake"])
     assert maximal_marginal_relevance([0.9, 0.85, 0.7], similarity, 2, 0.5) == [0, 2]
     assert maximal_marginal_relevance([0.9, 0.85, 0.7], similarity, 2, 1.0) == [0, 1]
 
 
 def test_mmr_takes_the_most_relevant_first_whatever_the_trade_off():
-    similarity = jaccard(word_sets(["a", "b", "c"]))
+    similarity = jaccard(["a", "b", "c"])
     assert maximal_marginal_relevance([0.1, 0.9, 0.5], similarity, 3, 0.0) == [1, 0, 2]
 
 
 def test_mmr_stops_at_k_or_when_nothing_is_left():
-    similarity = jaccard(word_sets(["a", "b"]))
+    similarity = jaccard(["a", "b"])
     assert maximal_marginal_relevance([0.5, 0.5], similarity, 1, 0.7) == [0]
     assert maximal_marginal_relevance([0.5, 0.5], similarity, 9, 0.7) == [0, 1]
-    assert maximal_marginal_relevance([], jaccard(word_sets([])), 9, 0.7) == []
+    assert maximal_marginal_relevance([], jaccard([]), 9, 0.7) == []
 
 
 def test_mmr_compares_by_vectors_as_well():
@@ -68,9 +68,9 @@ def test_mmr_compares_by_vectors_as_well():
 def test_words_are_compared_as_sets(texts):
     sets = [set(text.split()) for text in texts]
     words = sorted(set().union(*sets))
-    alike = jaccard(word_sets(words))
+    alike = jaccard(words)
     assume((alike == np.eye(len(words))).all())  # two words may share a bucket
-    similarity = jaccard(word_sets(texts))
+    similarity = jaccard(texts)
     for one, first in enumerate(sets):
         for other, second in enumerate(sets):
             union = first | second

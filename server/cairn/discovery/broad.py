@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cairn.discovery.order import merge
 from cairn.discovery.searcher import Searcher
-from cairn.discovery.similarity import Floats, distinct, jaccard, maximal_marginal_relevance, word_sets
+from cairn.discovery.similarity import Floats, distinct, jaccard, maximal_marginal_relevance
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.settings.discovery import BroadDiscoveryConfig
 
@@ -32,7 +32,7 @@ def broad_discovery(
     chunks = merge(chunk for hits in found for chunk in hits if chunk.score >= config.similarity_threshold)
     if not chunks:
         return []
-    overlap = jaccard(word_sets([chunk.content for chunk in chunks]))
+    overlap = jaccard([chunk.content for chunk in chunks])
     if config.enable_deduplication:
         kept = distinct(overlap, config.dedup_threshold)
         chunks, overlap = [chunks[i] for i in kept], overlap[kept][:, kept]

@@ -66,12 +66,9 @@ def passages_of(blocks: Iterable[Paragraph], min_words: int = 0) -> list[Passage
             unfinished = block.leads_in and end == len(block.text) and not _COMPLETE.match(text)
             lines = block.lines(start, end)
             if lines and not unfinished and reads_as_statement(text):
-                passages.append(Passage(text, *lines, leaning=_leans(text)))
+                is_cut = text.startswith('"') and text.count('"') % 2 == 1
+                passages.append(Passage(text, *lines, leaning=is_cut or bool(_LEANING.match(text))))
     return passages
-
-
-def _leans(text: str) -> bool:
-    return bool(_LEANING.match(text)) or (text.startswith('"') and text.count('"') % 2 == 1)
 
 
 def _read_on(text: str, sentences: Iterable[tuple[int, int]], min_words: int) -> Iterator[tuple[int, int]]:

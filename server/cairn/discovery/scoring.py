@@ -37,9 +37,10 @@ def score_collections(
 
 def _score(ref: CollectionRef, terms: Sequence[str], config: ScoringConfig, now: datetime) -> float:
     name = ref.name.lower()
+    term_boost = sum(term in name for term in BOOST_TERMS) / len(BOOST_TERMS)
     return (
         _name_match(name, terms) * config.name_match_weight
-        + _term_boost(name) * config.term_boost_weight
+        + term_boost * config.term_boost_weight
         + _signal_boost(ref, config, now) * config.signal_boost_weight
     )
 
@@ -50,10 +51,6 @@ def _name_match(name: str, terms: Sequence[str]) -> float:
         return 0.0
     share = sum(term in name for term in terms) / len(terms)
     return share * STARTS_WITH_BOOST if name.startswith(tuple(terms)) else share
-
-
-def _term_boost(name: str) -> float:
-    return sum(term in name for term in BOOST_TERMS) / len(BOOST_TERMS)
 
 
 def _signal_boost(ref: CollectionRef, config: ScoringConfig, now: datetime) -> float:

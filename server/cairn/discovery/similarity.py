@@ -19,17 +19,12 @@ _BUCKETS = 4_096
 """Words are hashed into so many. A passage has some 100 different ones, so that two of them meet by chance in one or two."""
 
 
-def word_sets(texts: Sequence[str]) -> Floats:
-    """float32[n, buckets]: 1 where a text holds a word of the bucket, whatever its case."""
+def jaccard(texts: Sequence[str]) -> Floats:
+    """float32[n, n]: of each two texts the words they share, whatever their case, over all their words; 1 for two empty ones."""
     sets = np.zeros((len(texts), _BUCKETS), np.float32)
     for row, text in enumerate(texts):
         words = set(_WORD.findall(text.lower()))
         sets[row, [zlib.crc32(word.encode()) % _BUCKETS for word in words]] = 1.0
-    return sets
-
-
-def jaccard(sets: Floats) -> Floats:
-    """float32[n, n]: of each two of the `word_sets` the words they share over all their words; 1 for two empty ones."""
     shared = sets @ sets.T
     sizes = sets.sum(axis=1)
     every = sizes[:, None] + sizes[None, :] - shared

@@ -72,10 +72,11 @@ def _told(look: Look) -> Check | str | None:
 
 
 def _inside(path: Path, look: Callable[[apsw.Connection], Check | str | None]) -> Check | str | None:
-    """What is found inside an index of this version; where there is none, the line of the index says why."""
-    if not path.exists() or _version(path) != SCHEMA_VERSION:
+    """What is found inside an index; where none can be read, the line of the index says why."""
+    db = open_reader(path)
+    if db is None:
         return None
-    with _reading(path) as db:
+    with contextlib.closing(db):
         return look(db)
 
 
@@ -163,14 +164,12 @@ def _index(data: Path) -> Check | str:
     path = data / DATABASE_NAME
     if not path.exists():
         return note("this folder is not indexed yet", "Run `cairn index`.")
-    version = _version(path)
-    if isinstance(version, Check):
-        return version
-    if version != SCHEMA_VERSION:
-        return note("the index is from another version of Cairn", "Run `cairn index`: it is made anew.")
+    db = open_reader(path)
+    if db is None:
+        return _why_unreadable(path)
     log = Path(f"{path}-wal")
     log_size = log.stat().st_size if log.exists() else 0
-    with _reading(path) as db:
+    with contextlib.closing(db):
         facts = read_facts(db)
         files, latest = db.execute("SELECT count(*), max(indexed_at) FROM files").fetchone() or (0, None)
     found = (
@@ -184,6 +183,19 @@ def _index(data: Path) -> Check | str:
     if not facts.scanned:
         return note(f"{found}; not all files are read yet", "Run `cairn index`.")
     return f"{found}; complete" if facts.complete else found
+
+
+def _why_unreadable(path: Path) -> Check:
+    try:
+        with contextlib.closing(connect_read_only(path)) as db:
+            version = db.pragma("user_version")
+    except DAMAGE as error:
+        return problem(f"{path} is damaged: {error}", _MADE_ANEW)
+    except apsw.Error as error:
+        return problem(f"{path} cannot be read: {error}", "Make the file readable for you, or delete it.")
+    if version != SCHEMA_VERSION:
+        return note("the index is from another version of Cairn", "Run `cairn index`: it is made anew.")
+    raise IndexUnavailableError(f"{path} cannot be read now; try again")
 
 
 def _soundness(db: apsw.Connection, seconds: float) -> Check | str:
@@ -262,25 +274,3 @@ def _vectors_left(facts: Facts, queued: int, model: str) -> Check | str:
     if facts.paused and queued:
         return note(f"{made}; paused", "Run `cairn resume`.")
     return note(made, f"They are made while somebody indexes: {_WRITES_IT}.") if queued else made
-
-
-def _version(path: Path) -> int | Check:
-    try:
-        with contextlib.closing(connect_read_only(path)) as db:
-            return int(db.pragma("user_version"))
-    except DAMAGE as error:
-        return problem(f"{path} is damaged: {error}", _MADE_ANEW)
-    except apsw.Error as error:
-        reader = open_reader(path)  # which knows how to read what nobody may write
-        if reader is not None:
-            reader.close()
-            return SCHEMA_VERSION
-        return problem(f"{path} cannot be read: {error}", "Make the file readable for you, or delete it.")
-
-
-def _reading(path: Path) -> contextlib.closing[apsw.Connection]:
-    """A read-only connection to an index of this version."""
-    db = open_reader(path)
-    if db is None:
-        raise IndexUnavailableError(f"{path} cannot be read now; try again")
-    return contextlib.closing(db)

@@ -109,10 +109,9 @@ def _decide(rules: FileRules, root: Path, path: str, directory: bool) -> Decisio
 
 def _held(reader: IndexReader, absolute: Path, path: str, directory: bool) -> Held | None:
     path = well_formed(path)
-    where: str = "path = ?"
-    given: tuple[str, ...] = (path,)
+    where, given = "path = ?", [path]
     if directory:  # every path that begins so: `0` follows `/`
-        where, given = ("path >= ? || '/' AND path < ? || '0'", (path, path)) if path else ("? = ''", ("",))
+        where, given = ("path >= ? || '/' AND path < ? || '0'", [path, path]) if path else ("true", [])
 
     with reader.reading() as db:
         rows = list(
