@@ -37,7 +37,7 @@ class Rig:
     def searches(self, count: int, ms: float = FAST, *, failed: bool = False, fell_back: bool = False) -> int:
         """So many searches at this moment; the phase after them."""
         for _ in range(count):
-            self.switch.record(ms, failed=failed, fell_back=fell_back)
+            self.switch.record(ms, failed=failed, fell_back=fell_back, phase=self.switch.phase())
         return self.switch.phase()
 
     def after(self, seconds: float) -> int:
@@ -348,7 +348,7 @@ def test_whoever_is_told_of_a_change_may_ask_for_the_state() -> None:
     phases = []
     switch = KillSwitch(RetrievalSettings, on_change=lambda _: phases.append(switch.state().phase))
     for _ in range(ENOUGH):
-        switch.record(SLOW, failed=False, fell_back=False)
+        switch.record(SLOW, failed=False, fell_back=False, phase=3)
     assert phases == [2]
 
 
@@ -413,7 +413,7 @@ def test_the_figures_are_those_of_the_searches_in_the_window(
     every: list[tuple[float, float, bool]] = []
     for pause, ms, failed in searches:
         rig.now += pause
-        rig.switch.record(ms, failed=failed, fell_back=False)
+        rig.switch.record(ms, failed=failed, fell_back=False, phase=3)
         every.append((rig.now, ms, failed))
         recent = [entry for entry in every if entry[0] > rig.now - WINDOW]
         answered = sorted(ms for _, ms, failed in recent if not failed)

@@ -23,7 +23,7 @@ from cairn.engine.methods import Asks, Method
 from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.operations.answer_cache import AnswerCache
-from cairn.operations.kill_switch import KillSwitch, PhaseChange
+from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwitch, PhaseChange, wanted_phase
 from cairn.operations.query_log import Question
 from cairn.settings.tree import Leg, Settings
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-OFF, NAMES, KEYWORDS, VECTORS = range(4)
-"""S2's phases."""
 _LEGS: dict[int, frozenset[Leg]] = {
     VECTORS: frozenset(Leg),
     KEYWORDS: frozenset(Leg) - {Leg.MEANING},
@@ -98,10 +96,7 @@ class Fallback:
 
     def phases(self, settings: Settings) -> tuple[int, int]:
         """The phase to answer in now, and the one that is wanted, under the settings of the folders asked about."""
-        if not settings.retrieval.enabled:
-            return OFF, OFF
-        by_hand = self._by_hand()
-        wanted = min(self._most(), settings.retrieval.phase if by_hand is None else by_hand)
+        wanted = wanted_phase(settings.retrieval, self._by_hand(), self._most())
         return min(self._switch.phase(), wanted), wanted
 
     def ask(self, method: Method, request: Request, params: Any) -> Any:

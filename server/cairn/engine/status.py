@@ -11,13 +11,13 @@ from attrs import frozen
 
 from cairn import protocol
 from cairn.engine.completeness import emptiness, remaining
-from cairn.engine.fallback import OFF
 from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.indexing.folder_state import Activity
 from cairn.index.indexing.indexer import Role
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.meta import Facts, static_key
+from cairn.operations.kill_switch import OFF
 from cairn.operations.metrics import IndexFigures
 from cairn.operations.percentiles import percentile
 from cairn.paths import workspace_dir

@@ -24,7 +24,7 @@ from cairn.settings.tree import KillSwitchSettings, RetrievalSettings
 
 logger = logging.getLogger(__name__)
 
-OFF, VECTORS = 0, 3
+OFF, NAMES, KEYWORDS, VECTORS = range(4)
 _WATCHED_SHARE = 0.95
 """S2 watches the 95th percentile."""
 _BY_HAND = "Phase {} was set by hand."
@@ -74,7 +74,7 @@ class KillSwitch:
         self._lock = threading.Lock()
         self._window = _Window()
         self._by_hand = override()
-        self._phase = self._wanted = _wanted(settings(), self._by_hand, most())
+        self._phase = self._wanted = wanted_phase(settings(), self._by_hand, most())
         self._lowered = False
         """Whether the phase is this switch's own decision; else it is the one that is wanted."""
         self._on_trial = False
@@ -93,16 +93,15 @@ class KillSwitch:
         with self._looked():
             return self._phase
 
-    def record(self, ms: float, *, failed: bool, fell_back: bool, phase: int | None = None) -> None:
+    def record(self, ms: float, *, failed: bool, fell_back: bool, phase: int) -> None:
         """Take in a search that took `ms`; leave out those that were answered from the cache.
 
         `failed`: there was no answer, for a reason that is not the question's. `fell_back`: something of
         the phase failed and less answered; not that there is no model, or that there are no vectors yet.
-        `phase` is the one that the search began in, where that is known: a search of another phase than now
-        says nothing about it.
+        `phase` is the one that the search began in: a search of another phase than now says nothing about it.
         """
         with self._looked() as (switch, now):
-            if self._phase != OFF and phase in (None, self._phase):
+            if phase == self._phase != OFF:
                 self._window.add(now, ms, failed, fell_back)
                 if switch.automatic and self._by_hand is None:
                     self._judge(switch, now)
@@ -158,7 +157,7 @@ class KillSwitch:
     def _follow(self, settings: RetrievalSettings, now: float) -> None:
         """Whoever changes what is wanted, or sets a phase by hand, is obeyed at once."""
         before, by_hand = self._by_hand, self._override()
-        self._by_hand, self._wanted = by_hand, _wanted(settings, by_hand, self._most())
+        self._by_hand, self._wanted = by_hand, wanted_phase(settings, by_hand, self._most())
         is_own = self._lowered and settings.kill_switch.automatic and by_hand == before
         if is_own and self._phase < self._wanted:
             return
@@ -284,7 +283,7 @@ class _Window:
         return self._durations[rank_of(_WATCHED_SHARE, self.answered) - 1] if self._durations else None
 
 
-def _wanted(settings: RetrievalSettings, by_hand: int | None, most: int) -> int:
+def wanted_phase(settings: RetrievalSettings, by_hand: int | None, most: int) -> int:
     """What people ask for. By hand beats the phase of the settings; what is not enabled stays off."""
     if not settings.enabled:
         return OFF

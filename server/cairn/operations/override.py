@@ -17,9 +17,9 @@ from typing import Any, TypeGuard
 from attrs import frozen
 
 from cairn.errors import CairnError, InvalidRequestError
+from cairn.operations.kill_switch import OFF, VECTORS
 
 OVERRIDE_NAME = "retrieval.json"
-HIGHEST_PHASE = 3
 _MOST_BYTES = 10_000
 """What was written by `write_override` has about 80; of anything larger there is nothing to read."""
 _REPLACE_TRIES = 20
@@ -131,4 +131,4 @@ def _put_in_place(data: Path, content: bytes) -> None:
 
 
 def _is_phase(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= HIGHEST_PHASE
+    return isinstance(value, int) and not isinstance(value, bool) and OFF <= value <= VECTORS
