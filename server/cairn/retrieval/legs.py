@@ -6,7 +6,7 @@ import logging
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -19,7 +19,7 @@ from cairn.index.queries.postings import Postings, read_postings
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, Hit
-from cairn.index.store.deadline import Deadline
+from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.text.exact import Literal
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
 from cairn.retrieval.meaning import QueryVector, finder, similarities
@@ -96,7 +96,7 @@ class Legs:
     query: Query
     only: ChunkFilter
     settings: SearchSettings
-    cancelled: Callable[[], bool]
+    cancelled: Cancelled
     pools: list[Pool] = field(init=False)
     """What was found, by index, in the order of `readers`."""
     timings: dict[str, float] = field(factory=dict, init=False)

@@ -18,6 +18,7 @@ from cairn.embedding.static import StaticTable
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Hit
+from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, static_key
 
 _FEW = 0.05
@@ -71,9 +72,7 @@ class ModelVector:
     none of texts that are gone, which could take all places. NDCG@10 was 0.879 so with
     an earlier table, and 0.881 comparing all."""
 
-    def nearest(
-        self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
-    ) -> list[Hit]:
+    def nearest(self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Cancelled) -> list[Hit]:
         if self.static is None:
             return index.nearest(self.vector, self.model, limit, only, cancelled)
         found = self.static.nearest(index, limit, only, cancelled)
@@ -90,9 +89,7 @@ class StaticVector:
 
     vector: NDArray[np.int8]
 
-    def nearest(
-        self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
-    ) -> list[Hit]:
+    def nearest(self, index: IndexReader, limit: int, only: ChunkFilter, cancelled: Cancelled) -> list[Hit]:
         return index.nearest_static(self.vector, limit, only, cancelled)
 
     def similarities(self, index: IndexReader, ids: Sequence[int]) -> dict[int, float]:

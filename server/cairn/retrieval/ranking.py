@@ -8,7 +8,7 @@ with the model, which embeds all questions in one call: SQLite and the model bot
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Candidates, gather, whole_files
 from cairn.retrieval.diversity import diversify, is_diverse
 from cairn.retrieval.learned import Learned
@@ -159,7 +160,7 @@ def rank(
     word: bool = False,
     learned: Mapping[int, Learned] = _NOTHING_LEARNED,
     signals: Sequence[Signal] = SIGNALS,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = lambda: False,
 ) -> Ranking:
     """Rank the chunks of the indexes for all `queries`, one at least; the first is the question, the others vary it.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from statistics import fmean
 
@@ -19,6 +19,7 @@ from cairn.index.queries import relations
 from cairn.index.queries.symbols import FoundName, definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
+from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.diversity import near_duplicates
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
 from cairn.retrieval.scores import Contribution, Ranked
@@ -114,7 +115,7 @@ class Related:
 def relate(
     readers: Sequence[OverlaidReader],
     passage: ChunkRange,
-    cancelled: Callable[[], bool],
+    cancelled: Cancelled,
     *,
     besides: ChunkFilter | None = None,
     vector: relations.PassageVector | None = None,
@@ -169,7 +170,7 @@ class _Search:
 
     readers: Sequence[OverlaidReader]
     passage: ChunkRange
-    cancelled: Callable[[], bool]
+    cancelled: Cancelled
     besides: ChunkFilter | None = None
     vector: relations.PassageVector | None = None
     _pools: list[defaultdict[int, dict[str, float]]] = field(init=False)

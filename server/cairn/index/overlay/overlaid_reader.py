@@ -6,7 +6,7 @@ Chunks of open documents that differ from the index have negative ids, so that t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,10 +23,9 @@ from cairn.index.reader.records import (
     IndexStats,
     Outline,
     StoredChunk,
-    best_hits,
     outline,
 )
-from cairn.index.store.deadline import Deadline
+from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.store.meta import Facts
 from cairn.index.text.bm25 import read_statistics, score
 from cairn.index.text.exact import ExactMatches, Literal, TextHit, best_first
@@ -60,7 +59,7 @@ class OverlaidReader(IndexReader):
     # --- what is found ------------------------------------------------------------------------------
 
     def keywords(
-        self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
+        self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
         with self.overlay.shown() as (unsaved, hidden):
             found = unsaved.occurrences(match, only, cancelled) if unsaved else []
@@ -72,9 +71,7 @@ class OverlaidReader(IndexReader):
             statistics = read_statistics(db, match)
         names = score(found, statistics, astuple(NAMES_ONLY))
         scores = score(found, statistics, astuple(weights))
-        return best_hits(
-            [*hits, *(Hit(-chunk, value, names.get(chunk, 0.0)) for chunk, value in scores.items())], limit
-        )
+        return _merged(hits, [Hit(-chunk, value, names[chunk]) for chunk, value in scores.items()], limit)
 
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
@@ -96,12 +93,7 @@ class OverlaidReader(IndexReader):
     # --- vectors ------------------------------------------------------------------------------------
 
     def nearest(
-        self,
-        vector: NDArray[np.float32],
-        model: str,
-        limit: int,
-        only: ChunkFilter,
-        cancelled: Callable[[], bool],
+        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
         """The index's answer, with those unsaved chunks whose text has a vector already."""
         with self.overlay.shown() as (unsaved, hidden):
@@ -126,7 +118,7 @@ class OverlaidReader(IndexReader):
         return [*found, *shown], np.vstack((rows, *shown.values()))
 
     def nearest_static(
-        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
+        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
         with self.overlay.shown() as (unsaved, hidden):
             here = unsaved.nearest_static(vector, limit, only, cancelled) if unsaved else []
@@ -163,7 +155,7 @@ class OverlaidReader(IndexReader):
         return [*super().leading_chunks(every, per_file, _without(only, hidden)), *(-each for each in here)]
 
     def chunk_rows(
-        self, sql: str, values: Sequence[Any] = (), cancelled: Callable[[], bool] | None = None
+        self, sql: str, values: Sequence[Any] = (), cancelled: Cancelled | None = None
     ) -> list[Row]:
         with self.overlay.shown() as (unsaved, hidden):
             here = unsaved.select(sql, values, cancelled) if unsaved else []
@@ -219,5 +211,5 @@ def _renumbered(hits: Iterable[H]) -> list[H]:
 
 
 def _merged(hits: list[Hit], unsaved: list[Hit], limit: int) -> list[Hit]:
-    """Both together, best first."""
-    return best_hits([*hits, *unsaved], limit) if unsaved else hits
+    """Both together, best first; of equal ones those with the lower id come first."""
+    return sorted([*hits, *unsaved], key=lambda hit: (-hit.score, hit.chunk_id))[:limit] if unsaved else hits

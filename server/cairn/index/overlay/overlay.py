@@ -26,6 +26,7 @@ from cairn.embedding.shared import SharedModel
 from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
+from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.text.bm25 import OCCURRENCES, Occurrences, register
@@ -76,11 +77,11 @@ class UnsavedReader(IndexReader):
         self._using = using
 
     @contextmanager
-    def reading(self, cancelled: Callable[[], bool] | None = None) -> Iterator[apsw.Connection]:
+    def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
         with self._using, super().reading(cancelled) as db:
             yield db
 
-    def occurrences(self, match: str, only: ChunkFilter, cancelled: Callable[[], bool]) -> list[Occurrences]:
+    def occurrences(self, match: str, only: ChunkFilter, cancelled: Cancelled) -> list[Occurrences]:
         """Where the FTS5 expression `match` is found, in every chunk that matches it."""
         if not match:
             return []

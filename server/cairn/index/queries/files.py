@@ -9,9 +9,10 @@ from fnmatch import translate
 from typing import Any
 
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.deadline import Cancelled
 
 
-def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Callable[[], bool]) -> list[str]:
+def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Cancelled) -> list[str]:
     """Paths that match the FTS5 expression `match`, best first; those of unsaved text come last."""
     sql = """SELECT f.path FROM paths_fts CROSS JOIN files f ON f.id = paths_fts.rowid
         WHERE paths_fts MATCH ? AND f.is_text ORDER BY bm25(paths_fts, 2.5, 1), f.id LIMIT ?"""
@@ -29,9 +30,7 @@ def files_with_chunk(reader: IndexReader, content_hash: str, path: str = "") -> 
     return _paths(reader, sql, (bytes.fromhex(content_hash), *wanted))
 
 
-def files_at(
-    reader: IndexReader, fragments: Sequence[str], limit: int, cancelled: Callable[[], bool]
-) -> list[str]:
+def files_at(reader: IndexReader, fragments: Sequence[str], limit: int, cancelled: Cancelled) -> list[str]:
     """Paths that end with one of the `fragments`, or lie in a folder of that name; a longer one may end with the path.
 
     A fragment is taken as it is written, for `[slug].tsx` is a name of files, and as a glob.
@@ -48,7 +47,7 @@ def files_at(
 
 
 def _paths(
-    reader: IndexReader, sql: str, values: Sequence[Any], cancelled: Callable[[], bool] | None = None
+    reader: IndexReader, sql: str, values: Sequence[Any], cancelled: Cancelled | None = None
 ) -> list[str]:
     """What the query finds in all sources, each path once."""
     found: dict[str, None] = {}
@@ -57,7 +56,7 @@ def _paths(
     return list(found)
 
 
-def files_by_subjects(reader: IndexReader, match: str, cancelled: Callable[[], bool]) -> dict[str, float]:
+def files_by_subjects(reader: IndexReader, match: str, cancelled: Cancelled) -> dict[str, float]:
     """BM25 of the FTS5 expression `match` over the subjects of the commits that touched each file, by path."""
     sql = """SELECT f.path, -bm25(subjects_fts) FROM subjects_fts
         CROSS JOIN files f ON f.id = subjects_fts.rowid WHERE subjects_fts MATCH ?"""

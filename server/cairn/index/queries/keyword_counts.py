@@ -6,13 +6,14 @@ until the table has grown or shrunk by a tenth; a plan needs no exact number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from weakref import WeakKeyDictionary
 
 from attrs import define, field, frozen
 
 from cairn.index.reader.connection import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.deadline import Cancelled
 
 _MAX_KEPT = 20_000
 """Words; 2 MB."""
@@ -43,7 +44,7 @@ class KeywordCounts:
 
 
 def keyword_counts(
-    reader: IndexReader, table: str, expressions: Iterable[str], bound: int, cancelled: Callable[[], bool]
+    reader: IndexReader, table: str, expressions: Iterable[str], bound: int, cancelled: Cancelled
 ) -> KeywordCounts:
     """How many rows of `table` match each FTS5 expression, counted up to `bound`."""
     found: dict[str, int] = {}

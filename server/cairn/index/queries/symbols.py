@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import starmap
 
 from attrs import frozen
 
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.deadline import Cancelled
 
 _MOST_NAMES = 400
 """Names that are compared, the shortest first; each takes some 15 µs."""
@@ -46,7 +47,7 @@ class DefinitionPlace:
     """How many files import its file."""
 
 
-def names_like(reader: IndexReader, letters: str, cancelled: Callable[[], bool]) -> list[str]:
+def names_like(reader: IndexReader, letters: str, cancelled: Cancelled) -> list[str]:
     """Names that begin with `letters`, contain them, or contain each of them in this order, whatever the case; the shortest.
 
     `letters` without what parts words in names. Where many names begin with them, no others are looked for.
@@ -74,7 +75,7 @@ _SELECT_LIKE = _SELECT_SHORTEST.format("name LIKE ?")
 _SELECT_LIKE_FROM = _SELECT_SHORTEST.format("name >= ? AND name < ? AND name LIKE ?")
 
 
-def defining(reader: IndexReader, names: Sequence[str], cancelled: Callable[[], bool]) -> list[FoundName]:
+def defining(reader: IndexReader, names: Sequence[str], cancelled: Cancelled) -> list[FoundName]:
     """The chunks that define these names in any case, at most 300 and 60 of a name, those of the
     first names first."""
     rows = reader.chunk_rows(_SELECT_DEFINING, (json.dumps(list(names)), _MOST_PLACES), cancelled)
@@ -90,7 +91,7 @@ _SELECT_DEFINING = """
     WHERE nth <= 60 ORDER BY place, chunk_id LIMIT ?"""
 
 
-def important_names(reader: IndexReader, most: int, cancelled: Callable[[], bool]) -> list[FoundName]:
+def important_names(reader: IndexReader, most: int, cancelled: Cancelled) -> list[FoundName]:
     """What the most imported source files define, at most so many names."""
     return list(starmap(FoundName, reader.chunk_rows(_SELECT_IMPORTANT, (most,), cancelled)))
 

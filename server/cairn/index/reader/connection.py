@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from attrs import define, field
 from cairn.errors import IndexUnavailableError, OutOfTimeError, QueryCancelledError
 from cairn.index.reader.records import Outline
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, create, file_identity, open_reader
-from cairn.index.store.deadline import Deadline
+from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.store.generation_cache import GenerationCache
 from cairn.index.store.requests import ask_for_check
 from cairn.index.text.bm25 import register
@@ -72,7 +72,7 @@ class ConnectedReader:
     memory: IndexMemory = field(factory=IndexMemory, kw_only=True)
 
     @contextmanager
-    def reading(self, cancelled: Callable[[], bool] | None = None) -> Iterator[apsw.Connection]:
+    def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
         """The calling thread's connection. A statement that runs when `cancelled()` turns true is interrupted.
 
         Raises QueryCancelledError then, or OutOfTimeError where only the time of a Deadline was over. Raises
@@ -98,15 +98,13 @@ class ConnectedReader:
             if cancelled is not None:
                 db.set_progress_handler(None)
 
-    def select(
-        self, sql: str, values: Sequence[Any] = (), cancelled: Callable[[], bool] | None = None
-    ) -> list[Row]:
+    def select(self, sql: str, values: Sequence[Any] = (), cancelled: Cancelled | None = None) -> list[Row]:
         """All rows of one query."""
         with self.reading(cancelled) as db:
             return db.execute(sql, values).fetchall()
 
     def chunk_rows(
-        self, sql: str, values: Sequence[Any] = (), cancelled: Callable[[], bool] | None = None
+        self, sql: str, values: Sequence[Any] = (), cancelled: Cancelled | None = None
     ) -> list[Row]:
         """As `select`, unsaved text included: the rows of a query whose first columns are a chunk's id and path."""
         return self.select(sql, values, cancelled)
@@ -136,7 +134,7 @@ class ConnectedReader:
         return local.db
 
 
-def interruption(cancelled: Callable[[], bool] | None) -> OutOfTimeError | QueryCancelledError:
+def interruption(cancelled: Cancelled | None) -> OutOfTimeError | QueryCancelledError:
     """The error for a query that was interrupted because `cancelled()` is true."""
     if isinstance(cancelled, Deadline) and cancelled.is_over and not cancelled.cancelled():
         return OutOfTimeError("The query was broken off, as its time was over.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import starmap
 
@@ -23,7 +23,7 @@ from cairn.index.reader.records import (
     stored_chunk,
 )
 from cairn.index.reader.vector_queries import VectorQueries
-from cairn.index.store.deadline import Deadline
+from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.text.exact import ExactMatches, Literal, find
 from cairn.index.text.word_list import WordList, read_word_list
@@ -43,7 +43,7 @@ class IndexReader(VectorQueries):
     # --- what is found ------------------------------------------------------------------------------
 
     def keywords(
-        self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
+        self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
         """The best chunks for the FTS5 expression `match` by BM25, best first."""
         if not match:

@@ -117,8 +117,3 @@ class Hit:
     score: float
     names: float = 0.0
     """The part of a keyword hit's score that comes from the names that the chunk defines."""
-
-
-def best_hits(hits: list[Hit], limit: int) -> list[Hit]:
-    """The best hits, best first; of equal ones those with the lower id come first."""
-    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:limit]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ import apsw
 from cairn.index.reader.connection import ConnectedReader, interruption
 from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, passes
 from cairn.index.reader.records import Hit
+from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE, static_cosine, vectors_table
 
@@ -48,12 +49,7 @@ class VectorQueries(ConnectedReader):
                 yield source, sign, wanted
 
     def nearest(
-        self,
-        vector: NDArray[np.float32],
-        model: str,
-        limit: int,
-        only: ChunkFilter,
-        cancelled: Callable[[], bool],
+        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
         """The chunks whose vectors are nearest to `vector`, float32[dimension], by cosine similarity."""
         condition, passing = passes(self, "c.id", only)
@@ -111,7 +107,7 @@ class VectorQueries(ConnectedReader):
             return text_vectors(db, model_id, keys, dimension)
 
     def nearest_static(
-        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Callable[[], bool]
+        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
         """The chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine similarity."""
         limit = min(limit, MAX_NEIGHBOURS)
@@ -141,7 +137,7 @@ class VectorQueries(ConnectedReader):
         vector: NDArray[np.int8],
         limit: int,
         only: ChunkFilter,
-        cancelled: Callable[[], bool],
+        cancelled: Cancelled,
     ) -> list[Hit]:
         from cairn.index.vectors.static_rows import read_ids
 

@@ -7,12 +7,15 @@ from collections.abc import Callable
 
 from attrs import field, frozen
 
+Cancelled = Callable[[], bool]
+"""Whether nobody waits for the answer any more."""
+
 
 @frozen
 class Deadline:
     """Calling it says whether the query must end. SQLite calls it while a statement runs, so it must be cheap."""
 
-    cancelled: Callable[[], bool]
+    cancelled: Cancelled
     ms: float = float("inf")
     """Milliseconds from now on."""
     _ends: float = field(init=False)
