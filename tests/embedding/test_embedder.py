@@ -35,7 +35,7 @@ TEXTS = [entry["text"] for entry in REFERENCE]
 def test_vectors_agree_with_the_original_implementation(embedder: Embedder, entry: dict[str, Any]) -> None:
     expected = np.frombuffer(base64.b64decode(entry["float32"]), "<f4")
     assert embedder.embed([entry["text"]], max_tokens=256)[0] @ expected >= 0.999
-    assert embedder.embed_query(entry["text"]) @ expected >= 0.999
+    assert embedder.embed_queries([entry["text"]])[0] @ expected >= 0.999
 
 
 def test_vectors_do_not_depend_on_order_or_on_the_rest_of_the_batch(embedder: Embedder) -> None:
@@ -49,7 +49,7 @@ def test_vectors_do_not_depend_on_order_or_on_the_rest_of_the_batch(embedder: Em
 
 def test_rows_are_contiguous_float32_of_unit_length(embedder: Embedder) -> None:
     vectors = embedder.embed(TEXTS * 3, 64)
-    assert vectors.shape == (3 * len(TEXTS), embedder.dimension) == (3 * len(TEXTS), 384)
+    assert vectors.shape == (3 * len(TEXTS), embedder.model.dimension) == (3 * len(TEXTS), 384)
     assert vectors.dtype == np.float32
     assert vectors.flags.c_contiguous
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
@@ -63,7 +63,7 @@ def test_nothing_is_kept_or_told_about_the_user(embedder: Embedder, tmp_path: Pa
         "from cairn.settings.tree import EmbeddingSettings\n"
         "from cairn.embedding.embedder import load_embedder\n"
         "from cairn.embedding.model_files import read_model\n"
-        "load_embedder(read_model(Path(sys.argv[1])), EmbeddingSettings()).embed_query('sample')\n"
+        "load_embedder(read_model(Path(sys.argv[1])), EmbeddingSettings()).embed_queries(['sample'])\n"
     )
     told = ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
     variables = {name: value for name, value in os.environ.items() if name not in told}
@@ -113,20 +113,20 @@ def test_any_text_has_a_vector(embedder: Embedder, texts: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["\ud800", "fine \udcff not", "\ude00\ud83d"])
 def test_lone_surrogates_do_no_harm(embedder: Embedder, text: str) -> None:
-    assert np.isfinite(embedder.embed_query(text)).all()
+    assert np.isfinite(embedder.embed_queries([text])[0]).all()
     assert load_tokenizer(embedder.model).count(text) >= 0
 
 
 def test_queries_from_other_threads_do_not_disturb_a_running_batch(embedder: Embedder) -> None:
     expected = embedder.embed(TEXTS, 48)
-    expected_queries = [embedder.embed_query(text) for text in TEXTS]
+    expected_queries = [embedder.embed_queries([text])[0] for text in TEXTS]
     differences: list[float] = []
     done = threading.Event()
 
     def ask() -> None:
         while not done.is_set():
             for text, vector in zip(TEXTS, expected_queries, strict=True):
-                differences.append(float(np.abs(embedder.embed_query(text) - vector).max()))
+                differences.append(float(np.abs(embedder.embed_queries([text])[0] - vector).max()))
                 load_tokenizer(embedder.model).count(text)
 
     threads = [threading.Thread(target=ask) for _ in range(2)]
@@ -160,7 +160,9 @@ def test_prefixes_are_put_before_texts_and_queries(default_model: InstalledModel
     prefixed = load_embedder(
         attrs.evolve(default_model, query_prefix="query: ", text_prefix="passage: "), EmbeddingSettings()
     )
-    np.testing.assert_allclose(prefixed.embed_query("tea"), embedder.embed_query("query: tea"), atol=1e-6)
+    np.testing.assert_allclose(
+        prefixed.embed_queries(["tea"])[0], embedder.embed_queries(["query: tea"])[0], atol=1e-6
+    )
     np.testing.assert_allclose(prefixed.embed(["tea"], 64), embedder.embed(["passage: tea"], 64), atol=1e-6)
 
 
@@ -220,5 +222,5 @@ def test_an_installed_model_needs_no_network(default_model: InstalledModel) -> N
 def test_queries_embedded_together_are_as_if_alone(embedder: Embedder) -> None:
     texts = ["routing", "how are sessions signed and stored in a cookie"]
     together = embedder.embed_queries(texts)
-    alone = np.stack([embedder.embed_query(text) for text in texts])
+    alone = np.stack([embedder.embed_queries([text])[0] for text in texts])
     assert np.allclose(together, alone, atol=1e-5)

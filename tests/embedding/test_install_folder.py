@@ -63,7 +63,7 @@ def test_the_installed_model_is_a_copy_that_becomes_the_active_one(
     model = find_model()
     assert model == installed
     assert model.folder == data_dir / "models" / "my-model"
-    query = load_embedder(model, EmbeddingSettings()).embed_query("red")
+    query = load_embedder(model, EmbeddingSettings()).embed_queries(["red"])[0]
     np.testing.assert_allclose(query, np.array([3, 0, 2]) / 13**0.5, atol=1e-6)
 
 

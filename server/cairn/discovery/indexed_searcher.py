@@ -122,14 +122,14 @@ class IndexedSearcher:
         if not isinstance(self._meaning, ModelMeaning):
             return None
         embedder = self._meaning.embedder
-        rows = np.zeros((len(chunks), embedder.dimension), np.float32)
+        rows = np.zeros((len(chunks), embedder.model.dimension), np.float32)
         for number, reader in enumerate(self._readers):
             wanted = {
                 ranked.stored.id: row
                 for row, chunk in enumerate(chunks)
                 if (ranked := self.found.get(chunk.doc_id)) and ranked.folder == number
             }
-            ids, vectors = reader.vectors(list(wanted), embedder.dimension, embedder.model.id)
+            ids, vectors = reader.vectors(list(wanted), embedder.model.dimension, embedder.model.id)
             rows[[wanted[chunk_id] for chunk_id in ids]] = vectors
         return rows
 

@@ -47,11 +47,6 @@ class Embedder:
         self._tokenizer = tokenizer
         self._batch_size = max(1, batch_size)
 
-    @property
-    def dimension(self) -> int:
-        """Numbers per vector."""
-        return self.model.dimension
-
     def embed(self, texts: Sequence[str], max_tokens: int) -> NDArray[np.float32]:
         """C-contiguous float32[n, dimension] of unit-length rows, in the order of `texts`.
 
@@ -60,13 +55,8 @@ class Embedder:
         prefix = self.model.text_prefix
         return self._embed_rows([self._token_ids(prefix + text, max_tokens) for text in texts])
 
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """float32[dimension] of unit length: `text` as a question, with the model's query prefix."""
-        vector: NDArray[np.float32] = self.embed_queries([text])[0]
-        return vector
-
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """float32[n, dimension] like `embed_query`; short ones share a model call."""
+        """float32[n, dimension] of unit-length rows: `texts` as questions, with the model's query prefix."""
         prefix = self.model.query_prefix
         return self._embed_rows([self._token_ids(prefix + text, self.model.max_tokens) for text in texts])
 
@@ -96,7 +86,7 @@ class Embedder:
 
     def _embed_rows(self, rows: list[list[int]]) -> NDArray[np.float32]:
         if not rows:
-            return np.empty((0, self.dimension), np.float32)
+            return np.empty((0, self.model.dimension), np.float32)
         # By length, so that a batch is padded only to texts of about its own size.
         by_length = sorted(range(len(rows)), key=lambda position: len(rows[position]))
         batches = self._batches(by_length, rows)

@@ -7,7 +7,6 @@ sees either no model, or a complete one, whatever kills an installation.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import shutil
@@ -89,7 +88,7 @@ def _tried_dimension(model: InstalledModel) -> int:
     embedder = load_embedder(model, EmbeddingSettings())
     # onnxruntime raises its own, undocumented types.
     try:
-        vectors = np.stack([embedder.embed_query(text) for text in ("sample", "sample " * model.max_tokens)])
+        vectors = embedder.embed_queries(("sample", "sample " * model.max_tokens))
     except Exception as problem:
         raise ModelError(f"The model {model.name} fails on a sample text: {problem}\n{advice}") from problem
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
@@ -124,11 +123,8 @@ def _intact_default() -> InstalledModel | None:
 def fingerprint(model: InstalledModel) -> str:
     """SHA-256, in hex, over all that decides the vectors: the files, and how they are used."""
     use = (model.max_tokens, model.pooling.value, model.normalize, model.query_prefix, model.text_prefix)
-    digest = hashlib.sha256(repr(use).encode())
-    for path in (*sorted(model.folder.glob(f"{GRAPH_FILE}*")), model.folder / TOKENIZER_FILE):
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()
+    files = (*sorted(model.folder.glob(f"{GRAPH_FILE}*")), model.folder / TOKENIZER_FILE)
+    return model_files.files_digest(files, repr(use).encode())
 
 
 # --- writing -----------------------------------------------------------------------------------------

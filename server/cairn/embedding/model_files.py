@@ -9,9 +9,11 @@ Only small files are read and written here: no network, no onnxruntime.
 from __future__ import annotations
 
 import enum
+import hashlib
 import json
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import attrs
@@ -122,6 +124,15 @@ def write_description(model: InstalledModel) -> None:
     # JSON's strings, booleans and numbers are TOML's, but for DEL, which TOML wants escaped.
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items()]
     (model.folder / DESCRIPTION_FILE).write_text("".join(lines).replace("\x7f", "\\u007f"), encoding="utf-8")
+
+
+def files_digest(paths: Iterable[Path], start: bytes = b"") -> str:
+    """SHA-256, in hex, over `start` and the digests of the files."""
+    digest = hashlib.sha256(start)
+    for path in paths:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def active_name() -> str:

@@ -10,7 +10,6 @@ the 20, and what is damaged would otherwise give wrong answers that nobody could
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tomllib
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attrs import frozen
 
+from cairn.embedding.model_files import files_digest
 from cairn.errors import ModelError
 
 if TYPE_CHECKING:
@@ -121,11 +121,7 @@ def _read_entries(folder: Path, size: int) -> NDArray[np.void]:
 
 
 def _digest(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for name in (VECTORS_FILE, VOCABULARY_FILE):
-        with (folder / name).open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()
+    return files_digest(folder / name for name in (VECTORS_FILE, VOCABULARY_FILE))
 
 
 def _unusable(problem: object) -> ModelError:

@@ -153,7 +153,7 @@ def _model() -> Check | str | None:
     began = time.perf_counter()
     embedder = load_embedder(model, EmbeddingSettings())
     loaded = time.perf_counter()
-    vector = embedder.embed_query(_SENTENCE)
+    vector = embedder.embed_queries([_SENTENCE])[0]
     ended = time.perf_counter()
     return (
         f"{model.id}, {len(vector)} dimensions, intact, loaded in {_milliseconds(began, loaded)} ms,"

@@ -36,7 +36,7 @@ class ModelMeaning:
 
     @property
     def dimension(self) -> int:
-        return self.embedder.dimension
+        return self.embedder.model.dimension
 
     def vectors(self, queries: Sequence[str]) -> list[ModelVector]:
         """A vector for each query. One call of the model embeds all."""

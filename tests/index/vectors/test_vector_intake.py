@@ -425,7 +425,7 @@ def test_the_installed_model_and_its_table_find_what_a_question_means(
     assert embedder is not None
     assert table is not None
     question = "when does the sea rise"
-    near = reader.nearest(embedder.embed_query(question), embedder.model.id, 1, ALL, lambda: False)
+    near = reader.nearest(embedder.embed_queries([question])[0], embedder.model.id, 1, ALL, lambda: False)
     assert reader.chunks([near[0].chunk_id])[near[0].chunk_id].path == "src/harbour/tides.py"
     near = reader.nearest_static(table.embed_int8([question], 64)[0], 3, ALL, lambda: False)
     found = {stored.path for stored in reader.chunks(hit.chunk_id for hit in near).values()}

@@ -111,9 +111,8 @@ class Background:
         self._progress.activity = Activity.IDLE
         return self._tidy(settings, interrupted, now, facts)
 
-    def next_look(self) -> float | None:
-        """Seconds after which a further `step` may find something to do; None if only a change can bring it."""
-        now = time.monotonic()
+    def next_look(self) -> float:
+        """When a further `step` may find something to do; infinite if only a change can bring it."""
         due = [] if self._vectors.has_model else [self._look_for_model_at]
         facts = self._writer.facts()
         if facts.counted != facts.links:
@@ -122,7 +121,7 @@ class Background:
             due.append(self._written_at + self._intervals.count_after)
         if not _is_tidy(facts):
             due.append(self._tidy_at())
-        return max(0.0, min(due) - now) if due else None
+        return min(due, default=float("inf"))
 
     def _count_at(self) -> float:
         after = min(self._intervals.count_after, _COUNT_AFTER_COUNTS * self._count_seconds)

@@ -163,10 +163,7 @@ class WritingSession:
 
     def _sleep(self, paused: bool) -> None:
         """Wait for work, for `paused` to change, for a request of another process, or until something is due."""
-        due = float("inf")
-        if not paused:
-            look, step = self._look_due(), self._background.next_look()
-            due = look if step is None else min(look, time.monotonic() + step)
+        due = float("inf") if paused else min(self._look_due(), self._background.next_look())
         while not self._queue.wait(min(self._intervals.request, max(0.0, due - time.monotonic())), paused):
             if self._watcher is not None and self._watcher.is_lost:
                 self._watch()

@@ -294,12 +294,11 @@ def _within_bounds(
             kept[path] = record
             room -= needed
     dropped = sorted(differing.keys() - kept)
-    if not dropped:
-        return kept, []
-    return kept, [
+    warning = (
         f"too much text is unsaved to search all of it: {', '.join(dropped)} are searched as they were saved; "
         "save some documents"
-    ]
+    )
+    return kept, [warning] if dropped else []
 
 
 def _as_saved(record: FileRecord, document: _Document, settings: IndexSettings) -> IndexedFile:

@@ -67,14 +67,13 @@ class VectorStore:
     def use_model(self, model: str, dimension: int) -> int:
         """The id of `model`'s vectors; they are what searches compare from now on."""
         known = self._db.execute("SELECT id FROM models WHERE model = ?", (model,)).get
-        if known is not None and self._current_model() == int(known):
-            return int(known)
-        with self._db:
-            if known is None:
-                self._db.execute("INSERT INTO models(model, dimension) VALUES (?, ?)", (model, dimension))
-                known = self._db.last_insert_rowid()
-                self._db.execute(create_vectors_table(int(known), dimension))
-            self._set_model(int(known))
+        if known is None or known != self._current_model():
+            with self._db:
+                if known is None:
+                    self._db.execute("INSERT INTO models(model, dimension) VALUES (?, ?)", (model, dimension))
+                    known = self._db.last_insert_rowid()
+                    self._db.execute(create_vectors_table(known, dimension))
+                self._set_model(int(known))
         return int(known)
 
     def use_no_model(self) -> None:
@@ -113,9 +112,8 @@ class VectorStore:
 
     def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:
         """Keep `vectors`, float32[n, dimension], for the texts `keys` (n of them); `queued` chunks still wait."""
-        rows = vectors.astype("float32", copy=False)
         with self._db:
-            for key, vector in zip(keys, rows, strict=True):
+            for key, vector in zip(keys, vectors, strict=True):
                 # A text that another folder's index gave meanwhile is there already.
                 self._db.execute(
                     "INSERT OR IGNORE INTO embeddings(model_id, key) VALUES (?, ?)", (model_id, key)
@@ -185,11 +183,10 @@ class VectorStore:
 
     def store_static(self, ids: Sequence[int], vectors: NDArray[np.int8], queued: int) -> None:
         """Keep `vectors`, int8[n, dimension], for the chunks `ids` (n of them); `queued` chunks still wait."""
-        rows = vectors.astype("int8", copy=False)
         with self._db:
             self._db.executemany(
                 f"INSERT INTO {STATIC_TABLE}(rowid, embedding) VALUES (?, vec_int8(?))",
-                ((chunk_id, vector.tobytes()) for chunk_id, vector in zip(ids, rows, strict=True)),
+                ((chunk_id, vector.tobytes()) for chunk_id, vector in zip(ids, vectors, strict=True)),
             )
             set_facts(self._db, static_queued=queued)
             raise_generation(self._db)
