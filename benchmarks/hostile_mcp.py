@@ -22,7 +22,7 @@ from attrs import frozen
 from hostile_http import Judgement, Sent, read, send
 from hostile_traffic import ESCAPES, NO_JSON, PATIENCE_SECONDS, STRINGS, URIS, Report, Values, escaped
 
-from cairn.mcp.tools import TOOLS, schemas
+from cairn.mcp.tools import TOOLS
 
 _MESSAGES_A_PROCESS = 250
 _BATCH = 25
@@ -115,7 +115,7 @@ class Attacker:
         self._workspace = workspace
         self._random = random.Random(seed)
         self._numbers = itertools.count()
-        self._tools = [(name, schemas(name)[0]) for name in TOOLS]
+        self._tools = [(name, tool.input_schema) for name, tool in TOOLS.items()]
         self._kinds: list[tuple[int, Callable[[], Message]]] = [
             (40, self._wrong_arguments),
             (14, self._escape),

@@ -23,8 +23,8 @@ from starlette.routing import Route
 
 from cairn.engine.engine import Engine
 from cairn.engine.runner import Runner
-from cairn.mcp.server import mcp_app
-from cairn.mcp.tools import schemas
+from cairn.mcp.server import McpApp
+from cairn.mcp.tools import TOOLS
 
 from .conftest import PATIENCE_SECONDS
 from .test_mcp import Slow, answers, each_era, happens, text_of
@@ -48,7 +48,7 @@ HELLO = {
 async def served(engine: Any, **options: Any) -> AsyncIterator[str]:
     """The URL at which `engine` answers."""
     runner = Runner(engine)
-    app = mcp_app(runner, **options)
+    app = McpApp(runner, **{"seconds": None, "max_body_bytes": 4_000_000, **options})
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -92,7 +92,7 @@ async def test_every_tool_answers_over_http_and_its_answer_fits_its_schema(
         found = await answers(client, workspace)
         for name, result in found.items():
             assert not result.is_error, (name, text_of(result))
-            Draft202012Validator(schemas(name)[1]).validate(result.structured_content)
+            Draft202012Validator(TOOLS[name].output_schema).validate(result.structured_content)
         assert found["cairn_search"].structured_content["results"][0]["path"] == "src/harbour/schedule.py"
 
 

@@ -16,8 +16,8 @@ from attrs import define, evolve, field
 from starlette.datastructures import Headers
 
 from cairn.errors import IndexUnavailableError, InvalidRequestError, OutOfTimeError
-from cairn.http.admission import MAX_IN_FLIGHT
-from cairn.http.app import Served, http_app
+from cairn.http.admission import MAX_IN_FLIGHT, Served
+from cairn.http.app import http_app
 from cairn.http.connection import HEAD_BYTES, ConnectionLimits, Web
 from cairn.http.errors import RefusedError
 from cairn.http.guard import Guard, resolved

@@ -1,4 +1,4 @@
-"""The tools that agents are shown: names, manuals, schemas."""
+"""The tools that agents are shown: names, manuals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytest.importorskip("mcp")
 
 from cairn.engine.methods import STAGES
 from cairn.errors import InvalidRequestError
-from cairn.mcp.tools import INSTRUCTIONS, TOOLS, Tool, schemas, unknown
+from cairn.mcp.tools import INSTRUCTIONS, TOOLS, Tool, unknown
 from cairn.schema.convert import structure
 
 each_tool = pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
@@ -56,7 +56,7 @@ def test_tools_that_a_manual_speaks_of_are_there(text: str) -> None:
 
 @each_tool
 def test_a_schema_of_arguments_is_that_of_the_params_and_refers_to_nothing(tool: Tool) -> None:
-    takes, _ = schemas(tool.name)
+    takes = tool.input_schema
     assert takes["type"] == "object"
     assert takes["additionalProperties"] is False
     assert "workspace" in takes["properties"]
@@ -81,7 +81,7 @@ PLAIN = {
 
 @each_tool
 def test_each_argument_has_one_type_and_no_alternatives(tool: Tool) -> None:
-    for place, schema in values_of(schemas(tool.name)[0], tool.name):
+    for place, schema in values_of(tool.input_schema, tool.name):
         assert isinstance(schema.get("type"), str), place
         assert set(schema) <= PLAIN, place
         assert schema.get("default", "") is not None, place
@@ -89,7 +89,7 @@ def test_each_argument_has_one_type_and_no_alternatives(tool: Tool) -> None:
 
 
 def test_one_value_is_taken_where_a_list_is_shown() -> None:
-    filters = schemas("cairn_search")[0]["properties"]["filter"]["properties"]
+    filters = TOOLS["cairn_search"].input_schema["properties"]["filter"]["properties"]
     assert filters["language"]["type"] == "array"
     taken: Any = structure(
         {"query": "x", "filter": {"language": "go"}}, TOOLS["cairn_search"].method.params_class()
@@ -99,7 +99,7 @@ def test_one_value_is_taken_where_a_list_is_shown() -> None:
 
 def test_all_tools_together_take_a_modest_part_of_a_context_window() -> None:
     """What a model is shown is all but the output schemas; 8,000 tokens are 4 % of a window of 200,000."""
-    shown = [(tool.name, tool.description, schemas(tool.name)[0]) for tool in TOOLS.values()]
+    shown = [(tool.name, tool.description, tool.input_schema) for tool in TOOLS.values()]
     assert len(json.dumps(shown)) / CHARS_A_TOKEN < 8_000
 
 

@@ -72,20 +72,9 @@ def opened(*folders: Path, keep_indexed: bool = True) -> Iterator[Engine]:
 def require_directory(folder: Path) -> None:
     """Raises InvalidRequestError, with what to do, for a folder that is none."""
     if not folder.is_dir():
-        what = (
-            "is a file, not a directory that can be read"
-            if folder.is_file()
-            else "is not a directory that can be read"
-        )
-        raise InvalidRequestError("folder", f"{folder} {what}; name a project's folder, or run this in it")
-
-
-@contextmanager
-def opened_to_ask(folders: Sequence[Path], *, vectors: bool = True) -> Iterator[Engine]:
-    """The engine with folders whose indexes are up to date, as far as that can be."""
-    with opened(*folders) as engine:
-        wait_to_ask(engine, vectors=vectors)
-        yield engine
+        what = "is a file, not a" if folder.is_file() else "is not a"
+        remedy = "name a project's folder, or run this in it"
+        raise InvalidRequestError("folder", f"{folder} {what} directory that can be read; {remedy}")
 
 
 def wait_to_ask(engine: Engine, *, vectors: bool) -> None:
@@ -183,13 +172,10 @@ def find_file(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
     for folder in folders:
         require_directory(folder)
     here = Path(os.path.abspath(path))  # noqa: PTH100 - links are not followed
-    for folder in folders:
-        if os.path.lexists(here) and _is_in(here, folder):
-            return folder, here
-    for folder in folders:
-        there = Path(os.path.abspath(folder / path))  # noqa: PTH100
-        if os.path.lexists(there) and _is_in(there, folder):
-            return folder, there
+    in_folders = [(folder, Path(os.path.abspath(folder / path))) for folder in folders]  # noqa: PTH100
+    for folder, place in (*((folder, here) for folder in folders), *in_folders):
+        if os.path.lexists(place) and _is_in(place, folder):
+            return folder, place
     named = ", ".join(str(folder.resolve()) for folder in folders)
     problem = (
         f"is not in {named}; name its folder with -C"

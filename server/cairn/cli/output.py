@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -47,37 +48,18 @@ look = Look()
 
 def answers(command: F) -> F:
     """The options of every command that prints: `--json` (as `as_json`), `--quiet` and `--color`."""
-    for option in (
-        click.option(
-            "--json", "as_json", is_flag=True, help="Print JSON, as the protocol has it; errors, too."
-        ),
-        click.option(
-            "-q",
-            "--quiet",
-            is_flag=True,
-            expose_value=False,
-            callback=_be_quiet,
-            help="Print answers and errors only.",
-        ),
-        click.option(
-            "--color",
-            type=click.Choice(["auto", "always", "never"]),
-            default="auto",
-            expose_value=False,
-            callback=_use_color,
-            help="Colour on a terminal, always or never.",
-        ),
-    ):
-        command = option(command)
-    return command
 
+    def keep(_context: click.Context, option: click.Parameter, value: Any) -> None:
+        setattr(look, str(option.name), value)
 
-def _be_quiet(_context: click.Context, _option: click.Parameter, value: bool) -> None:
-    look.quiet = value
-
-
-def _use_color(_context: click.Context, _option: click.Parameter, value: str) -> None:
-    look.color = value
+    kept = partial(click.option, expose_value=False, callback=keep)
+    colours = click.Choice(["auto", "always", "never"])
+    colour = kept("--color", type=colours, default="auto", help="Colour on a terminal, always or never.")
+    quiet = kept("-q", "--quiet", is_flag=True, help="Print answers and errors only.")
+    as_json = click.option(
+        "--json", "as_json", is_flag=True, help="Print JSON, as the protocol has it; errors, too."
+    )
+    return colour(quiet(as_json(command)))
 
 
 def show(answer: Any, shown: Callable[[Any], None], as_json: bool) -> None:
@@ -159,7 +141,9 @@ class ErrorAnswer:
 def error_answer(problem: BaseException) -> ErrorAnswer:
     """The error in words."""
     if isinstance(problem, click.UsageError):
-        return ErrorAnswer("usage", problem.format_message(), _field_of(problem))
+        parameter = getattr(problem, "param", None)
+        field = parameter.name if parameter is not None else getattr(problem, "option_name", "")
+        return ErrorAnswer("usage", problem.format_message(), getattr(problem, "field", str(field)))
     if isinstance(problem, click.ClickException):
         return ErrorAnswer("failed", problem.format_message(), "")
     if isinstance(problem, CairnError):
@@ -168,13 +152,6 @@ def error_answer(problem: BaseException) -> ErrorAnswer:
     if isinstance(problem, OSError):
         return ErrorAnswer("system", str(problem), "")
     return ErrorAnswer("interrupted", "interrupted; what is indexed is kept", "")
-
-
-def _field_of(problem: click.UsageError) -> str:
-    if isinstance(problem, WrongUsageError):
-        return problem.field
-    parameter = getattr(problem, "param", None)
-    return str(parameter.name) if parameter is not None else str(getattr(problem, "option_name", ""))
 
 
 def print_error(problem: BaseException, arguments: Sequence[str]) -> None:

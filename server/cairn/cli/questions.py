@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,14 +19,13 @@ from cairn.cli.folders import (
     lines_named,
     no_wait_option,
     opened,
-    opened_to_ask,
     position_named,
     require_directory,
     require_line,
     wait,
     wait_to_ask,
 )
-from cairn.cli.output import WrongUsageError, answers, instead, print_json, show, structured
+from cairn.cli.output import F, WrongUsageError, answers, instead, print_json, show, structured
 from cairn.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 def _ask(
     method: str,
     data: dict[str, Any],
-    folders: Sequence[Path],
     shown: Callable[[Any], None],
     *,
-    vectors: bool,
+    folders: Sequence[Path],
     as_json: bool,
+    no_wait: bool,
     check: Callable[[Engine], None] | None = None,
 ) -> None:
-    """Print what a method answers to the params `data`, of indexes that are up to date.
+    """Print what a method answers to the params `data`, of indexes that are up to date as far as that can be.
 
     Wrong params are told before anything is indexed, and `check` may refuse them once that is done.
     """
@@ -50,10 +50,18 @@ def _ask(
     from cairn.engine.runner import answer
 
     structured(data, METHODS[method].params_class())
-    with opened_to_ask(folders, vectors=vectors) as engine:
+    with opened(*folders) as engine:
+        wait_to_ask(engine, vectors=not no_wait)
         if check is not None:
             check(engine)
         show(answer(engine, method, data, as_json=False), shown, as_json)
+
+
+_collections_option = partial(click.option, multiple=True, shell_complete=collections_like)
+
+
+def _as_written(name: str, how: str) -> Callable[[F], F]:
+    return click.option(name, is_flag=True, help=f"Find QUERY, or what it has in quotes, as written, {how}.")
 
 
 @click.command()
@@ -72,38 +80,25 @@ def _ask(
     help="Only this language, such as python.",
 )
 @click.option("-p", "--path", "paths", multiple=True, help="Only files that match this glob.")
-@click.option(
-    "-c",
-    "--collection",
-    "collections",
-    multiple=True,
-    shell_complete=collections_like,
-    help="Only this collection.",
-)
+@_collections_option("-c", "--collection", "collections", help="Only this collection.")
 @click.option("--alpha", type=float, help="0 keywords only … 1 meaning only.")
-@click.option(
-    "--case", is_flag=True, help="Find QUERY, or what it has in quotes, as written, in the same case."
-)
-@click.option(
-    "--word", is_flag=True, help="Find QUERY, or what it has in quotes, as written, in whole words."
-)
+@_as_written("--case", "in the same case")
+@_as_written("--word", "in whole words")
 @click.option("--explain", is_flag=True, help="Show what made each result's score.")
 @no_wait_option
 @answers
 def search(
     query: str,
-    folders: Sequence[Path],
-    limit: int,
     types: tuple[str, ...],
     languages: tuple[str, ...],
     paths: tuple[str, ...],
     collections: tuple[str, ...],
-    alpha: float | None,
     case: bool,
     word: bool,
+    limit: int,
+    alpha: float | None,
     explain: bool,
-    no_wait: bool,
-    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Show the passages that answer QUERY best."""
     _require_words(query)
@@ -123,7 +118,7 @@ def search(
         "wholeWord": word,
     }
     check = partial(_require_collections, wanted=collections)
-    _ask("search", data, folders, terminal.print_search, vectors=not no_wait, as_json=as_json, check=check)
+    _ask("search", data, terminal.print_search, check=check, **asked)
 
 
 @click.command()
@@ -133,29 +128,17 @@ def search(
 @click.option(
     "--format", "style", type=click.Choice(["markdown", "plain", "json"]), help="Layout of the prompt."
 )
-@click.option(
-    "--include",
-    multiple=True,
-    shell_complete=collections_like,
-    help="Only collections that match this glob.",
-)
-@click.option(
-    "--exclude",
-    multiple=True,
-    shell_complete=collections_like,
-    help="Not the collections that match this glob.",
-)
+@_collections_option("--include", help="Only collections that match this glob.")
+@_collections_option("--exclude", help="Not the collections that match this glob.")
 @no_wait_option
 @answers
 def discover(
     query: str,
-    folders: Sequence[Path],
     max_bullets: int | None,
     style: str | None,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
-    no_wait: bool,
-    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Gather cited evidence for QUERY, and a prompt."""
     _require_words(query)
@@ -169,9 +152,7 @@ def discover(
         "exclude": exclude or None,
     }
     check = partial(_require_matches, globs=include)
-    _ask(
-        "discover", data, folders, terminal.print_discovery, vectors=not no_wait, as_json=as_json, check=check
-    )
+    _ask("discover", data, terminal.print_discovery, check=check, **asked)
 
 
 @click.command()
@@ -180,7 +161,7 @@ def discover(
 @click.option("-n", "--limit", default=10, show_default=True, help="Number of results.")
 @no_wait_option
 @answers
-def related(place: str, folders: Sequence[Path], limit: int, no_wait: bool, as_json: bool) -> None:
+def related(place: str, limit: int, folders: Sequence[Path], **asked: Any) -> None:
     """Show what is related to lines of a file."""
     at = lines_named(place)
     from cairn.cli import terminal
@@ -191,7 +172,7 @@ def related(place: str, folders: Sequence[Path], limit: int, no_wait: bool, as_j
     # Whole lines end before the first character of the next one; an empty range is the line it is in.
     end = start if at.first == at.last else {"line": at.last + 1, "character": 0}
     data = {"textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "limit": limit}
-    _ask("related", data, folders, terminal.print_related, vectors=not no_wait, as_json=as_json)
+    _ask("related", data, terminal.print_related, folders=folders, **asked)
 
 
 @click.command()
@@ -203,13 +184,7 @@ def related(place: str, folders: Sequence[Path], limit: int, no_wait: bool, as_j
 @no_wait_option
 @answers
 def context(
-    place: str,
-    folders: Sequence[Path],
-    query: str,
-    budget: int | None,
-    limit: int,
-    no_wait: bool,
-    as_json: bool,
+    place: str, query: str, budget: int | None, limit: int, folders: Sequence[Path], **asked: Any
 ) -> None:
     """Show what belongs to a place in a file.
 
@@ -227,7 +202,7 @@ def context(
         "budget": budget,
         "limit": limit,
     }
-    _ask("context", data, folders, terminal.print_context, vectors=not no_wait, as_json=as_json)
+    _ask("context", data, terminal.print_context, folders=folders, **asked)
 
 
 @click.command()
@@ -242,7 +217,7 @@ def page(path: str, folders: Sequence[Path], as_json: bool) -> None:
     inside = (file.parent.resolve() / file.name).relative_to(folder.resolve()).as_posix()
     shown_folder = Path(folder).absolute().as_uri() if len(folders) > 1 else ""
     data = {"path": inside, "folder": shown_folder}
-    _ask("fetchPage", data, folders, terminal.print_page, vectors=False, as_json=as_json)
+    _ask("fetchPage", data, terminal.print_page, folders=folders, as_json=as_json, no_wait=True)
 
 
 @click.command()
@@ -313,13 +288,10 @@ def _require_collections(engine: Engine, wanted: Sequence[str]) -> None:
 
 def _require_matches(engine: Engine, globs: Sequence[str]) -> None:
     """Raises InvalidRequestError for globs that match no collection at all."""
-    from fnmatch import fnmatchcase
-
     known = _collections(engine) if globs else []
     if globs and not any(fnmatchcase(name.lower(), glob.lower()) for name in known for glob in globs):
-        raise InvalidRequestError(
-            "include", f"no collection matches {', '.join(globs)}{instead(globs[0], known)}"
-        )
+        problem = f"no collection matches {', '.join(globs)}{instead(globs[0], known)}"
+        raise InvalidRequestError("include", problem)
 
 
 def _collections(engine: Engine) -> list[str]:

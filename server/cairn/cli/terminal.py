@@ -67,19 +67,19 @@ def _console(*, stderr: bool = False) -> Console:
     return Console(highlight=False, soft_wrap=True, emoji=False, stderr=stderr, **forced)
 
 
-class _Out:
-    """Prints on the stdout of the moment."""
-
-    def print(self, text: str = "") -> None:
-        """Print marked-up text."""
-        _console().print(text)
-
-    def rule(self, title: str) -> None:
-        """Print a heading."""
-        _console().rule(title, align="left")
+def _print(text: str = "") -> None:
+    """Print marked-up text on the stdout of the moment."""
+    _console().print(text)
 
 
-_out = _Out()
+def _rule(title: str) -> None:
+    _console().rule(title, align="left")
+
+
+def _warn(*texts: str | None) -> None:
+    """Print each text that there is, as it is, in yellow."""
+    for text in filter(None, texts):
+        _print(f"[yellow]{escape(text)}[/]")
 
 
 def escape(text: str) -> str:
@@ -149,7 +149,7 @@ def print_related(answer: RelatedAnswer) -> None:
     """Each related passage, and how it is related."""
     _print_results(answer.results)
     if not answer.results:
-        _out.print("Nothing is related to this passage.")
+        _print("Nothing is related to this passage.")
     _print_completeness(answer.index)
 
 
@@ -157,18 +157,17 @@ def print_context(answer: ContextAnswer) -> None:
     """What belongs to the place, why, and then the text made of it, as it is."""
     place = answer.place
     title = escape(place.header_path or place.title)
-    _out.print(f"[bold]{_link(place.uri, f'{place.path}:{place.range.start.line + 1}')}[/]  [cyan]{title}[/]")
-    folders = _several_folders([passage.result for passage in answer.passages])
-    for number, passage in enumerate(answer.passages, 1):
-        _out.print(
-            f"[bold]{number:>2}[/]  {_place(passage.result, folders)}  [dim]{escape(passage.group)}[/]"
-        )
-        _out.print(f"    {escape(', '.join(passage.reasons))}")
-    _out.print()
-    _out.rule(f"Context, {answer.tokens} of {answer.budget} tokens")
+    _print(f"[bold]{_link(place.uri, f'{place.path}:{place.range.start.line + 1}')}[/]  [cyan]{title}[/]")
+    for passage, (_, head) in zip(
+        answer.passages, _numbered([passage.result for passage in answer.passages]), strict=True
+    ):
+        _print(f"{head}  [dim]{escape(passage.group)}[/]")
+        _print(f"    {escape(', '.join(passage.reasons))}")
+    _print()
+    _rule(f"Context, {answer.tokens} of {answer.budget} tokens")
     _print_exactly(answer.context)
     for item in answer.dropped:
-        _out.print(f"[dim]left out: {escape(item.citation or item.title)}, {escape(item.why)}[/]")
+        _print(f"[dim]left out: {escape(item.citation or item.title)}, {escape(item.why)}[/]")
     _print_completeness(answer.index)
 
 
@@ -178,20 +177,18 @@ def print_page(answer: PageAnswer) -> None:
 
 
 def _print_results(results: Sequence[SearchResult]) -> None:
-    folders = _several_folders(results)
-    for number, result in enumerate(results, 1):
-        place = _place(result, folders)
-        _out.print(f"[bold]{number:>2}[/]  {place}  [dim]{result.score:.2f} {result.source}[/]")
+    for result, head in _numbered(results):
+        _print(f"{head}  [dim]{result.score:.2f} {result.source}[/]")
         if result.title:
-            _out.print(f"    [cyan]{escape(result.header_path or result.title)}[/]")
+            _print(f"    [cyan]{escape(result.header_path or result.title)}[/]")
         lines = result.snippet.strip("\n").splitlines()
         for line in lines[:_SNIPPET_LINES]:
-            _out.print(f"    [dim]{escape(line)}[/]")
+            _print(f"    [dim]{escape(line)}[/]")
         if len(lines) > _SNIPPET_LINES:
-            _out.print(f"    [dim]… {len(lines) - _SNIPPET_LINES} more lines[/]")
+            _print(f"    [dim]… {len(lines) - _SNIPPET_LINES} more lines[/]")
         for reason in result.match_explain or ():
-            _out.print(f"    · {escape(reason)}")
-        _out.print()
+            _print(f"    · {escape(reason)}")
+        _print()
 
 
 def _print_exactly(text: str) -> None:
@@ -207,35 +204,30 @@ def _print_state(retrieval: AnsweredIn, index: IndexState) -> None:
     if retrieval.phase < retrieval.wanted or retrieval.fallback:
         cached = retrieval.fallback == "cache"
         by = "Answered as before." if cached else f"Answered by {_PHASES[retrieval.phase]}."
-        _out.print(f"[yellow]{by} {escape(retrieval.reason)}[/]")
+        _warn(f"{by} {retrieval.reason}")
     _print_completeness(index)
 
 
 def _print_completeness(index: IndexState) -> None:
-    if index.note:
-        _out.print(f"[yellow]{escape(index.note)}[/]")
-    if not index.complete:
-        _out.print("[yellow]The index is not complete yet.[/]")
+    _warn(index.note, "" if index.complete else "The index is not complete yet.")
 
 
 def print_discovery(answer: DiscoverAnswer) -> None:
     """The best passages, the evidence with its citations, then the prompt as it is."""
     if answer.chunks and answer.bullets:  # without evidence, what was looked at answers nothing
-        _out.rule("Passages")
-        folders = _several_folders(answer.chunks[:10])
-        for number, chunk in enumerate(answer.chunks[:10], 1):
+        _rule("Passages")
+        for chunk, head in _numbered(answer.chunks[:10]):
             title = escape(chunk.header_path or chunk.title)
-            place = _place(chunk, folders)
-            _out.print(f"[bold]{number:>2}[/]  {place}  [dim]{chunk.score:.2f}[/]  [cyan]{title}[/]")
-        _out.print()
+            _print(f"{head}  [dim]{chunk.score:.2f}[/]  [cyan]{title}[/]")
+        _print()
     if answer.bullets:
-        _out.rule("Evidence")
+        _rule("Evidence")
         for bullet in answer.bullets:
-            _out.print(f"• {escape(bullet.text)}")
-            _out.print(f"  [dim]{_link(bullet.uri, bullet.citation)}[/]")
-        _out.print()
+            _print(f"• {escape(bullet.text)}")
+            _print(f"  [dim]{_link(bullet.uri, bullet.citation)}[/]")
+        _print()
     _print_verdict(answer.verdict)
-    _out.rule("Prompt")
+    _rule("Prompt")
     _print_exactly(answer.answer_prompt)
     _print_state(answer.retrieval, answer.index)
 
@@ -243,33 +235,28 @@ def print_discovery(answer: DiscoverAnswer) -> None:
 def print_status(answer: StatusAnswer) -> None:
     """State, counts, model and collections."""
     if not answer.generation:
-        _out.print("[bold]not indexed yet[/]  run `cairn index`")
+        _print("[bold]not indexed yet[/]  run `cairn index`")
         return
     files = f"{answer.files.indexed} of {max(answer.files.total, answer.files.indexed)} files"
     state = "paused" if answer.paused and answer.state == "indexing" else answer.state
     vectors = f"{answer.embedded} with vectors"
     if answer.model is not None and not answer.model.packaged:
         vectors = f"{answer.static_embedded} with static vectors, {vectors}"
-    _out.print(f"[bold]{state}[/]  {files}, {answer.chunks} chunks, {vectors}")
+    _print(f"[bold]{state}[/]  {files}, {answer.chunks} chunks, {vectors}")
     if answer.paused:
-        _out.print("[yellow]Indexing is paused; `cairn resume` goes on.[/]")
+        _warn("Indexing is paused; `cairn resume` goes on.")
     elif answer.state == "indexing":
         left = progress_text.pace(answer.texts_per_second, answer.seconds_left)
-        _out.print(", ".join([f"now: {answer.activity}", *left]))
-        _out.print(f"[dim]not done yet: {', '.join(answer.remaining)}[/]")
-    _out.print(f"model: {escape(_model(answer.model))}")
+        _print(", ".join([f"now: {answer.activity}", *left]))
+        _print(f"[dim]not done yet: {', '.join(answer.remaining)}[/]")
+    _print(f"model: {escape(_model(answer.model))}")
     if answer.retrieval:
         print_retrieval(answer.retrieval)
     for collection in answer.collections:
-        _out.print(
-            f"  {escape(collection.name):<32} {collection.files:>6} files {collection.chunks:>8} chunks"
-        )
+        _print(f"  {escape(collection.name):<32} {collection.files:>6} files {collection.chunks:>8} chunks")
     for rule, count in sorted(answer.skipped.items(), key=lambda item: -item[1]):
-        _out.print(f"[dim]  left out: {count} × {escape(rule)}[/]")
-    if answer.last_error:
-        _out.print(f"[yellow]{escape(answer.last_error)}[/]")
-    for warning in answer.warnings:
-        _out.print(f"[yellow]{escape(warning)}[/]")
+        _print(f"[dim]  left out: {count} × {escape(rule)}[/]")
+    _warn(answer.last_error, *answer.warnings)
 
 
 def _model(model: ModelInfo | None) -> str:
@@ -282,18 +269,15 @@ def print_retrieval(retrieval: RetrievalStatus) -> None:
     """The phase, here and in other processes, and what the latest questions were like."""
     state, recent = retrieval.state, retrieval.recent
     if state.phase == state.wanted and not state.by_hand:
-        _out.print(f"phase: {state.phase} ({_PHASES[state.phase]})")
+        _print(f"phase: {state.phase} ({_PHASES[state.phase]})")
     else:
-        _out.print(f"[yellow]phase: {state.phase} ({_PHASES[state.phase]}). {escape(state.reason)}[/]")
+        _warn(f"phase: {state.phase} ({_PHASES[state.phase]}). {state.reason}")
     lowered = {change.pid: change for change in reversed(recent.phase_changes) if change.alive}
     for change in lowered.values():
         if change.after < state.wanted and not state.by_hand:
-            again = (
-                "" if change.next_try_seconds is None else f" Next try in {change.next_try_seconds:.0f} s."
-            )
-            _out.print(
-                f"[yellow]  process {change.pid}: phase {change.after}. {escape(change.reason)}{again}[/]"
-            )
+            seconds = change.next_try_seconds
+            again = "" if seconds is None else f" Next try in {seconds:.0f} s."
+            _warn(f"  process {change.pid}: phase {change.after}. {change.reason}{again}")
     if not recent.queries:
         return
     shares = (
@@ -303,13 +287,10 @@ def print_retrieval(retrieval: RetrievalStatus) -> None:
         (recent.below_wanted_share, "fell back"),
         (recent.error_share, "failed"),
     )
-    times = [
-        f"{ms:.0f} ms {name}"
-        for ms, name in ((recent.p50_ms, "p50"), (recent.p95_ms, "p95"))
-        if ms is not None
-    ]
-    parts = [*times, *(f"{100 * share:.0f} % {name}" for share, name in shares if share is not None)]
-    _out.print(f"questions: the latest {recent.queries}: {', '.join(parts)}")
+    times = ((recent.p50_ms, "p50"), (recent.p95_ms, "p95"))
+    parts = [f"{ms:.0f} ms {name}" for ms, name in times if ms is not None]
+    parts += [f"{100 * share:.0f} % {name}" for share, name in shares if share is not None]
+    _print(f"questions: the latest {recent.queries}: {', '.join(parts)}")
 
 
 _PHASES = ("off", "names and keywords", "keywords", "keywords and vectors")
@@ -318,40 +299,35 @@ _PHASES = ("off", "names and keywords", "keywords", "keywords and vectors")
 def print_feedback(files: Sequence[FileChoices]) -> None:
     """Each file whose results were chosen, with how often what was done."""
     if not files:
-        _out.print("nothing was learned yet")
+        _print("nothing was learned yet")
     for file in files:
         counts = ", ".join(f"{count} × {action}" for action, count in file.counts.items())
-        _out.print(f"[green]{escape(file.path)}[/]  {counts}  [dim]last on {file.latest:%Y-%m-%d}[/]")
+        _print(f"[green]{escape(file.path)}[/]  {counts}  [dim]last on {file.latest:%Y-%m-%d}[/]")
 
 
 def print_paused(answer: PausedAnswer) -> None:
     """Whether vectors are made."""
-    _out.print("paused; saved files are still taken in" if answer.paused else "resumed")
+    _print("paused; saved files are still taken in" if answer.paused else "resumed")
 
 
 def print_forgotten(answer: ResetFeedbackAnswer) -> None:
     """How much was forgotten."""
-    _out.print(f"forgotten: {answer.forgotten} choices")
+    _print(f"forgotten: {answer.forgotten} choices")
 
 
 def print_installed(answer: ModelInstalled) -> None:
     """The model that is used from now on."""
-    _out.print(f"{escape(answer.name)}, {answer.dimension} dimensions, is ready in {escape(answer.folder)}")
+    _print(f"{escape(answer.name)}, {answer.dimension} dimensions, is ready in {escape(answer.folder)}")
 
 
 def print_why(answer: Why) -> None:
     """What is indexed or not, the rule, where the rule stands, and what the index has of it."""
-    if answer.directory:
-        outcome = "[green]looked into[/]" if answer.indexed else "[yellow]not looked into[/]"
-    else:
-        outcome = "[green]indexed[/]" if answer.indexed else "[yellow]not indexed[/]"
-    _out.print(f"[bold]{escape(answer.path or '.')}[/]  {outcome}")
-    _out.print(f"  {escape(answer.rule)}")
-    if answer.detail:
-        _out.print(f"  {escape(answer.detail)}")
-    _out.print(f"  {escape(answer.state)}")
-    for warning in answer.warnings:
-        _out.print(f"[yellow]{escape(warning)}[/]")
+    done = "looked into" if answer.directory else "indexed"
+    outcome = f"[green]{done}[/]" if answer.indexed else f"[yellow]not {done}[/]"
+    _print(f"[bold]{escape(answer.path or '.')}[/]  {outcome}")
+    for text in filter(None, (answer.rule, answer.detail, answer.state)):
+        _print(f"  {escape(text)}")
+    _warn(*answer.warnings)
 
 
 _MARKS = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[red]problem[/]"}
@@ -360,37 +336,36 @@ _MARKS = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[
 def print_examination(answer: Examination) -> None:
     """One line for each check, the remedy below it, and how many problems there are."""
     for check in answer.checks:
-        _out.print(f"{_MARKS[check.level]}  {escape(check.name)}: {escape(check.message)}")
+        _print(f"{_MARKS[check.level]}  {escape(check.name)}: {escape(check.message)}")
         if check.remedy:
-            _out.print(f"         {escape(check.remedy)}")
+            _print(f"         {escape(check.remedy)}")
     if answer.problems:
-        _out.print(f"[red]{answer.problems} problem{'s' if answer.problems > 1 else ''}[/]")
+        _print(f"[red]{answer.problems} problem{'s' if answer.problems > 1 else ''}[/]")
 
 
 def print_settings(settings: Sequence[tuple[str, str, str]], warnings: Sequence[str]) -> None:
     """Each setting with its value and its origin, then what could not be used."""
     if not settings:
-        _out.print("nothing is set: all settings have their defaults")
+        _print("nothing is set: all settings have their defaults")
     for key, value, origin in settings:
-        _out.print(f"{escape(key)} = [green]{escape(value)}[/]  [dim]{escape(origin)}[/]")
-    for warning in warnings:
-        _out.print(f"[yellow]{escape(warning)}[/]")
+        _print(f"{escape(key)} = [green]{escape(value)}[/]  [dim]{escape(origin)}[/]")
+    _warn(*warnings)
 
 
 def _print_verdict(verdict: Verdict) -> None:
     if verdict.message:
-        _out.print(f"[italic]{escape(verdict.message)}[/]\n")
+        _print(f"[italic]{escape(verdict.message)}[/]\n")
 
 
-def _several_folders(results: Sequence[SearchResult]) -> bool:
-    return len({result.folder for result in results}) > 1
-
-
-def _place(result: SearchResult, several_folders: bool) -> str:
-    """`path:first-last`, 1-based, as editors and terminals understand it; after it the folder where there are several."""
-    start, end = result.range.start.line + 1, result.range.end.line
-    place = _link(result.uri, result.path, "green") + f":{start}" + (f"-{end}" if end > start else "")
-    return f"{place} [dim]({escape(result.folder.rpartition('/')[2])})[/]" if several_folders else place
+def _numbered(results: Sequence[SearchResult]) -> Iterator[tuple[SearchResult, str]]:
+    """Each result with its number and `path:first-last`, 1-based, as editors and terminals understand it; after that the
+    folder, where there are several."""
+    several_folders = len({result.folder for result in results}) > 1
+    for number, result in enumerate(results, 1):
+        start, end = result.range.start.line + 1, result.range.end.line
+        place = _link(result.uri, result.path, "green") + f":{start}" + (f"-{end}" if end > start else "")
+        folder = f" [dim]({escape(result.folder.rpartition('/')[2])})[/]" if several_folders else ""
+        yield result, f"[bold]{number:>2}[/]  {place}{folder}"
 
 
 def _link(uri: str, text: str, style: str = "") -> str:

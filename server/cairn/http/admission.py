@@ -6,16 +6,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from attrs import frozen
+from prometheus_client import Counter, Gauge
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from cairn.engine.runner import Runner
 from cairn.http.connection import HEAD_BYTES
 from cairn.http.errors import RefusedError, error_response
 from cairn.http.guard import Guard
 from cairn.operations.idling import Presence
+from cairn.operations.prometheus import PrometheusMetrics
+from cairn.settings.tree import ServeSettings
 
 logger = logging.getLogger(__name__)
 
@@ -28,29 +32,36 @@ _DISCARD_SECONDS = 2.0
 the answer."""
 
 
+@frozen
+class Served:
+    """What the front is given."""
+
+    runner: Runner
+    guard: Guard
+    settings: ServeSettings
+    ready: Callable[[], bool]
+    """Whether every folder can be searched; called on a thread."""
+    openapi: Callable[[], bytes]
+    """The description in JSON; called on a thread."""
+    metrics: PrometheusMetrics
+    presence: Presence
+    mcp: ASGIApp | None = None
+    """MCP's streamable HTTP, behind the same guard; None without it."""
+
+
 class Admission:
     """ASGI middleware, the outermost one."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        guard: Guard,
-        presence: Presence,
-        registry: CollectorRegistry,
-        max_body_bytes: int,
-        routes: frozenset[str],
-        limited: tuple[str, ...],
+        self, app: ASGIApp, served: Served, routes: frozenset[str], limited: tuple[str, ...]
     ) -> None:
         """`routes` are the addresses that requests are counted by, so that nobody can make up new ones; `limited` are
         the beginnings of those that count for `MAX_IN_FLIGHT`."""
-        self._app = app
-        self._guard = guard
-        self._presence = presence
-        self._max_body_bytes = max_body_bytes
-        self._routes = routes
-        self._limited = limited
+        self._app, self._routes, self._limited = app, routes, limited
+        self._guard, self._presence = served.guard, served.presence
+        self._max_body_bytes = served.settings.max_body_bytes
         self._in_flight = 0
+        registry = served.metrics.registry
         self._requests = Counter(
             "cairn_http_requests", "HTTP requests", ("route", "status"), registry=registry
         )

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from attrs import frozen
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
@@ -21,15 +20,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.engine.methods import HTTP, METHODS, Method
-from cairn.engine.runner import Runner
-from cairn.http.admission import HEALTH, Admission
+from cairn.http.admission import HEALTH, Admission, Served
 from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_handlers
-from cairn.http.guard import Guard
-from cairn.operations.idling import Presence
-from cairn.operations.prometheus import CONTENT_TYPE, PrometheusMetrics
+from cairn.operations.prometheus import CONTENT_TYPE
 from cairn.schema import strict_json
 from cairn.schema.convert import snake_case
 from cairn.settings.tree import ServeSettings
+from cairn.startup.ending import first_of
 from cairn.text.nearest import nearest
 
 API = "/api/v1/"
@@ -44,23 +41,6 @@ ROUTES: Mapping[str, Method] = {snake_case(method.name): method for method in ME
 def is_plain_question(method: Method) -> bool:
     """Whether GET will do: no params, and nothing changes."""
     return method.params == "NoParams" and not method.changes
-
-
-@frozen
-class Served:
-    """What the front is given."""
-
-    runner: Runner
-    guard: Guard
-    settings: ServeSettings
-    ready: Callable[[], bool]
-    """Whether every folder can be searched; called on a thread."""
-    openapi: Callable[[], bytes]
-    """The description in JSON; called on a thread."""
-    metrics: PrometheusMetrics
-    presence: Presence
-    mcp: ASGIApp | None = None
-    """MCP's streamable HTTP, behind the same guard; None without it."""
 
 
 def http_app(served: Served) -> ASGIApp:
@@ -91,18 +71,10 @@ def http_app(served: Served) -> ASGIApp:
     if served.mcp is not None:
         limited = _Buffered(served.mcp, served.settings)
         routes += [Route(MCP, limited), Route(f"{MCP}/{{rest:path}}", limited)]
-    handlers = error_handlers(_not_found)
-    app = Starlette(routes=routes, exception_handlers=handlers)
+    app = Starlette(routes=routes, exception_handlers=error_handlers(_not_found))
     app.router.redirect_slashes = False
-    return Admission(
-        app,
-        guard=served.guard,
-        presence=served.presence,
-        registry=served.metrics.registry,
-        max_body_bytes=served.settings.max_body_bytes,
-        routes=frozenset(route.path for route in routes),
-        limited=(API, MCP) if served.mcp is not None else (API,),
-    )
+    limited_paths = (API, MCP) if served.mcp is not None else (API,)
+    return Admission(app, served, frozenset(route.path for route in routes), limited_paths)
 
 
 async def _ask(served: Served, method: Method, request: Request) -> Response:
@@ -217,16 +189,10 @@ class _Buffered:
 async def _unless_left(request: Request, asked: Coroutine[Any, Any, Any]) -> Any:
     """What `asked` answers; it is cancelled when the client leaves, which raises ClientDisconnect."""
     answering = asyncio.ensure_future(asked)
-    leaving = asyncio.ensure_future(_left(request.receive))
-    try:
-        await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not answering.done():
-            raise ClientDisconnect
-        return answering.result()
-    finally:
-        for task in (answering, leaving):
-            task.cancel()
-        await asyncio.gather(answering, leaving, return_exceptions=True)
+    await first_of(answering, _left(request.receive))
+    if answering.cancelled():
+        raise ClientDisconnect
+    return answering.result()
 
 
 async def _left(receive: Callable[[], Awaitable[Message]]) -> None:

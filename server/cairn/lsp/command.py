@@ -14,7 +14,7 @@ def lsp() -> None:
 
     stdout = sys.stdout.buffer
     sys.stdout = sys.stderr  # a stray print would break the protocol
-    answered = answer_initialize(sys.stdin.buffer, stdout)
+    first, answered = answer_initialize(sys.stdin.buffer, stdout)
 
     from cairn.lsp.kept_bytecode import kept_bytecode
     from cairn.startup.memory import made_to_last
@@ -22,4 +22,4 @@ def lsp() -> None:
     with made_to_last(), kept_bytecode("server"):
         from cairn.lsp.server import serve_stdio
 
-    sys.exit(serve_stdio(answered, stdout))
+    sys.exit(serve_stdio(first, answered, stdout))

@@ -152,12 +152,12 @@ class Connection(LanguageServer):
         """Write a line into the editor's log for Cairn; from any thread."""
         self.soon(lambda: self.window_log_message(types.LogMessageParams(kind, f"Cairn: {message}")))
 
-    def start_io(self, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> None:
-        """Serve the one client at the other end of two pipes until it leaves."""
-        reader = StdinAsyncReader(stdin or sys.stdin.buffer, self.thread_pool)
-        self.protocol.set_writer(StdoutWriter(stdout or sys.stdout.buffer))
+    def serve_pipes(self, first: bytes, stdout: BinaryIO) -> None:
+        """Serve the one client at the other end of stdin and `stdout` until it leaves; `first` is read already."""
+        reader = StdinAsyncReader(sys.stdin.buffer, self.thread_pool)
+        self.protocol.set_writer(StdoutWriter(stdout))
         try:
-            asyncio.run(speak(self.protocol, cast(Reader, reader)))
+            asyncio.run(speak(self.protocol, cast(Reader, reader), first))
         except BrokenPipeError:
             logger.error("the editor closed the connection")
         except (KeyboardInterrupt, SystemExit):

@@ -1,17 +1,14 @@
 """Answers `initialize` before the language server's libraries are imported.
 
 Importing lsprotocol alone takes 0.3 s, which an editor would wait for at every start. What the server can
-do does not depend on the editor or the workspace, so the answer is a constant; the request is then read
-again by the server proper, which keeps its own answer to itself. A test compares the two.
+do does not depend on the editor or the workspace, so the answer is a constant; the server proper then takes the request
+as well, and keeps its own answer to itself. A test compares the two.
 """
 
 from __future__ import annotations
 
 import json
-from io import BytesIO
 from typing import Any, BinaryIO
-
-from attrs import frozen
 
 from cairn import __version__
 
@@ -38,35 +35,12 @@ INITIALIZE_RESULT: dict[str, Any] = {
 }
 
 
-class ReplayedInput:
-    """A stream that yields `first` and then what `rest` has left."""
+def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> tuple[bytes, int | str | None]:
+    """Read the first message and answer it if it is `initialize`. Any other is left to the server.
 
-    def __init__(self, first: bytes, rest: BinaryIO) -> None:
-        self._first = BytesIO(first)
-        self._rest = rest
-
-    def readline(self) -> bytes:
-        """The next line; empty at the end."""
-        return self._first.readline() or self._rest.readline()
-
-    def read(self, size: int) -> bytes:
-        """The next `size` bytes; fewer only at the end."""
-        return self._first.read(size) or self._rest.read(size)
-
-
-@frozen
-class Answered:
-    """What is left to do after the first message was looked at."""
-
-    input: ReplayedInput
-    """Everything the editor sends, the first message included."""
-    request_id: int | str | None
-    """The request that is answered already."""
-
-
-def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> Answered:
-    """Read the first message and answer it if it is `initialize`. Any other is left to the server."""
-    header, body = _read_message(stdin)
+    Returns the message's body for the server, empty where there is none, and the id of the request that is answered.
+    """
+    body = _read_message(stdin)
     try:
         message = json.loads(body)
         capabilities = message["params"]["capabilities"]
@@ -75,31 +49,27 @@ def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> Answered:
     except (ValueError, KeyError, TypeError):
         request_id = None
     if request_id is None:
-        return Answered(ReplayedInput(header + body, stdin), None)
-    _write_message(stdout, {"jsonrpc": "2.0", "id": request_id, "result": INITIALIZE_RESULT})
+        return body, None
+    stdout.write(framed({"jsonrpc": "2.0", "id": request_id, "result": INITIALIZE_RESULT}))
+    stdout.flush()
     # Every client supports UTF-16; the server must not choose another encoding than the answer named.
     capabilities.pop("general", None)
+    return json.dumps(message).encode(), request_id
+
+
+def framed(message: dict[str, Any]) -> bytes:
+    """The message as it is sent, with its header."""
     body = json.dumps(message).encode()
-    return Answered(ReplayedInput(_header(body) + body, stdin), request_id)
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
-def _read_message(stdin: BinaryIO) -> tuple[bytes, bytes]:
-    """Header and body of a message as they stand; shorter where the stream ends."""
-    header, length = b"", 0
+def _read_message(stdin: BinaryIO) -> bytes:
+    """The body of a message; empty where the stream ends before it does."""
+    length = 0
     while line := stdin.readline():
-        header += line
         if line.lower().startswith(b"content-length:") and line[15:].strip().isdigit():
             length = int(line[15:])
         if not line.strip() and length:
-            break
-    return header, stdin.read(length) if length else b""
-
-
-def _write_message(stdout: BinaryIO, message: dict[str, Any]) -> None:
-    body = json.dumps(message).encode()
-    stdout.write(_header(body) + body)
-    stdout.flush()
-
-
-def _header(body: bytes) -> bytes:
-    return b"Content-Length: %d\r\n\r\n" % len(body)
+            body = stdin.read(length)
+            return body if len(body) == length else b""
+    return b""

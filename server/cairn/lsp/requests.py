@@ -103,36 +103,24 @@ def _symbol_information(symbol: Symbol) -> types.SymbolInformation:
     return types.SymbolInformation(
         location=types.Location(symbol.uri, place),
         name=symbol.name,
-        kind=_SYMBOL_KINDS.get(symbol.kind, types.SymbolKind.Variable),
+        kind=_symbol_kind(symbol.kind),
         container_name=symbol.container or None,
     )
 
 
-_SYMBOL_KINDS = {
-    "class": types.SymbolKind.Class,
-    "constant": types.SymbolKind.Constant,
-    "constructor": types.SymbolKind.Constructor,
-    "enum": types.SymbolKind.Enum,
-    "extension": types.SymbolKind.Class,
-    "field": types.SymbolKind.Field,
-    "function": types.SymbolKind.Function,
-    "impl": types.SymbolKind.Class,
-    "interface": types.SymbolKind.Interface,
-    "key": types.SymbolKind.Key,
-    "macro": types.SymbolKind.Function,
-    "method": types.SymbolKind.Method,
-    "module": types.SymbolKind.Module,
-    "namespace": types.SymbolKind.Namespace,
-    "object": types.SymbolKind.Object,
-    "operator": types.SymbolKind.Operator,
-    "package": types.SymbolKind.Package,
-    "property": types.SymbolKind.Property,
-    "rule": types.SymbolKind.Function,
-    "struct": types.SymbolKind.Struct,
-    "target": types.SymbolKind.Function,
-    "trait": types.SymbolKind.Interface,
-    "type": types.SymbolKind.Class,
-    "union": types.SymbolKind.Struct,
-    "variable": types.SymbolKind.Variable,
+_OTHER_KINDS = {
+    "extension": "Class",
+    "impl": "Class",
+    "macro": "Function",
+    "rule": "Function",
+    "target": "Function",
+    "trait": "Interface",
+    "type": "Class",
+    "union": "Struct",
 }
-"""LSP's kinds for those of `Chunk.symbol_kind`."""
+"""Kinds of `Chunk.symbol_kind` that LSP has by another name, or not at all."""
+
+
+def _symbol_kind(kind: str) -> types.SymbolKind:
+    name = _OTHER_KINDS.get(kind, kind.capitalize())
+    return types.SymbolKind.__members__.get(name, types.SymbolKind.Variable)

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 from lsprotocol import types
 
 from cairn.lsp.connection import Connection
-from cairn.lsp.early import Answered
 from cairn.lsp.requests import register_requests
 from cairn.lsp.workspace import open_folders, register_with_client, register_workspace
+from cairn.startup.ending import ended
 from cairn.startup.responsive import let_queries_in
 
 if TYPE_CHECKING:
     from cairn.engine.host import Host
 
 logger = logging.getLogger(__name__)
-
-_PARENT_SECONDS = 5.0
-"""How often to look whether the editor is still alive, where its end did not close the pipe."""
 
 
 def build_server(host: Host | None = None) -> Connection:
@@ -48,21 +44,17 @@ def build_server(host: Host | None = None) -> Connection:
 
 
 async def _exit_with_parent(server: Connection, process_id: int) -> None:
-    await asyncio.sleep(_PARENT_SECONDS)
-    import psutil  # once the workspace is open
-
-    while psutil.pid_exists(process_id):
-        with contextlib.suppress(psutil.Error):
-            if psutil.Process(process_id).status() == psutil.STATUS_ZOMBIE:
-                break
-        await asyncio.sleep(_PARENT_SECONDS)
+    await ended(process_id)
     logger.warning("the editor (process %d) is gone; exiting", process_id)
     await asyncio.get_running_loop().run_in_executor(None, server.close)
     os._exit(1)  # the reader of the pipe cannot be woken otherwise
 
 
-def serve_stdio(answered: Answered, stdout: BinaryIO) -> int:
-    """Speak LSP over stdin and stdout until told to exit; the process's exit code."""
+def serve_stdio(first: bytes, answered: int | str | None, stdout: BinaryIO) -> int:
+    """Speak LSP over stdin and stdout until told to exit; the process's exit code.
+
+    `first` is the message that was read already, and `answered` the id of the request that has its answer.
+    """
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
@@ -70,9 +62,9 @@ def serve_stdio(answered: Answered, stdout: BinaryIO) -> int:
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     let_queries_in()
     server = build_server()
-    server.protocol.answered = answered.request_id
+    server.protocol.answered = answered
     try:
-        server.start_io(stdin=cast(BinaryIO, answered.input), stdout=stdout)
+        server.serve_pipes(first, stdout)
     finally:
         server.close()
     return 0 if server.protocol._shutdown else 1

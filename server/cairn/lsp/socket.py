@@ -11,11 +11,11 @@ import asyncio
 import json
 import logging
 import socket
-from typing import Any
 
 from attrs import frozen
 
 from cairn.engine.host import Host
+from cairn.lsp.early import framed
 from cairn.lsp.server import build_server
 from cairn.lsp.wire import FramingError, read_message, speak
 from cairn.operations.idling import Presence
@@ -90,9 +90,7 @@ class LspSocket:
         finally:
             writer.close()
 
-    async def _initialize(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> dict[str, Any] | None:
+    async def _initialize(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
         """The first message without its token; None where it is not right, which is answered if it is a
         request."""
         body = await read_message(reader, most=self._limits.first_bytes)
@@ -103,24 +101,20 @@ class LspSocket:
         options = params.get("initializationOptions") if isinstance(params, dict) else None
         token = options.pop("token", None) if isinstance(options, dict) else None
         if message.get("method") == "initialize" and isinstance(token, str) and self._token.matches(token):
-            return message
+            return json.dumps(message).encode()
         reason = "the first message must be `initialize`, with the token of `cairn serve` in initializationOptions.token"
         error = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": _UNAUTHORIZED, "message": reason}}
-        answer = json.dumps(error).encode()
-        writer.write(b"Content-Length: %d\r\n\r\n" % len(answer) + answer)
+        writer.write(framed(error))
         await writer.drain()
         return None
 
-    async def _speak(
-        self, first: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _speak(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server = build_server(self._host)
         server.protocol.ends_process = False
         server.protocol.set_writer(_Writer(writer.transport, self._limits.unread_bytes))
         self.editors += 1
         try:
-            server.protocol.take(first)
-            await speak(server.protocol, reader, most=self._limits.message_bytes)
+            await speak(server.protocol, reader, first, most=self._limits.message_bytes)
         finally:
             self.editors -= 1
             server.cancel()

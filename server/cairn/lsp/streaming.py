@@ -48,64 +48,34 @@ def streaming(server: Connection, params: Any) -> Iterator[Callable[[DiscoverPro
     if partial is None and work is None:
         yield None
         return
-    stream = _Stream(server, partial, work)
-    stream.begin()
-    try:
-        yield stream.tell
-    except asyncio.CancelledError:
-        raise
-    except BaseException:
-        stream.end()
-        raise
-    else:
-        stream.end()
-    finally:
-        stream.close()
+    task, is_open, stages = asyncio.current_task(), True, list(STAGES_IN_WORDS)
 
+    def send(token: Token | None, value: Any) -> None:
+        cancelled = task is not None and task.cancelling()
+        if token is not None and is_open and not cancelled:
+            server.protocol.notify(types.PROGRESS, types.ProgressParams(token, value))
 
-class _Stream:
-    """The messages of one request."""
-
-    def __init__(self, server: Connection, partial: Token | None, work: Token | None) -> None:
-        self._server = server
-        self._partial = partial
-        self._work = work
-        self._task = asyncio.current_task()
-        self._open = True
-
-    def begin(self) -> None:
-        """On the event loop, as `end` and `close`."""
-        first = next(iter(STAGES_IN_WORDS.values()))
-        begin = types.WorkDoneProgressBegin(title="Cairn", cancellable=False, message=first, percentage=0)
-        self._send(self._work, begin)
-
-    def tell(self, progress: DiscoverProgress) -> None:
+    def tell(progress: DiscoverProgress) -> None:
         """Take in what a stage changed; on the query thread."""
         from cairn.schema.convert import unstructure
 
-        stages = list(STAGES_IN_WORDS)
         ended = stages.index(progress.stage) + 1
-        if self._work is not None and ended < len(stages):
+        if work is not None and ended < len(stages):
             report = types.WorkDoneProgressReport(
                 message=STAGES_IN_WORDS[stages[ended]], percentage=100 * ended // len(stages)
             )
-            self._server.soon(lambda: self._send(self._work, report))
-        if self._partial is not None:
+            server.soon(lambda: send(work, report))
+        if partial is not None:
             known = {key: value for key, value in unstructure(progress).items() if value is not None}
-            self._server.soon(lambda: self._send(self._partial, known))
+            server.soon(lambda: send(partial, known))
 
-    def end(self) -> None:
-        """The work is done, or failed."""
-        self._send(self._work, types.WorkDoneProgressEnd())
-
-    def close(self) -> None:
-        """Send nothing from now on: a token is valid until its request is answered."""
-        self._open = False
-
-    def _send(self, token: Token | None, value: Any) -> None:
-        cancelled = self._task is not None and self._task.cancelling()
-        if token is not None and self._open and not cancelled:
-            self._server.protocol.notify(types.PROGRESS, types.ProgressParams(token, value))
+    first = STAGES_IN_WORDS[stages[0]]
+    send(work, types.WorkDoneProgressBegin(title="Cairn", cancellable=False, message=first, percentage=0))
+    try:
+        yield tell
+    finally:
+        send(work, types.WorkDoneProgressEnd())
+        is_open = False  # a token is valid until its request is answered
 
 
 def _token(params: Any, name: str) -> Token | None:

@@ -139,20 +139,22 @@ class WireProtocol(LanguageServerProtocol):
             raise
 
 
-async def speak(protocol: WireProtocol, reader: Reader, *, most: int | None = None) -> None:
-    """Handle messages until they end. With `most`, raises FramingError for what is no LSP, or larger than so
+async def speak(protocol: WireProtocol, reader: Reader, first: bytes, *, most: int | None = None) -> None:
+    """Handle the message `first`, and those that follow until they end. With `most`, raises FramingError for what is no LSP, or larger than so
     many bytes; without it, as on stdin, what is no header is skipped.
 
     pygls's own loop takes objects in params that look like messages for messages, and leaves a client that
     sent no JSON waiting.
     """
-    while not protocol.left and (body := await read_message(reader, most=most)) is not None:
+    body: bytes | None = first
+    while body:
         try:
             data = json.loads(body) if len(body) < _LARGE_BYTES else await asyncio.to_thread(json.loads, body)
         except (ValueError, RecursionError) as problem:
             protocol.refuse(None, _PARSE_ERROR, f"the message is no JSON: {problem}"[:200])
         else:
             protocol.take(data)
+        body = None if protocol.left else await read_message(reader, most=most)
 
 
 async def read_message(reader: Reader, *, most: int | None = None) -> bytes | None:

@@ -6,10 +6,9 @@ import asyncio
 import contextlib
 import functools
 import logging
-import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.session import ServerSession
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
@@ -29,9 +28,9 @@ from cairn.engine.methods import MCP
 from cairn.engine.request import Tell
 from cairn.errors import CairnError, InvalidRequestError
 from cairn.mcp.stdio import stdio_streams
-from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tool, schemas, unknown, without_nulls
+from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tool, unknown, without_nulls
 from cairn.mcp.workspaces import Workspaces
-from cairn.startup.ending import told_to_end
+from cairn.startup.ending import ended, first_of, told_to_end
 from cairn.startup.responsive import let_queries_in
 
 if TYPE_CHECKING:
@@ -45,8 +44,6 @@ Context = ServerRequestContext[Any, Any]
 _STAGES = 9
 _OF_FILES = frozenset({"search", "discover", "related", "fetchPage", "broadDiscovery"})
 """Methods that have nothing to answer before the first files are indexed."""
-_PARENT_SECONDS = 2.0
-"""How often to look whether the client is still alive, where its end did not close the pipe."""
 
 
 def build_server(
@@ -151,27 +148,23 @@ def _failed(text: str) -> types.CallToolResult:
 
 @functools.cache
 def _listed() -> list[types.Tool]:
-    listed = []
-    for tool in TOOLS.values():
-        takes, gives = schemas(tool.name)
-        annotations = types.ToolAnnotations(
+    return [
+        types.Tool(
+            name=tool.name,
             title=tool.title,
-            read_only_hint=True,
-            destructive_hint=False,
-            idempotent_hint=True,
-            open_world_hint=False,
-        )
-        listed.append(
-            types.Tool(
-                name=tool.name,
+            description=tool.description,
+            input_schema=tool.input_schema,
+            output_schema=tool.output_schema,
+            annotations=types.ToolAnnotations(
                 title=tool.title,
-                description=tool.description,
-                input_schema=takes,
-                output_schema=gives,
-                annotations=annotations,
-            )
+                read_only_hint=True,
+                destructive_hint=False,
+                idempotent_hint=True,
+                open_world_hint=False,
+            ),
         )
-    return listed
+        for tool in TOOLS.values()
+    ]
 
 
 # --- stdio -----------------------------------------------------------------------------------------
@@ -204,30 +197,14 @@ async def _serve(named: Sequence[Path], client: int) -> None:
     with told_to_end() as told:
         try:
             async with stdio_streams() as (incoming, outgoing):
-                speaking = asyncio.create_task(
-                    server.run(incoming, outgoing, server.create_initialization_options())
-                )
-                ends = [speaking, asyncio.create_task(told.wait()), asyncio.create_task(_gone(client))]
-                ended, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-                for task in ends:
-                    task.cancel()
-                await asyncio.gather(*ends, return_exceptions=True)
+                speaking = server.run(incoming, outgoing, server.create_initialization_options())
+                await first_of(speaking, told.wait(), _gone(client))
         finally:
             await workspaces.close()
-    if speaking in ended:  # by itself: what breaking it off raises says nothing
-        speaking.result()
 
 
 async def _gone(client: int) -> None:
-    """Wait until the client has ended, though somebody still holds its end of the pipe."""
-    if sys.platform == "win32":
-        import psutil
-
-        while psutil.pid_exists(client):
-            await asyncio.sleep(_PARENT_SECONDS)
-    else:
-        while os.getppid() == client:
-            await asyncio.sleep(_PARENT_SECONDS)
+    await ended(client)
     logger.warning("the client (process %d) is gone; ending", client)
 
 
@@ -243,20 +220,23 @@ class McpApp:
     that cancels does not, since nothing says whose it is.
     """
 
-    def __init__(self, server: Server[Any], max_body_bytes: int) -> None:
+    def __init__(self, runner: Runner, *, seconds: float, max_body_bytes: int) -> None:
+        """`runner` answers, within `seconds`. Mount it behind a guard of hosts, origins and tokens."""
+
+        async def given(_: ServerSession, __: types.CallToolRequestParams) -> Runner:
+            return runner
+
         self._sessions = StreamableHTTPSessionManager(
-            server,
+            build_server(given, seconds=seconds),
             stateless=True,
             # Whoever mounts this guards it: two lists of hosts would only come to differ.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             max_request_body_size=max_body_bytes,
         )
 
-    @asynccontextmanager
-    async def run(self) -> AsyncIterator[None]:
+    def run(self) -> AbstractAsyncContextManager[None]:
         """Around the time in which requests are served: from the lifespan of the application that mounts this."""
-        async with self._sessions.run():
-            yield
+        return self._sessions.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] != "POST":
@@ -265,26 +245,3 @@ class McpApp:
             await refused(scope, receive, send)
             return
         await self._sessions.handle_request(scope, receive, send)
-
-
-def mcp_app(
-    runner: Runner, *, seconds: float | None = None, max_body_bytes: int = DEFAULT_MAX_REQUEST_BODY_SIZE
-) -> McpApp:
-    """The application that answers with `runner`, to be mounted behind a guard of hosts, origins and tokens.
-
-    `seconds` is the time for an answer. Enter `app.run()` in the lifespan of the outer application:
-
-        mcp = mcp_app(runner)
-
-        @asynccontextmanager
-        async def lifespan(_):
-            async with mcp.run():
-                yield
-
-        Starlette(routes=[Route("/mcp", endpoint=mcp)], lifespan=lifespan)
-    """
-
-    async def given(_: ServerSession, __: types.CallToolRequestParams) -> Runner:
-        return runner
-
-    return McpApp(build_server(given, seconds=seconds), max_body_bytes)

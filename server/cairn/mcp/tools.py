@@ -192,17 +192,18 @@ class Tool:
     def name(self) -> str:
         return PREFIX + snake_case(self.method.name)
 
+    @functools.cached_property
     def input_schema(self) -> dict[str, Any]:
         """The method's params and `workspace`, in the part of JSON schema that every client and model takes."""
         definitions: dict[str, Any] = {}
         schema = Describer(definitions).object(self.method.params_class())
         schema.pop("description", None)  # it speaks of LSP's method
-        if self.method.name in _STAGES:
-            definitions = _terse(definitions)
-        shape: dict[str, Any] = _plain(_inlined(schema, definitions))
+        is_stage = self.method.name in _STAGES
+        shape: dict[str, Any] = _plain(_inlined(schema, _terse(definitions) if is_stage else definitions))
         shape["properties"] = {**shape["properties"], WORKSPACE: _WORKSPACE_SCHEMA}
         return shape
 
+    @functools.cached_property
     def output_schema(self) -> dict[str, Any]:
         """What its structured content holds."""
         definitions: dict[str, Any] = {}
@@ -211,7 +212,7 @@ class Tool:
 
     def remedy(self, problem: InvalidRequestError, arguments: Mapping[str, Any]) -> str:
         """What is wrong with arguments that it does not take, and what to do about it."""
-        schema = self.input_schema()
+        schema = self.input_schema
         known, required = list(schema["properties"]), schema.get("required", [])
         unknown = [name for name in arguments if name not in known]
         meant = [match for name in unknown[:3] if (match := nearest(name, known))]
@@ -237,17 +238,25 @@ _WORKSPACE_SCHEMA = {
 }
 
 
-def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """The schema with each reference replaced by what it refers to."""
+def _mapped(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+    """The schema with `change` made of each of its objects, those inside first."""
     if isinstance(schema, list):
-        return [_inlined(each, definitions) for each in schema]
+        return [_mapped(each, change) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    rest = {key: _inlined(value, definitions) for key, value in schema.items() if key != "$ref"}
-    if "$ref" not in schema:
-        return rest
-    target = _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
-    return {**target, **rest}
+    return change({key: _mapped(value, change) for key, value in schema.items()})
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """The schema with each reference replaced by what it refers to."""
+
+    def inline(shape: dict[str, Any]) -> dict[str, Any]:
+        if "$ref" not in shape:
+            return shape
+        name = shape.pop("$ref").rpartition("/")[2]
+        return {**_inlined(definitions[name], definitions), **shape}
+
+    return _mapped(schema, inline)
 
 
 def _plain(schema: Any) -> Any:
@@ -256,16 +265,17 @@ def _plain(schema: Any) -> Any:
     Gemini's API refuses lists of types, and what stands beside `anyOf`; gateways and frameworks drop tools that have them.
     What is not shown is taken nevertheless.
     """
-    if isinstance(schema, list):
-        return [_plain(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    shape = {key: _plain(value) for key, value in schema.items() if not (key == "default" and value is None)}
-    if "anyOf" in shape:
-        shape = {**shape.pop("anyOf")[0], **shape}
-    if isinstance(shape.get("type"), list):
-        shape["type"] = shape["type"][0]
-    return shape
+
+    def simplify(shape: dict[str, Any]) -> dict[str, Any]:
+        if "default" in shape and shape["default"] is None:
+            del shape["default"]
+        if "anyOf" in shape:
+            shape = {**shape.pop("anyOf")[0], **shape}
+        if isinstance(shape.get("type"), list):
+            shape["type"] = shape["type"][0]
+        return shape
+
+    return _mapped(schema, simplify)
 
 
 def _terse(schema: Any) -> Any:
@@ -307,9 +317,3 @@ def unknown(name: str) -> str:
     meant = match if match in TOOLS else PREFIX + match
     hint = f"; did you mean {meant}?" if match else f"; there are {', '.join(TOOLS)}"
     return f"there is no tool {name[:100]!r}{hint}"
-
-
-@functools.cache
-def schemas(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The input and the output schema of a tool, made once."""
-    return TOOLS[name].input_schema(), TOOLS[name].output_schema()

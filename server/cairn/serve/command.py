@@ -38,7 +38,6 @@ def serve(folders: tuple[Path, ...], as_json: bool, no_lsp: bool, **options: Any
     """
     try:
         from cairn.mcp.workspaces import refusal
-        from cairn.serve.server import Wanted
         from cairn.serve.server import serve as run
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
@@ -50,8 +49,7 @@ def serve(folders: tuple[Path, ...], as_json: bool, no_lsp: bool, **options: Any
     )
     for told_by_us in ("uvicorn", "pygls"):
         logging.getLogger(told_by_us).setLevel(logging.CRITICAL)
-    wanted = Wanted(folders or (Path(),), lsp=not no_lsp, **options)
-    run(wanted, _print_json if as_json else _print_text)
+    run(folders or [Path()], _print_json if as_json else _print_text, lsp=not no_lsp, **options)
 
 
 @click.command()

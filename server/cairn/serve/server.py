@@ -12,29 +12,30 @@ import errno
 import functools
 import os
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, frozen
 from prometheus_client import Gauge
 
 from cairn.engine.engine import Engine
 from cairn.engine.host import Host
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError
-from cairn.http.app import API, MCP, Served, http_app
+from cairn.http.admission import Served
+from cairn.http.app import API, MCP, http_app
 from cairn.http.connection import ConnectionLimits, Web
 from cairn.http.guard import Guard, is_loopback, resolved
 from cairn.http.openapi import description
 from cairn.lsp.socket import LspSocket
-from cairn.mcp.server import mcp_app
+from cairn.mcp.server import McpApp
 from cairn.operations.idling import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Token, serve_token
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
-from cairn.startup.ending import told_to_end
+from cairn.startup.ending import first_of, told_to_end
 from cairn.startup.responsive import let_queries_in
 
 _END_SECONDS = 3
@@ -44,20 +45,6 @@ _LOOPBACK = "127.0.0.1"
 
 class PortError(CairnError):
     """A port cannot be had."""
-
-
-@frozen
-class Wanted:
-    """What the command line asks for; None for what the settings say."""
-
-    folders: tuple[Path, ...]
-    host: str | None = None
-    port: int | None = None
-    lsp_port: int | None = None
-    lsp: bool = True
-    idle_minutes: float | None = None
-    allow_remote: bool = False
-    new_token: bool = False
 
 
 @frozen
@@ -76,35 +63,42 @@ class Addresses:
     process_id: int
 
 
-def serve(wanted: Wanted, tell: Callable[[Addresses], None]) -> None:
-    """Serve until SIGINT, SIGTERM or the end of its patience. `tell` is called as soon as clients can
-    connect.
+def serve(
+    folders: Sequence[Path],
+    tell: Callable[[Addresses], None],
+    *,
+    lsp: bool,
+    allow_remote: bool,
+    new_token: bool,
+    **wanted: Any,
+) -> None:
+    """Serve until SIGINT, SIGTERM or the end of its patience. `tell` is called as soon as clients can connect.
 
-    Raises CairnError for a folder, an address or a token that cannot be used.
+    `wanted` are fields of ServeSettings, None for what the settings say. Raises CairnError for a folder, an address or a
+    token that cannot be used.
     """
     settings = Layers().without_workspace().settings
-    own = settings.serve
-    address = resolved(own.host if wanted.host is None else wanted.host, allow_remote=wanted.allow_remote)
+    own = evolve(settings.serve, **{name: value for name, value in wanted.items() if value is not None})
+    address = resolved(own.host, allow_remote=allow_remote)
     # A file's URI means nothing on another machine, and a client opens what folders it likes.
     lsp_address = address if is_loopback(address) else _LOOPBACK
     with contextlib.ExitStack() as resources:
-        http = _bound(address, own.port if wanted.port is None else wanted.port, "--port")
-        resources.enter_context(http)
-        lsp = None
-        if wanted.lsp:
-            port = own.lsp_port if wanted.lsp_port is None else wanted.lsp_port
-            lsp = resources.enter_context(_bound(lsp_address, port, "--lsp-port"))
-        token = serve_token(new=wanted.new_token)
-        metrics = PrometheusMetrics()
+        http = resources.enter_context(_bound(address, own.port, "--port"))
+        listening = resources.enter_context(_bound(lsp_address, own.lsp_port, "--lsp-port")) if lsp else None
+        token = serve_token(new=new_token)
+        metrics, presence = PrometheusMetrics(), Presence()
         host = Host(settings.embedding, metrics)
         engine = Engine(host=host)
         metrics.show_figures(engine.figures)
         resources.callback(engine.stop)
-        for folder in wanted.folders:
+        for folder in folders:
             engine.add_folder(folder)
         let_queries_in()
-        idle_minutes = own.idle_minutes if wanted.idle_minutes is None else wanted.idle_minutes
-        asyncio.run(_Serving(own, token, host, engine, metrics, http, lsp, idle_minutes, tell).run())
+        editors = LspSocket(host, token, presence)
+        connected = Gauge("cairn_lsp_connections", "Editors that are connected", registry=metrics.registry)
+        connected.set_function(lambda: editors.editors)
+        serving = _Serving(own, token, engine, editors, metrics, presence, http, listening)
+        asyncio.run(serving.run(tell))
 
 
 @frozen
@@ -113,62 +107,50 @@ class _Serving:
 
     settings: ServeSettings
     token: Token
-    host: Host
     engine: Engine
+    editors: LspSocket
     metrics: PrometheusMetrics
+    presence: Presence
     http: socket.socket
     lsp: socket.socket | None
-    idle_minutes: float
-    tell: Callable[[Addresses], None]
-    presence: Presence = field(factory=Presence)
 
-    async def run(self) -> None:
-        """Until it is told to end."""
+    async def run(self, tell: Callable[[Addresses], None]) -> None:
+        """Until it is told to end, or nobody has needed it for long enough."""
         address, port = self.http.getsockname()[:2]
+        url = f"http://{f'[{address}]' if ':' in address else address}:{port}"
         runner = Runner(lambda: self.engine)
-        editors = LspSocket(self.host, self.token, self.presence)
-        connected = Gauge(
-            "cairn_lsp_connections", "Editors that are connected", registry=self.metrics.registry
-        )
-        connected.set_function(lambda: editors.editors)
-        mcp = mcp_app(
-            runner,
-            seconds=self.settings.request_seconds,
-            max_body_bytes=self.settings.max_body_bytes,
+        mcp = McpApp(
+            runner, seconds=self.settings.request_seconds, max_body_bytes=self.settings.max_body_bytes
         )
         served = Served(
             runner=runner,
             guard=Guard(self.token, address, port),
             settings=self.settings,
             ready=self.engine.searchable,
-            openapi=functools.cache(lambda: description(_url(address, port))),
+            openapi=functools.cache(lambda: description(url)),
             metrics=self.metrics,
             presence=self.presence,
             mcp=mcp,
         )
         web = Web(http_app(served), ConnectionLimits(), _END_SECONDS)
+        patience = 60 * self.settings.idle_minutes
         async with mcp.run():
-            await self._until_told(web, editors)
+            with told_to_end() as told:
+                serving = asyncio.create_task(web.serve(sockets=[self.http]))
+                try:
+                    if self.lsp is not None:
+                        await self.editors.listen(self.lsp)
+                    await first_of(asyncio.shield(serving), web.listens.wait())
+                    tell(self._addresses(url))
+                    ends = [told.wait(), self.presence.over(patience)] if patience else [told.wait()]
+                    await first_of(asyncio.shield(serving), *ends)
+                finally:
+                    web.should_exit = True
+                    await asyncio.gather(self.editors.close(), serving)
             await asyncio.to_thread(runner.close)
 
-    async def _until_told(self, web: Web, editors: LspSocket) -> None:
-        with told_to_end() as told:
-            serving = asyncio.create_task(web.serve(sockets=[self.http]))
-            try:
-                if self.lsp is not None:
-                    await editors.listen(self.lsp)
-                await _first_of(serving, web.listens.wait())
-                self.tell(self._addresses())
-                patience = (self.presence.over(60 * self.idle_minutes),) if self.idle_minutes else ()
-                await _first_of(serving, told.wait(), *patience)
-            finally:
-                web.should_exit = True
-                await asyncio.gather(editors.close(), serving)
-
-    def _addresses(self) -> Addresses:
-        address, port = self.http.getsockname()[:2]
+    def _addresses(self, url: str) -> Addresses:
         lsp_host, lsp_port = self.lsp.getsockname()[:2] if self.lsp else (None, None)
-        url = _url(address, port)
         return Addresses(
             url=url,
             api=url + API,
@@ -181,24 +163,13 @@ class _Serving:
         )
 
 
-async def _first_of(serving: asyncio.Task[None], *others: Coroutine[Any, Any, Any]) -> None:
-    """Wait for one of them, and drop the others but for `serving`, whose failure is raised."""
-    tasks = {asyncio.ensure_future(other) for other in others}
-    try:
-        await asyncio.wait({serving, *tasks}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-    if serving.done():
-        serving.result()
-
-
 def _bound(address: str, port: int, option: str) -> socket.socket:
     """A socket that listens there. Raises PortError with what to do."""
     if not 0 <= port <= 65_535:
         raise PortError(f"{option}: {port} is no port; give 1 to 65535, or 0 for a free one.")
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        return socket.create_server((address, port), family=_family(address), backlog=128)
+        return socket.create_server((address, port), family=family, backlog=128)
     except OSError as problem:
         if problem.errno == errno.EADDRINUSE or getattr(problem, "winerror", 0) in (10013, 10048):
             raise PortError(
@@ -206,11 +177,3 @@ def _bound(address: str, port: int, option: str) -> socket.socket:
                 f"give another one with {option}, or {option} 0 for a free one."
             ) from None
         raise PortError(f"Cannot listen at {address}, port {port}: {problem.strerror}.") from problem
-
-
-def _family(address: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in address else socket.AF_INET
-
-
-def _url(address: str, port: int) -> str:
-    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
