@@ -12,8 +12,10 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import psutil
 import pytest
@@ -290,7 +292,10 @@ async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_f
 
     try:
         runner.engine.add_folder(workspace)
-        async with Client(build_server(given, first_files=FirstFiles(PATIENCE_SECONDS))) as client:
+        patient = partial(FirstFiles, PATIENCE_SECONDS)
+        with mock.patch("cairn.mcp.server.FirstFiles", patient):
+            server = build_server(given)
+        async with Client(server) as client:
             found = await called(client, "cairn_search", query="moor_ship")
         assert found.structured_content["results"], text_of(found)
     finally:

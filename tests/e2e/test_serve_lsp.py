@@ -12,13 +12,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from attrs import define, field
 from hostile_traffic import ESCAPES, escaped, lay_secret
 
 from cairn.engine.host import Host
-from cairn.lsp.socket import LspSocket, SocketLimits
+from cairn.lsp.socket import LspSocket
 from cairn.operations.idling import Presence
 from cairn.operations.tokens import Token
 from cairn.settings.tree import EmbeddingSettings
@@ -136,16 +137,17 @@ class Socket:
 
 
 @asynccontextmanager
-async def listening(limits: SocketLimits | None = None) -> AsyncIterator[Socket]:
+async def listening(**limits: float) -> AsyncIterator[Socket]:
     """Unless said, nobody is left for being slow: a connection that is closed was refused."""
-    limits = limits or SocketLimits(first_seconds=10 * PATIENCE_SECONDS)
+    limits = {"_FIRST_SECONDS": 10 * PATIENCE_SECONDS, **limits}
     sock = socket.create_server(("127.0.0.1", 0))
     host, presence = Host(EmbeddingSettings(enabled=False)), Presence()
-    lsp = LspSocket(host, TOKEN, presence, limits)
+    lsp = LspSocket(host, TOKEN, presence)
     await lsp.listen(sock)
     served = Socket(sock.getsockname()[1], lsp, host, presence)
     try:
-        yield served
+        with mock.patch.multiple("cairn.lsp.socket", **limits):
+            yield served
     finally:
         await lsp.close()
         for editor in served.editors:
@@ -314,14 +316,14 @@ async def test_what_is_no_lsp_gets_nothing_and_is_closed(sent: bytes) -> None:
 
 @pytest.mark.parametrize("sent", [b"", b"Content-Le", b"Content-Length: 10\r\n\r\n{"])
 async def test_who_says_nothing_is_not_waited_for(sent: bytes) -> None:
-    async with listening(SocketLimits(first_seconds=0.2)) as served:
+    async with listening(_FIRST_SECONDS=0.2) as served:
         editor = await served.connect()
         editor.writer.write(sent)
         assert await editor.closed()
 
 
 async def test_connections_have_a_limit() -> None:
-    async with listening(SocketLimits(connections=2, first_seconds=10 * PATIENCE_SECONDS)) as served:
+    async with listening(_CONNECTIONS=2) as served:
         kept = [await served.connect() for _ in range(2)]
         await until(lambda: len(served.lsp._connections) == 2)
         assert await (await served.connect()).closed()

@@ -6,19 +6,20 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import ExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
-from attrs import define, evolve, field
+from attrs import define, field
 from starlette.datastructures import Headers
 
 from cairn.errors import IndexUnavailableError, InvalidRequestError, OutOfTimeError
 from cairn.http.admission import MAX_IN_FLIGHT, Served
 from cairn.http.app import http_app
-from cairn.http.connection import HEAD_BYTES, ConnectionLimits, Web
+from cairn.http.connection import HEAD_BYTES, Web
 from cairn.http.errors import RefusedError
 from cairn.http.guard import Guard, resolved
 from cairn.operations.idling import Presence
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.asyncio
 
 TOKEN = Token("A" * 43, Path("serve-token"))
 PATIENCE_SECONDS = 60
-QUICK = ConnectionLimits(head_seconds=0.3, unread_seconds=0.3, kept_seconds=1)
+QUICK = {"_HEAD_SECONDS": 0.3, "_UNREAD_SECONDS": 0.3, "_KEPT_SECONDS": 1}
 
 
 @define
@@ -114,9 +115,10 @@ def code(answer: tuple[int, Any]) -> tuple[int, str]:
 async def running(
     runner: StagedRunner | None = None,
     settings: ServeSettings | None = None,
-    limits: ConnectionLimits | None = None,
+    limits: Mapping[str, float] | None = None,
     ready: Callable[[], bool] = lambda: True,
 ) -> AsyncIterator[Running]:
+    """A front; `limits` stand in for the constants of `cairn.http.connection`."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     front = Running(port, runner or StagedRunner(), Presence(), PrometheusMetrics())
@@ -129,15 +131,18 @@ async def running(
         metrics=front.metrics,
         presence=front.presence,
     )
-    web = Web(http_app(served), limits or ConnectionLimits(), 1)
-    front.connections = lambda: len(web.server_state.connections)
-    serving = asyncio.create_task(web.serve(sockets=[listening]))
-    try:
-        await web.listens.wait()
-        yield front
-    finally:
-        web.should_exit = True
-        await serving
+    with ExitStack() as patches:
+        if limits:
+            patches.enter_context(mock.patch.multiple("cairn.http.connection", **limits))
+        web = Web(http_app(served), 1)
+        front.connections = lambda: len(web.server_state.connections)
+        serving = asyncio.create_task(web.serve(sockets=[listening]))
+        try:
+            await web.listens.wait()
+            yield front
+        finally:
+            web.should_exit = True
+            await serving
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -421,7 +426,7 @@ async def test_more_requests_than_can_be_answered_are_told_to_come_back() -> Non
 
 
 async def test_connections_beyond_the_limit_are_closed_and_others_go_on() -> None:
-    async with running(limits=evolve(ConnectionLimits(), connections=3)) as front:
+    async with running(limits={"_CONNECTIONS": 3}) as front:
         first = [await asyncio.open_connection("127.0.0.1", front.port) for _ in range(3)]
         reader, writer = await asyncio.open_connection("127.0.0.1", front.port)
         with pytest.raises((ConnectionError, AssertionError)):

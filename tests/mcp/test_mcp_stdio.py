@@ -17,21 +17,26 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCError, JSONRPCNotific
 from cairn.mcp.stdio import MAX_LINE_BYTES, lines, message_of
 
 
-class Pieces:
+class Pieces(io.RawIOBase):
     """A stream that yields the given pieces, one a read."""
 
     def __init__(self, *pieces: bytes) -> None:
         self._pieces = [piece for piece in pieces if piece]
 
-    def read(self, _: int) -> bytes:
-        return self._pieces.pop(0) if self._pieces else b""
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._pieces.pop(0) if self._pieces else b""
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 @given(st.lists(st.binary(max_size=6)), st.integers(1, 7))
 def test_lines_do_not_depend_on_where_reads_end(pieces: list[bytes], longest: int) -> None:
     whole = b"".join(pieces)
     expected = [line.removesuffix(b"\n") for line in io.BytesIO(whole)]
-    assert list(lines(Pieces(*pieces), longest)) == [
+    assert list(lines(io.BufferedReader(Pieces(*pieces)), longest)) == [
         line if len(line) <= longest else None for line in expected
     ]
 

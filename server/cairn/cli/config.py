@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from cairn.cli.folders import folder_argument, require_directory
+from cairn.cli.folders import folder_argument
 from cairn.cli.output import answers, print_json
 from cairn.cli.output import show as show_answer
+from cairn.operations.places import require_directory
 
 
 @click.group()

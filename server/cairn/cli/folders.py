@@ -16,6 +16,7 @@ from attrs import frozen
 from cairn.cli.completion import directories
 from cairn.cli.output import WrongUsageError, remark
 from cairn.errors import IndexUnavailableError, InvalidRequestError
+from cairn.operations.places import require_directory
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -67,14 +68,6 @@ def opened(*folders: Path, keep_indexed: bool = True) -> Iterator[Engine]:
         yield engine
     finally:
         engine.stop()
-
-
-def require_directory(folder: Path) -> None:
-    """Raises InvalidRequestError, with what to do, for a folder that is none."""
-    if not folder.is_dir():
-        what = "is a file, not a" if folder.is_file() else "is not a"
-        remedy = "name a project's folder, or run this in it"
-        raise InvalidRequestError("folder", f"{folder} {what} directory that can be read; {remedy}")
 
 
 def wait_to_ask(engine: Engine, *, vectors: bool) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from cairn.cli.folders import folder_argument, folder_option, opened, require_directory, wait
+from cairn.cli.folders import folder_argument, folder_option, opened, wait
 from cairn.cli.output import answers, report, show
+from cairn.operations.places import path_in
 
 
 @click.command()
@@ -36,9 +37,6 @@ def reindex(path: Path | None, folder: Path, as_json: bool) -> None:
 
     That is done also to what has not changed.
     """
-    require_directory(folder)
-    from cairn.operations.places import path_in
-
     _index_anew(folder, path_in(folder, path) if path else "", as_json)
 
 
@@ -75,7 +73,6 @@ def status(folder: Path, as_json: bool) -> None:
 
 def _index_anew(folder: Path, path: str, as_json: bool) -> None:
     """Index `path` anew; where another process indexes the folder, it does that and this one waits."""
-    require_directory(folder)
     from cairn.cli.terminal import print_status
     from cairn.engine.runner import answer
     from cairn.engine.status import status_of
@@ -89,7 +86,6 @@ def _index_anew(folder: Path, path: str, as_json: bool) -> None:
 
 
 def _set_paused(folder: Path, as_json: bool, *, paused: bool) -> None:
-    require_directory(folder)
     from cairn.cli.terminal import print_paused, waiting
     from cairn.operations.control import set_paused
     from cairn.protocol import PausedAnswer

@@ -20,7 +20,6 @@ from cairn.cli.folders import (
     no_wait_option,
     opened,
     position_named,
-    require_directory,
     require_line,
     wait,
     wait_to_ask,
@@ -243,7 +242,6 @@ def call(method: str, params: str | None, folders: Sequence[Path], no_wait: bool
     structured(data, METHODS[name].params_class())  # what is wrong is told before anything is indexed
     if name in _STEERING:  # what they ask of this process would end with it
         for folder in folders:
-            require_directory(folder)
             set_paused(folder, _STEERING[name])
         print_json(PausedAnswer(_STEERING[name]))
         return

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from cairn.cli.completion import directories
-from cairn.cli.folders import folder_argument, folder_option, opened, require_directory
+from cairn.cli.folders import folder_argument, folder_option, opened
 from cairn.cli.output import FAILED, answers, remark, report, show
+from cairn.operations.places import require_directory
 
 
 @click.command()
@@ -21,7 +22,6 @@ def feedback(folder: Path, reset: bool, as_json: bool) -> None:
 
     With --reset, forget it.
     """
-    require_directory(folder)
     from cairn import protocol
     from cairn.cli import terminal
     from cairn.operations.feedback import store_of

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import h11
 import uvicorn
-from attrs import frozen
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -20,33 +19,24 @@ HEAD_BYTES = 16_384
 """Of a request's first line and headers; h11's own limit."""
 
 
-@frozen
-class ConnectionLimits:
-    """How long, in seconds, and how many."""
-
-    head_seconds: float = 10.0
-    """From the connection, or the first byte of a further request, until its headers are complete."""
-    unread_seconds: float = 30.0
-    """A client that takes nothing of an answer for so long is left."""
-    kept_seconds: float = 30.0
-    """A connection without a request is kept for the next one."""
-    connections: int = 256
-    """Far below the 1,024 files that a process may have open on most systems."""
+_HEAD_SECONDS = 10.0
+"""From the connection, or the first byte of a further request, until its headers are complete."""
+_UNREAD_SECONDS = 30.0
+"""A client that takes nothing of an answer for so long is left."""
+_KEPT_SECONDS = 30
+"""A connection without a request is kept for the next one."""
+_CONNECTIONS = 256
+"""Far below the 1,024 files that a process may have open on most systems."""
 
 
 class Web(uvicorn.Server):
     """uvicorn's server as a part of this process, whose signals are another's business."""
 
-    def __init__(self, app: ASGIApp, limits: ConnectionLimits, end_seconds: int) -> None:
+    def __init__(self, app: ASGIApp, end_seconds: int) -> None:
         """`end_seconds` is how long answers may take when the server is to end."""
-
-        class LimitedConnection(_Connection):
-            pass
-
-        LimitedConnection.limits = limits
         settings = uvicorn.Config(
             app,
-            http=LimitedConnection,
+            http=_Connection,
             loop="asyncio",
             ws="none",
             lifespan="off",
@@ -54,7 +44,7 @@ class Web(uvicorn.Server):
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            timeout_keep_alive=int(limits.kept_seconds),
+            timeout_keep_alive=_KEPT_SECONDS,
             timeout_graceful_shutdown=end_seconds,
             h11_max_incomplete_event_size=HEAD_BYTES,
         )
@@ -75,14 +65,12 @@ class Web(uvicorn.Server):
 class _Connection(H11Protocol):
     """One connection."""
 
-    limits = ConnectionLimits()
-
     _head_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self.limits.connections:
+        if len(self.connections) > _CONNECTIONS:
             transport.abort()
         else:
             self._look_at_head()
@@ -102,7 +90,7 @@ class _Connection(H11Protocol):
             _stop(self._head_timer)
             self._head_timer = None
         elif begun and self._head_timer is None:
-            self._head_timer = self.loop.call_later(self.limits.head_seconds, self.transport.abort)
+            self._head_timer = self.loop.call_later(_HEAD_SECONDS, self.transport.abort)
 
     def _is_sending_on(self) -> bool:
         """Whether the client still sends the body of a request that is answered already."""
@@ -138,7 +126,7 @@ class _Connection(H11Protocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         if self._unread_timer is None:
-            self._unread_timer = self.loop.call_later(self.limits.unread_seconds, self.transport.abort)
+            self._unread_timer = self.loop.call_later(_UNREAD_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()

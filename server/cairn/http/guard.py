@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -105,9 +104,10 @@ def resolved(host: str, *, allow_remote: bool) -> str:
     """The IP address to listen at. Raises InvalidRequestError where others could reach it, unless that is
     allowed."""
     try:
-        addresses = _addresses(host)
+        found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as problem:
         raise InvalidRequestError("--host", f"{host!r} is no address of this machine ({problem})") from None
+    addresses = [str(address[0]) for *_, address in found]
     if not allow_remote and not all(map(is_loopback, addresses)):
         raise InvalidRequestError(
             "--host",
@@ -115,8 +115,3 @@ def resolved(host: str, *, allow_remote: bool) -> str:
             "crosses the network unencrypted, can then read all that is indexed",
         )
     return addresses[0]
-
-
-def _addresses(host: str) -> Sequence[str]:
-    found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)
-    return [str(address[0]) for *_, address in found]

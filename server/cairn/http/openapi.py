@@ -38,13 +38,34 @@ def document(url: str) -> dict[str, Any]:
     paths: dict[str, Any] = {
         f"{API}{route}": _methods(route, method, schemas) for route, method in ROUTES.items()
     }
-    described = "Counts and times in Prometheus' text format"
-    paths["/metrics"] = _plain_get("metrics", described, "text/plain", {"type": "string"})
-    paths["/openapi.json"] = _plain_get("openapi", "This description", _JSON, {"type": "object"})
-    paths["/healthz"] = _health("healthz", "Whether the server answers", {"ok": {"const": True}})
-    paths["/readyz"] = _health(
-        "readyz", "Whether every folder can be searched", {"ready": {"type": "boolean"}}
-    )
+    alive, ready = "Whether the server answers", "Whether every folder can be searched"
+    can_ask = _object({"ready": {"type": "boolean"}})
+    paths |= {
+        "/metrics": _get(
+            "metrics",
+            "Counts and times in Prometheus' text format",
+            {
+                "200": _response(
+                    "Counts and times in Prometheus' text format.", {"type": "string"}, "text/plain"
+                )
+            },
+        ),
+        "/openapi.json": _get(
+            "openapi", "This description", {"200": _response("This description.", {"type": "object"})}
+        ),
+        "/healthz": _get(
+            "healthz",
+            alive,
+            {"200": _response(f"{alive}: yes.", _object({"ok": {"const": True}}))},
+            security=[],
+        ),
+        "/readyz": _get(
+            "readyz",
+            ready,
+            {"200": _response(f"{ready}: yes.", can_ask), "503": _response(f"{ready}: not yet.", can_ask)},
+            security=[],
+        ),
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "Cairn", "version": __version__, "description": _ABOUT, "license": {"name": "MIT"}},
@@ -100,30 +121,16 @@ def _methods(route: str, method: Method, schemas: dict[str, Any]) -> dict[str, A
     return described
 
 
-def _plain_get(name: str, summary: str, media_type: str, shape: dict[str, Any]) -> dict[str, Any]:
-    responses = {
-        "200": _response(f"{summary}.", shape, media_type),
-        **_errors(without=_BODY_STATUSES | _TEXT_STATUSES | {503}),
-    }
-    return {"get": _operation(name, summary, responses)}
-
-
-def _health(name: str, summary: str, properties: dict[str, Any]) -> dict[str, Any]:
-    shape = _object(properties)
-    responses = {"200": _response(f"{summary}: yes.", shape)}
-    if name == "readyz":
-        responses["503"] = _response(f"{summary}: not yet.", shape)
-    responses |= _errors(without=_BODY_STATUSES | _TEXT_STATUSES | {401, 503})
-    return {"get": {**_operation(name, summary, responses), "security": []}}
-
-
-def _operation(name: str, summary: str, responses: dict[str, Any]) -> dict[str, Any]:
-    return {
+def _get(name: str, summary: str, responses: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """An address that is put to no engine; `more` is `security` where it needs no token."""
+    without = _BODY_STATUSES | _TEXT_STATUSES | {503, *([401] if more else [])}
+    operation = {
         "operationId": name,
         "summary": f"{summary}.",
         "tags": ["operation"],
-        "responses": responses,
+        "responses": {**responses, **_errors(without)},
     }
+    return {"get": {**operation, **more}}
 
 
 def _response(text: str, shape: dict[str, Any], media_type: str = _JSON) -> dict[str, Any]:

@@ -57,22 +57,18 @@ async def _lasting_work(ask: Ask, changed: asyncio.Event) -> None:
 
 
 async def _show_until_done(client: ClientProgress, token: str, ask: Ask) -> None:
-    progress, bar = await ask(), _Bar()
-    if progress.is_at_work:  # a slow client may have answered after the end
-        shown = (describe(progress), bar.percentage(progress))
-        begin = types.WorkDoneProgressBegin(
-            title="Cairn", cancellable=False, message=shown[0], percentage=shown[1]
-        )
-        client.begin(token, begin)
-        while True:
-            await asyncio.sleep(_REPORT_SECONDS)
-            progress = await ask()
-            if not progress.is_at_work:
-                break
-            now = (describe(progress), bar.percentage(progress))
-            if now != shown:
-                shown = now
-                client.report(token, types.WorkDoneProgressReport(message=now[0], percentage=now[1]))
+    progress, bar, shown = await ask(), _Bar(), None
+    while progress.is_at_work:  # a slow client may have answered after the end
+        now = (describe(progress), bar.percentage(progress))
+        if shown is None:
+            begin = types.WorkDoneProgressBegin("Cairn", cancellable=False, message=now[0], percentage=now[1])
+            client.begin(token, begin)
+        elif now != shown:
+            client.report(token, types.WorkDoneProgressReport(message=now[0], percentage=now[1]))
+        shown = now
+        await asyncio.sleep(_REPORT_SECONDS)
+        progress = await ask()
+    if shown is not None:
         client.end(token, types.WorkDoneProgressEnd(message=progress.problem or describe(progress)))
     client.tokens.pop(token, None)
 
@@ -88,12 +84,10 @@ class _Bar:
         """0 to 100."""
         self._most_queued = max(self._most_queued, progress.texts_queued)
         reading = _READING_PERCENT if self._most_queued else 100
-        read = progress.files_done / progress.files_total if progress.files_total else 0.0
         if progress.scanned:
-            read = 1.0
-        percentage = reading * read
-        if progress.scanned and self._most_queued:
-            embedded = 1 - progress.texts_queued / self._most_queued
-            percentage += (100 - reading) * embedded
+            embedded = 1 - progress.texts_queued / self._most_queued if self._most_queued else 0.0
+            percentage = reading + (100 - reading) * embedded
+        else:
+            percentage = reading * progress.files_done / (progress.files_total or 1)
         self._percentage = max(self._percentage, min(100, int(percentage)))
         return self._percentage

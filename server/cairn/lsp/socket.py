@@ -12,8 +12,6 @@ import json
 import logging
 import socket
 
-from attrs import frozen
-
 from cairn.engine.host import Host
 from cairn.lsp.early import framed
 from cairn.lsp.server import build_server
@@ -28,30 +26,21 @@ _LINE_BYTES = 16_384
 _UNAUTHORIZED = -32001
 
 
-@frozen
-class SocketLimits:
-    """What a connection may take."""
-
-    connections: int = 64
-    first_seconds: float = 10.0
-    """Until `initialize` is there."""
-    first_bytes: int = 1_000_000
-    """Of `initialize`; VS Code's has 10,000."""
-    message_bytes: int = 64_000_000
-    unread_bytes: int = 64_000_000
-    """Answers that a client has not taken, before it is left."""
+_CONNECTIONS = 64
+_FIRST_SECONDS = 10.0
+"""Until `initialize` is there."""
+_FIRST_BYTES = 1_000_000
+"""Of `initialize`; VS Code's has 10,000."""
+_MESSAGE_BYTES = 64_000_000
+_UNREAD_BYTES = 64_000_000
+"""Answers that a client has not taken, before it is left."""
 
 
 class LspSocket:
     """Listens, and serves whoever has the token. Use it on one event loop."""
 
-    def __init__(
-        self, host: Host, token: Token, presence: Presence, limits: SocketLimits | None = None
-    ) -> None:
-        self._host = host
-        self._token = token
-        self._presence = presence
-        self._limits = limits or SocketLimits()
+    def __init__(self, host: Host, token: Token, presence: Presence) -> None:
+        self._host, self._token, self._presence = host, token, presence
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self.editors = 0
@@ -70,7 +59,7 @@ class LspSocket:
         await asyncio.gather(*self._connections, return_exceptions=True)
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._connections) >= self._limits.connections:
+        if len(self._connections) >= _CONNECTIONS:
             writer.transport.abort()
             return
         connection = asyncio.get_running_loop().create_task(self._serve(reader, writer))
@@ -79,7 +68,7 @@ class LspSocket:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with asyncio.timeout(self._limits.first_seconds):
+            async with asyncio.timeout(_FIRST_SECONDS):
                 first = await self._initialize(reader, writer)
             if first is not None:
                 with self._presence.here():
@@ -93,7 +82,7 @@ class LspSocket:
     async def _initialize(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
         """The first message without its token; None where it is not right, which is answered if it is a
         request."""
-        body = await read_message(reader, most=self._limits.first_bytes)
+        body = await read_message(reader, most=_FIRST_BYTES)
         message = json.loads(body) if body else None
         if not isinstance(message, dict) or not isinstance(message.get("id"), int | str):
             return None
@@ -111,10 +100,10 @@ class LspSocket:
     async def _speak(self, first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server = build_server(self._host)
         server.protocol.ends_process = False
-        server.protocol.set_writer(_Writer(writer.transport, self._limits.unread_bytes))
+        server.protocol.set_writer(_Writer(writer.transport))
         self.editors += 1
         try:
-            await speak(server.protocol, reader, first, most=self._limits.message_bytes)
+            await speak(server.protocol, reader, first, most=_MESSAGE_BYTES)
         finally:
             self.editors -= 1
             server.cancel()
@@ -125,16 +114,15 @@ class LspSocket:
 class _Writer:
     """Writes without waiting, and leaves a client that takes nothing."""
 
-    def __init__(self, transport: asyncio.WriteTransport, most: int) -> None:
+    def __init__(self, transport: asyncio.WriteTransport) -> None:
         self._transport = transport
-        self._most = most
 
     def write(self, data: bytes) -> None:
         """Send the data, unless the connection is closing."""
         if self._transport.is_closing():
             return
         self._transport.write(data)
-        if self._transport.get_write_buffer_size() > self._most:
+        if self._transport.get_write_buffer_size() > _UNREAD_BYTES:
             self._transport.abort()
 
     def close(self) -> None:

@@ -53,15 +53,13 @@ def build_server(
     *,
     seconds: float | None = None,
     problems: Callable[[], Sequence[str]] = tuple,
-    first_files: FirstFiles | None = None,
 ) -> Server[Any]:
     """A server with all tools.
 
     `runner_of` gives where to ask for a client, or what the client has to tell first; `seconds` is the time for an answer;
-    `problems` is what `cairn_status` tells besides; `first_files` waits for the first files of a folder.
+    `problems` is what `cairn_status` tells besides.
     """
-
-    patience = first_files or FirstFiles()
+    first_files = FirstFiles()
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=_listed())
@@ -76,7 +74,7 @@ def build_server(
             found = await runner_of(context.session, params)
             if isinstance(found, types.InputRequiredResult):
                 return found
-            data, texts = await _answer(found, tool, params, context, seconds, patience)
+            data, texts = await _answer(found, tool, params, context, seconds, first_files)
         except InvalidRequestError as problem:
             return _failed(tool.remedy(problem, params.arguments or {}))
         except CairnError as problem:

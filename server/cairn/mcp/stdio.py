@@ -14,7 +14,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import anyio
 import mcp_types as types
@@ -26,7 +26,6 @@ from pydantic_core import from_json
 
 MAX_LINE_BYTES = DEFAULT_MAX_REQUEST_BODY_SIZE
 """What the SDK takes over HTTP, 4 MiB. What the stages take is 500,000 characters of text at most."""
-_READ_BYTES = 65_536
 _LAST_WRITE_SECONDS = 1.0
 """How long the end waits for a client that does not read."""
 
@@ -57,7 +56,7 @@ async def stdio_streams() -> AsyncIterator[tuple[Incoming, Outgoing]]:
     def read() -> None:
         # At the end of the loop or of its streams nobody is left to read for.
         with suppress(RuntimeError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            with open(0, "rb", buffering=0, closefd=False) as stdin:
+            with open(0, "rb", closefd=False) as stdin:
                 for line in lines(stdin):
                     asyncio.run_coroutine_threadsafe(take(line), loop).result()
             asyncio.run_coroutine_threadsafe(end(), loop).result()
@@ -84,21 +83,13 @@ async def stdio_streams() -> AsyncIterator[tuple[Incoming, Outgoing]]:
         await asyncio.gather(writing, return_exceptions=True)
 
 
-def lines(stdin: Any, longest: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
-    """The lines of an unbuffered stream, the last one also without its end; None for one of more bytes than `longest`."""
-    held = bytearray()
-    too_long = False
-    while data := stdin.read(_READ_BYTES):
-        *ended, rest = data.split(b"\n")
-        for part in ended:
-            too_long = too_long or len(held) + len(part) > longest
-            yield None if too_long else bytes(held + part)
-            held.clear()
-            too_long = False
-        too_long = too_long or len(held) + len(rest) > longest
-        held = bytearray() if too_long else held + rest
-    if held or too_long:
-        yield None if too_long else bytes(held)
+def lines(stdin: BinaryIO, longest: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
+    """The lines of a stream, the last one also without its end; None for one of more bytes than `longest`."""
+    while line := stdin.readline(longest + 1):
+        too_long = len(line) > longest and not line.endswith(b"\n")
+        while too_long and line and not line.endswith(b"\n"):
+            line = stdin.readline(longest + 1)
+        yield None if too_long else line.removesuffix(b"\n")
 
 
 def message_of(line: bytes | None) -> types.JSONRPCMessage | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +16,11 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from cairn.engine.folders import path_of_uri
+from cairn.engine.runner import Runner
 from cairn.errors import CairnError
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
-    from cairn.engine.runner import Runner
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +40,6 @@ class Workspaces:
     def __init__(self, named: Sequence[Path]) -> None:
         """`named` are the folders of the command line; they hold, whatever the client's roots are."""
         self._named = tuple(named)
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="cairn-folders")
         self._runner: Runner | None = None
         self._open: tuple[Path, ...] = ()
         self._opening: asyncio.Task[None] | None = None
@@ -77,12 +75,8 @@ class Workspaces:
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
-        await asyncio.to_thread(self._stop)
-
-    def _stop(self) -> None:
-        self._executor.shutdown(wait=True, cancel_futures=True)
         if self._runner is not None:
-            self._runner.stop()
+            await asyncio.to_thread(self._runner.stop)
 
     async def _show(
         self,
@@ -93,13 +87,9 @@ class Workspaces:
         if earlier is not None:
             await asyncio.wait([earlier])
         wanted, problems = await self._wanted(session, told)
-        loop = asyncio.get_running_loop()
         if self._runner is None:
-            self._runner = await loop.run_in_executor(self._executor, _made)
-        engine = self._runner.engine
-        self._open, unusable = await loop.run_in_executor(
-            self._executor, _changed, engine, self._open, wanted
-        )
+            self._runner = Runner(_made)
+        self._open, unusable = await self._runner.run(lambda engine, _: _changed(engine, self._open, wanted))
         self.problems = (*problems, *unusable)
 
     async def _wanted(
@@ -118,18 +108,20 @@ class Workspaces:
         )
 
 
+def _has_roots(session: ServerSession) -> bool:
+    capabilities = session.client_capabilities
+    return capabilities is not None and capabilities.roots is not None
+
+
 def _tells_when_asked_by_answer(session: ServerSession) -> bool:
     """Whether the client has roots, and tells them only when the answer to its own request asks for them (2026-07-28)."""
-    capabilities = session.client_capabilities
-    has_roots = capabilities is not None and capabilities.roots is not None
-    return has_roots and session.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return _has_roots(session) and session.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 async def _roots(session: ServerSession) -> types.ListRootsResult:
     """The client's roots; none where it has none or cannot be asked."""
-    capabilities = session.client_capabilities
     none = types.ListRootsResult(roots=[])
-    if capabilities is None or capabilities.roots is None:
+    if not _has_roots(session):
         return none
     try:
         return await session.send_request(types.ListRootsRequest(), types.ListRootsResult, _ROOTS_SECONDS)
@@ -165,14 +157,13 @@ def refusal(folder: Path, command: str = "cairn mcp") -> str:
     )
 
 
-def _made() -> Runner:
+def _made() -> Engine:
     from cairn.startup.memory import made_to_last
 
     with made_to_last():
         from cairn.engine.engine import Engine
-        from cairn.engine.runner import Runner
 
-    return Runner(Engine)
+    return Engine()
 
 
 def _changed(

@@ -9,9 +9,11 @@ from cairn.errors import InvalidRequestError
 
 
 def require_directory(folder: Path) -> None:
-    """Raise InvalidRequestError if the workspace folder is no directory."""
+    """Raises InvalidRequestError, with what to do, for a workspace folder that is none."""
     if not folder.is_dir():
-        raise InvalidRequestError("folder", f"{folder} is not a directory that can be read")
+        what = "is a file, not a" if folder.is_file() else "is not a"
+        remedy = "name a project's folder, or run this in it"
+        raise InvalidRequestError("folder", f"{folder} {what} directory that can be read; {remedy}")
 
 
 def path_in(folder: Path, path: Path) -> str:

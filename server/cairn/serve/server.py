@@ -25,7 +25,7 @@ from cairn.engine.runner import Runner
 from cairn.errors import CairnError
 from cairn.http.admission import Served
 from cairn.http.app import API, MCP, http_app
-from cairn.http.connection import ConnectionLimits, Web
+from cairn.http.connection import Web
 from cairn.http.guard import Guard, is_loopback, resolved
 from cairn.http.openapi import description
 from cairn.lsp.socket import LspSocket
@@ -132,7 +132,7 @@ class _Serving:
             presence=self.presence,
             mcp=mcp,
         )
-        web = Web(http_app(served), ConnectionLimits(), _END_SECONDS)
+        web = Web(http_app(served), _END_SECONDS)
         patience = 60 * self.settings.idle_minutes
         async with mcp.run():
             with told_to_end() as told:
