@@ -55,24 +55,17 @@ def run() -> None:
     except click.exceptions.NoArgsIsHelpError as problem:
         problem.show()
         code = problem.exit_code
-    except click.ClickException as problem:
-        code = _failed(problem, problem.exit_code)
-    except CairnError as problem:
-        code = _failed(problem, FAILED)
+    except (click.ClickException, CairnError) as problem:
+        print_error(problem, sys.argv[1:])
+        code = getattr(problem, "exit_code", FAILED)
     except (KeyboardInterrupt, click.Abort) as problem:
-        code = _failed(problem, INTERRUPTED)
+        print_error(problem, sys.argv[1:])
+        code = INTERRUPTED
     except OSError as problem:
         # Windows has no name of its own for a pipe that nobody reads.
-        if isinstance(problem, BrokenPipeError) or (
-            sys.platform == "win32" and problem.errno == errno.EINVAL
-        ):
-            code = FAILED
-        else:
-            code = _failed(problem, FAILED)
+        nobody_reads = sys.platform == "win32" and problem.errno == errno.EINVAL
+        if not nobody_reads and not isinstance(problem, BrokenPipeError):
+            print_error(problem, sys.argv[1:])
         leave_stdout()
+        code = FAILED
     sys.exit(code)
-
-
-def _failed(problem: BaseException, code: int) -> int:
-    print_error(problem, sys.argv[1:])
-    return code

@@ -47,11 +47,11 @@ def http_app(served: Served) -> ASGIApp:
     """The ASGI application."""
 
     async def health(_: Request) -> Response:
-        return _json({"ok": True})
+        return _answer(strict_json.dumps({"ok": True}))
 
     async def readiness(_: Request) -> Response:
         ready = await asyncio.to_thread(served.ready)
-        return _json({"ready": ready}, 200 if ready else 503)
+        return _answer(strict_json.dumps({"ready": ready}), status=200 if ready else 503)
 
     async def metrics(_: Request) -> Response:
         return _answer(await asyncio.to_thread(served.metrics.text), CONTENT_TYPE)
@@ -119,10 +119,8 @@ async def _params(request: Request, settings: ServeSettings) -> Any:
     if not body:
         return {}
     try:
-        if len(body) < _LARGE_BODY:
-            data = strict_json.loads(body)
-        else:
-            data = await asyncio.to_thread(strict_json.loads, body)
+        is_large = len(body) >= _LARGE_BODY
+        data = await asyncio.to_thread(strict_json.loads, body) if is_large else strict_json.loads(body)
     except strict_json.MalformedJsonError as problem:
         raise RefusedError("invalidJson", f"{problem}.") from None
     return {} if data is None else data
@@ -198,10 +196,6 @@ async def _unless_left(request: Request, asked: Coroutine[Any, Any, Any]) -> Any
 async def _left(receive: Callable[[], Awaitable[Message]]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-def _json(data: Any, status: int = 200) -> Response:
-    return _answer(strict_json.dumps(data), status=status)
 
 
 def _answer(body: bytes, media_type: str = "application/json", status: int = 200) -> Response:

@@ -85,16 +85,14 @@ class _Connection(H11Protocol):
     def _look_at_head(self) -> None:
         """Wait for a request's head, if none is being answered and what came of one is not all."""
         between = self.cycle is None or self.cycle.response_complete
-        begun = self.cycle is None or bool(self.conn.trailing_data[0]) or self._is_sending_on()
+        # A client may still send the body of a request that is answered already.
+        is_sending_on = self.conn.their_state is h11.SEND_BODY
+        begun = self.cycle is None or bool(self.conn.trailing_data[0]) or is_sending_on
         if not between or self.transport.is_closing():
             _stop(self._head_timer)
             self._head_timer = None
         elif begun and self._head_timer is None:
             self._head_timer = self.loop.call_later(_HEAD_SECONDS, self.transport.abort)
-
-    def _is_sending_on(self) -> bool:
-        """Whether the client still sends the body of a request that is answered already."""
-        return self.conn.their_state is h11.SEND_BODY
 
     def send_400_response(self, msg: str) -> None:
         """As uvicorn does, but in JSON, and only where nothing else is being answered."""

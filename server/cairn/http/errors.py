@@ -57,10 +57,6 @@ class RefusedError(Exception):
         self.code, self.message, self.field = code, message, field
         self.headers = dict(headers or {})
 
-    @property
-    def status(self) -> int:
-        return CODES[self.code][0]
-
 
 def error_body(code: str, message: str, field: str = "") -> bytes:
     """The JSON of one error."""
@@ -71,7 +67,7 @@ def error_response(refusal: RefusedError) -> Response:
     """The answer to a request that is refused."""
     return Response(
         error_body(refusal.code, refusal.message, refusal.field),
-        refusal.status,
+        CODES[refusal.code][0],
         {**PLAIN_HEADERS, **refusal.headers},
         media_type="application/json",
     )

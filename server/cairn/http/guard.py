@@ -58,11 +58,9 @@ class Guard:
             raise RefusedError("unauthorized", message, headers={"www-authenticate": 'Bearer realm="cairn"'})
 
     def _is_here(self, host: str) -> bool:
-        place = _place(host)
-        if place is None or place[1] != self._port:
-            return False
-        name = place[0]
-        return _bracketed(name) in self._names or (self._any_address and _is_address(name))
+        name, port = _place(host) or ("", 0)
+        is_known = _bracketed(name) in self._names or (self._any_address and _is_address(name))
+        return is_known and port == self._port
 
     def _is_own(self, origin: str, host: str) -> bool:
         """Whether a page of the origin came from where the request goes: from this server, by the same name."""

@@ -204,12 +204,11 @@ class Connection(LanguageServer):
             self.protocol.notify("cairn/statusChanged", status)
 
 
-def _status(engine: Engine, _: Cancelled) -> dict[str, Any]:
+def _status(engine: Engine, _: Cancelled) -> Any:
     from cairn.engine.status import status_of
     from cairn.schema.convert import unstructure
 
-    status: dict[str, Any] = unstructure(status_of(engine))
-    return status
+    return unstructure(status_of(engine))
 
 
 @contextlib.contextmanager

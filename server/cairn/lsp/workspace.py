@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,7 @@ def register_workspace(server: Connection) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
-        document = params.text_document
-        _show(server, document.uri, document.text)
+        _show(server, params.text_document.uri, params.text_document.text)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: types.DidChangeTextDocumentParams) -> None:
@@ -39,8 +39,7 @@ def register_workspace(server: Connection) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
-        uri = params.text_document.uri
-        _in_order(server, [uri], lambda engine, path: engine.document_closed(path))
+        _in_order(server, [params.text_document.uri], lambda engine, path: engine.document_closed(path))
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def did_save(params: types.DidSaveTextDocumentParams) -> None:
@@ -95,21 +94,17 @@ async def register_with_client(server: Connection) -> None:
 def open_folders(server: Connection) -> list[Path]:
     """The folders the editor has open; one without folder support has a root alone."""
     workspace = server.workspace
-    uris = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
-    return paths(uris)
+    return _paths(list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else []))
 
 
-def paths(uris: list[str]) -> list[Path]:
+def _paths(uris: list[str]) -> list[Path]:
     """The local files among `uris`; documents of other schemes have no file to index."""
-    return [Path(path) for uri in uris if uri.startswith("file:") and (path := _local(uri))]
-
-
-def _local(uri: str) -> str | None:
-    """None for what is no URI: one such folder must not keep the others from being opened."""
-    try:
-        return to_fs_path(uri)
-    except ValueError:
-        return None
+    found = []
+    for uri in uris:
+        with suppress(ValueError):  # no URI: one such folder must not keep the others from being opened
+            if uri.startswith("file:") and (path := to_fs_path(uri)):
+                found.append(Path(path))
+    return found
 
 
 def _show(server: Connection, uri: str, text: str) -> None:
@@ -120,7 +115,7 @@ def _show(server: Connection, uri: str, text: str) -> None:
 
 def _in_order(server: Connection, uris: list[str], work: Callable[[Engine, Path], None]) -> None:
     """`work(engine, path)` for each local file, after all that was told before."""
-    files = paths(uris)
+    files = _paths(uris)
 
     def take_in(engine: Engine) -> None:
         for path in files:

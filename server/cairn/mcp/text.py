@@ -36,14 +36,13 @@ def search(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str
     head = _verdict(answer.verdict, len(answer.results))
     if answer.query.corrections:
         head.append(f"Read as: {', '.join(answer.query.corrections)}.")
-    tail = [
-        _broken_off(answer.broken_off),
-        _lowered(answer.retrieval),
-        answer.index.note,
-        incompleteness(engine),
-    ]
+    if answer.broken_off:
+        steps = ", ".join(answer.broken_off)
+        broken_off = f"Out of time before everything was looked at ({steps}); ask again for more."
+    else:
+        broken_off = ""
     passages = _passages(answer.results, arguments, brief=answer.verdict.action == "noMatch")
-    return [_paragraphs(*head, *passages, *tail)]
+    return [_paragraphs(*head, *passages, broken_off, *_missing(engine, answer))]
 
 
 def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str]:
@@ -51,9 +50,7 @@ def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[st
     answer = structure(data, protocol.RelatedAnswer)
     head = [] if answer.results else ["Nothing is related to that passage."]
     passages = _passages(answer.results, arguments)
-    return [
-        _paragraphs(*head, *passages, _lowered(answer.retrieval), answer.index.note, incompleteness(engine))
-    ]
+    return [_paragraphs(*head, *passages, *_missing(engine, answer))]
 
 
 def discovery(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
@@ -62,7 +59,7 @@ def discovery(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
     head = _verdict(answer.verdict, len(answer.bullets), what="pieces of evidence")
     if not answer.bullets and not head:
         head = ["There is no evidence for that in the workspace."]
-    about = _paragraphs(*head, _lowered(answer.retrieval), answer.index.note, incompleteness(engine))
+    about = _paragraphs(*head, *_missing(engine, answer))
     return [text for text in (about, answer.answer_prompt) if text]
 
 
@@ -83,13 +80,12 @@ def status(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
         lines.append(f"Problem: {answer.last_error}")
     lines += filter(None, [incompleteness(engine)])
     lines.append(f"Model: {_model(answer.model)}.")
-    by_folder: dict[str, list[protocol.CollectionInfo]] = {}
-    for collection in answer.collections:
-        by_folder.setdefault(collection.folder, []).append(collection)
-    for folder, collections in by_folder.items():
+    for folder in dict.fromkeys(collection.folder for collection in answer.collections):
         lines.append(f"Collections in {folder}:")
         lines += [
-            f"- {c.name} ({c.kind}): {_count(c.files, 'file')}, {c.chunks:,} passages" for c in collections
+            f"- {c.name} ({c.kind}): {_count(c.files, 'file')}, {c.chunks:,} passages"
+            for c in answer.collections
+            if c.folder == folder
         ]
     skipped = sorted(answer.skipped.items(), key=lambda item: -item[1])[:_MAX_SKIPPED]
     if skipped:
@@ -123,11 +119,8 @@ def incompleteness(engine: Engine) -> str:
     now = status_of(engine)
     parts = []
     if now.files.indexed < now.files.total or not now.generation:
-        parts.append(
-            f"{now.files.indexed:,} of {now.files.total:,} files read"
-            if now.files.total
-            else "no file read yet"
-        )
+        read = f"{now.files.indexed:,} of {now.files.total:,} files read"
+        parts.append(read if now.files.total else "no file read yet")
     if now.model is not None and (missing := now.chunks - now.embedded) > 0:
         parts.append(f"{now.chunks - missing:,} of {now.chunks:,} passages have vectors")
     if uncounted := [what for what in now.remaining if what in ("history", "imports")]:
@@ -153,19 +146,15 @@ def _verdict(verdict: protocol.Verdict, found: int, what: str = "passages") -> l
     return [verdict.message] if verdict.message else []
 
 
-def _broken_off(steps: Sequence[str]) -> str:
-    return (
-        f"Out of time before everything was looked at ({', '.join(steps)}); ask again for more."
-        if steps
-        else ""
-    )
-
-
-def _lowered(retrieval: protocol.AnsweredIn) -> str:
+def _missing(
+    engine: Engine, answer: protocol.SearchAnswer | protocol.RelatedAnswer | protocol.DiscoverAnswer
+) -> list[str]:
     """What the answer was made without, and why."""
+    retrieval = answer.retrieval
     by = _BY[retrieval.fallback] if retrieval.fallback in _BY else _BY_PHASE.get(retrieval.phase, "")
     why = f": {retrieval.reason.removesuffix('.')}" if retrieval.reason else ""
-    return f"Answered {by}{why}." if by else ""
+    lowered = f"Answered {by}{why}." if by else ""
+    return [lowered, answer.index.note, incompleteness(engine)]
 
 
 def _passages(
@@ -207,11 +196,9 @@ def _what(result: protocol.SearchResult) -> str:
     """`— Berth › moor_ship (method)`; "" for a passage that has no name."""
     name = result.header_path or result.title or result.symbol
     kind = result.symbol_kind if result.symbol else result.type.value
-    return (
-        f"— {name} ({kind or result.type.value})"
-        if name and name != result.path
-        else f"({result.type.value})"
-    )
+    if not name or name == result.path:
+        return f"({result.type.value})"
+    return f"— {name} ({kind or result.type.value})"
 
 
 def _fenced(text: str, language: str) -> str:

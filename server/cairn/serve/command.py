@@ -66,19 +66,16 @@ def openapi(as_json: bool) -> None:
 def _print_json(addresses: Addresses) -> None:
     from cairn.schema.convert import unstructure
 
-    _print(json.dumps(unstructure(addresses), ensure_ascii=False))
+    click.echo(json.dumps(unstructure(addresses), ensure_ascii=False))
 
 
 def _print_text(addresses: Addresses) -> None:
-    rows = [("REST", f"{addresses.api} (described in {addresses.url}/openapi.json)")]
-    rows.append(("MCP", addresses.mcp))
-    if addresses.lsp_port is not None:
-        rows.append(("LSP", f"{addresses.lsp_host} port {addresses.lsp_port}"))
-    rows.append(("token", f"in {addresses.token_file}"))
-    folders = ", ".join(addresses.folders)
-    _print("\n".join([f"Cairn serves {folders}", *(f"  {name:6}{text}" for name, text in rows)]))
-
-
-def _print(text: str) -> None:
-    click.echo(text)
-    sys.stdout.flush()
+    lsp = (
+        f"  LSP   {addresses.lsp_host} port {addresses.lsp_port}\n" if addresses.lsp_port is not None else ""
+    )
+    click.echo(
+        f"Cairn serves {', '.join(addresses.folders)}\n"
+        f"  REST  {addresses.api} (described in {addresses.url}/openapi.json)\n"
+        f"  MCP   {addresses.mcp}\n{lsp}"
+        f"  token in {addresses.token_file}"
+    )
