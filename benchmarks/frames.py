@@ -53,7 +53,7 @@ engine = Engine({"index": {"watch": False}})
 engine.add_folder(Path(sys.argv[1]))
 while not engine.progress().complete:
     threading.Event().wait(0.1)
-runner = Runner(engine)
+runner = Runner(lambda: engine)
 server = build_server()
 server._runner = runner
 asyncio.run(server.protocol.fm.features["cairn/search"](PARAMS))

@@ -285,7 +285,7 @@ async def test_while_the_first_indexing_runs_answers_say_how_complete_they_are(t
 
 
 async def test_the_first_question_about_a_folder_that_nobody_indexed_finds_its_files(workspace: Path) -> None:
-    runner = Runner(Engine())
+    runner = Runner(Engine)
 
     async def given(*_: Any) -> Runner:
         return runner
@@ -346,7 +346,7 @@ async def happens(event: threading.Event) -> None:
 @each_era
 async def test_a_question_that_is_cancelled_ends(era: str) -> None:
     slow = Slow()
-    runner = Runner(slow)
+    runner = Runner(lambda: slow)
 
     async def given(*_: Any) -> Runner:
         return runner

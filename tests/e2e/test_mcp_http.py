@@ -47,7 +47,7 @@ HELLO = {
 @asynccontextmanager
 async def served(engine: Any, **options: Any) -> AsyncIterator[str]:
     """The URL at which `engine` answers."""
-    runner = Runner(engine)
+    runner = Runner(lambda: engine)
     app = McpApp(runner, **{"seconds": None, "max_body_bytes": 4_000_000, **options})
 
     @asynccontextmanager
