@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import count
 
 from cairn import protocol
 from cairn.engine.folders import Folder
 from cairn.index.store.meta import Facts
-from cairn.workspace.builtin_rules import Decision
 from cairn.workspace.rules import FileRules
+from cairn.workspace.scan import ScanReport, scan
 
 _MOST_ENTRIES = 1_000
 """Files and directories that are looked at to name the rule; they are read again with every answer of an empty index."""
@@ -52,29 +51,18 @@ def emptiness(folders: Sequence[Folder], facts: Sequence[Facts]) -> list[str]:
 
 
 def _why_empty(folder: Folder) -> str:
-    left_out = list(_left_out(folder))
-    if not left_out:
+    rules, report, directories = FileRules(folder.root, folder.settings().index), ScanReport(), count()
+    for _ in scan(
+        folder.root,
+        rules,
+        report,
+        stop=lambda: next(directories) + report.skipped.total() > _MOST_ENTRIES,
+    ):
+        pass
+    if not report.first_skipped:
         return ""
-    counts = Counter(decision.rule for _, decision in left_out)
     # A rule of the workspace says more than one of Cairn's own, such as that of `.git`.
-    path, decision = max(left_out, key=lambda each: (bool(each[1].detail), counts[each[1].rule]))
+    path, decision = max(
+        report.first_skipped.values(), key=lambda each: (bool(each[1].detail), report.skipped[each[1].rule])
+    )
     return f"Nothing is indexed in {folder.shown}: {path} and the rest are left out, {decision.explanation}."
-
-
-def _left_out(folder: Folder) -> Iterator[tuple[str, Decision]]:
-    """The first files and directories that no scan takes, with the rules."""
-    rules, looked_at = FileRules(folder.root, folder.settings().index), 0
-    for place, directories, files in os.walk(folder.root):
-        inside = os.path.relpath(place, folder.root).replace(os.sep, "/")
-        rules.listed("" if inside == "." else inside, {*directories, *files})
-        for name in sorted((*directories, *files)):
-            path = name if inside == "." else f"{inside}/{name}"
-            is_directory = name in directories
-            decision = rules.decide_directory(path) if is_directory else rules.decide(path)
-            if not decision.indexed:
-                yield path, decision
-                if is_directory:
-                    directories.remove(name)
-        looked_at += len(directories) + len(files)
-        if looked_at > _MOST_ENTRIES:
-            return

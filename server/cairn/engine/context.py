@@ -238,7 +238,7 @@ class _ContextRequest:
 
     def _vector(self) -> PassageVector:
         """A vector of text that is not indexed: a static one, which takes no time."""
-        table = self.workspace.model.static_table()
+        table = self.workspace.engine.model.static_table()
         if table is None:
             return PassageVector()
         texts = [ChunkText.of(stored.chunk, self.passage.path, "") for stored in self.passage.chunks]
@@ -295,7 +295,7 @@ class _ContextRequest:
 
     def counter(self) -> tuple[TokenCounter, bool]:
         """How to count tokens, and whether by line: by the installed model's tokenizer, or else by an estimate."""
-        model = self.workspace.model
+        model = self.workspace.engine.model
         tokenizer = model.tokenizer()
         if tokenizer is None:
             return estimate_tokens, False

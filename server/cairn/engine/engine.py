@@ -19,7 +19,7 @@ from cairn.engine.status import IndexingProgress, figures_of, progress_of
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
-from cairn.operations.metrics import IndexFigures, Metrics
+from cairn.operations.metrics import IndexFigures
 from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
 
@@ -43,6 +43,7 @@ class Engine:
         self.model = self._host.model
         self.gate = self._host.gate
         """Has background indexing step aside."""
+        self.metrics = self._host.metrics
         self.folders: tuple[Folder, ...] = ()
         self._changing_folders = threading.Lock()
         self.fallback = Fallback(self)
@@ -167,12 +168,7 @@ class Engine:
 
     def figures(self) -> IndexFigures:
         """The state of the index and of retrieval, for metrics."""
-        return figures_of(self.folders, self.fallback.state(), self.settings())
-
-    @property
-    def metrics(self) -> Metrics:
-        """What this process has counted."""
-        return self._host.metrics
+        return figures_of(self.folders, self.fallback.switch.state(), self.settings())
 
     def settings(self) -> Settings:
         """The settings for questions that span several folders: the first one's workspace file decides."""

@@ -69,8 +69,8 @@ class Fallback:
         """By folder, with when to read it again."""
 
     @property
-    def _switch(self) -> KillSwitch:
-        """Made for the first question, when the folders are there: what was set by hand before is no change."""
+    def switch(self) -> KillSwitch:
+        """The phase of this process. Made for the first question, when the folders are there: what was set by hand before is no change."""
         if self._made_switch is None:
             with self._making_switch:
                 self._made_switch = self._made_switch or KillSwitch(
@@ -80,10 +80,6 @@ class Fallback:
                     most=self._most,
                 )
         return self._made_switch
-
-    def state(self) -> protocol.PhaseState:
-        """The phase of this process, and what it is judged by."""
-        return self._switch.state()
 
     def recent(self, folder: Folder) -> protocol.RecentQueries:
         """What the latest questions were like, in all processes that have the folder open."""
@@ -97,7 +93,7 @@ class Fallback:
     def phases(self, settings: Settings) -> tuple[int, int]:
         """The phase to answer in now, and the one that is wanted, under the settings of the folders asked about."""
         wanted = wanted_phase(settings.retrieval, self._by_hand(), self._most())
-        return min(self._switch.phase(), wanted), wanted
+        return min(self.switch.phase(), wanted), wanted
 
     def ask(self, method: Method, request: Request, params: Any) -> Any:
         """The answer of a method that asks retrieval, in the highest phase that there is.
@@ -112,7 +108,7 @@ class Fallback:
         always = method.asks is Asks.ANSWER
         if first == OFF and not always:
             raise RetrievalOffError(self._why_off(request.settings))
-        lowered = self._switch.reason if OFF < first < wanted else ""
+        lowered = self.switch.reason if OFF < first < wanted else ""
         tell, reason, error = request.tell, "", ""
         for phase in range(first, OFF, -1):
             settings = in_phase(request.settings, phase)
@@ -160,7 +156,7 @@ class Fallback:
                 self.latency.append(round(asked.ms, 3))
             metrics.search(answer, cached=asked.cached)
         if began_in != OFF and not asked.cached:
-            self._switch.record(
+            self.switch.record(
                 judged_ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=began_in
             )
         self._engine.context_memory.recent.note(asked.query)
@@ -189,7 +185,7 @@ class Fallback:
     def _why_off(self, settings: Settings) -> str:
         if not settings.retrieval.enabled:
             return "Searching is switched off in the settings: `retrieval.enabled` is false."
-        state = self._switch.state()
+        state = self.switch.state()
         if state.by_hand:
             return "Searching was switched off by hand; `cairn phase auto` switches it on."
         wait = f" It is tried again in {state.next_try_seconds:.0f} s." if state.next_try_seconds else ""

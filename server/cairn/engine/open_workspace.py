@@ -59,11 +59,11 @@ class OpenWorkspace(Request):
         if Leg.MEANING not in self.settings.search.legs:
             return None
         facts = [reader.facts_with_unsaved() for reader in self.readers]
-        return choose_meaning(facts, self._embedder, self.model.static_table)
+        return choose_meaning(facts, self._embedder, self.engine.model.static_table)
 
     def _embedder(self) -> Embedder | None:
         try:
-            return self.model.embedder()
+            return self.engine.model.embedder()
         except ModelError as problem:  # `status` says so; the rest goes on
             logger.warning("%s", problem)
             return None
@@ -94,7 +94,7 @@ class OpenWorkspace(Request):
             for folder, reader in zip(self.folders, self.readers, strict=True)
         )
         choices = tuple((number, known.version) for number, known in learned.items())
-        return self.settings, self.model.version(), indexes, choices
+        return self.settings, self.engine.model.version(), indexes, choices
 
     def understood(self, text: str) -> Query:
         """The question, understood as one for evidence."""
@@ -157,7 +157,7 @@ class OpenWorkspace(Request):
                 ) from problem
         from cairn.discovery.render import estimate_tokens
 
-        installed = None if tokenizer == CHARACTERS else self.model.tokenizer()
+        installed = None if tokenizer == CHARACTERS else self.engine.model.tokenizer()
         return installed.count if installed else estimate_tokens
 
     def _tokenizer_file(self, named: str) -> Path:

@@ -14,6 +14,6 @@ def set_phase(request: Request, params: protocol.SetPhaseParams) -> protocol.Pha
     """
     for folder in request.folders:
         write_override(folder.indexer.data, params.phase, by="cairn/setPhase")
-    state = request.engine.fallback.state()
+    state = request.engine.fallback.switch.state()
     request.engine.on_change()
     return state

@@ -10,7 +10,6 @@ from attrs import define, frozen
 from cairn.errors import QueryCancelledError
 
 if TYPE_CHECKING:
-    from cairn.embedding.shared import SharedModel
     from cairn.engine.engine import Engine
     from cairn.engine.folders import Folder
     from cairn.protocol import DiscoverProgress
@@ -42,10 +41,6 @@ class Request:
     """Whether the client does not want the answer any more."""
     tell: Tell | None = None
     """Hears of each stage that has ended, on the thread of the request."""
-
-    @property
-    def model(self) -> SharedModel:
-        return self.engine.model
 
     @property
     def folder_uris(self) -> tuple[str, ...]:

@@ -130,7 +130,7 @@ def status_of(engine: Engine) -> protocol.StatusAnswer:
     stats = [folder.reader.stats() for folder in folders]
     facts = [each.facts for each in stats]
     phase, wanted = fallback.phases(engine.settings())
-    retrieval = fallback.state()
+    retrieval = fallback.switch.state()
     missing = remaining(folders, facts)
     state = _state(folders, facts, missing, phase, wanted, None if model_problem else model)
     abandoned = missing and not all(folder.indexer.writer_is_alive() for folder in folders)

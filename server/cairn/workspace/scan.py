@@ -12,6 +12,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from cairn.text.unicode import well_formed
+from cairn.workspace.builtin_rules import Decision
 from cairn.workspace.rules import FileRules
 
 _name = operator.attrgetter("name")
@@ -36,6 +37,8 @@ class ScanReport:
 
     skipped: Counter[str] = field(factory=Counter)
     """Number of files and directories by deciding rule."""
+    first_skipped: dict[str, tuple[str, Decision]] = field(factory=dict)
+    """By rule, the first path that it decided about."""
     unreadable: list[str] = field(factory=list)
     """Paths that could not be listed, with the system's reason."""
 
@@ -84,6 +87,7 @@ def scan(
                     continue
                 if not decision.indexed:
                     report.skipped[decision.rule] += 1
+                    report.first_skipped.setdefault(decision.rule, (path, decision))
         level = deeper
 
 
