@@ -24,8 +24,6 @@ class Mentions:
 
     paths: tuple[str, ...] = ()
     """Path fragments and globs with forward slashes, without `./` and line numbers."""
-    line: int | None = None
-    """The line of the first path, counted from 1."""
     quotes: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     """Error codes, as typed."""
@@ -41,7 +39,7 @@ class Mentions:
 
 def read_mentions(text: str) -> Mentions:
     """Everything of the kinds above that `text` holds."""
-    paths, line, rest = _read_paths(text)
+    paths, rest = _read_paths(text)
     quotes = _first(_read_quotes(text))
     codes = _first(_read_codes(text))
     is_path = bool(paths) and len(text.split()) == 1
@@ -50,7 +48,7 @@ def read_mentions(text: str) -> Mentions:
         _lines(text) if is_code else [*quotes, *codes, *_messages(text), *_operators(text, (*quotes, *paths))]
     )
     literals = _first(piece for piece in pieces if len(piece) <= MAX_LITERAL_CHARS)
-    return Mentions(paths, line, quotes, codes, literals, rest, is_code, is_path)
+    return Mentions(paths, quotes, codes, literals, rest, is_code, is_path)
 
 
 def _first(found: Iterable[str]) -> tuple[str, ...]:
@@ -95,28 +93,20 @@ _MEMBERS = frozenset(
 )
 
 
-def _read_paths(text: str) -> tuple[tuple[str, ...], int | None, str]:
-    """The path fragments, the first one's line, and the text without line numbers."""
+def _read_paths(text: str) -> tuple[tuple[str, ...], str]:
+    """The path fragments, and the text without line numbers."""
     paths: list[str] = []
-    first_line: int | None = None
     rest, end = [], 0
     for match in _PATH.finditer(text):
-        whole, number = match.group(), match.group(1)
-        marked = match.end(1) if number else match.end()
-        fragment = re.sub(r"(?::|#L|, line )\d+(?::\d+)?$", "", whole) if number else whole
-        if not _is_path(
-            fragment,
-            bool(number),
-            _PLACE.search(text[max(0, match.start() - _PLACE_CHARS) : match.start()]),
-            text[marked:],
-        ):
-            continue
-        if number and not paths:
-            first_line = int(number[:9])
-        paths.append(normalised_path(fragment))
-        rest += [text[end : match.start()], fragment]
-        end = match.end()
-    return _first(paths), first_line, "".join([*rest, text[end:]])
+        has_line = match[1] is not None
+        fragment = re.sub(r"(?::|#L|, line )\d+(?::\d+)?$", "", match[0]) if has_line else match[0]
+        before = text[max(0, match.start() - _PLACE_CHARS) : match.start()]
+        after = text[match.end(1) if has_line else match.end() :]
+        if _is_path(fragment, has_line, _PLACE.search(before), after):
+            paths.append(normalised_path(fragment))
+            rest += [text[end : match.start()], fragment]
+            end = match.end()
+    return _first(paths), "".join([*rest, text[end:]])
 
 
 def normalised_path(fragment: str) -> str:

@@ -71,8 +71,6 @@ class Query:
     paths: tuple[str, ...] = ()
     """Path fragments and globs that were named, with forward slashes. One from a stack trace may start above the
     folder, so that a file's path ends with the fragment or the fragment with the file's path."""
-    line: int | None = None
-    """The line that was named with the first path, counted from 1."""
     literals: tuple[str, ...] = ()
     """What to look for letter by letter; empty for a question in plain words."""
     quotes: tuple[str, ...] = ()
@@ -197,7 +195,6 @@ def understand(
             ),
         ),
         paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
-        line=mentions.line or trace.line,
         literals=mentions.literals,
         quotes=mentions.quotes,
         meant=" ".join(next(iter(translated.get(term, ())), term) for term in terms)

@@ -11,17 +11,17 @@ from cairn.retrieval.mentions import normalised_path
 _PLACES_KEPT = 8
 """The innermost few frames lead to the cause; a trace may have hundreds."""
 
-# One line of a trace each. Groups: path, line, name.
+# One line of a trace each. Groups: path, name.
 _FRAMES = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
-        r'File "(?P<path>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<name>[\w.<>]+))?',  # Python
-        r"\bat (?P<name>(?:async |new )?[\w$.<>\[\] ]{1,200}?) ?\((?:file://)?(?P<path>[^()\s]+?):(?P<line>\d+)(?::\d+)?\)",  # JS, Java
-        r"\bat (?P<name>[\w.<>`\[\],+ ]{1,200}\([^)\n]{0,300}\)) in (?P<path>[^\n]{1,300}?):line (?P<line>\d+)",  # C#
-        r"(?:\bat |--> |panicked at )(?:file://)?(?P<path>[\w.~/\\:-]*[\w-]\.\w+):(?P<line>\d+)(?::\d+)?",  # JS, Rust
-        r"(?P<path>[\w.~/\\-]+\.rb):(?P<line>\d+):in [`'](?P<name>[^'\n]+)'",  # Ruby
-        r"#\d+ (?P<path>/[^\s(]+)\((?P<line>\d+)\): (?P<name>[\w\\:>-]+)\([^\n]*",  # PHP
-        r"^\t(?P<path>/[^\s:]+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?",  # Go
+        r'File "(?P<path>[^"\n]+)", line \d+(?:, in (?P<name>[\w.<>]+))?',  # Python
+        r"\bat (?P<name>(?:async |new )?[\w$.<>\[\] ]{1,200}?) ?\((?:file://)?(?P<path>[^()\s]+?):\d+(?::\d+)?\)",  # JS, Java
+        r"\bat (?P<name>[\w.<>`\[\],+ ]{1,200}\([^)\n]{0,300}\)) in (?P<path>[^\n]{1,300}?):line \d+",  # C#
+        r"(?:\bat |--> |panicked at )(?:file://)?(?P<path>[\w.~/\\:-]*[\w-]\.\w+):\d+(?::\d+)?",  # JS, Rust
+        r"(?P<path>[\w.~/\\-]+\.rb):\d+:in [`'](?P<name>[^'\n]+)'",  # Ruby
+        r"#\d+ (?P<path>/[^\s(]+)\(\d+\): (?P<name>[\w\\:>-]+)\([^\n]*",  # PHP
+        r"^\t(?P<path>/[^\s:]+\.go):\d+(?: \+0x[0-9a-f]+)?",  # Go
     )
 )
 _NOISE = re.compile(
@@ -40,8 +40,6 @@ class Trace:
     """What a stack trace names, innermost first as far as its kind shows."""
 
     paths: tuple[str, ...] = ()
-    line: int | None = None
-    """The line in the first path, counted from 1."""
     names: tuple[str, ...] = ()
     message: str = ""
     """What stood outside the frames: the error itself, and what was asked about it."""
@@ -64,4 +62,4 @@ def read_trace(text: str) -> Trace | None:
     for pattern in _FRAMES:
         rest = pattern.sub(" ", rest)
     message = "\n".join(line for line in map(str.strip, _NOISE.sub("", rest).splitlines()) if line)
-    return Trace(tuple(paths)[:_PLACES_KEPT], int(frames[0]["line"][:9]), tuple(own)[:_PLACES_KEPT], message)
+    return Trace(tuple(paths)[:_PLACES_KEPT], tuple(own)[:_PLACES_KEPT], message)
