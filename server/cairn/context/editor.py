@@ -64,6 +64,7 @@ def editor_items(shown: CursorPassage, open_documents: Sequence[str]) -> tuple[I
         language=shown.language,
         focus=max(0, min(shown.cursor, shown.lines[1] - 1) - shown.lines[0]),
     )
+    passages = [passage] if shown.text.strip() else []
     others = [path for path in dict.fromkeys(open_documents) if path != shown.path]
     documents = [
         Item(
@@ -74,12 +75,7 @@ def editor_items(shown: CursorPassage, open_documents: Sequence[str]) -> tuple[I
         )
         for number, path in enumerate(others)
     ]
-    return (
-        place,
-        *documents[:_MOST_FIRST],
-        *((passage,) if shown.text.strip() else ()),
-        *documents[_MOST_FIRST:],
-    )
+    return (place, *documents[:_MOST_FIRST], *passages, *documents[_MOST_FIRST:])
 
 
 def diagnostic_items(path: str, problems: Sequence[Problem], cursor: int) -> tuple[Item, ...]:
@@ -88,18 +84,14 @@ def diagnostic_items(path: str, problems: Sequence[Problem], cursor: int) -> tup
         dict.fromkeys(problems),
         key=lambda p: (p.severity, max(p.line - cursor, cursor - p.end + 1, 0), p.line, p.message),
     )
-    return tuple(
-        Item(_problem(path, problem), _title(problem), 1 / (place + 1), path, (problem.line, problem.end))
-        for place, problem in enumerate(ordered)
-    )
+    return tuple(_problem(path, problem, 1 / place) for place, problem in enumerate(ordered, 1))
 
 
 def query_items(queries: Sequence[str]) -> tuple[Item, ...]:
     """Questions, the latest first."""
     different = dict.fromkeys(one_line(query) for query in queries if query.strip())
     return tuple(
-        Item(f"- {as_code(query)}", title=query, score=1 / (place + 1))
-        for place, query in enumerate(different)
+        Item(f"- {as_code(query)}", title=query, score=1 / place) for place, query in enumerate(different, 1)
     )
 
 
@@ -113,15 +105,12 @@ def _place(shown: CursorPassage) -> str:
     return f"- {what}: {as_code(shown.path)}, {where}" + (f", in {as_code(inside)}" if inside else "")
 
 
-def _problem(path: str, problem: Problem) -> str:
+def _problem(path: str, problem: Problem, score: float) -> Item:
     kind = SEVERITIES[problem.severity - 1].capitalize()
     by = " ".join(filter(None, (problem.source, problem.code)))
+    lines = (problem.line, problem.end)
     # Indented, the lines of the message stay in the list item, whatever they hold.
     first, *rest = [line.strip() for line in text_lines(problem.message.strip())] or [""]
-    place = f"`{citation(path, (problem.line, problem.end))}`"
-    head = f"- {kind}, {place}{f' ({by})' if by else ''}: {first}"
-    return "\n".join([head, *(f"  {line}" for line in rest if line)])
-
-
-def _title(problem: Problem) -> str:
-    return one_line(next(iter(text_lines(problem.message.strip())), ""))
+    head = f"- {kind}, `{citation(path, lines)}`{f' ({by})' if by else ''}: {first}"
+    text = "\n".join([head, *(f"  {line}" for line in rest if line)])
+    return Item(text, one_line(first), score, path, lines)

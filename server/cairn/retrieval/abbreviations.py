@@ -45,12 +45,7 @@ EXPANSIONS: dict[str, tuple[str, ...]] = {
 # Only abbreviations that mean one thing and that name things beside the whole word. `func`, `str`, `err`, `async`, `param`
 # or `cmd` stand in nearly every chunk of some languages' code (with the last three NDCG@10 fell on the development
 # set), `spec` and `doc` mean files of their own kind.
-_SAFE = "auth cert cfg config conn creds ctx db dir env init msg repo stats tmp"
-_CONTRACTIONS: dict[str, tuple[tuple[str, str], ...]] = {}
-"""For the stem of each whole word that word and how it is commonly shortened."""
-for _word in _SAFE.split():
-    for _full in EXPANSIONS[_word]:
-        _CONTRACTIONS[stem(_full)] = (*_CONTRACTIONS.get(stem(_full), ()), (_full, _word))
+_SAFE = tuple("auth cert cfg config conn creds ctx db dir env init msg repo stats tmp".split())
 
 _ALIKE = 7
 """Letters in which words of one stem must agree: "author" has the stem of "authorization"."""
@@ -60,5 +55,9 @@ def other_lengths(word: str) -> tuple[str, ...]:
     """What the lower-case `word` stands for, or how it is shortened; never `word` itself."""
     if word in EXPANSIONS:
         return EXPANSIONS[word]
-    shorter = _CONTRACTIONS.get(stem(word), ())
-    return tuple(short for full, short in shorter if word[:_ALIKE] == full[:_ALIKE])
+    return tuple(
+        short
+        for short in _SAFE
+        for full in EXPANSIONS[short]
+        if stem(full) == stem(word) and full[:_ALIKE] == word[:_ALIKE]
+    )

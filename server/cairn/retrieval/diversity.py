@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from attrs import evolve
@@ -39,6 +39,14 @@ def diversify(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ran
         if place in copies
     ]
     return distinct + sorted(behind, key=_best_first)
+
+
+def first_of_files(ranked: Iterable[Ranked]) -> list[Ranked]:
+    """The first result of each file."""
+    files: dict[tuple[int, str], Ranked] = {}
+    for result in ranked:
+        files.setdefault((result.folder, result.stored.path), result)
+    return list(files.values())
 
 
 def is_diverse(ranked: Sequence[Ranked], settings: DiversitySettings) -> bool:

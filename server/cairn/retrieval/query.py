@@ -152,6 +152,8 @@ def understand(
     Text beyond MAX_QUERY_CHARS is left out; `corrections` says so, and what was repaired.
     """
     cut = well_formed(text[:MAX_QUERY_CHARS])
+    is_cut = len(text) > MAX_QUERY_CHARS
+    shortened = [f"only the first {MAX_QUERY_CHARS} of {len(text)} characters were used"] if is_cut else []
     meant, phrases = rewrite_phrases(cut, settings.synonyms)
     trace = read_trace(meant) or Trace(message=meant)
     mentions = read_mentions(trace.message)
@@ -183,7 +185,10 @@ def understand(
         phrases=tuple(quote for quote in mentions.quotes if _WORD.search(quote)),
         type=kind,
         alpha=alpha,
-        corrections=(*_shortened(text), *(f"{typed} → {word}" for typed, word in repaired.items())),
+        corrections=(
+            *shortened,
+            *(f"{typed} → {word}" for typed, word in repaired.items()),
+        ),
         alternatives=alternatives(
             terms,
             other_lengths_of=[term for term in plain if term not in named],
@@ -231,12 +236,6 @@ def _words_with_numbers(name: str) -> list[str]:
         else:
             words.append(word)
     return words
-
-
-def _shortened(text: str) -> tuple[str, ...]:
-    if len(text) <= MAX_QUERY_CHARS:
-        return ()
-    return (f"only the first {MAX_QUERY_CHARS} of {len(text)} characters were used",)
 
 
 def _type(mentions: Mentions, trace: Trace) -> QueryType:

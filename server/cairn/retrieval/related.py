@@ -20,7 +20,7 @@ from cairn.index.queries.symbols import FoundName, definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.diversity import near_duplicates
+from cairn.retrieval.diversity import first_of_files, near_duplicates
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
 from cairn.retrieval.scores import Contribution, Ranked
 from cairn.settings.tree import DiversitySettings
@@ -146,11 +146,9 @@ def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
                 Ranked(related.folder, related.stored, score, _source(related.values), tuple(parts))
             )
     ranked.sort(key=lambda r: (-r.score, r.folder, r.stored.path, r.stored.chunk.position))
-    first: dict[tuple[int, str], Ranked] = {}
-    for result in ranked:
-        first.setdefault((result.folder, result.stored.path), result)
-    chosen = {id(result) for result in first.values()}
-    ordered = [*first.values(), *(result for result in ranked if id(result) not in chosen)][: 2 * limit]
+    first = first_of_files(ranked)
+    chosen = set(map(id, first))
+    ordered = [*first, *(result for result in ranked if id(result) not in chosen)][: 2 * limit]
     copies = near_duplicates(ordered, _SIMILARITY)
     distinct = [result for place, result in enumerate(ordered) if place not in copies]
     return [*distinct, *(ordered[place] for place in sorted(copies))][:limit]

@@ -18,6 +18,7 @@ from attrs import evolve, frozen
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol import Candidate, Verdict
 from cairn.protocol.chunk_type import ChunkType
+from cairn.retrieval.diversity import first_of_files
 from cairn.retrieval.matching import matcher
 from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query import Query
@@ -106,7 +107,7 @@ def judge(
 
     The first JUDGED files of `found` count, each with its first chunk; with fewer, leading them says less.
     """
-    found = _best_of_files(found)
+    found = first_of_files(found)[:JUDGED]
     judged = [evidence(query, ranked.stored, shares) for ranked in found]
     coverage = max((each.coverage for each in judged), default=0.0)
     lead = _lead(found)
@@ -132,13 +133,16 @@ def judge_evidence(
     there are no vectors: questions in other words than the text's have no other sign. `static` says that it is by static
     vectors, whose cosines are others than those of the model.
     """
-    found = _best_of_files(found)
+    found = first_of_files(found)[:JUDGED]
     judged = [evidence(query, ranked.stored, shares) for ranked in found]
     # Half of a term's share is for being called so, which a passage to be quoted need not be.
     coverage = max((sum(shares[term] for term in _held(query, each.stored)) for each in found), default=0.0)
     if is_portuguese(query.text):
         similarity = None  # the models know no Portuguese; the words are translated
-    near, sure, most = _thresholds(settings, static)
+    if static:
+        near, sure, most = settings.min_static_similarity, settings.sure_static_similarity, _MOST_BY_STATIC
+    else:
+        near, sure, most = settings.min_similarity, settings.sure_similarity, _MOST
     is_sure = similarity is not None and similarity >= sure
     is_near = similarity is not None and similarity >= near
     is_held = coverage >= (settings.min_coverage if similarity is None else most)
@@ -170,20 +174,6 @@ else seldom holds more than half (of 144 questions put to other projects, 10 % f
 _MOST_BY_STATIC = 0.3
 """Whatever static vectors say: little more than by words alone, since they are often far from long questions. With 0.4, 12 of
 the 30 questions that discovery was never tuned on were told that nothing matches, with 0.3 one was."""
-
-
-def _thresholds(settings: VerdictSettings, static: bool) -> tuple[float, float, float]:
-    """From which similarity on a passage is near to the question, and surely so; how much it must hold otherwise."""
-    if static:
-        return settings.min_static_similarity, settings.sure_static_similarity, _MOST_BY_STATIC
-    return settings.min_similarity, settings.sure_similarity, _MOST
-
-
-def _best_of_files(found: Sequence[Ranked]) -> list[Ranked]:
-    files: dict[tuple[int, str], Ranked] = {}
-    for ranked in found:
-        files.setdefault((ranked.folder, ranked.stored.path), ranked)
-    return list(files.values())[:JUDGED]
 
 
 def _decide(query: Query, judged: Sequence[Evidence], lead: float, settings: VerdictSettings) -> _Decision:
