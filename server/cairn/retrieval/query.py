@@ -173,8 +173,8 @@ def understand(
     exact = words_of((*mentions.quotes, *mentions.paths, *mentions.codes, *files))
     plain = [term for term in terms if term not in exact]
     translated, repaired = _unfamiliar(plain, mentions.rest, vocabulary, settings)
-    if alpha is None:
-        alpha = _SYMBOL_ALPHA if kind is QueryType.SYMBOL else _ALPHA
+    corrected = {typed: (word,) for typed, word in repaired.items()}
+    usual_alpha = _SYMBOL_ALPHA if kind is QueryType.SYMBOL else _ALPHA
     # An identifier is what it is: neither `TraceConfig` nor its parts are short for anything.
     named = terms if kind is QueryType.SYMBOL and not cut.islower() else words_of(wording.compounds)
     return Query(
@@ -184,7 +184,7 @@ def understand(
         compounds=tuple(dict.fromkeys((*wording.compounds, *mentions.codes)))[:MAX_TERMS],
         phrases=tuple(quote for quote in mentions.quotes if _WORD.search(quote)),
         type=kind,
-        alpha=alpha,
+        alpha=usual_alpha if alpha is None else alpha,
         corrections=(
             *shortened,
             *(f"{typed} → {word}" for typed, word in repaired.items()),
@@ -192,12 +192,7 @@ def understand(
         alternatives=alternatives(
             terms,
             other_lengths_of=[term for term in plain if term not in named],
-            others=(
-                synonymous,
-                {typed: (word,) for typed, word in repaired.items()},
-                translated,
-                without_numbers(plain),
-            ),
+            others=(synonymous, corrected, translated, without_numbers(plain)),
         ),
         paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
         literals=mentions.literals,
