@@ -22,10 +22,8 @@ Keys = tuple[str, ...]
 WORKSPACE_FILE = ".cairn.toml"
 USER_FILE = "config.toml"
 
-_A_DAY = 24 * 60 * 60
-"""In seconds."""
-_TEN_YEARS = 3_650
-"""In days."""
+_A_DAY = 24 * 60 * 60  # in seconds
+_TEN_YEARS = 3_650  # in days
 _TOKENS = within(0, 100_000)
 """Of a part of the context: what `cairn/context` takes as a budget for all of it."""
 

@@ -120,7 +120,8 @@ class IgnoreFiles:
         above = self._place(directory.rpartition("/")[0])
         ignored = above.ignored or self._only_tracked.get(directory)
         if _RULE_NAMES.isdisjoint(names):
-            return _DirectoryRules(above.sources, above.tracked, ignored)
+            is_alike = ignored is above.ignored
+            return above if is_alike else _DirectoryRules(above.sources, above.tracked, ignored)
         folder, shown = self._root / directory, f"{directory}/"
         own = self._sources_in(folder, shown, names)
         repository = locate(folder) if ".git" in names else None

@@ -70,8 +70,6 @@ class PatternList:
     def of_file(cls, data: bytes, ignore_case: bool = False) -> PatternList:
         """The patterns of an ignore file with the content `data`."""
         lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-        if not lines[-1]:
-            del lines[-1]
         return cls((line.removesuffix(b"\r") for line in lines), ignore_case)
 
     @classmethod

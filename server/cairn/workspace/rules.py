@@ -59,10 +59,7 @@ class FileRules:
         """Decide about one file, given that its directory was entered. `status` must not follow links."""
         if not stat.S_ISREG(status.st_mode):
             return Decision(False, "symbolic link" if stat.S_ISLNK(status.st_mode) else "not a regular file")
-        named = decide_file_name(path.rpartition("/")[2])
-        if named is not None:
-            return named
-        decision = self._decide_place(path, directory=False)
+        decision = decide_file_name(path.rpartition("/")[2]) or self._decide_place(path, directory=False)
         if not decision.indexed:
             return decision
         if self._include and not self._include.names(path):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import codecs
-import operator
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from attrs import field, frozen
@@ -14,8 +14,6 @@ from attrs import field, frozen
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import Decision
 from cairn.workspace.rules import FileRules
-
-_name = operator.attrgetter("name")
 
 _SNIFFED_BYTES = 8_000
 """Git looks at as many bytes for a NUL to tell binary from text."""
@@ -62,7 +60,7 @@ def scan(
             if stop():
                 return
             try:
-                entries = sorted(os.scandir(f"{folder}/{directory}"), key=_name)
+                entries = sorted(os.scandir(f"{folder}/{directory}"), key=attrgetter("name"))
             except OSError as problem:
                 report.unreadable.append(f"{directory or '.'}: {problem.strerror or problem}")
                 continue

@@ -29,17 +29,13 @@ def types_in_sight(
 ) -> Iterable[str]:
     """The files of the types that a file may use by their bare names: of its own namespace and of starred ones."""
     spaces = [spec[1:] for spec in specs if spec.startswith(f"={tag}:")]
-    spaces += [
-        spec.removesuffix("/*") for spec in specs if spec.startswith(f"{tag}:") and spec.endswith("/*")
-    ]
+    spaces += [spec[:-2] for spec in specs if spec.startswith(f"{tag}:") and spec.endswith("/*")]
     folder = posixpath.dirname(path)
     left = set(names)
     for space in spaces:
         seen = left & places.types(space).keys()
         left -= seen
-        for name in seen:
-            if found := places.file_of(space, name, folder):
-                yield found
+        yield from filter(None, (places.file_of(space, name, folder) for name in seen))
 
 
 def _namespaced(tag: str) -> Resolver:
