@@ -23,7 +23,7 @@ from cairn.operations.override import (
 
 def test_nothing_is_set_before_anybody_sets_it(tmp_path: Path) -> None:
     assert OverrideReader(tmp_path / "none").read() == PhaseOverride()
-    assert OverrideReader(tmp_path).phase() is None
+    assert OverrideReader(tmp_path).read().phase is None
 
 
 @pytest.mark.parametrize("phase", [0, 1, 2, 3, None])
@@ -37,9 +37,9 @@ def test_every_change_is_seen_at_once_however_soon_it_follows(tmp_path: Path) ->
     for number in range(300):
         phase = (3, 0, 1, 2, None)[number % 5]
         write_override(tmp_path, phase, by="a test")
-        assert reader.phase() == phase
+        assert reader.read().phase == phase
     (tmp_path / OVERRIDE_NAME).unlink()
-    assert reader.phase() is None
+    assert reader.read().phase is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -67,14 +67,14 @@ def _set_in_another_process(data: str) -> None:
 def test_another_process_sets_it(tmp_path: Path) -> None:
     write_override(tmp_path, 3, by="a test")
     reader = OverrideReader(tmp_path)
-    assert reader.phase() == 3
+    assert reader.read().phase == 3
     process = multiprocessing.get_context("spawn").Process(
         target=_set_in_another_process, args=(str(tmp_path),)
     )
     process.start()
     process.join()
     assert process.exitcode == 0
-    assert reader.phase() == 1
+    assert reader.read().phase == 1
 
 
 def test_whoever_reads_while_it_is_written_finds_all_of_the_old_or_of_the_new(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_read_as_nothing(tmp_path: P
     (tmp_path / "data").write_text("no folder")
     with pytest.raises(OverrideUnavailableError, match="CAIRN_DATA_DIR"):
         write_override(tmp_path / "data", 1, by="a test")
-    assert OverrideReader(tmp_path / "data").phase() is None
+    assert OverrideReader(tmp_path / "data").read().phase is None
 
 
 def test_a_folder_in_place_of_the_file_is_told_and_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -88,10 +88,7 @@ def head_below(lines: Sequence[str], first: int, language: str) -> Head | None:
     if end is None:
         return None
     last, column, sign = end
-    text = _quoted(lines, start, last, column)
-    if text is None:
-        return None
-    text = _TRAILING.sub("", text)
+    text = _TRAILING.sub("", _quoted(lines, start, last, column))
     while not _ELIXIR_HEAD.match(text) and (annotation := _ANNOTATION.match(text)):
         text = text[annotation.end() :]
     is_inner = bool(lines[start][:1].isspace())
@@ -193,11 +190,11 @@ def _ends_head(line: str, column: int, language: str) -> bool:
     return character == ";"
 
 
-def _quoted(lines: Sequence[str], first: int, last: int, column: int) -> str | None:
+def _quoted(lines: Sequence[str], first: int, last: int, column: int) -> str:
     """The text from the start of a line to a column of another, whitespace collapsed."""
     parts = [*lines[first:last], lines[last][:column]]
     numbered = [(number, " ".join(part.split()), True) for number, part in enumerate(parts) if part.strip()]
-    return join_lines(numbered).text if numbered else None
+    return join_lines(numbered).text
 
 
 def _defines(head: str, sign: str, is_inner: bool) -> bool:

@@ -40,5 +40,6 @@ def readmes_among(paths: Iterable[str], patterns: Sequence[str]) -> set[str]:
     """The paths whose file name matches one of the patterns, and that lie beside no tests or examples."""
     matches = readme_rule(patterns)
     others = (FileKind.TESTS, FileKind.EXAMPLES)
-    shown = {path: path.replace("\\", "/") for path in paths}
-    return {path for path, posix in shown.items() if matches(posix) and file_kind(posix) not in others}
+    return {
+        path for path in paths if matches(posix := path.replace("\\", "/")) and file_kind(posix) not in others
+    }

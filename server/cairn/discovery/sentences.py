@@ -42,6 +42,7 @@ _INSIDE = re.compile(
 _END_WITHIN = re.compile(r"[.!?…]+[)\]\"'”’»*_`]+(?=\s|\Z)")
 _LAST_LETTER = re.compile(r"(?<=\w)\s(?:&\s)?[A-Z](?=\.\s+(?:`|(?P<next>[A-Z]\w*)))")
 _SPACE = re.compile(r"\s")
+_INNER = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _HIDDEN = re.compile(rb"\x01+")
 _QUOTE = re.compile(r"[\"“”«»]")
 _WORD_START = re.compile(r"(?:(?<=[\s(\[])|\A)\S")
@@ -126,7 +127,5 @@ def _enclosed(text: str, opaque: bytearray) -> bytearray:
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
-    part = text[start:end]
-    start += len(part) - len(part.lstrip())
-    end -= len(part) - len(part.rstrip())
-    return (start, end) if start < end else None
+    inner = _INNER.search(text, start, end)
+    return inner.span() if inner else None

@@ -173,7 +173,7 @@ class Fallback:
 
     def _by_hand(self) -> int | None:
         """The phase that somebody set, in whichever folder."""
-        set_phases = (folder.override.phase() for folder in self._engine.folders)
+        set_phases = (folder.override.read().phase for folder in self._engine.folders)
         return next((phase for phase in set_phases if phase is not None), None)
 
     def _changed(self, change: PhaseChange) -> None:

@@ -64,7 +64,7 @@ class KillSwitch:
         override: Callable[[], int | None] = lambda: None,
         most: Callable[[], int] = lambda: VECTORS,
     ) -> None:
-        """`clock` tells seconds. `override` is the phase set by hand, if one is (`OverrideReader.phase`), `most` the highest that
+        """`clock` tells seconds. `override` is the phase set by hand, if one is (`OverrideReader`), `most` the highest that
         there can be; they and `settings` are asked at each call. `on_change` is called on the thread that noticed."""
         self._settings = settings
         self._clock = clock

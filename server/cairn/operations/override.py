@@ -65,10 +65,6 @@ class OverrideReader:
         except OSError as problem:
             return self._unused(problem.strerror or str(problem))
 
-    def phase(self) -> int | None:
-        """The phase that is set now, None for none: what `KillSwitch` asks for."""
-        return self.read().phase
-
     def _read_file(self) -> PhaseOverride:
         with self._path.open("rb") as file:
             content = file.read(_MOST_BYTES)

@@ -20,7 +20,6 @@ from attrs import field, frozen
 from cairn.errors import CairnError
 from cairn.paths import data_dir
 
-_BYTES = 32
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{43}")
 """32 bytes in base64 that needs no quoting."""
 _READ_BYTES = 200
@@ -70,7 +69,7 @@ def _written_beside(path: Path) -> Path:
     made = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(secrets.token_urlsafe(_BYTES))
+        file.write(secrets.token_urlsafe(32))
     return made
 
 
