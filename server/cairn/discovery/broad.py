@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cairn.discovery.order import merge
 from cairn.discovery.searcher import Searcher
-from cairn.discovery.similarity import Floats, distinct, jaccard, maximal_marginal_relevance
+from cairn.discovery.similarity import distinct, jaccard, maximal_marginal_relevance
 from cairn.protocol.evidence import CollectionRef, ScoredChunk
 from cairn.settings.discovery import BroadDiscoveryConfig
 
@@ -36,15 +36,8 @@ def broad_discovery(
     if config.enable_deduplication:
         kept = distinct(overlap, config.dedup_threshold)
         chunks, overlap = [chunks[i] for i in kept], overlap[kept][:, kept]
+    vectors = searcher.vectors(chunks) if len(chunks) > k else None
+    similarity = overlap if vectors is None else vectors @ vectors.T
     scores = [chunk.score for chunk in chunks]
-    similarity = _cosines(searcher, chunks) if len(chunks) > k else None
-    order = maximal_marginal_relevance(
-        scores, overlap if similarity is None else similarity, k, config.mmr_lambda
-    )
+    order = maximal_marginal_relevance(scores, similarity, k, config.mmr_lambda)
     return [chunks[i] for i in order]
-
-
-def _cosines(searcher: Searcher, chunks: Sequence[ScoredChunk]) -> Floats | None:
-    """float32[n, n]: how alike the chunks are in meaning; None where that is not known."""
-    vectors = searcher.vectors(chunks)
-    return None if vectors is None else vectors @ vectors.T

@@ -38,10 +38,13 @@ def score_collections(
 def _score(ref: CollectionRef, terms: Sequence[str], config: ScoringConfig, now: datetime) -> float:
     name = ref.name.lower()
     term_boost = sum(term in name for term in BOOST_TERMS) / len(BOOST_TERMS)
+    size = min(ref.vector_count / FULL_SIZE, 1.0)
+    tags = sum(tag in ref.tags for tag in IMPORTANT_TAGS) / len(IMPORTANT_TAGS)
+    signal_boost = (size + _recency(ref.updated_at, config.recency_decay_days, now) + tags) / 3
     return (
         _name_match(name, terms) * config.name_match_weight
         + term_boost * config.term_boost_weight
-        + _signal_boost(ref, config, now) * config.signal_boost_weight
+        + signal_boost * config.signal_boost_weight
     )
 
 
@@ -51,12 +54,6 @@ def _name_match(name: str, terms: Sequence[str]) -> float:
         return 0.0
     share = sum(term in name for term in terms) / len(terms)
     return share * STARTS_WITH_BOOST if name.startswith(tuple(terms)) else share
-
-
-def _signal_boost(ref: CollectionRef, config: ScoringConfig, now: datetime) -> float:
-    size = min(ref.vector_count / FULL_SIZE, 1.0)
-    tags = sum(tag in ref.tags for tag in IMPORTANT_TAGS) / len(IMPORTANT_TAGS)
-    return (size + _recency(ref.updated_at, config.recency_decay_days, now) + tags) / 3
 
 
 def _recency(updated_at: str | None, decay_days: float, now: datetime) -> float:

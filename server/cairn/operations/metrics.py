@@ -34,7 +34,7 @@ class IndexFigures:
     index_queued_chunks: int = _gauge("Chunks that wait for a vector")
     index_generation: int = _gauge("How often the index was changed")
     index_complete: bool = _gauge("Whether every file is indexed and embedded")
-    query_log_failures: int = field(default=0)
+    query_log_failures: int = 0
     """Lines the log of questions lost, since the start."""
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import psutil
-from attrs import fields
+from attrs import define, fields
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -133,14 +133,14 @@ class PrometheusMetrics(Metrics):
         self._phase_changes.labels(str(before), str(after)).inc()
 
 
+@define(eq=False)
 class _Figures(Collector):
     """What is read only when somebody asks: of the index, of retrieval and of this process."""
 
-    def __init__(self, figures: Callable[[], IndexFigures]) -> None:
-        self._figures = figures
+    figures: Callable[[], IndexFigures]
 
     def collect(self) -> Iterator[Metric]:
-        now, process = self._figures(), psutil.Process()
+        now, process = self.figures(), psutil.Process()
         for each in fields(IndexFigures):
             if description := each.metadata.get("description"):
                 yield GaugeMetricFamily(f"cairn_{each.name}", description, value=getattr(now, each.name))

@@ -110,17 +110,9 @@ def _logged_change(line: _PhaseLine, now: datetime.datetime) -> list[LoggedPhase
         left = None if line.until is None else line.until - (now - at).total_seconds()
     except (ValueError, TypeError):  # no time, or one without a zone
         return []
-    return [
-        LoggedPhaseChange(
-            at=line.at,
-            before=line.before,
-            after=line.after,
-            reason=line.reason,
-            next_try_seconds=None if left is None else round(max(0.0, left), 1),
-            pid=line.pid,
-            alive=was_alive_at(line.pid, at.timestamp()),
-        )
-    ]
+    next_try = None if left is None else round(max(0.0, left), 1)
+    alive = was_alive_at(line.pid, at.timestamp())
+    return [LoggedPhaseChange(line.at, line.before, line.after, line.reason, next_try, line.pid, alive)]
 
 
 def _latest_lines(data: Path) -> Iterator[bytes]:
