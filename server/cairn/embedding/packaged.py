@@ -61,8 +61,7 @@ def packaged_model(folder: Path = FOLDER) -> PackagedModel:
     try:
         for name in (VECTORS_FILE, VOCABULARY_FILE):
             (folder / name).stat()
-        text = (folder / DESCRIPTION_FILE).read_text(encoding="utf-8")
-        described = tomllib.loads(text)
+        described = tomllib.loads((folder / DESCRIPTION_FILE).read_text(encoding="utf-8"))
         return PackagedModel(
             str(described["name"]), folder, int(described["dimension"]), str(described["sha256"])
         )

@@ -50,9 +50,7 @@ class Background:
         self._vocabulary = WordListIntake(writer.db)
         self._maintenance = Maintenance(writer.db)
         self._busy_at = time.monotonic()
-        self._tidied_at = float("-inf")
-        self._written_at = float("-inf")
-        self._counted_at = float("-inf")
+        self._tidied_at = self._written_at = self._counted_at = float("-inf")
         self._count_seconds = 0.0
         self._look_for_model_at = 0.0
         self._selected: Settings | None = None

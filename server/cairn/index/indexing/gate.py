@@ -7,23 +7,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from attrs import define, field
+
 _LOOK_SECONDS = 0.01
 """How soon something urgent is seen meanwhile."""
 
 
+@define(eq=False)
 class QueryGate:
     """Shared by the threads that answer and those that index."""
 
-    def __init__(self, longest_wait: float = 0.25, turn: float = 0.5) -> None:
-        """Work steps aside for `longest_wait` seconds at once, since questions without end must not stop indexing. Then
-        it goes on for the share `turn` of the time waited in any case: one question right after another, as somebody
-        types, would else let indexing take one file for each.
-        """
-        self.longest_wait = longest_wait
-        self._turn = turn
-        self._running = 0
-        self._changed = threading.Condition()
-        self._owed_until = 0.0
+    longest_wait: float = 0.25
+    """Work steps aside for so many seconds at once, since questions without end must not stop indexing."""
+    _turn: float = 0.5
+    """Then it goes on for this share of the time waited in any case: one question right after another, as somebody
+    types, would else let indexing take one file for each."""
+    _running: int = field(default=0, init=False)
+    _changed: threading.Condition = field(factory=threading.Condition, init=False)
+    _owed_until: float = field(default=0.0, init=False)
 
     @contextmanager
     def query(self) -> Iterator[None]:

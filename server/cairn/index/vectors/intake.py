@@ -103,28 +103,26 @@ def by_importance(waiting: Sequence[Waiting], open_paths: Container[str]) -> lis
     return [chunk.chunk_id for chunk in sorted(waiting, key=rank)]
 
 
+@define(eq=False)
 class VectorIntake:
     """Makes the model's vectors. Lives on the thread that owns the writer."""
 
-    def __init__(
-        self,
-        writer: IndexWriter,
-        models: SharedModel,
-        open_paths: Callable[[], Container[str]],
-        on_embedded: Callable[[int, float, int], None],
-        on_problem: Callable[[str | None], None],
-    ) -> None:
-        """`on_embedded` gets the number of texts that a step embedded, its seconds, and how many chunks still wait;
-        `on_problem` a sentence for the status where the model cannot be used, None where it can."""
-        self._writer = writer
-        self._store = VectorStore(writer.db)
-        self._models = models
-        self._on_embedded = on_embedded
-        self._on_problem = on_problem
-        self._name = ""
-        self._model_id = 0
-        self._queue = _ChunkQueue(lambda: self._store.waiting(self._model_id), open_paths)
-        self._siblings: Siblings | None = None
+    _writer: IndexWriter
+    _models: SharedModel
+    _open_paths: Callable[[], Container[str]]
+    _on_embedded: Callable[[int, float, int], None]
+    """Gets the number of texts that a step embedded, its seconds, and how many chunks still wait."""
+    _on_problem: Callable[[str | None], None]
+    """Gets a sentence for the status where the model cannot be used, None where it can."""
+    _name: str = field(default="", init=False)
+    _model_id: int = field(default=0, init=False)
+    _siblings: Siblings | None = field(default=None, init=False)
+    _store: VectorStore = field(init=False)
+    _queue: _ChunkQueue = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._store = VectorStore(self._writer.db)
+        self._queue = _ChunkQueue(lambda: self._store.waiting(self._model_id), self._open_paths)
 
     @property
     def has_model(self) -> bool:
