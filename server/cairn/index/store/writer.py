@@ -16,12 +16,7 @@ from cairn.chunking.model import Chunk, content_key
 from cairn.index.store.database import create, open_writer
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
-from cairn.index.store.rows import (
-    CHUNK_COLUMNS,
-    IDENTITY_COLUMNS,
-    chunk_identity,
-    chunk_to_row,
-)
+from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, chunk_identity, chunk_to_row
 from cairn.text.languages import language_of
 from cairn.workspace.collections import file_kind
 
@@ -172,10 +167,9 @@ class IndexWriter:
             facts = self.facts()
             chunks = facts.chunks - sum(change.gone for change in changes) + len(written)
             # At most so many wait; whoever makes the vectors knows better.
-            queued, static_queued = (
-                min(chunks, waiting + len(written)) for waiting in (facts.queued, facts.static_queued)
-            )
-            set_facts(self.db, chunks=chunks, queued=queued, static_queued=static_queued)
+            names = ("queued", "static_queued")
+            waiting = {name: min(chunks, getattr(facts, name) + len(written)) for name in names}
+            set_facts(self.db, chunks=chunks, **waiting)
             if written:
                 set_facts(self.db, embedded=0, static=0)
             raise_generation(self.db, "content", *{name for change in changes for name in change.counters})
