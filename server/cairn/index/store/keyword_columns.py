@@ -52,8 +52,5 @@ def _run_words(run: str) -> frozenset[str]:
     joined = run.replace(" ", "")
     pairs = {joined[place : place + 2] for place in range(len(joined) - 1)}
     threes = {run[place : place + 3] for place in range(len(run) - 2)}
-    return frozenset(_word(found) for found in (*pairs, *filter(_JOINED.issuperset, threes)))
-
-
-def _word(punctuation: str) -> str:
-    return punctuation.encode("utf-8", "surrogatepass").hex()
+    found = (*pairs, *filter(_JOINED.issuperset, threes))
+    return frozenset(word.encode("utf-8", "surrogatepass").hex() for word in found)
