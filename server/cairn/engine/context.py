@@ -251,13 +251,12 @@ class _ContextRequest:
         queries = self.memory.recent.latest() if params.recent_queries is None else params.recent_queries
         problems = [_problem(each) for each in params.diagnostics]
         other = [text for text in queries if text.strip() != params.query.strip()]
-        asking = [params.query] if params.query.strip() else []
         return {
             PartName.CORE_CONCEPTS: self._concepts(),
             PartName.PASSAGES: passage_items(passages),
             PartName.EDITOR_STATE: editor.editor_items(self.at_cursor, self._open_documents()),
             PartName.DIAGNOSTICS: editor.diagnostic_items(path, problems, self.at_cursor.cursor),
-            PartName.RECENT_QUERIES: editor.query_items([*asking, *other]),
+            PartName.RECENT_QUERIES: editor.query_items([params.query, *other]),
         }
 
     def _concepts(self) -> tuple[Item, ...]:

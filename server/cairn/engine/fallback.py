@@ -24,6 +24,7 @@ from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwitch, PhaseChange, wanted_phase
+from cairn.operations.override import write_override
 from cairn.operations.query_log import Question
 from cairn.settings.tree import Leg, Settings
 
@@ -209,3 +210,15 @@ def in_phase(settings: Settings, phase: int) -> Settings:
     if taking_part == settings.search.legs:
         return settings
     return evolve(settings, search=evolve(settings.search, legs=taking_part))
+
+
+def set_phase(request: Request, params: protocol.SetPhaseParams) -> protocol.PhaseState:
+    """`cairn/setPhase`: at once, in every process that has one of the folders open, until it is taken back.
+
+    Raises OverrideUnavailableError where that cannot be written down.
+    """
+    for folder in request.folders:
+        write_override(folder.indexer.data, params.phase, by="cairn/setPhase")
+    state = request.engine.fallback.switch.state()
+    request.engine.on_change()
+    return state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from cairn import protocol
-from cairn.engine.folders import Folder, path_inside
+from cairn.engine.folders import path_inside
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.index.store.requests import RequestKind
@@ -18,17 +18,13 @@ def reindex(request: Request, params: protocol.ReindexParams) -> protocol.Reinde
         raise InvalidRequestError("path", f"{params.path!r} does not lie in the workspace folder")
     folders = [folder for folder in request.folders if params.folder in ("", folder.uri)]
     wanted = "" if path == PurePosixPath(".") else str(path)
-    knowing = [folder for folder in folders if not wanted or _knows(folder, wanted)]
+    # What is gone may be indexed still.
+    knowing = [f for f in folders if not wanted or f.has(path) or f.reader.page(wanted)]
     if folders and not knowing:
         raise InvalidRequestError("path", f"there is no {params.path!r} in the workspace")
     for folder in knowing:
         folder.indexer.request(RequestKind.REINDEX, wanted)
     return protocol.ReindexAnswer(bool(folders))
-
-
-def _knows(folder: Folder, path: str) -> bool:
-    """Whether there is such a file or directory, or was when it was indexed."""
-    return folder.has(PurePosixPath(path)) or bool(folder.reader.page(path))
 
 
 def pause(request: Request, _: protocol.NoParams) -> protocol.PausedAnswer:

@@ -115,7 +115,7 @@ _METHODS = (
            "Make no vectors until `resume`", changes=True),
     Method("resume", "indexing.resume", "NoParams", "PausedAnswer",
            "Go on after `pause`", changes=True),
-    Method("setPhase", "phase.set_phase", "SetPhaseParams", "PhaseState",
+    Method("setPhase", "fallback.set_phase", "SetPhaseParams", "PhaseState",
            "Set by hand how much takes part in answers, in all processes that have the workspace open", changes=True),
     Method("feedback", "feedback.take_feedback", "FeedbackParams", "FeedbackAnswer",
            "Tell which result was opened", changes=True),

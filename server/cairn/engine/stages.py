@@ -159,9 +159,8 @@ def render(workspace: OpenWorkspace, params: protocol.RenderPromptParams) -> pro
 def _config(settings: T, values: Mapping[str, Any]) -> T:
     """The settings of a stage with the request's own over them. Raises InvalidRequestError for what no stage can use."""
     config = laid_over(settings, values)
-    for field in attrs.fields(type(config)):  # type: ignore[arg-type]
-        value = getattr(config, field.name)
-        place = f"config.{camel_case(field.name)}"
+    for name, value in attrs.asdict(config, recurse=False).items():  # type: ignore[arg-type]
+        place = f"config.{camel_case(name)}"
         if isinstance(value, int | float) and not value <= MAX_SETTING:
             raise InvalidRequestError(place, f"expected {MAX_SETTING:,} at most, got {value}")
         if isinstance(value, tuple) and len(value) > MAX_GLOBS:
