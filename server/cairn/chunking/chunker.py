@@ -38,9 +38,7 @@ def chunk_text(path: str, text: str) -> list[Chunk]:
         else:
             elements = markup_elements(language, lines)
         return section_chunks(path, language, lines, elements)
-    chunks = None
-    if is_parsed(language):
-        chunks = code_chunks(path, language, lines)
+    chunks = code_chunks(path, language, lines) if is_parsed(language) else None
     return chunks if chunks is not None else plain_chunks(path, language, lines)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import groupby
+
+from cairn.text.verbatim import lines_of
 
 # What opens, continues or closes a comment, at either end of a line, in any language with a grammar.
 _OPENERS = re.compile(
@@ -16,7 +19,6 @@ _OPENERS = re.compile(
 )
 _CLOSERS = re.compile(r"(?:\*+/|\*+\)|-\}|--+>|\#>)$")
 _LAST_OF_CLOSERS = ("/", ")", "}", ">")
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _QUOTES = re.compile(r"^\s*(?:\"\"\"|'''|\"|')|(?:\"\"\"|'''|\"|')\s*$")
 _RULER = re.compile(r"^[\s=\-*#~_/+.:<>|]{3,}$")
 _XML_TAG = re.compile(
@@ -54,8 +56,9 @@ def comment_text(raw: str, *, is_header: bool = False) -> str:
     """
     texts: list[str] = []
     size = 0
-    for paragraph in _paragraphs(_unmarked(raw)):
-        if is_header and _LICENCE.search(" ".join(paragraph)):
+    for has_text, lines in groupby(_unmarked(raw), key=bool):
+        paragraph = list(lines)
+        if not has_text or (is_header and _LICENCE.search(" ".join(paragraph))):
             continue
         texts.append("\n".join(paragraph))
         size += len(texts[-1]) + 2
@@ -74,7 +77,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def _unmarked(raw: str) -> Iterator[str]:
-    for line in _LINE_END.split(raw[:_RAW_LIMIT]):
+    for line in lines_of(raw[:_RAW_LIMIT]):
         line = _OPENERS.sub("", line[:_LINE_LIMIT], count=1).rstrip()
         # Most lines hold nothing for these patterns, and a look at a character is cheaper than asking one.
         if line.endswith(_LAST_OF_CLOSERS):
@@ -85,15 +88,3 @@ def _unmarked(raw: str) -> Iterator[str]:
             line = _XML_TAG.sub("", line)
         line = line.strip()
         yield "" if _DIRECTIVE.match(line) or _RULER.match(line) else line
-
-
-def _paragraphs(lines: Iterable[str]) -> Iterator[list[str]]:
-    paragraph: list[str] = []
-    for line in lines:
-        if line:
-            paragraph.append(line)
-        elif paragraph:
-            yield paragraph
-            paragraph = []
-    if paragraph:
-        yield paragraph

@@ -35,9 +35,7 @@ def composite_text(path: str, source: str, chunk: Chunk) -> str:
 
 
 def _skeleton(path: str, chunk: Chunk) -> str:
-    parts = [_path_words(path), _names(chunk)]
-    parts.append(_first_sentences(chunk.comment))
-    parts.append(chunk.signature[:_SIGNATURE])
+    parts = [_path_words(path), _names(chunk), _first_sentences(chunk.comment), chunk.signature[:_SIGNATURE]]
     if not chunk.signature and not chunk.comment:
         # A file's licence is about no file in particular.
         text = comment_text(chunk.text[:_PROBE], is_header=chunk.position == 0)

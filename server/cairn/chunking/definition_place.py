@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cairn.chunking.model import Chunk
+from cairn.text.verbatim import find_words
 
 
 def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
@@ -14,24 +15,13 @@ def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
     """
     is_main = name == chunk.symbol
     lines = chunk.text.split("\n")
-    naming = [number for number, line in enumerate(lines) if name in line and _names(line, name)]
+    naming = [number for number, line in enumerate(lines) if find_words(name, line) >= 0]
     head = "".join(chunk.signature.split()) if is_main else ""
     at = next((n for n in naming if head and _is_head(lines[n], head)), None)
     if at is None:
         at = next((n for n in naming if _DEFINING.match(lines[n])), naming[0] if naming else 0)
     start = min(chunk.start_line + at, chunk.end_line - 1)
     return start, (chunk.end_line if is_main else start + 1)
-
-
-def _names(line: str, name: str) -> bool:
-    """Whether the name stands in the line as a word of its own."""
-    at = line.find(name)
-    while at >= 0:
-        around = line[max(0, at - 1) : at] + line[at + len(name) : at + len(name) + 1]
-        if not any(letter.isalnum() or letter == "_" for letter in around):
-            return True
-        at = line.find(name, at + 1)
-    return False
 
 
 def _is_head(line: str, head: str) -> bool:

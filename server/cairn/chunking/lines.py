@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import io
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
 
 # A line that starts with one of these closes what stands before it: no chunk should begin there.
 _CLOSERS = ("}", ")", "]", "end", "else", "fi", "done", "esac", "*/", "</", '"""', "'''")
@@ -53,6 +53,10 @@ class Lines:
     def is_blank(self, start: int, end: int) -> bool:
         """Whether the lines `[start, end)` hold nothing but whitespace."""
         return not self.text(start, end).strip()
+
+    def pieces(self, start: int, end: int, maximum: int) -> Iterator[tuple[int, int]]:
+        """`[start, end)` in pieces, each `[start, end)`, cut as `cuts` says."""
+        return pairwise([start, *self.cuts(start, end, maximum), end])
 
     def cuts(self, start: int, end: int, maximum: int) -> list[int]:
         """Lines at which to cut `[start, end)` so that each piece has at most `maximum` characters.

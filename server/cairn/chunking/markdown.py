@@ -30,7 +30,7 @@ _ANCHOR = re.compile(r"\s*<a\s+(?:name|id)=[^>]*>\s*(?:</a>)?\s*$")
 _NOT_A_TITLE = re.compile(r"[ \t]*+(?:[#>|<]|[-*+][ \t]|\d{1,9}[.)][ \t]|[-=*_ \t]+$)| {4}|\t")
 
 # No title is longer; what is, is a mistake, and not worth the time.
-_TITLE_LIMIT = 300
+TITLE_LIMIT = 300
 # What the lines between two `---` must hold to be metadata and not a text between two rules.
 _METADATA = re.compile(r"^[\"']?[\w.-]+[\"']?[ \t]*[:=]", re.MULTILINE)
 _TITLE_KEY = re.compile(r"""^title\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|(.*?))\s*$""", re.MULTILINE)
@@ -52,7 +52,7 @@ def markdown_elements(lines: Lines) -> list[Element]:
 
 def plain_title(markup: str) -> str:
     """A heading's text without inline markup."""
-    markup = markup[:_TITLE_LIMIT]
+    markup = markup[:TITLE_LIMIT]
     # Explicit anchors: {#id}, {: .class}, [#id].
     text = re.sub(r"\s*(?:\{[:#.][^}]*\}|\[#[^\]]*\])\s*$", "", markup)
     images = re.findall(r"!\[([^\]]*)\]", text)
@@ -104,7 +104,7 @@ def _heading(start: int, end: int, level: int, markup: str) -> Heading | None:
 def _html_heading(lines: Lines, index: int) -> Heading | None:
     """A heading written as an element that starts on line `index`, over one or several lines."""
     end = min(index + _HTML_HEADING_LINES, len(lines))
-    tag = _HTML_HEADING.match(lines.text(index, end)[: _HTML_HEADING_LINES * _TITLE_LIMIT])
+    tag = _HTML_HEADING.match(lines.text(index, end)[: _HTML_HEADING_LINES * TITLE_LIMIT])
     if tag is None:
         return None
     rows = len(Lines(tag.group()))

@@ -74,10 +74,5 @@ def _element_at(markup: _Markup, lines: Lines, index: int) -> Element | None:
     if attribute:
         start, name = index - 1, name or attribute.group(1)
     closing = re.compile(markup.closing.format(re.escape(opening.group(1))), re.IGNORECASE)
-    return Fence(start, _fence_end(lines, index + 1, closing), language_of_fence(name))
-
-
-def _fence_end(lines: Lines, index: int, closing: re.Pattern[str]) -> int:
-    while index < len(lines) and not closing.match(lines[index]):
-        index += 1
-    return min(index + 1, len(lines))
+    ends = (at + 1 for at in range(index + 1, len(lines)) if closing.match(lines[at]))
+    return Fence(start, next(ends, len(lines)), language_of_fence(name))

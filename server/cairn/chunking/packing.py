@@ -38,7 +38,7 @@ def pack(marks: Sequence[Mark], lines: Lines) -> list[Piece]:
     """Pieces that cover all of `lines`, in order."""
     pieces: list[Piece] = []
     for block in _blocks(marks, lines):
-        if len(pieces) > 1 and block.scope[: len(pieces[-1].scope)] != pieces[-1].scope:
+        if pieces and block.scope[: len(pieces[-1].scope)] != pieces[-1].scope:
             _join_scrap(pieces, lines)
         if pieces and _joins(pieces[-1], block, lines, is_first=len(pieces) == 1):
             if not pieces[-1].definitions and lines.size(pieces[-1].start, pieces[-1].end) < _LINE:
@@ -46,11 +46,9 @@ def pack(marks: Sequence[Mark], lines: Lines) -> list[Piece]:
             pieces[-1].end = block.end
             pieces[-1].definitions.extend(block.definitions)
         else:
-            if len(pieces) > 1:
-                _join_scrap(pieces, lines)
+            _join_scrap(pieces, lines)
             pieces.append(block)
-    if len(pieces) > 1:
-        _join_scrap(pieces, lines)
+    _join_scrap(pieces, lines)
     return pieces
 
 
@@ -60,14 +58,11 @@ def _blocks(marks: Sequence[Mark], lines: Lines) -> list[Piece]:
     ends = [mark.line for mark in marks[1:]] + [len(lines)]
     for mark, end in zip(marks, ends, strict=True):
         is_long = lines.size(mark.line, end) > MAXIMUM + _SCRAP
-        starts = [mark.line, *(lines.cuts(mark.line, end, MAXIMUM) if is_long else [])]
+        (_, stop), *others = lines.pieces(mark.line, end, MAXIMUM) if is_long else [(mark.line, end)]
+        blocks.append(Piece(mark.line, stop, mark.depth, mark.scope, mark.definitions, mark.opens))
         # Later parts of a definition that was cut are inside it.
         inside = (*mark.scope, *mark.definitions[-1:])
-        for index, (start, stop) in enumerate(zip(starts, [*starts[1:], end], strict=True)):
-            if index == 0:
-                blocks.append(Piece(start, stop, mark.depth, mark.scope, mark.definitions, mark.opens))
-            else:
-                blocks.append(Piece(start, stop, mark.depth, inside))
+        blocks += [Piece(start, stop, mark.depth, inside) for start, stop in others]
     return blocks
 
 
@@ -97,6 +92,8 @@ def _is_preamble(piece: Piece) -> bool:
 
 def _join_scrap(pieces: list[Piece], lines: Lines) -> None:
     """Join the last piece to the one before it if it is too short to say anything alone."""
+    if len(pieces) < 2:
+        return
     before, last = pieces[-2:]
     size = lines.size(last.start, last.end)
     is_inside = last.scope[: len(before.scope)] == before.scope

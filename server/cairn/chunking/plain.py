@@ -44,14 +44,13 @@ _CONTENT = re.compile(r"^[ \t]*[^\s#;/{\[]", re.MULTILINE)
 def plain_chunks(path: str, language: str, lines: Lines) -> list[Chunk]:
     """The chunks of a text, cut by lines."""
     chunk_type = file_type(path, language, lines.text(0, len(lines)))
-    starts = [0, *lines.cuts(0, len(lines), MAXIMUM)]
     chunks: list[Chunk] = []
     sections = _SECTIONS.get(language)
     # JSON's outermost keys have the first one's indentation.
     first = sections.search(lines.text(0, len(lines))) if sections is not None else None
     indent = first.groupdict().get("indent") if first is not None else None
     section = ""
-    for position, (start, end) in enumerate(zip(starts, [*starts[1:], len(lines)], strict=True)):
+    for position, (start, end) in enumerate(lines.pieces(0, len(lines), MAXIMUM)):
         text = lines.text(start, end)
         chunk = Chunk(position, start, end, text, chunk_type, language, title=PurePosixPath(path).stem)
         if sections is not None:

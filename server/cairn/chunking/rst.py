@@ -6,14 +6,13 @@ import re
 
 from cairn.chunking.elements import Element, Fence, Heading, read_elements
 from cairn.chunking.lines import Lines
+from cairn.chunking.markdown import TITLE_LIMIT
 from cairn.text.languages import language_of_fence
 
 _ADORNMENT = re.compile(r"([^\w\s])\1{2,}\s*$")
 _CODE_DIRECTIVE = re.compile(
     r"(\s*)\.\. (?:code-block|code|sourcecode|parsed-literal|literalinclude|prompt|ipython)::[ \t]*(\S*)"
 )
-# No title is longer; what is, is a mistake, and not worth the time.
-_TITLE_LIMIT = 300
 _LABEL = re.compile(r"\.\. _[^:]+:\s*$")
 _ROLE = re.compile(r":[\w:+.-]+:`([^`]*)`")
 _TARGET = re.compile(r"\s*<[^>]*>$")
@@ -55,7 +54,7 @@ def _heading_at(lines: Lines, index: int, floor: int, styles: list[tuple[str, bo
 
 
 def _plain_title(title: str) -> str:
-    text = _ROLE.sub(lambda match: _TARGET.sub("", match.group(1)).lstrip("~!"), title[:_TITLE_LIMIT])
+    text = _ROLE.sub(lambda match: _TARGET.sub("", match.group(1)).lstrip("~!"), title[:TITLE_LIMIT])
     text = re.sub(r"`([^`<]*?)\s*(?:<[^`]*>)?`_{0,2}", r"\1", text)
     return " ".join(re.sub(r"`|\*\*|\\(?=\W)", "", text).split())
 
@@ -79,11 +78,10 @@ def _code_at(lines: Lines, index: int) -> Fence | None:
 def _indented_end(lines: Lines, index: int, indent: int) -> int:
     """The line after the last one, from `index` on, that is indented by more than `indent`."""
     end = index
-    while index < len(lines):
-        line = lines[index].expandtabs()
+    for at in range(index, len(lines)):
+        line = lines[at].expandtabs()
         if line.strip():
             if len(line) - len(line.lstrip()) <= indent:
                 break
-            end = index + 1
-        index += 1
+            end = at + 1
     return end

@@ -184,10 +184,9 @@ def _introduction(part: _Part, element: Element, lines: Lines) -> list[Element]:
 
 def _cut_by_lines(part: _Part, lines: Lines, limit: int) -> list[_Part]:
     """A part that is too long because of its last element, cut between lines."""
-    starts = [part.start, *lines.cuts(part.start, part.end, limit)]
     return [
         _Part(start, end, part.path, _within(part.elements, start, end))
-        for start, end in zip(starts, [*starts[1:], part.end], strict=True)
+        for start, end in lines.pieces(part.start, part.end, limit)
     ]
 
 

@@ -82,15 +82,11 @@ def _body_start(node: Node) -> int | None:
 
 
 def _body(node: Node) -> Node | None:
-    body = node.child_by_field_name("body")
-    if body is not None:
+    if body := node.child_by_field_name("body"):
         return body
-    for name in ("value", "right", "rhs", "type"):
-        value = node.child_by_field_name(name)
-        if value is not None:
-            body = value.child_by_field_name("body") or _child_like_a_body(value)
-            if body is not None:
-                return body
+    for value in map(node.child_by_field_name, ("value", "right", "rhs", "type")):
+        if value and (body := value.child_by_field_name("body") or _child_like_a_body(value)):
+            return body
     return _child_like_a_body(node)
 
 

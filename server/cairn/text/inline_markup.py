@@ -80,7 +80,8 @@ def strip_inline(source: str) -> Stripped:
     if not _MARKUP.search(source) and not _UNEVEN.search(source):
         return Stripped(source.replace("\n", " "), range(len(source)))
     edits = _Edits(source)
-    edits.read()
+    edits.read_constructs()
+    edits.read_emphasis()
     return edits.apply()
 
 
@@ -102,11 +103,6 @@ class _Edits:
     _opaque: list[tuple[int, int]] = field(factory=list)
     _constructs: list[tuple[int, int]] = field(factory=list)
 
-    def read(self) -> None:
-        """Find all markup."""
-        self._read_constructs()
-        self._read_emphasis()
-
     def apply(self) -> Stripped:
         """The source after all replacements."""
         pieces: list[str] = []
@@ -123,7 +119,8 @@ class _Edits:
         places.extend(range(position, len(self.source)))
         return Stripped(*_collapsed("".join(pieces), places), tuple(self._constructs))
 
-    def _read_constructs(self) -> None:
+    def read_constructs(self) -> None:
+        """Find all markup but emphasis."""
         position = 0
         tails: list[tuple[int, int]] = []
         while found := _CONSTRUCT.search(self.source, position):
@@ -156,7 +153,8 @@ class _Edits:
         self._replaced.append((start, end, text))
         self._opaque.append((start, end))
 
-    def _read_emphasis(self) -> None:
+    def read_emphasis(self) -> None:
+        """Find the marks of emphasis outside of all other markup."""
         if not any(mark in self.source for mark in "*_~"):
             return
         hidden = bytearray(len(self.source))
@@ -229,18 +227,14 @@ def _replacement(found: re.Match[str]) -> str | None:
     """What is put for a construct; None where it stays as it is."""
     kind = found.lastgroup
     match kind:
-        case "escaped":
-            return found["escaped"]
         case "hard_break" | "comment" | "image" | "footnote":
             return ""
         case "tag":
             return " " if found[0].startswith(("<br", "<p")) else ""
         case "role":
             return _role(found["role"])
-        case "url" | "named" | "lone":
+        case "escaped" | "url" | "named" | "lone" | "reference":
             return found[kind]
-        case "reference":
-            return found["reference"]
         case "coded" | "inline_code":
             return f"`{html.unescape(found[kind])}`"
         case "cref":

@@ -16,7 +16,7 @@ from itertools import accumulate
 import attrs
 from attrs import define, field, frozen
 
-from cairn.text.inline_markup import strip_inline
+from cairn.text.inline_markup import Stripped, strip_inline
 from cairn.text.verbatim import stands_in, starts_with_mark
 
 TAB_WIDTH = 4
@@ -121,18 +121,26 @@ class Paragraph:
         return wider if wider == (first, last) else self._unbroken(*wider)
 
 
-def read_inline(lines: Sequence[tuple[int, str, bool]], item: bool) -> Paragraph:
-    """The block of numbered lines of running text, each with whether it may be joined to the one before it."""
-    source = "\n".join(text for _, text, _ in lines)
-    starts = list(accumulate((len(text) + 1 for _, text, _ in lines[:-1]), initial=0))
-    stripped = strip_inline(source)
+_Lines = Sequence[tuple[int, str, bool]]
+"""Numbered lines, each with whether it may be joined to the one before it."""
+
+
+def join_lines(lines: _Lines) -> Paragraph:
+    """The block of lines of code, in which nothing is markup."""
+    text = " ".join(text for _, text, _ in lines)
+    return _paragraph(lines, Stripped(text, range(len(text))))
+
+
+def _paragraph(lines: _Lines, stripped: Stripped, item: bool = False) -> Paragraph:
+    numbers, texts, joinable = zip(*lines, strict=True)
+    starts = list(accumulate((len(text) + 1 for text in texts[:-1]), initial=0))
     return Paragraph(
         stripped.text,
-        tuple(number for number, _, _ in lines),
+        numbers,
         tuple(stripped.position(start) for start in starts),
-        tuple(joinable for _, _, joinable in lines),
+        joinable,
         item,
-        sources=() if stripped.text == " ".join(source.split()) else tuple(text for _, text, _ in lines),
+        sources=() if stripped.text == " ".join(texts) else texts,
         constructs=tuple(
             (
                 stripped.position(start),
@@ -142,18 +150,6 @@ def read_inline(lines: Sequence[tuple[int, str, bool]], item: bool) -> Paragraph
             )
             for start, end in stripped.constructs
         ),
-    )
-
-
-def join_lines(lines: Sequence[tuple[int, str, bool]]) -> Paragraph:
-    """The same of lines of code, in which nothing is markup."""
-    texts = [text for _, text, _ in lines]
-    offsets = accumulate((len(text) + 1 for text in texts[:-1]), initial=0)
-    return Paragraph(
-        " ".join(texts),
-        tuple(number for number, _, _ in lines),
-        tuple(offsets),
-        tuple(joinable for _, _, joinable in lines),
     )
 
 
@@ -217,8 +213,9 @@ class _ParagraphReader:
             return
         if not self.markdown and current.lines[-1][1].endswith("::"):
             self._body_of = current.indent  # a literal block
-        if (block := read_inline(current.lines, current.item)).text:
-            self.blocks.append(block)
+        stripped = strip_inline("\n".join(text for _, text, _ in current.lines))
+        if stripped.text:
+            self.blocks.append(_paragraph(current.lines, stripped, current.item))
 
     def _end_lead_in(self) -> None:
         """End the open block where something begins that the paragraph before it may lead in."""

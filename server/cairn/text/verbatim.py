@@ -57,14 +57,14 @@ def _folded(text: str) -> str:
 def _in_order(parts: Iterable[str], reading: str) -> bool:
     position = 0
     for part in parts:
-        start = _find_words(part, reading, position)
+        start = find_words(part, reading, position)
         if start < 0:
             return False
         position = start + len(part)
     return True
 
 
-def _find_words(part: str, reading: str, position: int) -> int:
+def find_words(part: str, reading: str, position: int = 0) -> int:
     """Where `part` stands in `reading` from `position` on, cutting no word; -1 where it does not."""
     start = reading.find(part, position)
     while start >= 0:

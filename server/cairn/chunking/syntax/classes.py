@@ -22,9 +22,6 @@ JAVA = Syntax(
 )
 
 
-# --- Groovy ------------------------------------------------------------------------------------------
-
-
 def _groovy_function(node: Node) -> NamedNode | None:
     # Only Spock's features have sentences for names.
     kind = "test" if type_of(find(node, "function")) == "quoted_identifier" else "function"
@@ -38,9 +35,6 @@ GROOVY = Syntax(
         "function_declaration function_definition": _groovy_function,
     }
 )
-
-
-# --- Kotlin ------------------------------------------------------------------------------------------
 
 
 def _kotlin_function(node: Node) -> NamedNode | None:
@@ -72,9 +66,6 @@ KOTLIN = Syntax(
 )
 
 
-# --- Scala -------------------------------------------------------------------------------------------
-
-
 def _scala_value(node: Node) -> NamedNode | None:
     pattern = find(node, "pattern") or find(node, "name")
     name = text_of(pattern) if type_of(pattern) == "identifier" else ""
@@ -96,9 +87,6 @@ SCALA = Syntax(
     wrappers="extension_definition template_body with_template_body package_clause",
     leading="annotation",
 )
-
-
-# --- C# ----------------------------------------------------------------------------------------------
 
 
 def _csharp_field(node: Node) -> NamedNode | None:
@@ -127,9 +115,6 @@ CSHARP = Syntax(
 )
 
 
-# --- PHP ---------------------------------------------------------------------------------------------
-
-
 def _php_property(node: Node) -> NamedNode | None:
     return NamedNode(text_of(node, "name").lstrip("$"), "field", node)
 
@@ -150,8 +135,6 @@ PHP = Syntax(
     separator="::",
 )
 
-
-# --- Swift -------------------------------------------------------------------------------------------
 
 _SWIFT_KINDS = {"struct": "struct", "enum": "enum", "extension": "extension", "actor": "class"}
 
@@ -182,9 +165,6 @@ SWIFT = Syntax(
     },
     sections="if_config_declaration",
 )
-
-
-# --- Dart --------------------------------------------------------------------------------------------
 
 
 def _dart_constructor(node: Node) -> NamedNode | None:

@@ -8,8 +8,6 @@ from tree_sitter import Node
 
 from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, find, named, text_of
 
-# --- SQL ---------------------------------------------------------------------------------------------
-
 
 def _sql_object(kind: str) -> Rule:
     def rule(node: Node) -> NamedNode | None:
@@ -29,8 +27,6 @@ SQL = Syntax(
     wrappers="statement",
 )
 
-
-# --- interface definitions -------------------------------------------------------------------------------
 
 PROTO = Syntax(
     {
@@ -56,9 +52,6 @@ GRAPHQL = Syntax(
     ),
     docstring=lambda node: find(node, "description"),
 )
-
-
-# --- configuration with named blocks -------------------------------------------------------------------
 
 
 def _hcl_block(node: Node) -> NamedNode | None:
@@ -92,9 +85,6 @@ MAKE = Syntax(
     {"variable_assignment": "variable", "define_directive": "function", "rule": _make_rule},
     sections="conditional",
 )
-
-
-# --- styles ------------------------------------------------------------------------------------------
 
 
 def _css_rule(node: Node) -> NamedNode | None:

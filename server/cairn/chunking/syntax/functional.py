@@ -6,8 +6,6 @@ from tree_sitter import Node
 
 from cairn.chunking.syntax.rules import NamedNode, Syntax, find, named, text_of, type_of
 
-# --- Haskell -----------------------------------------------------------------------------------------
-
 
 def _haskell_function(node: Node) -> NamedNode | None:
     return NamedNode(text_of(node, "name") or text_of(node, "infix", "operator"), "function", node)
@@ -31,8 +29,6 @@ HASKELL = Syntax(
     clauses=True,
 )
 
-
-# --- Elixir ------------------------------------------------------------------------------------------
 
 _ELIXIR_KINDS = {
     "defmodule": "module", "defprotocol": "interface", "defimpl": "impl",
@@ -87,8 +83,6 @@ ELIXIR = Syntax(
 )
 
 
-# --- Erlang ------------------------------------------------------------------------------------------
-
 ERLANG = Syntax(
     {
         "record_decl": "struct",
@@ -101,8 +95,6 @@ ERLANG = Syntax(
     clauses=True,
 )
 
-
-# --- OCaml -------------------------------------------------------------------------------------------
 
 OCAML = Syntax(
     {
@@ -123,8 +115,6 @@ OCAML = Syntax(
     ),
 )
 
-
-# --- Lisps -------------------------------------------------------------------------------------------
 
 _LISP_KINDS = {
     "defn": "function", "defn-": "function", "defmethod": "function", "defmulti": "function", "def": "variable",
@@ -158,8 +148,6 @@ def _clojure_docstring(node: Node) -> Node | None:
 CLOJURE = Syntax({"list_lit": _lisp_form}, docstring=_clojure_docstring)
 SCHEME = Syntax({"list": _lisp_form})
 
-
-# --- Nix ---------------------------------------------------------------------------------------------
 
 NIX = Syntax(
     {"binding": named("variable", "attrpath", kinds={"function_expression": "function"})},

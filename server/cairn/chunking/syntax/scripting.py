@@ -7,8 +7,6 @@ from tree_sitter import Node
 
 from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, find, named, text_of, type_of, value_kind
 
-# --- Python ------------------------------------------------------------------------------------------
-
 
 def _python_assignment(node: Node) -> NamedNode | None:
     name = text_of(node, "left")
@@ -61,8 +59,6 @@ def _starlark_target(node: Node) -> NamedNode | None:
 STARLARK = evolve(PYTHON, rules={**_PYTHON_RULES, "call": _starlark_target}, leading="")
 
 
-# --- Ruby --------------------------------------------------------------------------------------------
-
 _RUBY_TESTS = frozenset("describe context it specify feature scenario test should".split())
 
 
@@ -109,9 +105,6 @@ RUBY = Syntax(
 )
 
 
-# --- Lua ---------------------------------------------------------------------------------------------
-
-
 def _lua_function(node: Node) -> NamedNode | None:
     return _lua_named(find(node, "name"), node)
 
@@ -141,9 +134,6 @@ LUA = Syntax(
 )
 
 
-# --- shells ------------------------------------------------------------------------------------------
-
-
 def _shell_variable(node: Node) -> NamedNode | None:
     name = text_of(node, "name")
     return NamedNode(name, value_kind(name), node) if name.isidentifier() else None
@@ -165,8 +155,6 @@ POWERSHELL = Syntax(
     wrappers="statement_list script_block script_block_body",
 )
 
-
-# --- the others ----------------------------------------------------------------------------------------
 
 PERL = Syntax(
     {

@@ -8,8 +8,6 @@ from tree_sitter import Node
 
 from cairn.chunking.syntax.rules import NamedNode, Syntax, find, named, text_of
 
-# --- Go ----------------------------------------------------------------------------------------------
-
 
 def _go_method(node: Node) -> NamedNode | None:
     # `(f *Foo[T])`: the receiver's type without pointer, name and type parameters.
@@ -30,9 +28,6 @@ GO = Syntax(
     },
     wrappers="type_declaration const_declaration var_declaration var_spec_list interface_type struct_type",
 )
-
-
-# --- Rust --------------------------------------------------------------------------------------------
 
 
 def _rust_impl(node: Node) -> NamedNode | None:
@@ -71,8 +66,6 @@ RUST = Syntax(
 )
 
 
-# --- Zig ---------------------------------------------------------------------------------------------
-
 _ZIG_TYPES = {
     "struct_declaration": "struct", "enum_declaration": "enum", "union_declaration": "union",
     "opaque_declaration": "struct", "error_set_declaration": "enum",
@@ -97,8 +90,6 @@ ZIG = Syntax(
     wrappers=_ZIG_TYPES,
 )
 
-
-# --- Fortran -----------------------------------------------------------------------------------------
 
 # The first line of a program unit is a node of its own, which has the name.
 FORTRAN = Syntax(
