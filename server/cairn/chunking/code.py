@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from attrs import frozen
+from attrs import evolve
 from tree_sitter import Node
 
 from cairn.chunking.classify import file_type
@@ -19,7 +19,6 @@ from cairn.chunking.packing import MAXIMUM, Piece, pack
 from cairn.chunking.signatures import signature_of
 from cairn.chunking.syntax import Syntax, syntax_of
 from cairn.chunking.syntax.rules import COMMENTS, text_of
-from cairn.protocol.chunk_type import ChunkType
 
 _DOC_COMMENT = re.compile(rb"^([ \t]*)/\*\*(?!/)", re.MULTILINE)
 # Lines of this many characters on average are not written by people, and cannot be cut by syntax.
@@ -62,85 +61,73 @@ def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
     pieces = pack(marks, lines)
     chunk_type = file_type(path, language, lines.text(0, len(lines)))
     stem = PurePosixPath(path).stem
-    description = _Description(stem, chunk_type, language, lines, source, syntax, tree.root_node)
-    return [description.chunk(position, piece) for position, piece in enumerate(pieces)]
+    chunks: list[Chunk] = []
+    for position, piece in enumerate(pieces):
+        text = lines.text(piece.start, piece.end)
+        chunk = Chunk(position, piece.start, piece.end, text, chunk_type, language, stem)
+        chunk = _described(chunk, piece, syntax, source)
+        if position == 0 and not chunk.comment:
+            chunk = evolve(chunk, comment=_header_comment(tree.root_node, syntax))
+        chunks.append(chunk)
+    return chunks
 
 
-@frozen
-class _Description:
-    """Says what the pieces of one file are."""
+def _described(chunk: Chunk, piece: Piece, syntax: Syntax, source: bytes) -> Chunk:
+    """The chunk of a piece with what is defined in it."""
+    main = _main_definition(piece.definitions)
+    if chunk.position == 0 and main is not None and main.kind in VALUES:
+        # Imports and constants at the top of a file are about the file.
+        main = None
+    about = main or (piece.scope[-1] if piece.scope else None)
+    names = [definition.name for definition in piece.definitions if definition.kind not in _NAMELESS]
+    chunk = evolve(
+        chunk,
+        header_path=" > ".join((*about.path, about.name)) if about is not None else "",
+        defines=tuple(dict.fromkeys(names)),
+        comment=_comment(main, syntax) if main is not None else "",
+    )
+    if about is None:
+        return chunk
+    if about.kind == "test":
+        return evolve(chunk, title=about.name)
+    # Tests around it have sentences for names.
+    path = (name for name in about.path if " " not in name)
+    return evolve(
+        chunk,
+        title=syntax.separator.join((*path, about.name)),
+        symbol=about.name,
+        symbol_kind=about.kind,
+        parent=about.owner,
+        # Later parts of a long definition do not hold its signature.
+        signature=signature_of(main, source) if main is not None else "",
+    )
 
-    _stem: str
-    _type: ChunkType
-    _language: str
-    _lines: Lines
-    _source: bytes
-    _syntax: Syntax
-    _root: Node
 
-    def chunk(self, position: int, piece: Piece) -> Chunk:
-        """The chunk of a piece."""
-        main = _main_definition(piece.definitions)
-        if position == 0 and main is not None and main.kind in VALUES:
-            # Imports and constants at the top of a file are about the file.
-            main = None
-        about = main or (piece.scope[-1] if piece.scope else None)
-        comment = self._comment(main) if main is not None else ""
-        if position == 0 and not comment:
-            comment = self._header_comment()
-        names = [definition.name for definition in piece.definitions if definition.kind not in _NAMELESS]
-        has_symbol = about is not None and about.kind != "test"
-        return Chunk(
-            position=position,
-            start_line=piece.start,
-            end_line=piece.end,
-            text=self._lines.text(piece.start, piece.end),
-            type=self._type,
-            language=self._language,
-            title=self._title(about),
-            header_path=" > ".join((*about.path, about.name)) if about is not None else "",
-            symbol=about.name if about is not None and has_symbol else "",
-            symbol_kind=about.kind if about is not None and has_symbol else "",
-            parent=about.owner if about is not None and has_symbol else "",
-            defines=tuple(dict.fromkeys(names)),
-            # Later parts of a long definition do not hold its signature.
-            signature=signature_of(main, self._source) if main is not None and main.kind != "test" else "",
-            comment=comment,
-        )
+def _comment(definition: Definition, syntax: Syntax) -> str:
+    inside = syntax.docstring(definition.node)
+    if inside is not None and (text := comment_text(text_of(inside))):
+        return text
+    is_header = bool(definition.leading) and definition.leading[0].start_point[0] <= _HEADER_ROWS
+    return comment_text(_leading_comment(definition), is_header=is_header)
 
-    def _title(self, about: Definition | None) -> str:
-        if about is None:
-            return self._stem
-        if about.kind == "test":
-            return about.name
-        # Tests around it have sentences for names.
-        path = (name for name in about.path if " " not in name)
-        return self._syntax.separator.join((*path, about.name))
 
-    def _comment(self, definition: Definition) -> str:
-        inside = self._syntax.docstring(definition.node)
-        if inside is not None and (text := comment_text(text_of(inside))):
-            return text
-        is_header = bool(definition.leading) and definition.leading[0].start_point[0] <= _HEADER_ROWS
-        return comment_text(_leading_comment(definition), is_header=is_header)
-
-    def _header_comment(self) -> str:
-        """What the file says about itself at its top."""
-        inside = self._syntax.docstring(self._root)
-        if inside is not None and inside.start_point[0] <= _HEADER_ROWS:
-            return comment_text(text_of(inside), is_header=True)
-        texts: list[str] = []
-        next_row = 0
-        for node in self._root.named_children[:_HEADER_NODES]:
-            if node.type in COMMENTS:
-                if node.start_point[0] > next_row:
-                    # A licence is often a comment of its own, a blank line above what the file is about.
-                    texts.append("")
-                texts.append(_comment_lines(node))
-            elif node.type not in _BEFORE_HEADERS:
-                break
-            next_row = _next_row(node)
-        return comment_text("\n".join(texts), is_header=True)
+def _header_comment(root: Node, syntax: Syntax) -> str:
+    """What a file says about itself at its top."""
+    inside = syntax.docstring(root)
+    if inside is not None and inside.start_point[0] <= _HEADER_ROWS:
+        return comment_text(text_of(inside), is_header=True)
+    texts: list[str] = []
+    next_row = 0
+    for node in root.named_children[:_HEADER_NODES]:
+        if node.type in COMMENTS:
+            if node.start_point[0] > next_row:
+                # A licence is often a comment of its own, a blank line above what the file is about.
+                texts.append("")
+            texts.append(_comment_lines(node))
+        elif node.type not in _BEFORE_HEADERS:
+            break
+        next_row = _next_row(node)
+    return comment_text("\n".join(texts), is_header=True)
 
 
 def _main_definition(definitions: list[Definition]) -> Definition | None:
@@ -149,11 +136,8 @@ def _main_definition(definitions: list[Definition]) -> Definition | None:
     for definition in definitions:
         if definition.kind in _NAMELESS and any(other.name == definition.name for other in outer):
             continue
-        if (
-            not outer
-            or definition.start_row > outer[-1].end_row
-            or len(definition.path) <= len(outer[-1].path)
-        ):
+        last = outer[-1] if outer else None
+        if last is None or definition.start_row > last.end_row or len(definition.path) <= len(last.path):
             outer.append(definition)
     if not outer:
         return None

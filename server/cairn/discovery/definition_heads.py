@@ -12,8 +12,6 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from cairn.text.paragraphs import join_lines
-
 MAX_LINES = 14
 """A longer head is a table of parameters that nobody quotes."""
 _ENDS_AT_LINE_END = frozenset(
@@ -193,8 +191,7 @@ def _ends_head(line: str, column: int, language: str) -> bool:
 def _quoted(lines: Sequence[str], first: int, last: int, column: int) -> str:
     """The text from the start of a line to a column of another, whitespace collapsed."""
     parts = [*lines[first:last], lines[last][:column]]
-    numbered = [(number, " ".join(part.split()), True) for number, part in enumerate(parts) if part.strip()]
-    return join_lines(numbered).text
+    return " ".join(" ".join(parts).split())
 
 
 def _defines(head: str, sign: str, is_inner: bool) -> bool:

@@ -132,13 +132,13 @@ def join_lines(lines: _Lines) -> Paragraph:
 
 
 def _paragraph(lines: _Lines, stripped: Stripped, item: bool = False) -> Paragraph:
-    numbers, texts, joinable = zip(*lines, strict=True)
+    texts = tuple(text for _, text, _ in lines)
     starts = list(accumulate((len(text) + 1 for text in texts[:-1]), initial=0))
     return Paragraph(
         stripped.text,
-        numbers,
+        tuple(number for number, _, _ in lines),
         tuple(stripped.position(start) for start in starts),
-        joinable,
+        tuple(joinable for _, _, joinable in lines),
         item,
         sources=() if stripped.text == " ".join(texts) else texts,
         constructs=tuple(
