@@ -12,6 +12,7 @@ from cairn.chunking.lines import Lines
 from cairn.text.languages import language_of_fence
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_CLOSING_MARKS = re.compile(r"(?:\A|(?<=[ \t]))#+\Z")
 _UNDERLINE = re.compile(r" {0,3}(?:(=+)|-{2,})[ \t]*$")
 _HTML_HEADING = re.compile(r"[ \t]*<h([1-6])\b[^>]*>(.*?)</h\1>", re.IGNORECASE | re.DOTALL)
 # Logos and badges make a README's title a block of markup; what is longer is no title.
@@ -77,7 +78,9 @@ def _element_at(lines: Lines, index: int, floor: int) -> Heading | Fence | None:
         start = fence.start(1 if fence.group(1) else 2)
         return Fence(index, _fence_end(lines, index, line[:start], marks), language_of_fence(fence.group(3)))
     if first == "#" and (atx := _ATX.match(line)):
-        return _heading(index, index + 1, len(atx.group(1)), _without_closing_marks(line[atx.end() :]))
+        return _heading(
+            index, index + 1, len(atx.group(1)), _CLOSING_MARKS.sub("", line[atx.end() :].strip())
+        )
     if first == "<" and line.lstrip()[1:2] in ("h", "H"):
         return _html_heading(lines, index)
     below = lines[index + 1] if index + 1 < len(lines) else ""
@@ -87,13 +90,6 @@ def _element_at(lines: Lines, index: int, floor: int) -> Heading | Fence | None:
         if starts_paragraph and not _NOT_A_TITLE.match(line):
             return _heading(index, index + 2, 1 if underline.group(1) else 2, line)
     return None
-
-
-def _without_closing_marks(markup: str) -> str:
-    """`Title ##` → `Title`."""
-    text = markup.strip()
-    open_text = text.rstrip("#")
-    return open_text.rstrip() if not open_text or open_text[-1] in " \t" else text
 
 
 def _heading(start: int, end: int, level: int, markup: str) -> Heading | None:

@@ -49,6 +49,7 @@ _FIELD = re.compile(
     r"|@(?:arg|author|brief|default|deprecated|example|exception|fires|internal|link|memberof|note|param"
     r"|private|public|returns?|see|since|template|throws|todo|type|typedef|version|warning|yields)(?:\s|\Z)"
 )
+_ENDS_FRONT_MATTER = re.compile(r"(?:---|\.\.\.)\Z|[^:#-][^:]*\Z")
 _LINK_DEFINITION = re.compile(r"\[[^\]]+\]:\s")
 _FURNITURE = re.compile(
     r"\[![A-Z]+\]\s*\Z"  # the mark of a GitHub alert
@@ -59,8 +60,9 @@ _FURNITURE = re.compile(
 _TERM = re.compile(rf".*:\Z|\*{{0,2}}[\w.]+\s:\s|(?:\S+\s+){{0,{TERM_WORDS - 1}}}\S+\Z")
 _PARAMETER = re.compile(r"\*{0,2}[\w.]+(?:\s\([^)]*\))?:\s")
 
-_ADMONITION_NAMES = "admonition attention caution danger error hint important note seealso tip todo warning"
-_ADMONITIONS = frozenset(_ADMONITION_NAMES.split())
+_ADMONITIONS = frozenset(
+    "admonition attention caution danger error hint important note seealso tip todo warning".split()
+)
 """Directives whose first line may already be text."""
 _VERSION_NOTES = frozenset({"deprecated", "versionadded", "versionchanged", "versionremoved"})
 """The same, after a version number."""
@@ -159,10 +161,19 @@ def read_paragraphs(lines: Iterable[tuple[int, str]], markdown: bool = False) ->
     `markdown` settles what the syntaxes disagree on: indented code, `~~~` and lazy continuation lines.
     """
     reader = _ParagraphReader(markdown)
-    for number, line in lines:
+    numbered = list(lines)
+    for number, line in numbered[_front_matter_end(numbered) if markdown else 0 :]:
         reader.feed(number, line)
     reader.close()
     return reader.blocks
+
+
+def _front_matter_end(lines: Sequence[tuple[int, str]]) -> int:
+    """How many lines the YAML between two `---` at the very top takes; what else stops it is lost with it."""
+    if not lines or lines[0][1].strip() != "---":
+        return 0
+    ends = (count for count, (_, line) in enumerate(lines[1:], 2) if _ENDS_FRONT_MATTER.match(line.strip()))
+    return next(ends, len(lines))
 
 
 @define
@@ -186,15 +197,13 @@ class _ParagraphReader:
         self._until_blank = False
         self._body_of: int | None = None
         self._in_list = False
-        self._front_matter = markdown
-        self._matter_open = False
 
     def feed(self, number: int, line: str) -> None:
         """Read one line."""
         line = line.expandtabs(TAB_WIDTH).rstrip()
         text = line.lstrip()
         indent = len(line) - len(text)
-        if self._is_front_matter(text) or self._is_skipped(indent, text):
+        if self._is_skipped(indent, text):
             return
         if not text:
             self.close()
@@ -222,17 +231,6 @@ class _ParagraphReader:
         self.close()
         if self.blocks and not self.blocks[-1].item:
             self.blocks[-1] = attrs.evolve(self.blocks[-1], leads_in=True)
-
-    def _is_front_matter(self, text: str) -> bool:
-        """The YAML between two `---` at the very top."""
-        if self._front_matter:
-            self._front_matter = False
-            self._matter_open = text == "---"
-            return self._matter_open
-        if self._matter_open:
-            self._matter_open = text not in ("---", "...") and (not text or ":" in text or text[0] in "-#")
-            return True
-        return False
 
     def _is_skipped(self, indent: int, text: str) -> bool:
         """Whether the line belongs to a region that was opened before it."""

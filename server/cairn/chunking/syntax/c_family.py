@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from tree_sitter import Node
 
@@ -64,18 +65,14 @@ def _member(node: Node) -> NamedNode | None:
     return NamedNode(name, "method", node) if is_function else None
 
 
-def _with_body(kind: str) -> Rule:
+def _with_body(kind: str, node: Node) -> NamedNode | None:
     """A type that is defined here, not merely mentioned."""
-
-    def rule(node: Node) -> NamedNode | None:
-        name = find(node, "name")
-        if find(node, "body") is None:
-            return None
-        while type_of(name) in ("template_type", "qualified_identifier") and (inner := find(name, "name")):
-            name = inner
-        return NamedNode(text_of(name), kind, node)
-
-    return rule
+    name = find(node, "name")
+    if find(node, "body") is None:
+        return None
+    while type_of(name) in ("template_type", "qualified_identifier") and (inner := find(name, "name")):
+        name = inner
+    return NamedNode(text_of(name), kind, node)
 
 
 _TYPE_KINDS = {"struct_specifier": "struct", "union_specifier": "union", "enum_specifier": "enum"}
@@ -85,17 +82,13 @@ def _typedef(node: Node) -> NamedNode | None:
     return NamedNode(_declared(node)[0], _TYPE_KINDS.get(type_of(find(node, "type")), "type"), node)
 
 
-# A macro without a value is an include guard or a switch.
-def _macro_constant(node: Node) -> NamedNode | None:
-    return named("constant")(node) if find(node, "value") is not None else None
-
-
 _C_RULES: dict[str, str | Rule] = {
     "function_definition": _function,
     "declaration": _declaration,
-    **{node_type: _with_body(kind) for node_type, kind in _TYPE_KINDS.items()},
+    **{node_type: partial(_with_body, kind) for node_type, kind in _TYPE_KINDS.items()},
     "type_definition": _typedef,
-    "preproc_def": _macro_constant,
+    # A macro without a value is an include guard or a switch.
+    "preproc_def": named("constant", needs="value"),
     "preproc_function_def": "macro",
 }
 _C_SECTIONS = "preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef linkage_specification declaration_list"
@@ -106,7 +99,7 @@ CPP = Syntax(
     {
         **_C_RULES,
         "alias_declaration concept_definition": "type",
-        "class_specifier": _with_body("class"),
+        "class_specifier": partial(_with_body, "class"),
         "field_declaration": _member,
     },
     wrappers="template_declaration export_declaration",

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from tree_sitter import Node
 
-from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, find, named, text_of
+from cairn.chunking.syntax.rules import NamedNode, Syntax, find, named, text_of
 
 
-def _sql_object(kind: str) -> Rule:
-    def rule(node: Node) -> NamedNode | None:
-        reference = find(node, "object_reference")
-        schema, name = (text_of(reference, part).strip('"`[]') for part in ("schema", "name"))
-        return NamedNode(name, kind, node, schema)
-
-    return rule
+def _sql_object(kind: str, node: Node) -> NamedNode | None:
+    reference = find(node, "object_reference")
+    schema, name = (text_of(reference, part).strip('"`[]') for part in ("schema", "name"))
+    return NamedNode(name, kind, node, schema)
 
 
 SQL = Syntax(
     {
-        "create_table create_view create_materialized_view": _sql_object("table"),
-        "create_function create_procedure create_trigger": _sql_object("function"),
-        "create_type": _sql_object("type"),
+        "create_table create_view create_materialized_view": partial(_sql_object, "table"),
+        "create_function create_procedure create_trigger": partial(_sql_object, "function"),
+        "create_type": partial(_sql_object, "type"),
     },
     wrappers="statement",
 )
@@ -65,15 +63,14 @@ def _hcl_block(node: Node) -> NamedNode | None:
 HCL = Syntax({"block": _hcl_block}, wrappers="config_file", sections="body")
 
 
-def _cmake_definition(kind: str) -> Rule:
-    def rule(node: Node) -> NamedNode | None:
-        match = re.match(r"\w+\s*\(\s*([\w.-]+)", text_of(node, 0))
-        return NamedNode(match.group(1), kind, node) if match else None
-
-    return rule
+def _cmake_definition(kind: str, node: Node) -> NamedNode | None:
+    match = re.match(r"\w+\s*\(\s*([\w.-]+)", text_of(node, 0))
+    return NamedNode(match.group(1), kind, node) if match else None
 
 
-CMAKE = Syntax({"function_def": _cmake_definition("function"), "macro_def": _cmake_definition("macro")})
+CMAKE = Syntax(
+    {"function_def": partial(_cmake_definition, "function"), "macro_def": partial(_cmake_definition, "macro")}
+)
 
 
 def _make_rule(node: Node) -> NamedNode | None:

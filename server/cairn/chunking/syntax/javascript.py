@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tree_sitter import Node
 
 from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, find, named, text_of, type_of
@@ -66,12 +68,9 @@ def _pair(node: Node) -> NamedNode | None:
     return NamedNode(text_of(node, "key").strip("'\"`"), "method", node)
 
 
-def _field(name_field: str) -> Rule:
-    def rule(node: Node) -> NamedNode | None:
-        kind = "method" if _value_kind(find(node, "value")) == "function" else "field"
-        return NamedNode(text_of(node, name_field), kind, node)
-
-    return rule
+def _field(name_field: str, node: Node) -> NamedNode | None:
+    kind = "method" if _value_kind(find(node, "value")) == "function" else "field"
+    return NamedNode(text_of(node, name_field), kind, node)
 
 
 def _test(node: Node) -> NamedNode | None:
@@ -88,7 +87,7 @@ _RULES: dict[str, str | Rule] = {
     "function_declaration generator_function_declaration": "function",
     "class_declaration": "class",
     "method_definition": "method",
-    "field_definition": _field("property"),
+    "field_definition": partial(_field, "property"),
     "variable_declarator": _variable,
     "assignment_expression": _assignment,
     "pair": _pair,
@@ -108,7 +107,7 @@ TYPESCRIPT = Syntax(
         "type_alias_declaration": "type",
         "enum_declaration": "enum",
         "internal_module": "module",
-        "public_field_definition": _field("name"),
+        "public_field_definition": partial(_field, "name"),
         "module": named("module", "identifier nested_identifier string"),
     },
     wrappers=f"{_WRAPPERS} ambient_declaration",

@@ -103,14 +103,17 @@ def type_of(node: Node | None) -> str:
 # --- rules -------------------------------------------------------------------------------------------
 
 
-def named(kind: str, *steps: str | int, kinds: Mapping[str, str] | None = None) -> Rule:
+def named(kind: str, *steps: str | int, kinds: Mapping[str, str] | None = None, needs: str = "") -> Rule:
     """A definition whose name is in the field `name`, or where `steps` lead.
 
-    It is of another kind than `kind` if it has a child of one of the types in `kinds`: a keyword, a shape.
+    It is of another kind than `kind` if it has a child of one of the types in `kinds`: a keyword, a shape. Without a
+    field `needs`, a body or a value, it is only mentioned and not defined.
     """
     path, others = steps or ("name",), (kinds or {}).items()
 
     def rule(node: Node) -> NamedNode | None:
+        if needs and find(node, needs) is None:
+            return None
         types = {child.type for child in node.children} if others else ()
         shown = next((other for child_type, other in others if child_type in types), kind)
         return NamedNode(text_of(node, *path), shown, node)

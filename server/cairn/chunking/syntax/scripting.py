@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from attrs import evolve
 from tree_sitter import Node
 
@@ -62,12 +64,9 @@ STARLARK = evolve(PYTHON, rules={**_PYTHON_RULES, "call": _starlark_target}, lea
 _RUBY_TESTS = frozenset("describe context it specify feature scenario test should".split())
 
 
-def _ruby_type(kind: str) -> Rule:
-    def rule(node: Node) -> NamedNode | None:
-        scope, _, name = text_of(node, "name").rpartition("::")
-        return NamedNode(name, kind, node, scope)
-
-    return rule
+def _ruby_type(kind: str, node: Node) -> NamedNode | None:
+    scope, _, name = text_of(node, "name").rpartition("::")
+    return NamedNode(name, kind, node, scope)
 
 
 def _ruby_constant(node: Node) -> NamedNode | None:
@@ -94,8 +93,8 @@ _RUBY_VISIBILITIES = frozenset("private protected public module_function private
 RUBY = Syntax(
     {
         "method singleton_method": "method",
-        "class": _ruby_type("class"),
-        "module": _ruby_type("module"),
+        "class": partial(_ruby_type, "class"),
+        "module": partial(_ruby_type, "module"),
         "assignment": _ruby_constant,
         "call": _ruby_call,
     },
@@ -179,15 +178,11 @@ def _r_assignment(node: Node) -> NamedNode | None:
 R = Syntax({"binary_operator": _r_assignment})
 
 
-def _julia_head(kind: str) -> Rule:
+def _julia_head(kind: str, node: Node) -> NamedNode | None:
     """The name is what stands before parameters and type parameters."""
-
-    def rule(node: Node) -> NamedNode | None:
-        head = text_of(node, "signature type_head")
-        owner, _, name = head.split("(")[0].split("{")[0].split("<:")[0].strip().rpartition(".")
-        return NamedNode(name, kind, node, owner)
-
-    return rule
+    head = text_of(node, "signature type_head")
+    owner, _, name = head.split("(")[0].split("{")[0].split("<:")[0].strip().rpartition(".")
+    return NamedNode(name, kind, node, owner)
 
 
 def _julia_assignment(node: Node) -> NamedNode | None:
@@ -201,10 +196,10 @@ def _julia_assignment(node: Node) -> NamedNode | None:
 JULIA = Syntax(
     {
         "module_definition": "module",
-        "function_definition": _julia_head("function"),
-        "macro_definition": _julia_head("macro"),
-        "struct_definition": _julia_head("struct"),
-        "abstract_definition primitive_definition": _julia_head("type"),
+        "function_definition": partial(_julia_head, "function"),
+        "macro_definition": partial(_julia_head, "macro"),
+        "struct_definition": partial(_julia_head, "struct"),
+        "abstract_definition primitive_definition": partial(_julia_head, "type"),
         "assignment": _julia_assignment,
     },
     wrappers="const_statement macrocall_expression macro_argument_list",

@@ -6,7 +6,7 @@ import re
 
 from tree_sitter import Node
 
-from cairn.chunking.syntax.rules import NamedNode, Syntax, find, named, text_of
+from cairn.chunking.syntax.rules import NamedNode, Syntax, named, text_of
 
 
 def _go_method(node: Node) -> NamedNode | None:
@@ -36,11 +36,6 @@ def _rust_impl(node: Node) -> NamedNode | None:
     return NamedNode(name or implementer, "impl", node)
 
 
-def _rust_module(node: Node) -> NamedNode | None:
-    # `mod x;` points to another file.
-    return named("module")(node) if find(node, "body") is not None else None
-
-
 def _rust_constant(node: Node) -> NamedNode | None:
     name = text_of(node, "name")
     return NamedNode(name, "constant", node) if name != "_" else None
@@ -57,7 +52,8 @@ RUST = Syntax(
         "static_item": "constant",
         "type_item associated_type": "type",
         "impl_item": _rust_impl,
-        "mod_item": _rust_module,
+        # `mod x;` points to another file.
+        "mod_item": named("module", needs="body"),
         "const_item": _rust_constant,
     },
     sections="foreign_mod_item declaration_list",
