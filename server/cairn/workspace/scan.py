@@ -67,7 +67,8 @@ def scan(
             rules.listed(directory, {entry.name for entry in entries})
             for entry in entries:
                 path = f"{directory}/{entry.name}" if directory else entry.name
-                if not entry.name.isascii() and well_formed(entry.name) != entry.name:  # possible on Linux
+                # Linux has names that no editor and no database can hold.
+                if not entry.name.isascii() and well_formed(entry.name) != entry.name:
                     report.unreadable.append(f"{path!r}: its name is not valid Unicode")
                     continue
                 try:

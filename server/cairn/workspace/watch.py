@@ -125,6 +125,7 @@ class FolderWatcher:
         heads = paths & self._heads
         if heads:
             self._on_head()
+        # Below the folder: a package that is opened within `node_modules` is watched like any other.
         below = (path.relative_to(self._root) for path in paths - heads if path.is_relative_to(self._root))
         relative = {path.as_posix() for path in below if path.parts and _NOT_REPORTED.isdisjoint(path.parts)}
         if relative:
