@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.retrieval.indexed_folder import IndexedFolder
 
-from cairn.context.passages import FOUND, Group, Grouped, passage_items, related_passages, with_query
+from cairn.context.passages import FOUND, Group, Grouped, passage_item, related_passages, with_query
 from cairn.index.reader.filters import ChunkFilter
 from cairn.retrieval.related import (
     DEFINES,
@@ -102,7 +102,7 @@ def test_reasons_are_named_the_strongest_first(folder: IndexedFolder) -> None:
         related(folder, {"port/crane1.py": {IMPORTED: 1.0, SIMILAR: 0.9}}), 10, PATTERNS
     )
     assert only.reasons == (SIMILAR, IMPORTED)
-    (item,) = passage_items([only])
+    item = passage_item(only)
     assert (item.note, item.citation) == (f"Why: {SIMILAR}, {IMPORTED}", "port/crane1.py#L1-L2")
 
 

@@ -186,10 +186,11 @@ def path_of(reader: IndexReader, chunk_id: int) -> str:
 
 
 def test_what_has_no_vector_of_the_model_is_found_by_its_static_one_and_not_compared_with_the_others(
-    writer: IndexWriter, models: SharedModel
+    writer: IndexWriter, models: SharedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("cairn.retrieval.meaning._FEW", 0.5)
     reader = IndexReader(writer.folder)
-    meaning = choose_meaning([reader.facts()], models.embedder, models.static_table, may_lack=0.5)
+    meaning = choose_meaning([reader.facts()], models.embedder, models.static_table)
     assert isinstance(meaning, ModelMeaning)
     (vector,) = meaning.vectors(["lifting containers with a crane"])
     assert isinstance(vector, ModelVector)

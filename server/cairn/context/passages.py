@@ -93,21 +93,18 @@ def with_query(
     return sorted(fused, key=_best_first)[:limit]
 
 
-def passage_items(passages: Sequence[Grouped]) -> tuple[Item, ...]:
-    """The passages as items of a context."""
-    return tuple(
-        Item(
-            chunk.text,
-            title=chunk.header_path or chunk.title,
-            score=each.ranked.score,
-            path=each.ranked.stored.path,
-            lines=(chunk.start_line, chunk.end_line),
-            quoted=True,
-            language=chunk.language,
-            note=f"Why: {', '.join(each.reasons)}" if each.reasons else "",
-        )
-        for each in passages
-        for chunk in (each.ranked.stored.chunk,)
+def passage_item(each: Grouped) -> Item:
+    """The passage as an item of a context."""
+    chunk = each.ranked.stored.chunk
+    return Item(
+        chunk.text,
+        title=chunk.header_path or chunk.title,
+        score=each.ranked.score,
+        path=each.ranked.stored.path,
+        lines=(chunk.start_line, chunk.end_line),
+        quoted=True,
+        language=chunk.language,
+        note=f"Why: {', '.join(each.reasons)}" if each.reasons else "",
     )
 
 

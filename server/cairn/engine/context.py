@@ -18,7 +18,7 @@ from cairn.context.builder import TokenCounter, assemble, part_budgets
 from cairn.context.concepts import concept_items, readmes_above
 from cairn.context.markdown import text_lines
 from cairn.context.model import Item, PartName
-from cairn.context.passages import Grouped, passage_items, related_passages, with_query
+from cairn.context.passages import Grouped, passage_item, related_passages, with_query
 from cairn.discovery.render import estimate_tokens
 from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
@@ -253,7 +253,7 @@ class _ContextRequest:
         other = [text for text in queries if text.strip() != params.query.strip()]
         return {
             PartName.CORE_CONCEPTS: self._concepts(),
-            PartName.PASSAGES: passage_items(passages),
+            PartName.PASSAGES: [passage_item(each) for each in passages],
             PartName.EDITOR_STATE: editor.editor_items(self.at_cursor, self._open_documents()),
             PartName.DIAGNOSTICS: editor.diagnostic_items(path, problems, self.at_cursor.cursor),
             PartName.RECENT_QUERIES: editor.query_items([params.query, *other]),

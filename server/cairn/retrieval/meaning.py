@@ -133,13 +133,8 @@ def choose_meaning(
     facts: Sequence[Facts],
     embedder: Callable[[], Embedder | None],
     static: Callable[[], StaticTable | None],
-    *,
-    may_lack: float = _FEW,
 ) -> Meaning | None:
-    """What these indexes are best compared by now, None where they have no vectors. Loads only what it chooses.
-
-    `may_lack` is the share of chunks that may lack the model's vector.
-    """
+    """What these indexes are best compared by now, None where they have no vectors. Loads only what it chooses."""
     chunks = sum(f.chunks for f in facts)
     waiting = sum(f.queued if f.model_id else f.chunks for f in facts)
     waiting_static = sum(f.static_queued if f.has_static else f.chunks for f in facts)
@@ -148,7 +143,7 @@ def choose_meaning(
     if table is not None and any(f.has_static and f.static_key != static_key(table.id) for f in facts):
         table, waiting_static = None, chunks
     # While static vectors are being made, too, those that most chunks have find the most.
-    if waiting < chunks and (waiting <= may_lack * chunks or table is None or waiting < waiting_static):
+    if waiting < chunks and (waiting <= _FEW * chunks or table is None or waiting < waiting_static):
         model = embedder()
         if model is not None:
             return ModelMeaning(model, table)
