@@ -1,8 +1,6 @@
-"""JSON as its standard has it, and nothing else: for requests of strangers, and for answers that any parser
-reads.
+"""JSON as its standard has it, and nothing else: for requests of strangers, and for answers that any parser reads.
 
-Python's own parser takes NaN, lets the last of two equal keys win, and gives text that cannot be written as
-UTF-8.
+Python's own parser takes NaN, lets the last of two equal keys win, and gives text that cannot be written as UTF-8.
 """
 
 from __future__ import annotations

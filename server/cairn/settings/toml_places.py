@@ -30,8 +30,7 @@ def deep_key_line(text: str, most: int) -> int | None:
 
 
 def key_lines(text: str) -> Mapping[tuple[str, ...], int]:
-    """The line, from 1, on which each table and each key of a sound text first stands; keys of inline tables are left
-    out."""
+    """The line, from 1, on which each table and key of a sound text first stands; inline tables' keys are left out."""
     lines: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     line, depth, is_after_key = 1, 0, False
