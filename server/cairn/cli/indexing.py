@@ -17,15 +17,7 @@ from cairn.operations.places import path_in
 @answers
 def index(folder: Path, force: bool, as_json: bool) -> None:
     """Bring the index of FOLDER up to date."""
-    if force:
-        _index_anew(folder, "", as_json)
-        return
-    from cairn.cli.terminal import print_status
-    from cairn.engine.status import status_of
-
-    with opened(folder) as engine:
-        wait(engine, vectors=True)
-        report(status_of(engine), print_status, as_json)
+    _index(folder, as_json, anew="" if force else None)
 
 
 @click.command()
@@ -37,7 +29,7 @@ def reindex(path: Path | None, folder: Path, as_json: bool) -> None:
 
     That is done also to what has not changed.
     """
-    _index_anew(folder, path_in(folder, path) if path else "", as_json)
+    _index(folder, as_json, anew=path_in(folder, path) if path else "")
 
 
 @click.command()
@@ -71,16 +63,20 @@ def status(folder: Path, as_json: bool) -> None:
         show(answer(engine, "status", {}, as_json=False), print_status, as_json)
 
 
-def _index_anew(folder: Path, path: str, as_json: bool) -> None:
-    """Index `path` anew; where another process indexes the folder, it does that and this one waits."""
+def _index(folder: Path, as_json: bool, *, anew: str | None) -> None:
+    """Bring the index up to date, with the path `anew` indexed again, "" for everything and None for nothing.
+
+    Where another process indexes the folder, that one does what is to be done anew, and this one waits.
+    """
     from cairn.cli.terminal import print_status
     from cairn.engine.runner import answer
     from cairn.engine.status import status_of
     from cairn.operations.control import is_being_indexed
 
-    other = is_being_indexed(folder)
+    other = anew is not None and is_being_indexed(folder)
     with opened(folder, keep_indexed=not other) as engine:
-        answer(engine, "reindex", {"path": path or None})
+        if anew is not None:
+            answer(engine, "reindex", {"path": anew or None})
         wait(engine, vectors=True, written_by=[folder] if other else [])
         report(status_of(engine), print_status, as_json)
 

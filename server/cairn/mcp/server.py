@@ -8,6 +8,7 @@ import functools
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,7 +108,7 @@ async def _answer(
     workspace = arguments.pop(WORKSPACE, "")
     if not isinstance(workspace, str):
         raise InvalidRequestError(WORKSPACE, "expected a string, the URI, path or name of an open folder")
-    telling: list[asyncio.Task[None]] = []
+    telling: list[Future[None]] = []
     wants_progress = tool.method.streams and (context.meta or {}).get("progress_token") is not None
     tell = _progress(context.session, telling) if wants_progress else None
     try:
@@ -117,24 +118,19 @@ async def _answer(
             tool.method.name, arguments, front=MCP, workspace=workspace, seconds=seconds, tell=tell
         )
     finally:
-        await asyncio.gather(*telling, return_exceptions=True)  # before the answer
+        await asyncio.gather(*map(asyncio.wrap_future, telling), return_exceptions=True)  # before the answer
     text = await runner.run(lambda engine, _: tool.text(engine, data, arguments), workspace=workspace)
     return data, text
 
 
-def _progress(session: ServerSession, telling: list[asyncio.Task[None]]) -> Tell:
+def _progress(session: ServerSession, telling: list[Future[None]]) -> Tell:
     """Tells the client of each stage that ended; it is called on a thread of the engine."""
     loop = asyncio.get_running_loop()
 
-    def told(number: int, stage: str) -> None:
-        telling.append(loop.create_task(session.report_progress(number, _STAGES, stage)))
-
-    ended: list[str] = []
-
     def tell(progress: DiscoverProgress) -> None:
-        ended.append(progress.stage)
+        report = session.report_progress(len(telling) + 1, _STAGES, progress.stage)
         with contextlib.suppress(RuntimeError):  # the loop has ended: nobody is left to tell
-            loop.call_soon_threadsafe(told, len(ended), progress.stage)
+            telling.append(asyncio.run_coroutine_threadsafe(report, loop))
 
     return tell
 

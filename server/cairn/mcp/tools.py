@@ -292,11 +292,6 @@ def _terse(schema: Any) -> Any:
     }
 
 
-def _stage(name: str) -> Tool:
-    method = METHODS[name]
-    return Tool(method, method.summary, _STAGES[name], mcp_text.stage)
-
-
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
@@ -305,7 +300,10 @@ TOOLS: Mapping[str, Tool] = {
         Tool(METHODS["discover"], "Gather cited evidence", _DISCOVER, mcp_text.discovery),
         Tool(METHODS["related"], "Find what is related", _RELATED, mcp_text.related),
         Tool(METHODS["status"], "State of the index", _STATUS, mcp_text.status),
-        *map(_stage, _STAGES),
+        *(
+            Tool(METHODS[name], METHODS[name].summary, manual, mcp_text.stage)
+            for name, manual in _STAGES.items()
+        ),
     )
 }
 """All of them, by name."""
