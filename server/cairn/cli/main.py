@@ -15,14 +15,7 @@ from cairn import __version__
 from cairn.cli.completion import VARIABLE, completion
 from cairn.cli.config import config
 from cairn.cli.indexing import index, pause, reindex, resume, status
-from cairn.cli.output import (
-    EXIT_CODES,
-    FAILED,
-    INTERRUPTED,
-    leave_stdout,
-    make_encodable,
-    print_error,
-)
+from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, leave_stdout, make_encodable, print_error
 from cairn.cli.questions import call, context, discover, page, related, search
 from cairn.cli.upkeep import doctor, feedback, model, phase
 from cairn.errors import CairnError

@@ -108,10 +108,7 @@ def _methods(route: str, method: Method, schemas: dict[str, Any]) -> dict[str, A
         "post": {
             "operationId": route,
             **common,
-            "requestBody": {
-                "required": method.params != "NoParams",
-                "content": {_JSON: {"schema": params}},
-            },
+            "requestBody": {"required": method.params != "NoParams", "content": {_JSON: {"schema": params}}},
             "responses": {**answered, **_errors()},
         }
     }

@@ -19,11 +19,7 @@ INITIALIZE_RESULT: dict[str, Any] = {
         "workspaceSymbolProvider": {},
         "executeCommandProvider": {
             "commands": [
-                "cairn.pause",
-                "cairn.resume",
-                "cairn.reindex",
-                "cairn.resetFeedback",
-                "cairn.refresh",
+                f"cairn.{name}" for name in ("pause", "resume", "reindex", "resetFeedback", "refresh")
             ]
         },
         "workspace": {

@@ -79,10 +79,7 @@ class Workspaces:
             await asyncio.to_thread(self._runner.stop)
 
     async def _show(
-        self,
-        session: ServerSession,
-        told: types.ListRootsResult | None,
-        earlier: asyncio.Task[None] | None,
+        self, session: ServerSession, told: types.ListRootsResult | None, earlier: asyncio.Task[None] | None
     ) -> None:
         if earlier is not None:
             await asyncio.wait([earlier])
