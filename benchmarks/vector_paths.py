@@ -226,7 +226,8 @@ def _signs(vectors: Int8, words: int, candidates: int) -> Path_:
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32)
 
     def find(asked: Int8) -> NDArray[np.int64]:
-        own = codes.encoded(asked[None])
+        own = np.empty((len(codes.words), 1), np.uint64)
+        codes.encode(asked[None], own)
         differing = np.zeros(len(vectors), np.uint16)
         for word, code in zip(codes.words[:words], own[:, 0], strict=False):
             differing += np.bitwise_count(word ^ code)

@@ -30,18 +30,18 @@ class Codes:
 
     def add(self, start: int, rows: NDArray[np.int8]) -> None:
         """Code int8[n, dimension] as the rows from `start` on."""
-        for at in range(0, len(rows), BLOCK):
-            block = rows[at : at + BLOCK]
-            self.words[:, start + at : start + at + len(block)] = self.encoded(block)
+        self.encode(rows, self.words[:, start : start + len(rows)])
 
-    def encoded(self, rows: NDArray[np.int8]) -> NDArray[np.uint64]:
-        """The codes of int8[n, dimension] as uint64[words, n]."""
-        centred = rows - self._mean
-        bits = np.zeros((len(rows), 64 * len(self.words)), np.bool_)
+    def encode(self, rows: NDArray[np.int8], out: NDArray[np.uint64]) -> None:
+        """Write the codes of int8[n, dimension] into `out`, uint64[words, n]."""
+        bits = np.zeros((min(len(rows), BLOCK), 64 * len(self.words)), np.bool_)
         half = self._mean.size
-        np.greater(centred, 0, out=bits[:, :half])
-        np.greater(centred @ self._rotation, 0, out=bits[:, half : 2 * half])
-        return np.packbits(bits, axis=1).view(np.uint64).T
+        for start in range(0, len(rows), BLOCK):
+            centred = rows[start : start + BLOCK] - self._mean
+            block = bits[: len(centred)]
+            np.greater(centred, 0, out=block[:, :half])
+            np.greater(centred @ self._rotation, 0, out=block[:, half : 2 * half])
+            out[:, start : start + BLOCK] = np.packbits(block, axis=1).view(np.uint64).T
 
     def candidates(
         self, vector: NDArray[np.int8], allowed: NDArray[np.bool_] | None, rows: int
@@ -57,7 +57,8 @@ class Codes:
 
     def _differing(self, vector: NDArray[np.int8], rows: int) -> NDArray[np.uint16]:
         """uint16[rows]: how many signs differ from those of `vector`."""
-        own = self.encoded(vector[None])
+        own = np.empty((len(self.words), 1), np.uint64)
+        self.encode(vector[None], own)
         total = np.zeros(rows, np.uint16)
         step = 8 * BLOCK
         for start in range(0, rows, step):
