@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn.engine.methods import CLI, Asks, Method, method_named
@@ -117,11 +118,8 @@ class Runner:
         Raises InvalidRequestError for params or a workspace that cannot be, OutOfTimeError after `seconds`, and any other
         CairnError of the engine. When the caller is cancelled, the work is.
         """
-
-        def work(engine: Engine, cancelled: Cancelled) -> Any:
-            return answer(engine, name, data, cancelled, front=front, tell=tell, as_json=as_json)
-
-        return await self.run(work, workspace=workspace, seconds=seconds)
+        asked = partial(answer, name=name, data=data, front=front, tell=tell, as_json=as_json)
+        return await self._on_thread(asked, workspace, seconds)
 
     async def run(
         self,
@@ -131,13 +129,17 @@ class Runner:
         seconds: float | None = None,
     ) -> T:
         """`work(engine, cancelled)` on a thread, under the terms of `answer`."""
+        return await self._on_thread(lambda engine, cancelled: work(engine, cancelled), workspace, seconds)
+
+    async def _on_thread(self, work: Callable[..., T], workspace: str, seconds: float | None) -> T:
+        """`work(engine, cancelled=…)` on a thread."""
         engine = await self.made()
         flag = threading.Event()
         try:
             async with asyncio.timeout(seconds):
                 asked = engine.over(workspace) if workspace else engine
                 return await asyncio.get_running_loop().run_in_executor(
-                    self._executor, work, asked, flag.is_set
+                    self._executor, partial(work, asked, cancelled=flag.is_set)
                 )
         except TimeoutError:
             raise OutOfTimeError(
