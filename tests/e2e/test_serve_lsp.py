@@ -247,7 +247,7 @@ async def test_nothing_is_left_of_an_editor_that_is_gone(workspace: Path, polite
                 editor.writer.transport.abort()
             await until(lambda: served.lsp.editors == 0 and served.presence.seconds_left(0) == 0)
             await until(lambda: own_threads() == before)
-            assert served.host._shared == {}
+            assert served.host.shared == {}
 
 
 # --- who may speak -------------------------------------------------------------------------------------
