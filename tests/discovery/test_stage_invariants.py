@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import attrs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.discovery.discovery_builders import FixedSearcher, chunk, collection
@@ -20,7 +21,6 @@ from cairn.discovery import (
     score_collections,
     semantic_focus,
 )
-from cairn.discovery.readme import readmes_among
 
 WORDS = "harbour ships berth pilot tide mooring cargo crane quay anchor moves waits opens guards holds keeps".split()
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=18).map(
@@ -92,8 +92,10 @@ def test_promotion_loses_and_adds_nothing(chunks, boost, on_top):
     config = ReadmePromotionConfig(readme_boost=boost, always_top=on_top)
     promoted = promote_readme(chunks, config)
     assert sorted(hit.doc_id for hit in promoted) == sorted(hit.doc_id for hit in chunks)
-    readmes = readmes_among((hit.metadata.file_path for hit in chunks), config.readme_patterns)
-    order = [(on_top and hit.metadata.file_path not in readmes, -hit.score) for hit in promoted]
+    rated = [attrs.evolve(hit, score=1.0) for hit in chunks]
+    doubled = promote_readme(rated, ReadmePromotionConfig(readme_boost=2.0))
+    readmes = {hit.doc_id for hit in doubled if hit.score == 2.0}
+    order = [(on_top and hit.doc_id not in readmes, -hit.score) for hit in promoted]
     assert order == sorted(order)
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.retrieval.indexed_folder import IndexedFolder
 from tests.retrieval.searching import search
 
-from cairn.retrieval.reexports import reexports
+from cairn.retrieval.legs import reexports
 
 
 @pytest.mark.parametrize(

@@ -33,13 +33,7 @@ def part_budgets(settings: ContextSettings, total: int | None = None) -> dict[Pa
     A smaller total takes from every part in proportion; what a larger one has to spare is for the passages. Their sum
     is `total` where it is given. A part that needs less than its budget leaves the rest unused.
     """
-    budgets = {
-        PartName.CORE_CONCEPTS: settings.core_concepts,
-        PartName.PASSAGES: settings.passages,
-        PartName.EDITOR_STATE: settings.editor_state,
-        PartName.DIAGNOSTICS: settings.diagnostics,
-        PartName.RECENT_QUERIES: settings.recent_queries,
-    }
+    budgets: dict[PartName, int] = {part: getattr(settings, part.name.lower()) for part in PartName}
     if total is not None:
         whole = sum(budgets.values())
         if total < whole:

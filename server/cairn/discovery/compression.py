@@ -114,15 +114,11 @@ def _choose(candidates: Iterable[_Candidate], max_bullets: int, max_per_doc: int
         chunks = contributing[_document(candidate.chunk)]
         words = frozenset(_WORD.findall(candidate.passage.text.lower()))
         has_place = candidate.chunk.doc_id in chunks or len(chunks) < max_per_doc
-        if has_place and not any(_overlap(words, other) > SAME_TEXT for other in word_sets):
+        if has_place and not any(len(words & other) > SAME_TEXT * len(words | other) for other in word_sets):
             chunks.add(candidate.chunk.doc_id)
             chosen.append(candidate)
             word_sets.append(words)
     return chosen
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / (len(one | other) or 1)
 
 
 @frozen

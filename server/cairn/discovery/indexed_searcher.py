@@ -15,9 +15,8 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
-from cairn.retrieval.neighbours import neighbours
 from cairn.retrieval.query import understand
-from cairn.retrieval.ranking import EVERYTHING, Ranking, rank
+from cairn.retrieval.ranking import EVERYTHING, Ranking, neighbours, rank
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.scoring import evidence
 from cairn.settings.tree import SearchSettings

@@ -38,9 +38,8 @@ def build_answer_plan(bullets: Sequence[Bullet], config: AnswerPlanConfig) -> An
         best = by_category[SECTIONS[section_type][0]][: config.max_bullets_per_section]
         chosen[section_type] = best if len(best) >= config.min_bullets_per_section else []
     if SectionType.OTHER in chosen:
-        placed = {
-            id(bullet) for kind, best in chosen.items() if kind is not SectionType.OTHER for bullet in best
-        }
+        chosen[SectionType.OTHER] = []
+        placed = {id(bullet) for best in chosen.values() for bullet in best}
         chosen[SectionType.OTHER] = [bullet for bullet in ranked if id(bullet) not in placed]
     sections = [
         Section(SECTIONS[section_type][1], section_type, priority, tuple(best))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import attrs
 
@@ -26,20 +26,14 @@ def promote_readme(
     """
     if place is Readme.AS_IT_IS:
         return best_first(hits)
-    readmes = readmes_among((hit.metadata.file_path for hit in hits), config.readme_patterns)
-    ranked = best_first(
-        attrs.evolve(hit, score=hit.score * config.readme_boost) if hit.metadata.file_path in readmes else hit
-        for hit in hits
-    )
+    matches = readme_rule(config.readme_patterns)
+
+    def is_readme(hit: ScoredChunk) -> bool:
+        path = hit.metadata.file_path.replace("\\", "/")
+        return matches(path) and file_kind(path) not in (FileKind.TESTS, FileKind.EXAMPLES)
+
+    boosted = (attrs.evolve(h, score=h.score * config.readme_boost) if is_readme(h) else h for h in hits)
+    ranked = best_first(boosted)
     if config.always_top and place is Readme.FIRST:
-        ranked.sort(key=lambda hit: hit.metadata.file_path not in readmes)
+        ranked.sort(key=lambda hit: not is_readme(hit))
     return ranked
-
-
-def readmes_among(paths: Iterable[str], patterns: Sequence[str]) -> set[str]:
-    """The paths whose file name matches one of the patterns, and that lie beside no tests or examples."""
-    matches = readme_rule(patterns)
-    others = (FileKind.TESTS, FileKind.EXAMPLES)
-    return {
-        path for path in paths if matches(posix := path.replace("\\", "/")) and file_kind(posix) not in others
-    }

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from attrs import field, frozen
 
-from cairn.retrieval.matching import TermMatcher, matcher
+from cairn.retrieval.matching import matcher
 from cairn.text.identifiers import identifier_words
 from cairn.text.words import LIGHT_WORDS, is_stopword, stem, stems
 
@@ -53,10 +53,6 @@ class QueryTerms:
         return (1 / len(self.groups),) * len(self.groups) if self.groups else ()
 
     @cached_property
-    def _matcher(self) -> TermMatcher:
-        return matcher(self.groups)
-
-    @cached_property
     def _term_of(self) -> dict[str, int]:
         """The place of the term that a stem belongs to: of several terms the first."""
         words = ((text, place) for place, group in enumerate(self.groups) for text in group)
@@ -86,7 +82,7 @@ class QueryTerms:
 
     def coverage(self, text: str) -> float:
         """The share of the question that `text` holds, 0 to 1; 0 when there are no terms."""
-        return sum(self.shares[place] for place in self._matcher.held(text)) if self.groups else 0.0
+        return sum(self.shares[place] for place in matcher(self.groups).held(text)) if self.groups else 0.0
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -13,8 +13,8 @@ from cairn.chunking.model import Chunk
 from cairn.engine.folders import Folder
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.neighbours import neighbours
 from cairn.retrieval.query import Query
+from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import matched_terms
 

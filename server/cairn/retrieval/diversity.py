@@ -69,11 +69,10 @@ def _damped(ranked: Sequence[Ranked], settings: DiversitySettings) -> list[Ranke
     damped = []
     for result in ranked:
         directory, _, name = result.stored.path.rpartition("/")
-        factor = 1.0
         if (result.folder, result.stored.path) in files:
-            factor *= settings.file
+            factor = settings.file
         else:
-            factor *= settings.directory if directories[result.folder, directory] >= _FREE_FILES else 1.0
+            factor = settings.directory if directories[result.folder, directory] >= _FREE_FILES else 1.0
             factor *= settings.file_name if names[name] else 1.0
             directories[result.folder, directory] += 1
             names[name] += 1

@@ -77,16 +77,13 @@ def plan_keywords(query: Query, count: Count, budget: int) -> KeywordPlan:
             parts.append(both)
     elif left and not is_found:
         parts.append(left[0].expression)  # nothing else of the question occurs
-    possible = sum(_idf(counts.rows, group.rows) * (_K1 + 1) for group in groups)
+    idf = (max(math.log(_odds(counts.rows, group.rows)), _LOWEST_IDF) for group in groups)
+    possible = sum(each * (_K1 + 1) for each in idf)
     rare = (
         RareWord(groups.index(group), group.expression, math.log1p(_odds(counts.rows, group.rows)))
         for group in _essential(sorted(groups, key=lambda group: group.rows), budget)
     )
     return KeywordPlan(" OR ".join(dict.fromkeys(parts)), possible, tuple(rare))
-
-
-def _idf(rows: int, holding: int) -> float:
-    return max(math.log(_odds(rows, holding)), _LOWEST_IDF)
 
 
 def _odds(rows: int, holding: int) -> float:

@@ -24,7 +24,6 @@ from cairn.index.text.exact import Literal
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
 from cairn.retrieval.meaning import QueryVector, finder, similarities
 from cairn.retrieval.query import Query
-from cairn.retrieval.reexports import reexports
 from cairn.settings.tree import Leg, SearchSettings
 from cairn.text.words import stem
 
@@ -46,6 +45,14 @@ _SIGILS = ("$", "@", "_", "#")
 """Marks that some languages write before a name, and nobody asks for."""
 _SIGILLED = 0.9
 """What the name counts with a sigil: as much as in another case."""
+
+_REEXPORTS = (
+    r"^[ \t]*pub(?:\([^)]*\))?\s+use\s[^;]*\b{name}\b",  # Rust
+    r"^[ \t]*export\s+(?:type\s+)?\{{[^}}]*\b{name}\b[^}}]*\}}",  # JavaScript, TypeScript
+    r"^[ \t]*using\s+[\w:]*::{name}\s*;",  # C++
+)
+_FROM_A_PACKAGE = r"^from\s+\S+\s+import\s+(?:\([^)]*|[^\n(]*)\b{name}\b"
+"""Python, in what a package is imported by."""
 
 _OF_MEANING = frozenset({"similarity", "compared"})
 
@@ -313,3 +320,9 @@ def literals(query: Query, *, all_of_it: bool) -> tuple[str, ...]:
         lines = (line.strip() for line in query.text.splitlines())
         return (query.quotes or tuple(filter(None, lines)))[:_MAX_LITERALS]
     return (query.literals or query.phrases)[:_MAX_LITERALS]
+
+
+def reexports(name: str, path: str, text: str) -> bool:
+    """Whether `text`, of the file at `path`, re-exports `name`."""
+    forms = (*_REEXPORTS, _FROM_A_PACKAGE) if path.endswith("__init__.py") else _REEXPORTS
+    return any(re.search(form.format(name=re.escape(name)), text, re.MULTILINE) for form in forms)

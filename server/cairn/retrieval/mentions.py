@@ -55,8 +55,6 @@ def _first(found: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:MAX_MENTIONS]
 
 
-# --- quotes ----------------------------------------------------------------------------------------
-
 _QUOTES = re.compile(
     r'"([^"]+)"|“([^”]+)”|`{1,3}([^`]+)`{1,3}'
     # An apostrophe is no quote: one that opens follows no letter, one that closes precedes none.
@@ -74,8 +72,6 @@ def _read_quotes(text: str) -> Iterator[str]:
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
-
-# --- paths -----------------------------------------------------------------------------------------
 
 _PATH = re.compile(
     r"(?<![\w/\\.@-])(?:[A-Za-z]:)?[\w.~*@+\[\]{}/\\-]*[\w*](?:(?::|#L|, line )(\d+)(?::\d+)?)?[/\\]?"
@@ -141,8 +137,6 @@ def _has_file_name(name: str, certain: bool) -> bool:
     return bool(detect_language(name))
 
 
-# --- error codes -----------------------------------------------------------------------------------
-
 _NO_ERRORS = "SHA|AES|RFC|ISO|RSA|RS|ES|HS|PS|CP|H|X|UTF|UCS|IEEE|INT|UINT|MD|ED|SECP|P|V|PEP|RSASHA|UTC|GMT|ARM|CVE|AMD|WIN"
 _CODE = re.compile(
     rf"\b(?:(?!(?:{_NO_ERRORS})\d)[A-Z]{{1,6}}\d{{3,6}}|ORA-\d{{5}}|ERR_[A-Z0-9_]+|[A-Z0-9_]+_ERR(?:OR)?_[A-Z0-9_]+"
@@ -169,8 +163,6 @@ def _messages(text: str) -> list[str]:
     """What pasted errors say: the program's own words."""
     return [match.group(1).strip().rstrip(".") for match in _MESSAGE.finditer(text)]
 
-
-# --- code ------------------------------------------------------------------------------------------
 
 _OPERATOR = re.compile(
     r"""=>|->|<-|:=|[!=<>]=|\?\.|\?\?|&&|\|\||\+\+|[-+*]=|<<|>>|\#\[|\#\w+\b.*[<(]|\$[A-Za-z_{(]|\{\{|</|/>|<\w[^>]*>

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 from attrs import field, frozen
 
@@ -127,14 +128,13 @@ class Query:
     @property
     def joined(self) -> tuple[str, ...]:
         """Adjacent terms as one word: "thread pool" may be defined as `threadpool` or `ThreadPool`."""
-        return tuple(a + b for a, b in zip(self.terms, self.terms[1:], strict=False))
+        return tuple(a + b for a, b in pairwise(self.terms))
 
     @property
     def spellings(self) -> tuple[str, ...]:
         """What else of the question to look for among keywords: compounds, joined pairs, other conventions, phrases."""
-        pairs = zip(self.terms, self.terms[1:], strict=False)
         names = (name for name in self.respelled if "-" not in name)  # in the index those are single words
-        every = (*self.compounds, *self.joined, *(f"{a}_{b}" for a, b in pairs), *names, *self.phrases)
+        every = (*self.compounds, *self.joined, *map("_".join, pairwise(self.terms)), *names, *self.phrases)
         return tuple(dict.fromkeys(every))
 
 
@@ -185,10 +185,7 @@ def understand(
         phrases=tuple(quote for quote in mentions.quotes if _WORD.search(quote)),
         type=kind,
         alpha=usual_alpha if alpha is None else alpha,
-        corrections=(
-            *shortened,
-            *(f"{typed} → {word}" for typed, word in repaired.items()),
-        ),
+        corrections=(*shortened, *(f"{typed} → {word}" for typed, word in repaired.items())),
         alternatives=alternatives(
             terms,
             other_lengths_of=[term for term in plain if term not in named],

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import StoredChunk
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Candidates, gather, whole_files
 from cairn.retrieval.diversity import diversify, is_diverse
@@ -241,6 +242,18 @@ def wait_for_meaning(asking: Future[Sequence[QueryVector]], legs: Legs) -> Seque
     except CairnError as problem:
         legs.failed(problem, "similarity")
     return ()
+
+
+def neighbours(
+    results: Sequence[Ranked], readers: Sequence[IndexReader], window: int
+) -> list[list[StoredChunk]]:
+    """For each result, up to `window` chunks before and after it in its file, in file order; one query a folder."""
+    around: dict[tuple[int, str, int], list[StoredChunk]] = {}
+    for folder in {r.folder for r in results} if window else ():
+        places = [(r.stored.path, r.stored.chunk.position) for r in results if r.folder == folder]
+        for (path, position), found in readers[folder].neighbours(places, window).items():
+            around[folder, path, position] = [other for other in found if other.chunk.position != position]
+    return [around.get((r.folder, r.stored.path, r.stored.chunk.position), []) for r in results]
 
 
 def source_of(legs: Set[str]) -> str:

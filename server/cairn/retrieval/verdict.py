@@ -239,9 +239,6 @@ def _lead(found: Sequence[Ranked]) -> float:
     return max(0.0, 1 - sum(scores[1:]) / _COMPARED / scores[0])
 
 
-# --- several things asked for at once ---------------------------------------------------------------
-
-
 def _several(query: Query, found: Sequence[Ranked], settings: VerdictSettings) -> _Decision | None:
     """For each thing that is asked for the result that is called so; None unless there are two, each with its own."""
     answers: list[Evidence] = []
@@ -269,8 +266,6 @@ def _split(query: Query) -> list[Query]:
     return [evolve(query, terms=of_part) for of_part in terms]
 
 
-# --- what is said -----------------------------------------------------------------------------------
-
 _NOTHING: _Decision = (Action.NO_MATCH, NOTHING_MATCHES, ())
 
 
@@ -290,9 +285,6 @@ def _between(first: Evidence, second: Evidence) -> _Decision:
         first, second = evolve(first, category=where[0]), evolve(second, category=where[1])
     message = f"Do you mean {first.title} ({first.category}) or {second.title} ({second.category})?"
     return Action.CLARIFY, message, (first, second)
-
-
-# --- the count --------------------------------------------------------------------------------------
 
 
 def evidence(query: Query, stored: StoredChunk, shares: Sequence[float]) -> Evidence:
