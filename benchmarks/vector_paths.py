@@ -181,9 +181,9 @@ def _reading(reader: IndexReader, writer: IndexWriter, asked: Int8) -> Figures:
 
 def _by_sqlite_vec(reader: IndexReader, asked: Int8, only: ChunkFilter | None = None) -> NDArray[np.int64]:
     with _set("FEWEST_ROWS", 10**9):
-        matrix, reader._matrix = reader._matrix, None
+        matrix, reader.memory.matrix = reader.memory.matrix, None
         hits = reader.nearest_static(asked, _LIMIT, only or ChunkFilter(), _never)
-        reader._matrix = matrix
+        reader.memory.matrix = matrix
     return _ids(hits)
 
 
