@@ -17,15 +17,7 @@ from pathlib import Path
 
 import cairn
 from cairn.errors import ModelError
-from cairn.operations.examination import (
-    REINSTALL,
-    Check,
-    Examination,
-    look_at,
-    megabytes,
-    note,
-    problem,
-)
+from cairn.operations.examination import REINSTALL, Check, Examination, look_at, megabytes, note, problem
 from cairn.operations.folder_checks import folder_checks
 from cairn.paths import data_dir
 from cairn.settings.layers import Layers
@@ -192,10 +184,8 @@ def _grammars() -> Check | str:
 
 def _git() -> Check | str:
     program = shutil.which("git")
-    if program is None:
-        message = "git was not found: no history, and files tracked although ignored are left out"
-        return note(message, "Install git, or add it to PATH.")
-    return program
+    message = "git was not found: no history, and files tracked although ignored are left out"
+    return program or note(message, "Install git, or add it to PATH.")
 
 
 def _extras() -> Check | str:

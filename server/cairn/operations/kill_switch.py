@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import datetime
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -180,9 +181,10 @@ class KillSwitch:
         window, enough, p95 = self._window, max(1, switch.min_queries), self._window.p95() or 0.0
         most, is_last = _percent(switch.error_rate), self._phase == 1
         over = f"the {window.searches} searches of the last {switch.window_seconds:g} s"
-        if window.searches >= enough and window.failed > switch.error_rate * window.searches:
-            after, share = OFF, _percent(window.failed / window.searches)
-            reason = f"{share} of {over} failed, more than {most}."
+        too_many = switch.error_rate * window.searches if window.searches >= enough else math.inf
+        if window.failed > too_many:
+            after = OFF
+            reason = f"{_percent(window.failed / window.searches)} of {over} failed, more than {most}."
         elif (
             window.answered >= enough
             and p95 > switch.p95_ms
@@ -191,11 +193,7 @@ class KillSwitch:
         ):
             after = self._phase - 1
             reason = f"The 95th percentile of {over} was {p95:.6g} ms, above {switch.p95_ms:g} ms."
-        elif (
-            not is_last
-            and window.searches >= enough
-            and window.fell_back > switch.error_rate * window.searches
-        ):
+        elif not is_last and window.fell_back > too_many:
             after, share = self._phase - 1, _percent(window.fell_back / window.searches)
             reason = f"{share} of {over} were answered by less than phase {self._phase}, more than {most}."
         else:
@@ -218,10 +216,8 @@ class KillSwitch:
                 f"{switch.window_seconds:g} s was {window.p95():.6g} ms."
             )
         else:
-            waited = self._wait(switch)
-            reason = (
-                f"Phase {after} is tried after {waited:g} s in phase {self._phase}, without any searches."
-            )
+            in_phase = f"{self._wait(switch):g} s in phase {self._phase}"
+            reason = f"Phase {after} is tried after {in_phase}, without any searches."
         self._lowered, self._on_trial = after < self._wanted, True
         self._change(after, reason, switch, now)
 

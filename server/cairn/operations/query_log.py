@@ -65,6 +65,7 @@ class QueryLog:
         self._settings = settings
         self._counting = threading.Lock()
         self._cut_off = False
+        """Whether the disk took only a part of the latest line."""
         self.failures = 0
         """Lines that could not be written."""
         self.problem: str | None = None
@@ -96,9 +97,6 @@ class QueryLog:
             except FileNotFoundError:
                 self._data.mkdir(parents=True, exist_ok=True)
                 self._write(whole)
-        except _CutOffError as problem:
-            self._cut_off = True
-            self._count(problem)
         except OSError as problem:
             self._count(problem)
         else:
@@ -115,7 +113,8 @@ class QueryLog:
             resources.callback(os.close, file)
             written = os.write(file, line)
         if written < len(line):
-            raise _CutOffError(f"only {written} of {len(line)} bytes of a line were written")
+            self._cut_off = True
+            raise OSError(f"only {written} of {len(line)} bytes of a line were written")
 
     def _make_room(self, coming: int, max_bytes: int) -> None:
         """Rotate the log if the line does not fit. Whoever is second writes on; what fails is tried at the
@@ -143,10 +142,6 @@ class QueryLog:
         self.problem = f"Questions cannot be logged in {self._path} ({problem.strerror or problem})."
         if first:  # once, not with every question
             logger.warning(self.problem)
-
-
-class _CutOffError(OSError):
-    """The disk took only a part of a line."""
 
 
 def _query_values(
