@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, partial
 
 from attrs import frozen
 
@@ -63,8 +63,11 @@ class PatternList:
         # Of each two, the first is for files and the second for directories.
         self._names = _Table(ignore_case), _Table(ignore_case)
         self._paths = _Table(ignore_case), _Table(ignore_case)
+        self._any_anchored = False
         for number, line in enumerate(lines, 1):
             self._add(number, line)
+        for table in (*self._names, *self._paths):
+            table.close()
 
     @classmethod
     def of_file(cls, data: bytes, ignore_case: bool = False) -> PatternList:
@@ -82,7 +85,9 @@ class PatternList:
 
         Both as `path_key` makes them. What lies below a matched directory is the caller's business.
         """
-        number = max(self._names[directory].match(name), self._paths[directory].match(path))
+        number = self._names[directory].match(name)
+        if self._any_anchored and (anchored := self._paths[directory].match(path)) > number:
+            number = anchored
         return self.patterns[number] if number >= 0 else None
 
     def __bool__(self) -> bool:
@@ -104,6 +109,7 @@ class PatternList:
             return
         for table in (self._paths if anchored else self._names)[body.endswith("/") :]:
             table.add(len(self.patterns), translated, anchored)
+        self._any_anchored |= anchored
         self.patterns.append(Pattern(number, text.decode("utf-8", "replace"), text.startswith(b"!")))
 
 
@@ -153,11 +159,11 @@ class _Table:
         self._ignore_case = ignore_case
         self._whole: dict[str, int] = {}
         self._endings: dict[str, int] = {}
+        self._match: Callable[[str], re.Match[str] | None] | None = None
         self.branches: list[tuple[int, str]] = []
         """The numbers and expressions of the patterns that are neither whole texts nor endings."""
 
     def add(self, number: int, translated: str, anchored: bool) -> None:
-        """Call before the first `match`."""
         is_ending = translated.startswith(_STAR) and not anchored
         text = _LITERAL.fullmatch(translated, 1 if is_ending else 0)
         if text is None or (is_ending and not text[0]):
@@ -168,20 +174,18 @@ class _Table:
             key = key.encode("latin-1").lower().decode("latin-1")
         (self._endings if is_ending else self._whole)[key] = number
 
-    @cached_property
-    def _all_endings(self) -> tuple[str, ...]:
-        return tuple(self._endings)
-
-    @cached_property
-    def _match(self) -> Callable[[str], re.Match[str] | None]:
+    def close(self) -> None:
+        """Call between the last `add` and the first `match`, which then looks nothing up that it need not."""
+        self._all_endings = tuple(self._endings)
         flags = re.DOTALL | re.ASCII | (re.IGNORECASE if self._ignore_case else re.NOFLAG)
-        return re.compile("|".join(f"({e})" for _, e in reversed(self.branches)), flags).fullmatch
+        if self.branches:
+            self._match = re.compile("|".join(f"({e})" for _, e in reversed(self.branches)), flags).fullmatch
 
     def match(self, text: str) -> int:
         last = self._whole.get(text, -1)
-        if self._endings and text.endswith(self._all_endings):
+        if self._all_endings and text.endswith(self._all_endings):
             last = max(last, *(number for end, number in self._endings.items() if text.endswith(end)))
-        if self.branches and (found := self._match(text)):
+        if self._match is not None and (found := self._match(text)):
             last = max(last, self.branches[-(found.lastindex or 0)][0])
         return last
 
