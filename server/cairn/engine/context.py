@@ -40,7 +40,6 @@ from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.related import ChunkRange, relate
 from cairn.retrieval.verdict import matched_terms
-from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import is_private_key, may_hold_secrets
 from cairn.workspace.collections import file_kind
 
@@ -132,7 +131,7 @@ class _ContextRequest:
 
     def _page(self) -> tuple[int, str, list[StoredChunk]]:
         """The document: its folder, its path there and its chunks."""
-        workspace, text, uri = self.workspace, self.params.text, well_formed(self.params.text_document.uri)
+        workspace, text, uri = self.workspace, self.params.text, self.params.text_document.uri
         try:
             return self.memory.pages.kept(
                 (self.state, uri),
@@ -148,7 +147,6 @@ class _ContextRequest:
             raise InvalidRequestError(
                 "textDocument.uri", f"{_name(uri)!r} may hold secrets, whose text is kept out of contexts"
             )
-        text = well_formed(text)
         key = ("text", workspace.folder_uris, uri, content_key(text))
         return self.memory.pages.kept(key, lambda: self._page_of_text(uri, text), lambda _: len(text))
 
@@ -288,7 +286,7 @@ class _ContextRequest:
         folders, given = self.workspace.folders, self.params.open_documents
         if given is None:
             return [path for folder in folders for path in sorted(folder.open_paths)]
-        return [_called(folders, well_formed(uri)) for uri in given]
+        return [_called(folders, uri) for uri in given]
 
     # --- the answer ------------------------------------------------------------------------------------
 
@@ -330,12 +328,11 @@ def _line_after(given: protocol.Range) -> int:
 
 
 def _problem(given: protocol.Diagnostic) -> editor.Problem:
-    code = "" if given.code is None else str(given.code)
     return editor.Problem(
         given.range.start.line,
         _line_after(given.range),
         given.severity or 1,
-        well_formed(given.message),
+        given.message,
         given.source or "",
-        code,
+        "" if given.code is None else str(given.code),
     )

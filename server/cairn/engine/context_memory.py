@@ -43,19 +43,16 @@ class QueryHistory:
         if not query:
             return
         with self._lock:
-            if self._queries and _is_typing(self._queries[-1].lower(), query.lower()):
+            now, before = query.lower(), self._queries[-1].lower() if self._queries else None
+            if before is not None and (now.startswith(before) or before.startswith(now)):
                 self._queries.pop()
-            others = [known for known in self._queries if known.lower() != query.lower()]
+            others = [known for known in self._queries if known.lower() != now]
             self._queries = [*others, query][-_MOST_RECENT:]
 
     def latest(self) -> tuple[str, ...]:
         """The questions, the latest first."""
         with self._lock:
             return tuple(reversed(self._queries))
-
-
-def _is_typing(before: str, now: str) -> bool:
-    return now.startswith(before) or before.startswith(now)
 
 
 @frozen

@@ -8,7 +8,6 @@ from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.index.queries.files import files_with_chunk
 from cairn.retrieval.query import understand
-from cairn.text.unicode import well_formed
 from cairn.text.words import stem
 
 _MOST_COPIES = 8
@@ -25,7 +24,7 @@ def take_feedback(request: Request, params: protocol.FeedbackParams) -> protocol
     if wanted and not learning:
         request.engine.metrics.feedback(params.action.value)
         return protocol.FeedbackAnswer(kept=False)
-    path = well_formed(params.path)
+    path = params.path
     holding = [
         (folder, paths)
         for folder, reader in zip(learning, readers_with_unsaved(learning), strict=True)

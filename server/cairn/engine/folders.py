@@ -83,7 +83,7 @@ class Folder:
     @property
     def indexer(self) -> Indexer:
         """Its indexing thread, which other engines may use, too."""
-        return self.lease.indexer
+        return self.lease.shared.indexer
 
     @property
     def uri(self) -> str:

@@ -34,7 +34,7 @@ class Host:
         self.model = SharedModel(embedding)
         self.gate = QueryGate()
         self.metrics = metrics or Metrics()
-        self.shared: dict[tuple[Path, bool], _Shared] = {}
+        self.shared: dict[tuple[Path, bool], Shared] = {}
         """By folder, and whether its thread writes."""
         self.changing = threading.Lock()
         """Guards `shared`, and the leases there."""
@@ -50,13 +50,13 @@ class Host:
         with self.changing:
             shared = self.shared.get(key)
             if shared is None:
-                shared = self.shared[key] = _Shared(self, root, settings, writes)
+                shared = self.shared[key] = Shared(self, root, settings, writes)
             lease = Lease(self, key, shared, on_change)
             shared.leases[lease] = frozenset()
         return lease
 
 
-class _Shared:
+class Shared:
     """An indexing thread, and who needs it."""
 
     def __init__(self, host: Host, root: Path, settings: Callable[[], Settings], writes: bool) -> None:
@@ -83,30 +83,22 @@ class Lease:
 
     _host: Host
     _key: tuple[Path, bool]
-    _shared: _Shared
+    shared: Shared
     on_change: Callable[[], None]
-
-    @property
-    def indexer(self) -> Indexer:
-        return self._shared.indexer
-
-    @property
-    def memory(self) -> IndexMemory:
-        return self._shared.memory
 
     def opened(self, paths: Iterable[str]) -> None:
         """Tell which files (relative paths) the editor shows now; those of other leases stay open."""
         with self._host.changing:
-            before = self._shared.leases.get(self)
+            before = self.shared.leases.get(self)
             if before is not None:
-                now = self._shared.leases[self] = frozenset(paths)
+                now = self.shared.leases[self] = frozenset(paths)
                 # Another editor may show it already, and both have missed something.
-                self.indexer.queue.changed(now - before)
-                self._shared.tell_opened()
+                self.shared.indexer.queue.changed(now - before)
+                self.shared.tell_opened()
 
     def give_back(self) -> None:
         """Let go of the thread, which stops with its last lease."""
-        shared, host = self._shared, self._host
+        shared, host = self.shared, self._host
         with host.changing:
             if shared.leases.pop(self, None) is None:
                 return

@@ -10,7 +10,6 @@ from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.records import StoredChunk
 from cairn.text.languages import language_of
-from cairn.text.unicode import well_formed
 
 
 def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.PageAnswer:
@@ -20,7 +19,7 @@ def fetch_page(request: Request, params: protocol.FetchPageParams) -> protocol.P
 
     The index is all that is read, so no path leads to a file that it does not hold.
     """
-    path = well_formed(params.path)
+    path = params.path
     wanted = folders_named(request.folders, params.folder)
     readers = readers_with_unsaved(wanted)
     pages = [

@@ -15,7 +15,6 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.related import ChunkRange, rank_related, relate
 from cairn.retrieval.scores import Ranked
-from cairn.text.unicode import well_formed
 
 if TYPE_CHECKING:
     from cairn.engine.open_workspace import OpenWorkspace
@@ -43,7 +42,6 @@ def indexed_page(
     folders: Sequence[Folder], readers: Sequence[OverlaidReader], uri: str
 ) -> tuple[int, str, list[StoredChunk]]:
     """The document's folder, its path there and its chunks. Raises InvalidRequestError where it is not indexed."""
-    uri = well_formed(uri)
     path = path_of_uri(uri)
     if path is None:
         raise InvalidRequestError("textDocument.uri", f"{uri!r} names no file; expected a file: URI")

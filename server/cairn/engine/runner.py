@@ -121,15 +121,9 @@ class Runner:
         asked = partial(answer, name=name, data=data, front=front, tell=tell, as_json=as_json)
         return await self._on_thread(asked, workspace, seconds)
 
-    async def run(
-        self,
-        work: Callable[[Engine, Cancelled], T],
-        *,
-        workspace: str = "",
-        seconds: float | None = None,
-    ) -> T:
-        """`work(engine, cancelled)` on a thread, under the terms of `answer`."""
-        return await self._on_thread(lambda engine, cancelled: work(engine, cancelled), workspace, seconds)
+    async def run(self, work: Callable[[Engine], T], *, workspace: str = "") -> T:
+        """`work(engine)` on a thread, under the terms of `answer`, but to its end."""
+        return await self._on_thread(lambda engine, cancelled: work(engine), workspace, None)
 
     async def _on_thread(self, work: Callable[..., T], workspace: str, seconds: float | None) -> T:
         """`work(engine, cancelled=…)` on a thread."""

@@ -20,7 +20,6 @@ from cairn.retrieval.ranking import rank
 from cairn.retrieval.rarity import term_shares
 from cairn.retrieval.verdict import JUDGED, judge
 from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_language
-from cairn.text.unicode import well_formed
 from cairn.workspace.ignore_patterns import selection_problem
 
 
@@ -115,7 +114,7 @@ def _language(given: str, readers: Sequence[IndexReader]) -> str:
         if name in KNOWN_LANGUAGES:
             return name
     # A code fence may name any language.
-    if any(reader.has_language(well_formed(given)) for reader in readers):
+    if any(reader.has_language(given) for reader in readers):
         return given
     nearest = nearest_language(given)
     hint = f"; did you mean {nearest}?" if nearest else ""

@@ -17,7 +17,6 @@ from cairn import protocol
 from cairn.discovery import (
     Bullet,
     CollectionRef,
-    ScoredChunk,
     broad_discovery,
     build_answer_plan,
     compress_evidence,
@@ -39,7 +38,6 @@ from cairn.protocol.stages import MAX_BULLETS, MAX_CHUNKS
 from cairn.retrieval.intent import Readme, readme_of
 from cairn.retrieval.query import MAX_QUERY_CHARS
 from cairn.schema.convert import camel_case
-from cairn.text.unicode import well_formed
 
 MAX_COMPARED = 1_000
 """Chunks that the queries of a broad search may ask for together: they are compared with each other, which takes 0.2 s for
@@ -115,12 +113,12 @@ def focus(workspace: OpenWorkspace, params: protocol.SemanticFocusParams) -> pro
 def promote(workspace: OpenWorkspace, params: protocol.PromoteReadmeParams) -> protocol.ChunksAnswer:
     config = _config(workspace.settings.discovery.readme, params.config)
     place = Readme.FIRST if params.query is None else readme_of(workspace.understood(params.query))
-    return protocol.ChunksAnswer(tuple(promote_readme(merge(_chunks(params.hits)), config, place)))
+    return protocol.ChunksAnswer(tuple(promote_readme(merge(params.hits), config, place)))
 
 
 def compress(workspace: OpenWorkspace, params: protocol.CompressEvidenceParams) -> protocol.BulletsAnswer:
     bullets = compress_evidence(
-        _chunks(params.chunks),
+        params.chunks,
         _given(params.max_bullets, workspace.settings.discovery.max_bullets, MAX_BULLETS),
         _given(params.max_per_doc, workspace.settings.discovery.max_per_doc, MAX_CHUNKS),
         _config(workspace.settings.discovery.compression, params.config),
@@ -140,10 +138,7 @@ def plan(workspace: OpenWorkspace, params: protocol.BuildAnswerPlanParams) -> pr
 
 
 def render(workspace: OpenWorkspace, params: protocol.RenderPromptParams) -> protocol.PromptAnswer:
-    sections = tuple(
-        evolve(section, title=well_formed(section.title), bullets=_bullets(section.bullets))
-        for section in params.plan.sections
-    )
+    sections = tuple(evolve(section, bullets=_bullets(section.bullets)) for section in params.plan.sections)
     config = _config(workspace.settings.discovery.render, params.config)
     count_tokens = workspace.token_counter(config.tokenizer)
     prompt = render_llm_prompt(
@@ -180,14 +175,13 @@ def _queries(queries: Sequence[str], each: int, name: str, most: int) -> list[st
             "queries",
             f"{len(queries):,} queries times {name} ({each:,}) are more than {most:,} chunks; ask for fewer",
         )
-    return [well_formed(query[:MAX_QUERY_CHARS]) for query in queries]
+    return [query[:MAX_QUERY_CHARS] for query in queries]
 
 
 def _reference(given: CollectionRef) -> CollectionRef:
-    """The collection as the stages compare it: its name can be searched for, its times are written in one way."""
+    """The collection as the stages compare it: its times are written in one way."""
     return evolve(
         given,
-        name=well_formed(given.name),
         created_at=_moment(given.created_at),
         updated_at=_moment(given.updated_at),
         score=None,
@@ -198,26 +192,6 @@ def _moment(given: str | None) -> str | None:
     return datetime.fromisoformat(given).isoformat() if given else None
 
 
-def _chunks(given: Sequence[ScoredChunk]) -> list[ScoredChunk]:
-    """The chunks with text that can be stored and counted."""
-    return [
-        evolve(
-            chunk,
-            content=well_formed(chunk.content),
-            metadata=evolve(chunk.metadata, file_path=well_formed(chunk.metadata.file_path)),
-        )
-        for chunk in given
-    ]
-
-
 def _bullets(given: Sequence[Bullet]) -> tuple[Bullet, ...]:
-    """The bullets with text that can be counted, cited by whole lines."""
-    return tuple(
-        evolve(
-            bullet,
-            text=well_formed(bullet.text),
-            source_id=well_formed(bullet.source_id),
-            path=well_formed(bullet.path),
-        ).citing(bullet.lines)
-        for bullet in given
-    )
+    """The bullets, cited by whole lines."""
+    return tuple(bullet.citing(bullet.lines) for bullet in given)

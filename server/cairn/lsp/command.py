@@ -17,7 +17,7 @@ def lsp() -> None:
     first, answered = answer_initialize(sys.stdin.buffer, stdout)
 
     from cairn.lsp.kept_bytecode import kept_bytecode
-    from cairn.startup.memory import made_to_last
+    from cairn.startup.interpreter import made_to_last
 
     with made_to_last(), kept_bytecode("server"):
         from cairn.lsp.server import serve_stdio

@@ -22,13 +22,12 @@ from pygls.io_ import StdinAsyncReader, StdoutWriter
 from pygls.lsp.server import LanguageServer
 
 from cairn import __version__
-from cairn.engine.request import Cancelled
 from cairn.engine.runner import Runner
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.lsp.kept_bytecode import kept_bytecode
 from cairn.lsp.progress import show_progress
 from cairn.lsp.wire import Reader, WireProtocol, raw_params_converter, speak
-from cairn.startup.memory import made_to_last
+from cairn.startup.interpreter import made_to_last
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -185,7 +184,7 @@ class Connection(LanguageServer):
         self.soon(lambda: self.window_show_message(shown))
 
     async def _progress(self) -> IndexingProgress:
-        return await self.runner.run(lambda engine, _: engine.progress())
+        return await self.runner.run(lambda engine: engine.progress())
 
     def _status_changed(self) -> None:
         """Tell the editor soon; what changes until then is told with it."""
@@ -204,7 +203,7 @@ class Connection(LanguageServer):
             self.protocol.notify("cairn/statusChanged", status)
 
 
-def _status(engine: Engine, _: Cancelled) -> Any:
+def _status(engine: Engine) -> Any:
     from cairn.engine.status import status_of
     from cairn.schema.convert import unstructure
 

@@ -56,7 +56,7 @@ def _register_refresh(server: Connection) -> None:
         with error_responses():
             if _only(_REFRESH, arguments):
                 raise InvalidRequestError("arguments", f"{_REFRESH} takes none")
-            await server.runner.run(lambda engine, _: engine.look_again())
+            await server.runner.run(lambda engine: engine.look_again())
 
 
 def _only(name: str, arguments: tuple[Any, ...]) -> Any:

@@ -14,7 +14,7 @@ from cairn.lsp.connection import Connection
 from cairn.lsp.requests import register_requests
 from cairn.lsp.workspace import open_folders, register_with_client, register_workspace
 from cairn.startup.ending import ended
-from cairn.startup.responsive import let_queries_in
+from cairn.startup.interpreter import let_queries_in
 
 if TYPE_CHECKING:
     from cairn.engine.host import Host

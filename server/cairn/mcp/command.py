@@ -25,7 +25,7 @@ def mcp(folders: tuple[Path, ...]) -> None:
         if not folder.is_dir():
             raise InvalidRequestError("folder", f"{folder} is not a directory")
 
-    from cairn.startup.memory import made_to_last
+    from cairn.startup.interpreter import made_to_last
 
     with made_to_last():
         from cairn.mcp.server import serve_stdio

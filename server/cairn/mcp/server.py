@@ -32,7 +32,7 @@ from cairn.mcp.stdio import stdio_streams
 from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tool, unknown, without_nulls
 from cairn.mcp.workspaces import Workspaces
 from cairn.startup.ending import ended, first_of, told_to_end
-from cairn.startup.responsive import let_queries_in
+from cairn.startup.interpreter import let_queries_in
 
 if TYPE_CHECKING:
     from cairn.engine.runner import Runner
@@ -119,7 +119,7 @@ async def _answer(
         )
     finally:
         await asyncio.gather(*map(asyncio.wrap_future, telling), return_exceptions=True)  # before the answer
-    text = await runner.run(lambda engine, _: tool.text(engine, data, arguments), workspace=workspace)
+    text = await runner.run(lambda engine: tool.text(engine, data, arguments), workspace=workspace)
     return data, text
 
 

@@ -86,7 +86,7 @@ class Workspaces:
         wanted, problems = await self._wanted(session, told)
         if self._runner is None:
             self._runner = Runner(_made)
-        self._open, unusable = await self._runner.run(lambda engine, _: _changed(engine, self._open, wanted))
+        self._open, unusable = await self._runner.run(lambda engine: _changed(engine, self._open, wanted))
         self.problems = (*problems, *unusable)
 
     async def _wanted(
@@ -155,7 +155,7 @@ def refusal(folder: Path, command: str = "cairn mcp") -> str:
 
 
 def _made() -> Engine:
-    from cairn.startup.memory import made_to_last
+    from cairn.startup.interpreter import made_to_last
 
     with made_to_last():
         from cairn.engine.engine import Engine

@@ -122,7 +122,7 @@ def _code_model() -> Check | str:
     table.embed_queries([_SENTENCE])
     ended = time.perf_counter()
     return (
-        f"{table.id}, {table.dimension} dimensions, intact, loaded in {_milliseconds(began, loaded)} ms,"
+        f"{table.id}, {table.dimension} dimensions, intact, loaded in {(loaded - began) * 1000:.0f} ms,"
         f" a sentence in {(ended - loaded) * 1000:.1f} ms"
     )
 
@@ -148,8 +148,8 @@ def _model() -> Check | str | None:
     vector = embedder.embed_queries([_SENTENCE])[0]
     ended = time.perf_counter()
     return (
-        f"{model.id}, {len(vector)} dimensions, intact, loaded in {_milliseconds(began, loaded)} ms,"
-        f" a sentence in {_milliseconds(loaded, ended)} ms"
+        f"{model.id}, {len(vector)} dimensions, intact, loaded in {(loaded - began) * 1000:.0f} ms,"
+        f" a sentence in {(ended - loaded) * 1000:.0f} ms"
     )
 
 
@@ -195,7 +195,3 @@ def _extras() -> Check | str:
             lines[extra] = f'{missing} not installed; {need}: `pip install "cairn-ls[{extra}]"`'
     found = "; ".join(lines.values())
     return note(found) if "serve" in lines else found or ", ".join(_EXTRAS)  # few want a larger model
-
-
-def _milliseconds(start: float, end: float) -> int:
-    return round((end - start) * 1000)

@@ -1,7 +1,8 @@
 """Strict conversion between JSON-like data and attrs classes, shared by settings and every front.
 
 Keys are camelCase outside and snake_case inside. Nothing is guessed: a string is never taken for a
-number, an unknown key is an error, and every error names the field it is about.
+number, an unknown key is an error, and every error names the field it is about. Only what no text can hold, half of
+a surrogate pair, is replaced.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from cattrs.v import transform_error
 
 from cairn.errors import InvalidRequestError
 from cairn.schema.bounds import bounds_of
+from cairn.text.unicode import well_formed
 
 T = TypeVar("T")
 
@@ -91,7 +93,7 @@ def _scalar_hook(value: Any, expected: type[Any]) -> Any:
         raise ValueError(f"expected {_TYPE_NAMES[expected]}, got {_shown(value)}")
     if value != value:
         raise ValueError("expected a number, got NaN")
-    return value
+    return well_formed(value) if expected is str else value
 
 
 def _enum_hook(value: Any, cls: type[enum.StrEnum]) -> enum.StrEnum:

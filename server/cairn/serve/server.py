@@ -36,7 +36,7 @@ from cairn.operations.tokens import Token, serve_token
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
 from cairn.startup.ending import first_of, told_to_end
-from cairn.startup.responsive import let_queries_in
+from cairn.startup.interpreter import let_queries_in
 
 _END_SECONDS = 3
 """What is being answered may take so long when the server is to end; then it is broken off."""

@@ -19,7 +19,7 @@ from cairn.index.store.writer import IndexWriter
 from cairn.index.text.word_list import WordListIntake
 from cairn.index.vectors.intake import StaticIntake, VectorIntake
 from cairn.settings.tree import EmbeddingSettings, Settings
-from cairn.startup.memory import give_back_memory
+from cairn.startup.interpreter import give_back_memory
 
 _CHECK_DAYS = 7
 """A file that nobody reads in full may be damaged unseen; looking takes 1.5 s for 77,000 chunks."""

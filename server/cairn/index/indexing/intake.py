@@ -14,7 +14,7 @@ from cairn.index.indexing.folder_state import Activity, Progress
 from cairn.index.indexing.work_queue import BURST
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import IndexSettings
-from cairn.startup.memory import give_back_memory
+from cairn.startup.interpreter import give_back_memory
 from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.collections import Projects, find_projects
 from cairn.workspace.rules import FileRules

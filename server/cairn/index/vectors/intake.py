@@ -15,7 +15,7 @@ from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.siblings import Siblings
 from cairn.index.vectors.store import ChunkText, VectorStore, Waiting
 from cairn.settings.tree import EmbeddingSettings
-from cairn.startup.memory import give_back_memory
+from cairn.startup.interpreter import give_back_memory
 from cairn.workspace.collections import FileKind
 
 # numpy and what needs it are imported where vectors are made: an index that lacks none opens without.

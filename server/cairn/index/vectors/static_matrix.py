@@ -23,7 +23,7 @@ from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_blocks
 from cairn.index.vectors.codes import Codes
 from cairn.index.vectors.static_rows import RowStore, StaticRows
-from cairn.startup.memory import give_back_memory
+from cairn.startup.interpreter import give_back_memory
 
 logger = logging.getLogger(__name__)
 
