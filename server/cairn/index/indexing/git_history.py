@@ -48,10 +48,8 @@ class GitHistory:
         if stopped():
             return True
         commits, self.problem = reading or ([], "")
-        present = {
-            str(path): int(file_id)
-            for path, file_id in self._db.execute("SELECT path, id FROM files WHERE is_text")
-        }
+        files = self._db.execute("SELECT path, id FROM files WHERE is_text")
+        present = {str(path): int(file_id) for path, file_id in files}
         histories = follow((commit for _, commit in commits), list(present))
         self._write(histories, present, {commit.hash: (number, commit.subject) for number, commit in commits})
         self._followed = [at, paths_version]
@@ -126,16 +124,11 @@ def _subject_words(history: FileHistory, commits: Mapping[str, tuple[int, str]])
 def _stored(db: apsw.Connection) -> Iterator[tuple[int, Commit]]:
     """The stored commits with their ids."""
     for start, packed in db.execute("SELECT first, packed FROM commits ORDER BY first"):
-        yield from enumerate(_unpacked(cast(bytes, packed)), cast(int, start))
+        commits = json.loads(zlib.decompress(cast(bytes, packed)))
+        for number, (*described, changes) in enumerate(commits, cast(int, start)):
+            yield number, Commit(*described, tuple(Change(*change) for change in changes))
 
 
 def _packed(commits: Iterable[Commit]) -> bytes:
     rows = [(c.hash, c.time, c.subject, [(x.path, x.before, x.deleted) for x in c.changes]) for c in commits]
     return zlib.compress(json.dumps(rows).encode())
-
-
-def _unpacked(packed: bytes) -> list[Commit]:
-    return [
-        Commit(commit_hash, seconds, subject, tuple(Change(*change) for change in changes))
-        for commit_hash, seconds, subject, changes in json.loads(zlib.decompress(packed))
-    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -184,7 +185,6 @@ class IndexWriter:
             )
 
     def _remove(self, path: str) -> list[_Change]:
-        """Remove a file with its chunks, if it is there."""
         rows = self.db.execute("DELETE FROM files WHERE path = ? RETURNING chunks", (path,)).fetchall()
         return [_Change(gone=cast(int, chunks), counters=("paths", "links")) for (chunks,) in rows]
 
@@ -237,8 +237,7 @@ class IndexWriter:
         return stored
 
     def _move(self, moved: Sequence[tuple[int, Chunk]]) -> None:
-        """Note where chunks of one file are now."""
-        # No two may have the same position, not even for a moment.
+        # No two of one file may have the same position, not even for a moment.
         self.db.executemany(
             "UPDATE chunks SET position = -1 - position WHERE id = ?", [(chunk_id,) for chunk_id, _ in moved]
         )
@@ -253,32 +252,21 @@ class IndexWriter:
         ids = []
         for chunk in chunks:
             embedding_key = content_key(composite_text(record.path, record.collection, chunk))
-            self.db.execute(
-                _INSERT_CHUNK,
-                (
-                    file_id,
-                    *chunk_to_row(chunk),
-                    bytes.fromhex(chunk.content_hash),
-                    bytes.fromhex(embedding_key),
-                ),
-            )
-            ids.append(self.db.last_insert_rowid())
-            symbol_words = " ".join(
-                word for name in (*chunk.defines, chunk.title) for word in split_words(name)
-            )
+            hashes = map(bytes.fromhex, (chunk.content_hash, embedding_key))
+            self.db.execute(_INSERT_CHUNK, (file_id, *chunk_to_row(chunk), *hashes))
+            chunk_id = self.db.last_insert_rowid()
+            ids.append(chunk_id)
+            symbol_words = " ".join(chain.from_iterable(map(split_words, (*chunk.defines, chunk.title))))
             self.db.execute(
                 "INSERT INTO chunks_fts(rowid, text, identifiers, symbol_words) VALUES (?, ?, ?, ?)",
-                (ids[-1], chunk.text, " ".join(compound_parts(chunk.text)), symbol_words),
+                (chunk_id, chunk.text, " ".join(compound_parts(chunk.text)), symbol_words),
             )
-            self.db.execute(
-                "INSERT INTO operators(rowid, pairs) VALUES (?, ?)",
-                (ids[-1], " ".join(operator_words(chunk.text))),
-            )
+            operators = " ".join(operator_words(chunk.text))
+            self.db.execute("INSERT INTO operators(rowid, pairs) VALUES (?, ?)", (chunk_id, operators))
         return ids
 
 
 def _place(chunk: Chunk) -> tuple[int, int, int]:
-    """Where the chunk is in its file."""
     return (chunk.position, chunk.start_line, chunk.end_line)
 
 

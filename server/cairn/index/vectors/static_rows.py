@@ -90,11 +90,7 @@ class StaticRows:
         return cls(store, store.count, None, _sorter(store), content)
 
     def changed(
-        self,
-        db: apsw.Connection,
-        before: dict[int, VectorBlock],
-        now: dict[int, VectorBlock],
-        content: int,
+        self, db: apsw.Connection, before: dict[int, VectorBlock], now: dict[int, VectorBlock], content: int
     ) -> StaticRows | None:
         """These rows with what changed from the blocks `before` to those `now`; None where too much did."""
         store, present = self.store, self.present

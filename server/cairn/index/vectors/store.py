@@ -158,16 +158,9 @@ class VectorStore:
                 f"CREATE TRIGGER static_deleted AFTER DELETE ON chunks BEGIN"
                 f" DELETE FROM {STATIC_TABLE} WHERE rowid = old.id; END"
             )
-            self._db.executemany(
-                "INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)",
-                [
-                    *names.items(),
-                    ("static_dimension", dimension),
-                    ("static_key", static_key(table)),
-                    ("has_static", 1),
-                    ("static_queued", chunks),
-                ],
-            )
+            self._db.executemany("INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)", names.items())
+            set_facts(self._db, static_dimension=dimension, static_key=static_key(table))
+            set_facts(self._db, has_static=1, static_queued=chunks)
             raise_generation(self._db)
 
     def use_no_static(self) -> None:
