@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.index.index_builders import indexed
 from tests.retrieval.searching import search
 
-from cairn.index.queries.keyword_counts import KeywordCounts
+from cairn.index.queries.keywords import KeywordCounts
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.index.queries.keyword_counts import KeywordCounts
+from cairn.index.queries.keywords import KeywordCounts
 from cairn.index.queries.known_words import KnownWord
 from cairn.index.store.schema import SCHEMA
 from cairn.retrieval.keyword_plan import plan_keywords

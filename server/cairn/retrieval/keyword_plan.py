@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from cairn.index.queries.keyword_counts import KeywordCounts
+from cairn.index.queries.keywords import KeywordCounts
 from cairn.retrieval.query import Query
 
 _K1 = 1.2

@@ -14,8 +14,7 @@ from attrs import define, field, frozen
 
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
 from cairn.index.queries.files import best_by_file, files_at, files_by_path, files_by_subjects
-from cairn.index.queries.keyword_counts import keyword_counts
-from cairn.index.queries.postings import Postings, read_postings
+from cairn.index.queries.keywords import Postings, keyword_counts, read_postings
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, Hit

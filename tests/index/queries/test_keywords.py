@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.index.index_builders import indexed
 
-from cairn.index.queries.keyword_counts import KeywordCounts, keyword_counts
+from cairn.index.queries.keywords import KeywordCounts, keyword_counts
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.meta import raise_generation
 from cairn.index.store.writer import IndexWriter
