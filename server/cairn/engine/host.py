@@ -13,8 +13,7 @@ from pathlib import Path
 from attrs import frozen
 
 from cairn.embedding.shared import SharedModel
-from cairn.index.indexing.folder_state import Intervals
-from cairn.index.indexing.gate import QueryGate
+from cairn.index.indexing.folder_state import Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer
 from cairn.index.reader.connection import IndexMemory
 from cairn.operations.metrics import Metrics

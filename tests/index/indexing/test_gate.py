@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cairn.index.indexing.gate import QueryGate
+from cairn.index.indexing.folder_state import QueryGate
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ from tests.index.index_builders import MadeUpModels, Repository, numbers, small_
 
 from cairn.chunking.model import content_key
 from cairn.index.indexing import indexer as indexer_module
-from cairn.index.indexing.folder_state import Activity, Intervals
-from cairn.index.indexing.gate import QueryGate
+from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer, Role
 from cairn.index.indexing.work_queue import BURST, Work
 from cairn.index.reader.index_reader import IndexReader

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import Factory, define, field, frozen
 
 from cairn.embedding.shared import SharedModel
-from cairn.index.indexing.gate import QueryGate
 from cairn.index.indexing.work_queue import WorkQueue
 from cairn.paths import workspace_dir
 from cairn.settings.tree import Settings
 
 _SMOOTHING = 0.2
 """Share of the latest step in the rate that the time left is reckoned from."""
+_LOOK_SECONDS = 0.01
+"""How soon something urgent is seen while work steps aside."""
 
 
 class Activity(enum.StrEnum):
@@ -62,7 +66,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Deadline all vectors are made, by the latest rate; None while nobody can tell."""
+        """Until all vectors are made, by the latest rate; None while nobody can tell."""
         return self.queued / self.texts_per_second if self.queued and self.texts_per_second else None
 
 
@@ -105,6 +109,45 @@ class Intervals:
     tidy_after: float = 60.0
     """Quiet before tidying: whoever saves, saves again."""
     tidy_every: float = 3600.0
+
+
+@define(eq=False)
+class QueryGate:
+    """Background work steps aside while a question is being answered: shared by the threads of both."""
+
+    longest_wait: float = 0.25
+    """Work steps aside for so many seconds at once, since questions without end must not stop indexing."""
+    _turn: float = 0.5
+    """Then it goes on for this share of the time waited in any case: one question right after another, as somebody
+    types, would else let indexing take one file for each."""
+    _running: int = field(default=0, init=False)
+    _changed: threading.Condition = field(factory=threading.Condition, init=False)
+    _owed_until: float = field(default=0.0, init=False)
+
+    @contextmanager
+    def query(self) -> Iterator[None]:
+        """Around everything that a person waits for."""
+        with self._changed:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                if not self._running:
+                    self._changed.notify_all()
+
+    def step_aside(self, urgent: Callable[[], bool] = lambda: False) -> None:
+        """Wait while questions are answered, unless there is something urgent to do; called between two pieces of
+        background work."""
+        if not self._running or time.monotonic() < self._owed_until:
+            return
+        began = time.monotonic()
+        with self._changed:
+            while self._running and not urgent() and time.monotonic() - began < self.longest_wait:
+                self._changed.wait(_LOOK_SECONDS)
+        now = time.monotonic()
+        self._owed_until = now + self._turn * (now - began)
 
 
 @define(eq=False)

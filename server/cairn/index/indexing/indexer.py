@@ -13,8 +13,7 @@ import filelock
 
 from cairn.embedding.shared import SharedModel
 from cairn.errors import IndexUnavailableError
-from cairn.index.indexing.folder_state import Activity, FolderState, Intervals
-from cairn.index.indexing.gate import QueryGate
+from cairn.index.indexing.folder_state import Activity, FolderState, Intervals, QueryGate
 from cairn.index.indexing.work_queue import BURST
 from cairn.index.indexing.writing import WritingSession
 from cairn.index.reader.index_reader import IndexReader
