@@ -154,9 +154,8 @@ def update_in_degrees(db: apsw.Connection) -> None:
     rows = db.execute("SELECT path, imports FROM files WHERE is_text")
     graph = ImportGraph({str(path): json.loads(str(imports)) for path, imports in rows})
     now = set(graph.in_degrees().items())
-    known = {
-        (str(path), int(count)) for path, count in db.execute("SELECT path, in_degree FROM file_imports")
-    }
+    counted = db.execute("SELECT path, in_degree FROM file_imports")
+    known = {(str(path), int(count)) for path, count in counted}
     if now != known:
         with db:
             db.executemany("DELETE FROM file_imports WHERE path = ? AND in_degree = ?", known - now)

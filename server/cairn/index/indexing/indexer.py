@@ -145,9 +145,8 @@ class Indexer:
 
     def _write_or_read(self) -> None:
         self.data.mkdir(parents=True, exist_ok=True)
-        lock = writer_lock(self.data)
         try:
-            acquired = lock.acquire(blocking=False)
+            acquired = writer_lock(self.data).acquire(blocking=False)
         except filelock.Timeout:
             self._read_until_free()
             return

@@ -184,10 +184,8 @@ class Intake:
         collection = self._projects.collection(entry.path)
         # A file that was written a moment ago may be written again within the same tick of the file system's
         # clock; without a time, the next look reads it once more.
-        settled = time.time_ns() - entry.mtime_ns > _TICK_NS
-        record = FileRecord(
-            entry.path, entry.size, entry.mtime_ns if settled else -1, content_key(text or ""), collection
-        )
+        mtime_ns = entry.mtime_ns if time.time_ns() - entry.mtime_ns > _TICK_NS else -1
+        record = FileRecord(entry.path, entry.size, mtime_ns, content_key(text or ""), collection)
         if before and evolve(before, size=record.size, mtime_ns=record.mtime_ns) == record:
             return record if before != record else None
         if text is None:

@@ -71,6 +71,7 @@ class WritingSession:
             self._watcher.stop()
             self._watcher = None
 
+
     def _watch_at_last(self) -> None:
         """Begin to watch once the folder was compared: setting up thousands of watches would delay that."""
         if self._watcher is None:
@@ -186,11 +187,8 @@ class WritingSession:
 
     def _take_urgent(self) -> None:
         """Between two batches of a scan: files that were saved meanwhile come first."""
-        saves = [
-            request
-            for request in waiting_requests(self._writer.db)
-            if request.kind is RequestKind.RECONCILE and request.path
-        ]
+        waiting = waiting_requests(self._writer.db)
+        saves = [each for each in waiting if each.kind is RequestKind.RECONCILE and each.path]
         paths = self._queue.take_saves(request.path for request in saves)
         if paths:  # none where another scan is needed: that takes them in
             self._intake.update(paths)

@@ -88,12 +88,14 @@ class VectorQueries(ConnectedReader):
         self, ids: Sequence[int], dimension: int, model: str
     ) -> tuple[list[int], NDArray[np.float32]]:
         """Those of these chunks that have a vector of the model, and float32[n, dimension] of unit length."""
-        from cairn.index.vectors.model_vectors import chunk_vectors, no_vectors
+        import numpy as np
+
+        from cairn.index.vectors.model_vectors import chunk_vectors
 
         with self.reading() as db:
             model_id = _model_id(db, model)
             if model_id is None:
-                return [], no_vectors(dimension)
+                return [], np.empty((0, dimension), np.float32)
             return chunk_vectors(db, model_id, ids, dimension)
 
     def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:

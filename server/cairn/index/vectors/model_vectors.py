@@ -43,11 +43,6 @@ def text_vectors(
     return {key: of_unit_length(np.frombuffer(vector, np.float32)[:dimension]) for key, vector in found}
 
 
-def no_vectors(dimension: int) -> NDArray[np.float32]:
-    """float32[0, dimension]."""
-    return np.empty((0, dimension), np.float32)
-
-
 def of_unit_length(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """The rows of float32[n, dimension] each divided by its length; zeros stay zeros."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)

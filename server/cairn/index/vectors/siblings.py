@@ -26,11 +26,8 @@ class Siblings:
     """The other indexes beside the one in `folder`, opened once; `close` when done."""
 
     def __init__(self, folder: Path, model: str) -> None:
-        others = sorted(
-            (path for path in folder.parent.glob(f"*/{DATABASE_NAME}") if path.parent != folder),
-            key=_modified,
-            reverse=True,
-        )
+        beside = (path for path in folder.parent.glob(f"*/{DATABASE_NAME}") if path.parent != folder)
+        others = sorted(beside, key=_modified, reverse=True)
         paths = (folder / PREVIOUS_NAME, *others[:_MOST])
         self._databases = [opened for path in paths if (opened := _open(path, model))]
 
