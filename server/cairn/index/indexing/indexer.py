@@ -176,9 +176,8 @@ class Indexer:
             asked[RequestKind.REINDEX if work.force else RequestKind.RECONCILE] = {""}
         done = False
         try:
-            done = all(
-                leave_request(self.data, kind, *paths) is not None for kind, paths in asked.items() if paths
-            )
+            left = (leave_request(self.data, kind, *paths) for kind, paths in asked.items() if paths)
+            done = all(request is not None for request in left)
         finally:
             if not done:
                 self.queue.add(work)

@@ -71,7 +71,6 @@ class WritingSession:
             self._watcher.stop()
             self._watcher = None
 
-
     def _watch_at_last(self) -> None:
         """Begin to watch once the folder was compared: setting up thousands of watches would delay that."""
         if self._watcher is None:

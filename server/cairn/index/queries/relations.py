@@ -71,7 +71,6 @@ def static_table(reader: VectorQueries) -> str:
 
 
 def _static_mean(rows: Sequence[NDArray[np.int8]]) -> NDArray[np.int8] | None:
-    """`_mean` of static vectors, as long as they are."""
     mean = _mean(rows)
     return None if mean is None else np.rint(mean * STATIC_LENGTH).astype(np.int8)
 

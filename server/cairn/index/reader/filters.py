@@ -35,8 +35,7 @@ class ChunkFilter:
 
 def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = False) -> tuple[str, list[str]]:
     """SQL for the ids of the chunks that pass, with its values; "" where at most hidden files are kept out, but for
-    `even_all`.
-    """
+    `even_all`."""
     if not (only or even_all):
         return "", []
     conditions: list[str] = []

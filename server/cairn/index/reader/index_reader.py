@@ -92,9 +92,8 @@ class IndexReader(VectorQueries):
 
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
         """The chunks with these ids; one that is gone is left out."""
-        rows = self.select(
-            f"{_SELECT_CHUNKS} WHERE c.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
-        )
+        wanted = "c.id IN (SELECT value FROM json_each(?))"
+        rows = self.select(f"{_SELECT_CHUNKS} WHERE {wanted}", (json.dumps(list(ids)),))
         return {chunk.id: chunk for chunk in map(stored_chunk, rows)}
 
     def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
@@ -138,11 +137,9 @@ class IndexReader(VectorQueries):
 
     def contents(self, paths: Iterable[str]) -> dict[str, tuple[str, str]]:
         """The content hash and the collection of those of `paths` that are indexed."""
-        rows = self.select(
-            "SELECT path, lower(hex(content_hash)), collection FROM files"
-            " WHERE path IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(paths)),),
-        )
+        named = "path IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT path, lower(hex(content_hash)), collection FROM files WHERE {named}"
+        rows = self.select(sql, (json.dumps(list(paths)),))
         return {path: (content_hash, collection) for path, content_hash, collection in rows}
 
     def has_language(self, language: str) -> bool:

@@ -141,9 +141,8 @@ class IndexWriter:
     def files_below(self, path: str) -> list[str]:
         """The indexed paths that are `path` or lie in the directory `path`."""
         # '0' is the character after '/': the range contains every path below, and uses the index.
-        rows = self.db.execute(
-            "SELECT path FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')", (path,)
-        )
+        below = "SELECT path FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"
+        rows = self.db.execute(below, (path,))
         return [str(row[0]) for row in rows]
 
     def chunk_ids(self, paths: Iterable[str]) -> list[int]:
@@ -191,9 +190,8 @@ class IndexWriter:
     def _put(self, file: IndexedFile, now: str, anew: bool) -> _Change:
         """Add a file, or change it to what it is now."""
         record, imports = file.record, json.dumps(file.imports)
-        known = self.db.execute(
-            "SELECT collection, imports FROM files WHERE path = ?", (record.path,)
-        ).fetchone()
+        selected = self.db.execute("SELECT collection, imports FROM files WHERE path = ?", (record.path,))
+        known = selected.fetchone()
         values = (
             record.path, record.size, record.mtime_ns, bytes.fromhex(record.content_hash), int(file.is_text), file.kind,
             record.collection, now, len(file.chunks), imports,
@@ -201,10 +199,8 @@ class IndexWriter:
         file_id = cast(int, self.db.execute(_PUT_FILE, values).get)
         if known is None:
             folders, _, name = record.path.rpartition("/")
-            self.db.execute(
-                "INSERT INTO paths_fts(rowid, stem, folders) VALUES (?, ?, ?)",
-                (file_id, " ".join(split_words(name)), " ".join(split_words(folders))),
-            )
+            words = (" ".join(split_words(name)), " ".join(split_words(folders)))
+            self.db.execute("INSERT INTO paths_fts(rowid, stem, folders) VALUES (?, ?, ?)", (file_id, *words))
             return _Change(self._insert(file_id, file, file.chunks), counters=("paths", "links"))
         # What is embedded of a chunk has its collection's name in it.
         stored = {} if anew or known[0] != record.collection else self._stored(file_id)

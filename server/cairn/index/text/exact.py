@@ -169,9 +169,8 @@ def _proposals(
     if closes and (len(words) > 1 or not opens):
         edges.append((words[-1].text, True))
     known = word_list() if edges else WordList()
-    parts = [
-        terms for word, begins in edges if (terms := known.terms_with(word, begins, _MOST_TERMS)) is not None
-    ]
+    told = (known.terms_with(word, begins, _MOST_TERMS) for word, begins in edges)
+    parts = [terms for terms in told if terms is not None]
     if not (inner or operators or parts):
         yield _ids(db, "SELECT id FROM chunks WHERE {passes} ORDER BY id", passes, "id")
         return

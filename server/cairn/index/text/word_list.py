@@ -23,11 +23,11 @@ _TERMS_AT_ONCE = 2_000
 
 _SUFFIXES = (
     "ational", "tional", "ional", "ization", "isation", "ation", "ator", "alism", "iveness", "fulness", "ousness",
-    "aliti", "ality", "iviti", "ivity", "abiliti", "ability", "ibiliti",
-    "ibility", "biliti", "bility", "iliti", "ility", "icate", "ative", "alize", "iciti",
-    "icity", "ical", "ful", "ness", "ance", "ence", "anci", "ancy", "enci", "ency", "able", "ible", "ably", "ibly", "at", "abl", "ibl", "iz",
-    "abli", "ement", "ment", "ent", "ant", "entli", "ently", "ousli", "ously", "izer", "ize", "ism", "ate", "iti",
-    "ity", "ous", "ive", "ion", "al", "er", "ic", "ou", "li", "ly", "e", "es", "s", "eed", "ed", "d", "ing", "y", "i",
+    "aliti", "ality", "iviti", "ivity", "abiliti", "ability", "ibiliti", "ibility", "biliti", "bility", "iliti",
+    "ility", "icate", "ative", "alize", "iciti", "icity", "ical", "ful", "ness", "ance", "ence", "anci", "ancy",
+    "enci", "ency", "able", "ible", "ably", "ibly", "at", "abl", "ibl", "iz", "abli", "ement", "ment", "ent", "ant",
+    "entli", "ently", "ousli", "ously", "izer", "ize", "ism", "ate", "iti", "ity", "ous", "ive", "ion", "al", "er",
+    "ic", "ou", "li", "ly", "e", "es", "s", "eed", "ed", "d", "ing", "y", "i",
 )  # fmt: skip
 """What Porter's stemmer takes off a word, piece by piece: `conflating` loses `ing`, then `at`."""
 _LONGEST_CUT = 20
@@ -109,9 +109,8 @@ def read_word_list(db: apsw.Connection, known: WordList) -> WordList:
     stored = db.execute("SELECT upto, length(words) FROM vocabulary").fetchall()
     if stored != [(known.upto, known.size)]:
         known = WordList()
-        for upto, packed in cast(
-            "list[tuple[int, bytes]]", db.execute("SELECT upto, words FROM vocabulary").fetchall()
-        ):
+        rows = db.execute("SELECT upto, words FROM vocabulary").fetchall()
+        for upto, packed in cast("list[tuple[int, bytes]]", rows):
             known = WordList(upto, zlib.decompress(packed).decode("utf-8", "replace"), len(packed))
     return known if newest_chunk(db) - known.upto <= 2 * FEW_NEW else WordList()
 

@@ -222,8 +222,8 @@ def _steps(texts: list[ChunkText], settings: EmbeddingSettings) -> list[tuple[li
     steps = []
     for is_code, max_tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
         alike = sorted((t for t in texts if t.is_code == is_code), key=lambda t: (len(t.text), t.key))
-        for start in range(0, len(alike), _TEXTS_A_STEP):
-            steps.append((alike[start : start + _TEXTS_A_STEP], max_tokens))
+        starts = range(0, len(alike), _TEXTS_A_STEP)
+        steps += [(alike[start : start + _TEXTS_A_STEP], max_tokens) for start in starts]
     return steps
 
 

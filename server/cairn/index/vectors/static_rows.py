@@ -223,9 +223,8 @@ def _add(
 
 def _check(db: apsw.Connection, store: RowStore) -> None:
     """Raise UnknownLayoutError if the first and last row are not what sqlite-vec says they are."""
+    stored = f"SELECT embedding FROM {STATIC_TABLE} WHERE rowid = ?"
     for place in {0, store.count - 1} if store.count else ():
-        said = db.execute(
-            f"SELECT embedding FROM {STATIC_TABLE} WHERE rowid = ?", (int(store.ids[place]),)
-        ).get
+        said = db.execute(stored, (int(store.ids[place]),)).get
         if cast(object, said) != store.vectors[place].tobytes():
             raise UnknownLayoutError("rows are not where they were looked for")

@@ -104,34 +104,27 @@ class VectorStore:
                 WHERE {missing} ORDER BY wanted.key""",
             (json.dumps(list(ids)),),
         )
-        texts = []
-        for *columns, chunk_id, key, path, collection in rows:
-            chunk = chunk_from_row(columns)
-            texts.append(ChunkText.of(chunk, str(path), str(collection), chunk_id, key))
-        return texts
+        return [
+            ChunkText.of(chunk_from_row(columns), str(path), str(collection), chunk_id, key)
+            for *columns, chunk_id, key, path, collection in rows
+        ]
 
     def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:
         """Keep `vectors`, float32[n, dimension], for the texts `keys` (n of them); `queued` chunks still wait."""
+        add_key = "INSERT OR IGNORE INTO embeddings(model_id, key) VALUES (?, ?)"
+        add_vector = f"INSERT INTO {vectors_table(model_id)}(rowid, embedding) VALUES (?, ?)"
         with self._db:
             for key, vector in zip(keys, vectors, strict=True):
                 # A text that another folder's index gave meanwhile is there already.
-                self._db.execute(
-                    "INSERT OR IGNORE INTO embeddings(model_id, key) VALUES (?, ?)", (model_id, key)
-                )
+                self._db.execute(add_key, (model_id, key))
                 if self._db.changes():
-                    self._db.execute(
-                        f"INSERT INTO {vectors_table(model_id)}(rowid, embedding) VALUES (?, ?)",
-                        (self._db.last_insert_rowid(), vector.tobytes()),
-                    )
+                    self._db.execute(add_vector, (self._db.last_insert_rowid(), vector.tobytes()))
             set_facts(self._db, queued=queued)
             raise_generation(self._db)
 
     def _waiting(self, condition: str) -> list[Waiting]:
-        rows = self._db.execute(
-            "SELECT c.id, f.path, f.kind, f.mtime_ns FROM chunks c JOIN files f ON f.id = c.file_id"
-            f" WHERE {condition}"
-        )
-        return [Waiting(*row) for row in rows]
+        chunks = "SELECT c.id, f.path, f.kind, f.mtime_ns FROM chunks c JOIN files f ON f.id = c.file_id"
+        return [Waiting(*row) for row in self._db.execute(f"{chunks} WHERE {condition}")]
 
     def _current_model(self) -> int:
         return int(self._db.execute("SELECT value FROM meta WHERE key = 'model_id'").get or 0)
@@ -195,7 +188,5 @@ class VectorStore:
 
 def _lacks_vector(model_id: int) -> str:
     """A condition on a row `c` of `chunks`."""
-    return (
-        f"NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.model_id = {int(model_id)}"
-        " AND e.key = c.embedding_key)"
-    )
+    own = f"e.model_id = {int(model_id)} AND e.key = c.embedding_key"
+    return f"NOT EXISTS (SELECT 1 FROM embeddings e WHERE {own})"
