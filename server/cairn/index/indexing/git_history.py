@@ -125,8 +125,8 @@ def _stored(db: apsw.Connection) -> Iterator[tuple[int, Commit]]:
     """The stored commits with their ids."""
     for start, packed in db.execute("SELECT first, packed FROM commits ORDER BY first"):
         commits = json.loads(zlib.decompress(cast(bytes, packed)))
-        for number, (*described, changes) in enumerate(commits, cast(int, start)):
-            yield number, Commit(*described, tuple(Change(*change) for change in changes))
+        for number, (commit_hash, seconds, subject, changes) in enumerate(commits, cast(int, start)):
+            yield number, Commit(commit_hash, seconds, subject, tuple(Change(*each) for each in changes))
 
 
 def _packed(commits: Iterable[Commit]) -> bytes:

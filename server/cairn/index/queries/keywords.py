@@ -24,6 +24,7 @@ _DRIFT = 0.1
 
 Ids = NDArray[np.int64]
 
+
 @frozen(eq=False)
 class Postings:
     """The chunks whose text or names contain a word, and those of them that define a name with it."""
