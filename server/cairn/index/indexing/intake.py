@@ -101,11 +101,10 @@ class Intake:
             gone.update(indexed for indexed in self._writer.files_below(path) if indexed not in found)
         if gone:
             self._writer.write((), sorted(gone))
-        known = self._writer.records(entries)
-        current = {} if force else known
-        changed = [e for e in entries.values() if not self._is_current(e, current.get(e.path))]
+        known = {} if force else self._writer.records(entries)
+        changed = [e for e in entries.values() if not self._is_current(e, known.get(e.path))]
         step_aside = None if len(changed) <= BURST else self._step_aside
-        self._take_in(changed, current, force, step_aside=step_aside)
+        self._take_in(changed, known, force, step_aside=step_aside)
         if not self._progress.scanning:
             total = self._writer.count_files()
             self._writer.note(scanned=1, files_total=total)

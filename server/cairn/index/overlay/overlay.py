@@ -255,9 +255,8 @@ class Overlay:
                 return
             writer, static = self._opened()
             rewritten = [file.record.path for file in fresh if file.record.path in self._shown]
-            self.replaced = {
-                chunk.id: chunk for path in (*gone, *rewritten) for chunk in self.reader.page(path)
-            }
+            pages = map(self.reader.page, (*gone, *rewritten))
+            self.replaced = {chunk.id: chunk for chunk in itertools.chain.from_iterable(pages)}
             written = writer.write(fresh, gone) if fresh or gone else []
             static.select_table(settings.embedding if self._has_vectors_of_ours(facts) else None)
             static.added(written, settings.embedding)

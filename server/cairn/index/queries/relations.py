@@ -64,9 +64,8 @@ def vector_of_texts(table: str, rows: NDArray[np.int8]) -> PassageVector:
 
 def static_table(reader: VectorQueries) -> str:
     """Which static table the index has vectors of, "" for none: those of two tables cannot be compared."""
-    meta: dict[str, object] = dict(
-        reader.select("SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')")
-    )
+    facts = "SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')"
+    meta: dict[str, object] = dict(reader.select(facts))
     return str(meta.get("static_table", "")) if meta.get("has_static") else ""
 
 
@@ -206,9 +205,8 @@ def changed_together(reader: IndexReader, path: str) -> dict[str, float]:
     paths: list[str] = [each for each, _ in histories]
     if path not in paths:
         return {}
-    touches = np.frombuffer(
-        b"".join(packed for _, packed in histories), np.dtype([("commit", "<u4"), ("files", "u1")])
-    )
+    touch = np.dtype([("commit", "<u4"), ("files", "u1")])
+    touches = np.frombuffer(b"".join(packed for _, packed in histories), touch)
     lengths = [len(packed) // touches.dtype.itemsize for _, packed in histories]
     file_of_touch = np.repeat(np.arange(len(paths)), lengths)
     small = touches["files"] <= _SMALL_COMMIT

@@ -38,23 +38,18 @@ def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = Fal
     `even_all`."""
     if not (only or even_all):
         return "", []
-    conditions: list[str] = []
-    values: list[str] = []
     named = (("c.type", only.types), ("c.language", only.languages), ("f.collection", only.collections))
-    for column, allowed in named:
-        if allowed:
-            conditions.append(f"{column} IN (SELECT value FROM json_each(?))")
-            values.append(json.dumps(allowed))
+    conditions = [(f"{column} IN", json.dumps(allowed)) for column, allowed in named if allowed]
     if only.paths:
         wanted = Selection(only.paths)
         rows = reader.select("SELECT id, path FROM files")
-        conditions.append("f.id IN (SELECT value FROM json_each(?))")
-        values.append(json.dumps([number for number, path in rows if wanted.names(path)]))
+        passing = [number for number, path in rows if wanted.names(path)]
+        conditions.append(("f.id IN", json.dumps(passing)))
     if only.hidden:
-        conditions.append("f.path NOT IN (SELECT value FROM json_each(?))")
-        values.append(json.dumps(only.hidden))
-    where = " AND ".join(conditions)
-    return f"SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE {where}", values
+        conditions.append(("f.path NOT IN", json.dumps(only.hidden)))
+    where = " AND ".join(f"{condition} (SELECT value FROM json_each(?))" for condition, _ in conditions)
+    sql = f"SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE {where}"
+    return sql, [values for _, values in conditions]
 
 
 def passes(reader: ConnectedReader, column: str, only: ChunkFilter) -> tuple[str, list[str]]:

@@ -137,9 +137,8 @@ class WordListIntake:
     def _collect(self) -> Iterator[None]:
         upto, words, last = newest_chunk(self._db), [""], ""
         # From the last word on each time: no statement stays open between two steps.
-        while terms := self._db.execute(
-            "SELECT term FROM words WHERE term > ? LIMIT ?", (last, _TERMS_AT_ONCE)
-        ).fetchall():
+        following = "SELECT term FROM words WHERE term > ? LIMIT ?"
+        while terms := self._db.execute(following, (last, _TERMS_AT_ONCE)).fetchall():
             words += [str(row[0]) for row in terms]
             last = words[-1]
             yield

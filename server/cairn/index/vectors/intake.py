@@ -36,9 +36,7 @@ _STATIC_AT_ONCE = 64
 """Chunks of a save that get their static vectors with it; a burst's wait their turn."""
 _RECENT_SECONDS = 24 * 3600
 """Edited within a day: what somebody works on now."""
-_ENTRY_POINTS = frozenset(
-    {"main", "__main__", "__init__", "index", "lib", "mod", "app", "cli", "server", "readme"}
-)
+_ENTRY_POINTS = frozenset("main __main__ __init__ index lib mod app cli server readme".split())
 """Stems of files that a project is entered by."""
 _BY_KIND = {FileKind.DOCS: 3, FileKind.SOURCE: 4, FileKind.CONFIG: 5, FileKind.EXAMPLES: 6, FileKind.TESTS: 7}
 
