@@ -9,7 +9,6 @@ from cairn.chunking.markup import markup_elements
 from cairn.chunking.model import Chunk
 from cairn.chunking.notebook import notebook_chunks
 from cairn.chunking.plain import plain_chunks
-from cairn.chunking.rst import rst_elements
 from cairn.chunking.sections import section_chunks
 from cairn.text.languages import Category, category, language_of
 
@@ -33,8 +32,6 @@ def chunk_text(path: str, text: str) -> list[Chunk]:
     if kind is Category.PROSE:
         if language == "markdown":
             elements = markdown_elements(lines)
-        elif language in ("rst", "text"):
-            elements = rst_elements(lines)
         else:
             elements = markup_elements(language, lines)
         return section_chunks(path, language, lines, elements)

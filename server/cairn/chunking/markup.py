@@ -1,4 +1,5 @@
-"""AsciiDoc, Org, LaTeX and Typst as elements: languages in which a line alone says that it is a heading."""
+"""Documents in other markup than Markdown as elements: reStructuredText and plain text, whose titles are underlined;
+AsciiDoc, Org, LaTeX and Typst, in which a line alone says that it is a heading."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from attrs import frozen
 
 from cairn.chunking.elements import Element, Fence, Heading, read_elements
 from cairn.chunking.lines import Lines
-from cairn.chunking.markdown import plain_title
+from cairn.chunking.markdown import TITLE_LIMIT, plain_title
 from cairn.text.languages import language_of_fence
 
 
@@ -55,10 +56,23 @@ _MARKUPS: Mapping[str, _Markup] = {
     ),
 }
 
+_ADORNMENT = re.compile(r"([^\w\s])\1{2,}\s*$")
+_CODE_DIRECTIVE = re.compile(
+    r"(\s*)\.\. (?:code-block|code|sourcecode|parsed-literal|literalinclude|prompt|ipython)::[ \t]*(\S*)"
+)
+_LABEL = re.compile(r"\.\. _[^:]+:\s*$")
+_ROLE = re.compile(r":[\w:+.-]+:`([^`]*)`")
+_TARGET = re.compile(r"\s*<[^>]*>$")
+
 
 def markup_elements(language: str, lines: Lines) -> list[Element]:
     """The elements of a text in one of these languages, covering all its lines."""
-    return read_elements(lines, lambda index, _: _element_at(_MARKUPS[language], lines, index))
+    if language in _MARKUPS:
+        return read_elements(lines, lambda index, _: _element_at(_MARKUPS[language], lines, index))
+    styles: list[tuple[str, bool]] = []
+    return read_elements(
+        lines, lambda index, floor: _heading_at(lines, index, floor, styles) or _code_at(lines, index)
+    )
 
 
 def _element_at(markup: _Markup, lines: Lines, index: int) -> Element | None:
@@ -76,3 +90,64 @@ def _element_at(markup: _Markup, lines: Lines, index: int) -> Element | None:
     closing = re.compile(markup.closing.format(re.escape(opening.group(1))), re.IGNORECASE)
     ends = (at + 1 for at in range(index + 1, len(lines)) if closing.match(lines[at]))
     return Fence(start, next(ends, len(lines)), language_of_fence(name))
+
+
+def _heading_at(lines: Lines, index: int, floor: int, styles: list[tuple[str, bool]]) -> Heading | None:
+    """The title that starts at a line; labels above it, down to line `floor`, are part of it.
+
+    Its level is the order in which its style was first seen, in `styles`.
+    """
+    has_overline = _ADORNMENT.match(lines[index]) is not None
+    at = index + 1 if has_overline else index
+    if at + 1 >= len(lines) or (index and lines[index - 1].strip()):
+        return None
+    title, underline = lines[at].rstrip(), lines[at + 1].strip()
+    match = _ADORNMENT.match(lines[at + 1])
+    if match is None or not title.strip() or _ADORNMENT.match(title):
+        return None
+    if has_overline and lines[index].strip() != underline:
+        return None
+    # Titles that grew a little past their underline are common; a rule below a paragraph is much shorter or longer.
+    if len(underline) < len(title.strip()) - 2 or (not has_overline and title[0].isspace()):
+        return None
+    style = (match.group(1), has_overline)
+    if style not in styles:
+        styles.append(style)
+    start = index
+    while start - 2 >= floor and not lines[start - 1].strip() and _LABEL.match(lines[start - 2]):
+        start -= 2
+    return Heading(start, at + 2, styles.index(style) + 1, _plain_title(title))
+
+
+def _plain_title(title: str) -> str:
+    text = _ROLE.sub(lambda match: _TARGET.sub("", match.group(1)).lstrip("~!"), title[:TITLE_LIMIT])
+    text = re.sub(r"`([^`<]*?)\s*(?:<[^`]*>)?`_{0,2}", r"\1", text)
+    return " ".join(re.sub(r"`|\*\*|\\(?=\W)", "", text).split())
+
+
+def _code_at(lines: Lines, index: int) -> Fence | None:
+    line = lines[index]
+    if directive := _CODE_DIRECTIVE.match(line):
+        end = _indented_end(lines, index + 1, len(directive.group(1).expandtabs()))
+        return Fence(index, end, language_of_fence(directive.group(2)))
+    # A paragraph that ends with two colons, then a blank line, then an indented block.
+    before = lines[index - 1] if index else ""
+    if index > 1 and line[:1].isspace() and line.strip() and not before.strip():
+        paragraph = next((lines[above] for above in range(index - 1, -1, -1) if lines[above].strip()), "")
+        indent = len(paragraph) - len(paragraph.lstrip())
+        if paragraph.rstrip().endswith("::") and not paragraph.lstrip().startswith(".. "):
+            end = _indented_end(lines, index, indent)
+            return Fence(index, end) if end > index else None
+    return None
+
+
+def _indented_end(lines: Lines, index: int, indent: int) -> int:
+    """The line after the last one, from `index` on, that is indented by more than `indent`."""
+    end = index
+    for at in range(index, len(lines)):
+        line = lines[at].expandtabs()
+        if line.strip():
+            if len(line) - len(line.lstrip()) <= indent:
+                break
+            end = at + 1
+    return end
