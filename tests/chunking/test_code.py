@@ -4,7 +4,8 @@ import pytest
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import Chunk
-from cairn.chunking.packing import MAXIMUM, MINIMUM
+from cairn.chunking.outline import MAXIMUM
+from cairn.chunking.packing import MINIMUM
 from cairn.protocol.chunk_type import ChunkType
 
 # path, text, names defined in order, then of the chunk: title, symbol's kind, signature, comment.

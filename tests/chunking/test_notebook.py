@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.composite import composite_text
-from cairn.chunking.json_places import items, members, read_json
 from cairn.chunking.model import Chunk
+from cairn.chunking.notebook import items, members, read_json
 from cairn.protocol.chunk_type import ChunkType
 
 _PATH = "docs/tides.ipynb"

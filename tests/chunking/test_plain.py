@@ -1,7 +1,7 @@
 """Configuration and languages without a grammar: cut by lines."""
 
 from cairn.chunking.chunker import chunk_text
-from cairn.chunking.packing import MAXIMUM
+from cairn.chunking.outline import MAXIMUM
 
 
 def test_configuration_is_called_after_its_section() -> None:

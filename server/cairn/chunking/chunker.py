@@ -28,12 +28,8 @@ def chunk_text(path: str, text: str) -> list[Chunk]:
         cells = notebook_chunks(path, lines)
         # What cannot be read as a notebook is text like any other.
         return cells if cells is not None else plain_chunks(path, "json", lines)
-    kind = category(language)
-    if kind is Category.PROSE:
-        if language == "markdown":
-            elements = markdown_elements(lines)
-        else:
-            elements = markup_elements(language, lines)
+    if category(language) is Category.PROSE:
+        elements = markdown_elements(lines) if language == "markdown" else markup_elements(language, lines)
         return section_chunks(path, language, lines, elements)
     chunks = code_chunks(path, language, lines) if is_parsed(language) else None
     return chunks if chunks is not None else plain_chunks(path, language, lines)

@@ -6,19 +6,18 @@ import re
 from pathlib import PurePosixPath
 
 from attrs import evolve
-from tree_sitter import Node
+from tree_sitter import Node, Range
 
 from cairn.chunking.classify import file_type
 from cairn.chunking.comments import comment_text
-from cairn.chunking.embedded import HOSTS, with_scripts
 from cairn.chunking.grammars import parse
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
-from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES, Definition, outline
-from cairn.chunking.packing import MAXIMUM, Piece, pack
+from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES, Definition, Mark, outline
+from cairn.chunking.packing import Piece, pack
 from cairn.chunking.signatures import signature_of
-from cairn.chunking.syntax import Syntax, syntax_of
-from cairn.chunking.syntax.rules import COMMENTS, text_of
+from cairn.chunking.syntax import syntax_of
+from cairn.chunking.syntax.rules import COMMENTS, Syntax, find, text_of
 
 _DOC_COMMENT = re.compile(rb"^([ \t]*)/\*\*(?!/)", re.MULTILINE)
 # Lines of this many characters on average are not written by people, and cannot be cut by syntax.
@@ -31,7 +30,6 @@ _RANKS = (
     | dict.fromkeys(CONTAINERS | {"table"}, 0)
     | dict.fromkeys(("impl", "extension", "module"), 2)
 )
-_LAST_RANK = 3
 # A definition of a lower rank is the name after all if it is this many times as long.
 _MUCH_LONGER = 3
 # Where a file's header may stand, and what may stand before it.
@@ -40,6 +38,12 @@ _HEADER_NODES = 40
 _BEFORE_HEADERS = frozenset(
     {"hash_bang_line", "php_tag", "package_clause", "package_declaration", "package_header"}
 )
+# Languages of files that hold scripts.
+_HOSTS = frozenset({"astro", "html", "svelte", "vue"})
+_SCRIPTS = frozenset({"script_element", "frontmatter"})
+# Elements around a script: <html><body><div>…; pages that nest deeper do not define much in there.
+_DEPTH = 5
+_TYPESCRIPT = ('lang="ts', "lang='ts", 'lang="tsx', "text/typescript")
 
 
 def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
@@ -47,7 +51,7 @@ def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
     if lines.size(0, len(lines)) > _MINIFIED * len(lines):
         return None
     # The parser knows only \n as a line end. As bytes, \r and \n are equally long: no position moves.
-    source = re.sub(rb"\r(?!\n)", b"\n", "".join(lines.lines).encode("utf-8", "surrogatepass"))
+    source = re.sub(rb"\r(?!\n)", b"\n", lines.text(0, len(lines)).encode("utf-8", "surrogatepass"))
     if language == "groovy":
         # Its grammar takes all that follows some doc comments for their text; other comments it can read.
         source = _DOC_COMMENT.sub(rb"\1/* ", source)
@@ -55,9 +59,9 @@ def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
     if tree is None:
         return None
     syntax = syntax_of(language)
-    marks = outline(tree.root_node, syntax, lines, source, MAXIMUM)
-    if language in HOSTS:
-        marks = with_scripts(marks, tree.root_node, language, lines, source, MAXIMUM)
+    marks = outline(tree.root_node, syntax, lines, source)
+    if language in _HOSTS:
+        marks = _with_scripts(marks, tree.root_node, language, lines, source)
     pieces = pack(marks, lines)
     chunk_type = file_type(path, language, lines.text(0, len(lines)))
     stem = PurePosixPath(path).stem
@@ -70,6 +74,36 @@ def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
             chunk = evolve(chunk, comment=_header_comment(tree.root_node, syntax))
         chunks.append(chunk)
     return chunks
+
+
+def _with_scripts(marks: list[Mark], root: Node, language: str, lines: Lines, source: bytes) -> list[Mark]:
+    """`marks` of a host file, with those of its scripts in place of their own."""
+    for script in _scripts(root):
+        code = find(script, "raw_text frontmatter_js_block") or script
+        is_typescript = language == "astro" or any(
+            mark in text_of(script, "start_tag") for mark in _TYPESCRIPT
+        )
+        # Positions stay those of the whole file.
+        place = Range(code.start_point, code.end_point, code.start_byte, code.end_byte)
+        tree = parse("typescript" if is_typescript else "javascript", source, [place])
+        if tree is None:
+            continue
+        syntax = syntax_of("typescript")
+        first, last = script.start_point[0], script.end_point[0]
+        inside = [
+            mark for mark in outline(tree.root_node, syntax, lines, source) if first < mark.line <= last
+        ]
+        marks = [mark for mark in marks if not first < mark.line <= last] + inside
+    return sorted(marks, key=lambda mark: mark.line)
+
+
+def _scripts(root: Node) -> list[Node]:
+    found: list[Node] = []
+    level = [root]
+    for _ in range(_DEPTH):
+        level = [child for node in level for child in node.named_children]
+        found.extend(node for node in level if node.type in _SCRIPTS)
+    return found
 
 
 def _described(chunk: Chunk, piece: Piece, syntax: Syntax, source: bytes) -> Chunk:
@@ -143,7 +177,7 @@ def _main_definition(definitions: list[Definition]) -> Definition | None:
         return None
     by_rank: dict[int, list[Definition]] = {}
     for definition in outer:
-        by_rank.setdefault(_RANKS.get(definition.kind, _LAST_RANK), []).append(definition)
+        by_rank.setdefault(_RANKS.get(definition.kind, 3), []).append(definition)
     main, *others = [_first_or_longest(by_rank[rank]) for rank in sorted(by_rank)]
     return _first_or_longest([main, *(other for other in others if other.kind not in VALUES)])
 

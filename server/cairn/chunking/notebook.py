@@ -5,6 +5,7 @@ Outputs, attachments and embedded images never become text: they are what a cell
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,7 +15,6 @@ from attrs import evolve, frozen
 from cairn.chunking.classify import fence_type
 from cairn.chunking.code import code_chunks
 from cairn.chunking.elements import Element, Heading
-from cairn.chunking.json_places import Value, items, members, read_json
 from cairn.chunking.lines import Lines
 from cairn.chunking.markdown import markdown_elements, plain_title
 from cairn.chunking.model import Chunk
@@ -31,6 +31,12 @@ _CELL_MAGIC = re.compile(
 _COMMAND = re.compile(r"^[ \t]*(?:%{1,2}[A-Za-z]|!).*$", re.MULTILINE)
 # Data in the text itself, mostly an image pasted into a paragraph. Shorter runs are tokens people write about.
 _EMBEDDED_DATA = re.compile(r"(;base64,)[A-Za-z0-9+/=]{100,}")
+
+# As lenient as what writes such files: control characters may stand in strings.
+_DECODER = json.JSONDecoder(strict=False)
+_BEFORE = re.compile(r"\ufeff?[ \t\r\n]*")
+# Once all of the text has been read, what stands between two values need not be looked at.
+_BETWEEN = re.compile(r"[ \t\r\n,:]*")
 
 
 @frozen
@@ -134,6 +140,59 @@ def _at(content: Any, *keys: str) -> str:
     for key in keys:
         content = content.get(key) if isinstance(content, dict) else None
     return content if isinstance(content, str) else ""
+
+
+# --- JSON by the places of its values --------------------------------------------------------------
+
+
+@frozen
+class Value:
+    """A value of a JSON text and the offsets `[start, end)` of its text."""
+
+    content: Any
+    start: int
+    end: int
+
+
+def read_json(text: str) -> Value:
+    """The value that `text` is, a byte order mark before it or not.
+
+    Raises ValueError if it is no JSON, RecursionError if it is nested too deeply to be read.
+    """
+    value = _value_at(text, _skip(_BEFORE, text, 0))
+    if text[value.end :].strip(" \t\r\n"):
+        raise ValueError("there is more than one JSON value")
+    return value
+
+
+def members(text: str, value: Value) -> dict[str, Value]:
+    """The values in an object of `text`, none if it is something else; of equal keys the last one counts."""
+    parts = _parts(text, value) if isinstance(value.content, dict) else iter(())
+    return {str(key.content): member for key, member in zip(parts, parts, strict=True)}
+
+
+def items(text: str, value: Value) -> list[Value]:
+    """The values in an array of `text`, none if it is something else."""
+    return list(_parts(text, value)) if isinstance(value.content, list) else []
+
+
+def _parts(text: str, value: Value) -> Iterator[Value]:
+    """The values in an array; the keys and values of an object by turns."""
+    at = _skip(_BETWEEN, text, value.start + 1)
+    while text[at] not in "]}":
+        part = _value_at(text, at)
+        yield part
+        at = _skip(_BETWEEN, text, part.end)
+
+
+def _value_at(text: str, start: int) -> Value:
+    content, end = _DECODER.raw_decode(text, start)
+    return Value(content, start, end)
+
+
+def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
+    skipped = pattern.match(text, at)
+    return skipped.end() if skipped else at
 
 
 # --- cutting -----------------------------------------------------------------------------------------

@@ -13,9 +13,10 @@ from attrs import define, field
 from tree_sitter import Node
 
 from cairn.chunking.lines import Lines
-from cairn.chunking.syntax import NamedNode, Syntax, generic_rule
-from cairn.chunking.syntax.rules import COMMENTS, Rule
+from cairn.chunking.syntax.rules import COMMENTS, NamedNode, Rule, Syntax, generic_rule
 
+# A chunk should not be longer, in characters; from the prototype whose ranking was measured (about 375 tokens).
+MAXIMUM = 1500
 # Kinds whose bodies hold definitions of their own.
 CONTAINERS = frozenset(
     {"class", "interface", "struct", "union", "trait", "enum", "object", "impl", "extension", "module"}
@@ -105,17 +106,17 @@ class _Frame:
     """The nodes are the parts of a definition's head and its body: only inside a long one may a chunk begin."""
 
 
-def outline(root: Node, syntax: Syntax, lines: Lines, source: bytes, maximum: int) -> list[Mark]:
+def outline(root: Node, syntax: Syntax, lines: Lines, source: bytes) -> list[Mark]:
     """The marks of a tree in order of their lines; the first is at line 0.
 
-    `source` is the UTF-8 text that was parsed, with `\\n` wherever `lines` ends a line. What spans more than
-    `maximum` characters gets marks inside.
+    `source` is the UTF-8 text that was parsed, with `\\n` wherever `lines` ends a line. What does not fit into one chunk
+    gets marks inside.
     """
-    return _Walk(syntax, lines, source, maximum).walk(root)
+    return _Walk(syntax, lines, source).walk(root)
 
 
 class _Walk:
-    def __init__(self, syntax: Syntax, lines: Lines, source: bytes, maximum: int) -> None:
+    def __init__(self, syntax: Syntax, lines: Lines, source: bytes) -> None:
         self._syntax = syntax
         self._rules: dict[str, Rule | None] = {**syntax.rules}
         # Asked for every node that is visited.
@@ -123,7 +124,6 @@ class _Walk:
         self._generic = not self._rules
         self._lines = lines
         self._rows = source.split(b"\n")
-        self._maximum = maximum
         self._marks = [Mark(0, 0, ())]
         self._leading: list[Node] = []
         self._stack: list[_Frame] = []
@@ -132,11 +132,10 @@ class _Walk:
         self._stack.append(_Frame(root, 0, ()))
         while self._stack:
             frame = self._stack[-1]
-            node = next(frame.nodes, None)
-            if node is None:
+            if (node := next(frame.nodes, None)) is not None:
+                self._visit(node, frame)
+            else:
                 self._stack.pop()
-                continue
-            self._visit(node, frame)
         return self._marks
 
     def _visit(self, node: Node, frame: _Frame) -> None:
@@ -255,7 +254,7 @@ class _Walk:
         return next_row >= row or self._lines.is_blank(next_row, row)
 
     def _is_long(self, first_row: int, last_row: int) -> bool:
-        return self._lines.size(first_row, last_row + 1) > self._maximum
+        return self._lines.size(first_row, last_row + 1) > MAXIMUM
 
     def _is_first_on_row(self, row: int, column: int) -> bool:
         return not self._rows[row][:column].strip()

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from cairn.chunking.lines import Lines
-from cairn.chunking.outline import VALUES, Definition, Mark
+from cairn.chunking.outline import MAXIMUM, VALUES, Definition, Mark
 
-# A chunk is full from MINIMUM on and should not be longer than MAXIMUM, in characters; both from the prototype whose
-# ranking was measured (about 190 to 375 tokens).
+# A chunk is full from this length on, in characters; from the prototype too (about 190 tokens).
 MINIMUM = 750
-MAXIMUM = 1500
 # Less than this at the end of a type or function joins the chunk before it, which may then grow a little.
 _SCRAP = 250
 # Less than this, a line or two, joins any neighbour.

@@ -10,7 +10,7 @@ from attrs import evolve
 from cairn.chunking.classify import file_type
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
-from cairn.chunking.packing import MAXIMUM
+from cairn.chunking.outline import MAXIMUM
 from cairn.protocol.chunk_type import ChunkType
 
 # The key or section that a chunk of configuration begins with.

@@ -154,7 +154,11 @@ def _cut(section: _Part, lines: Lines) -> list[_Part]:
         current.elements.append(element)
         current.end = element.end
         if lines.size(element.start, element.end) > limit:
-            parts.extend(_cut_by_lines(current, lines, limit))
+            # Too long because of this element.
+            parts.extend(
+                _Part(start, end, section.path, _within(current.elements, start, end))
+                for start, end in lines.pieces(current.start, current.end, limit)
+            )
             current = _Part(element.end, element.end, section.path)
     if current.elements:
         parts.append(current)
@@ -182,14 +186,6 @@ def _introduction(part: _Part, element: Element, lines: Lines) -> list[Element]:
     return taken
 
 
-def _cut_by_lines(part: _Part, lines: Lines, limit: int) -> list[_Part]:
-    """A part that is too long because of its last element, cut between lines."""
-    return [
-        _Part(start, end, part.path, _within(part.elements, start, end))
-        for start, end in lines.pieces(part.start, part.end, limit)
-    ]
-
-
 def _within(elements: Sequence[Element], start: int, end: int) -> list[Element]:
     """What of `elements` is on the lines `[start, end)`."""
     return [
@@ -203,21 +199,14 @@ def _within(elements: Sequence[Element], start: int, end: int) -> list[Element]:
 
 
 def _chunk(position: int, part: _Part, lines: Lines, language: str, title: str, default: ChunkType) -> Chunk:
-    chunk_type, chunk_language = default, language
+    chunk_type = default
     if part.path and names_endpoint(part.path[-1]):
         chunk_type = ChunkType.API
     elif default is ChunkType.PROSE:
-        chunk_type, chunk_language = _type_of_fences(part, lines, language)
-    return Chunk(
-        position=position,
-        start_line=part.start,
-        end_line=part.end,
-        text=lines.text(part.start, part.end),
-        type=chunk_type,
-        language=chunk_language,
-        title=part.path[-1] if part.path else title,
-        header_path=" > ".join(part.path),
-    )
+        chunk_type, language = _type_of_fences(part, lines, language)
+    text = lines.text(part.start, part.end)
+    title = part.path[-1] if part.path else title
+    return Chunk(position, part.start, part.end, text, chunk_type, language, title, " > ".join(part.path))
 
 
 def _type_of_fences(part: _Part, lines: Lines, language: str) -> tuple[ChunkType, str]:
@@ -242,7 +231,6 @@ def _type_of_fences(part: _Part, lines: Lines, language: str) -> tuple[ChunkType
 
 
 def _document_title(elements: Sequence[Element]) -> str:
-    headings = [element for element in elements if isinstance(element, Heading)]
-    first = next((heading for heading in headings if heading.level == 1), None)
     front = next((element.title for element in elements if isinstance(element, FrontMatter)), "")
-    return first.title if first is not None else front
+    headings = (element for element in elements if isinstance(element, Heading))
+    return next((heading.title for heading in headings if heading.level == 1), front)

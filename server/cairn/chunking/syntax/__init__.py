@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from cairn.chunking.syntax import c_family, classes, declarative, functional, javascript, scripting, systems
-from cairn.chunking.syntax.rules import NamedNode, Syntax, generic_rule
+from cairn.chunking.syntax.rules import Syntax
 
-__all__ = ["NamedNode", "Syntax", "generic_rule", "syntax_of"]
-
-_MODULES = (c_family, classes, declarative, functional, javascript, scripting, systems)
 # The constant `JAVA` of a module is the syntax of `java`.
 _SYNTAXES = {
     name.lower(): value
-    for module in _MODULES
+    for module in (c_family, classes, declarative, functional, javascript, scripting, systems)
     for name, value in vars(module).items()
     if isinstance(value, Syntax)
 } | {"racket": functional.SCHEME, "tsx": javascript.TYPESCRIPT}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from tree_sitter import Node
@@ -26,7 +25,7 @@ def _declared(node: Node) -> tuple[str, str, bool]:
             return ("", "", False) if name in _KEYWORDS else (name, owner, is_function)
         if at.type == "qualified_identifier":
             if scope := text_of(at, "scope"):
-                owner = re.sub(r"<.*", "", scope, flags=re.DOTALL).strip()
+                owner = scope.partition("<")[0].strip()
             at = find(at, "name")
         elif at.type in ("template_function", "template_method", "template_type", "dependent_name"):
             at = find(at, "name") or find(at, 0)

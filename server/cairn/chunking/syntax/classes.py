@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from attrs import evolve
 from tree_sitter import Node
 
@@ -43,7 +41,7 @@ def _kotlin_function(node: Node) -> NamedNode | None:
     receiver = name.prev_named_sibling if name is not None else None
     owner = ""
     if type_of(receiver) in ("user_type", "nullable_type"):
-        owner = re.sub(r"<.*|\?", "", text_of(receiver), flags=re.DOTALL)
+        owner = text_of(receiver).partition("<")[0].replace("?", "")
     return NamedNode(text_of(name), "method" if owner else "function", node, owner)
 
 
@@ -146,9 +144,8 @@ def _swift_property(node: Node) -> NamedNode | None:
 
 def _swift_type(node: Node) -> NamedNode | None:
     found = named("class", kinds=_SWIFT_KINDS)(node)
-    if found is None or found.kind != "extension":
-        return found
-    return evolve(found, name=re.sub(r"<.*", "", found.name, flags=re.DOTALL))
+    # What is extended may be named with its type arguments.
+    return evolve(found, name=found.name.partition("<")[0]) if found is not None else None
 
 
 SWIFT = Syntax(

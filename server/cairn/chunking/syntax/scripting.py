@@ -104,12 +104,9 @@ RUBY = Syntax(
 )
 
 
-def _lua_function(node: Node) -> NamedNode | None:
-    return _lua_named(find(node, "name"), node)
-
-
-def _lua_named(name: Node | None, node: Node) -> NamedNode | None:
+def _lua_function(node: Node, assigned_to: Node | None = None) -> NamedNode | None:
     """`f`, `M.f` or `M:f`."""
+    name = assigned_to or find(node, "name")
     if type_of(name) == "identifier":
         return NamedNode(text_of(name), "function", node)
     kind = "method" if type_of(name) == "method_index_expression" else "function"
@@ -122,7 +119,7 @@ def _lua_assignment(node: Node) -> NamedNode | None:
     if value is None or text_of(value).startswith(("require(", "require ", 'require"')):
         return None
     if value.type == "function_definition":
-        return _lua_named(name, value)
+        return _lua_function(value, name)
     text = text_of(name)
     return NamedNode(text, value_kind(text), node) if type_of(name) == "identifier" else None
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from tree_sitter import Node
 
 from cairn.chunking.syntax.rules import NamedNode, Syntax, named, text_of
@@ -32,7 +30,7 @@ GO = Syntax(
 
 def _rust_impl(node: Node) -> NamedNode | None:
     implementer = text_of(node, "type")
-    name = re.sub(r"<.*", "", implementer, flags=re.DOTALL).rpartition("::")[2].strip("&( ")
+    name = implementer.partition("<")[0].rpartition("::")[2].strip("&( ")
     return NamedNode(name or implementer, "impl", node)
 
 
