@@ -14,7 +14,7 @@ from cairn.chunking.grammars import parse
 from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES, Definition, Mark, outline
-from cairn.chunking.packing import Piece, pack
+from cairn.chunking.packing import pack
 from cairn.chunking.signatures import signature_of
 from cairn.chunking.syntax import syntax_of
 from cairn.chunking.syntax.rules import COMMENTS, Syntax, find, text_of
@@ -67,8 +67,8 @@ def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
     stem = PurePosixPath(path).stem
     chunks: list[Chunk] = []
     for position, piece in enumerate(pieces):
-        text = lines.text(piece.start, piece.end)
-        chunk = Chunk(position, piece.start, piece.end, text, chunk_type, language, stem)
+        text = lines.text(piece.line, piece.end)
+        chunk = Chunk(position, piece.line, piece.end, text, chunk_type, language, stem)
         chunk = _described(chunk, piece, syntax, source)
         if position == 0 and not chunk.comment:
             chunk = evolve(chunk, comment=_header_comment(tree.root_node, syntax))
@@ -106,7 +106,7 @@ def _scripts(root: Node) -> list[Node]:
     return found
 
 
-def _described(chunk: Chunk, piece: Piece, syntax: Syntax, source: bytes) -> Chunk:
+def _described(chunk: Chunk, piece: Mark, syntax: Syntax, source: bytes) -> Chunk:
     """The chunk of a piece with what is defined in it."""
     main = _main_definition(piece.definitions)
     if chunk.position == 0 and main is not None and main.kind in VALUES:

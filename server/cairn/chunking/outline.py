@@ -62,7 +62,7 @@ class Definition:
 
 @define(eq=False)
 class Mark:
-    """A line at which a chunk may begin; what is marked reaches to the next mark."""
+    """A line at which a chunk may begin; what is marked reaches to the next mark, or to `end`."""
 
     line: int
     depth: int
@@ -72,6 +72,8 @@ class Mark:
     definitions: list[Definition] = field(factory=list)
     opens: bool = False
     """Whether it is the head of something that was cut open."""
+    end: int = 0
+    """The line up to which it reaches, once the marks are packed."""
 
 
 @define(eq=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define, field
+from attrs import evolve
 
 from cairn.chunking.lines import Lines
-from cairn.chunking.outline import MAXIMUM, VALUES, Definition, Mark
+from cairn.chunking.outline import MAXIMUM, VALUES, Mark
 
 # A chunk is full from this length on, in characters; from the prototype too (about 190 tokens).
 MINIMUM = 750
@@ -19,27 +19,14 @@ _LINE = 125
 _PREAMBLE = 300
 
 
-@define(eq=False)
-class Piece:
-    """Lines `[start, end)` that become one chunk."""
-
-    start: int
-    end: int
-    depth: int
-    scope: tuple[Definition, ...]
-    definitions: list[Definition] = field(factory=list)
-    opens: bool = False
-    """Whether it begins with the head of something that was cut open."""
-
-
-def pack(marks: Sequence[Mark], lines: Lines) -> list[Piece]:
-    """Pieces that cover all of `lines`, in order."""
-    pieces: list[Piece] = []
+def pack(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
+    """Marks of pieces that cover all of `lines`, in order, each of which becomes one chunk."""
+    pieces: list[Mark] = []
     for block in _blocks(marks, lines):
         if pieces and block.scope[: len(pieces[-1].scope)] != pieces[-1].scope:
             _join_scrap(pieces, lines)
         if pieces and _joins(pieces[-1], block, lines, is_first=len(pieces) == 1):
-            if not pieces[-1].definitions and lines.size(pieces[-1].start, pieces[-1].end) < _LINE:
+            if not pieces[-1].definitions and lines.size(pieces[-1].line, pieces[-1].end) < _LINE:
                 pieces[-1].scope = block.scope
             pieces[-1].end = block.end
             pieces[-1].definitions.extend(block.definitions)
@@ -50,27 +37,27 @@ def pack(marks: Sequence[Mark], lines: Lines) -> list[Piece]:
     return pieces
 
 
-def _blocks(marks: Sequence[Mark], lines: Lines) -> list[Piece]:
+def _blocks(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
     """What each mark stands for, cut by lines where it has no marks inside and is too long."""
     blocks = []
     ends = [mark.line for mark in marks[1:]] + [len(lines)]
     for mark, end in zip(marks, ends, strict=True):
         is_long = lines.size(mark.line, end) > MAXIMUM + _SCRAP
         (_, stop), *others = lines.pieces(mark.line, end, MAXIMUM) if is_long else [(mark.line, end)]
-        blocks.append(Piece(mark.line, stop, mark.depth, mark.scope, mark.definitions, mark.opens))
+        blocks.append(evolve(mark, end=stop))
         # Later parts of a definition that was cut are inside it.
         inside = (*mark.scope, *mark.definitions[-1:])
-        blocks += [Piece(start, stop, mark.depth, inside) for start, stop in others]
+        blocks += [Mark(start, mark.depth, inside, end=stop) for start, stop in others]
     return blocks
 
 
-def _joins(piece: Piece, block: Piece, lines: Lines, is_first: bool) -> bool:
+def _joins(piece: Mark, block: Mark, lines: Lines, is_first: bool) -> bool:
     """Whether `block`, which follows `piece`, goes into the same chunk."""
-    size, more = lines.size(piece.start, piece.end), lines.size(block.start, block.end)
+    size, more = lines.size(piece.line, piece.end), lines.size(block.line, block.end)
     if size < _LINE and size + more <= MAXIMUM + _SCRAP:
         # Too little to stand alone.
         return True
-    if is_first and lines.is_blank(piece.start, piece.end):
+    if is_first and lines.is_blank(piece.line, piece.end):
         return True
     if size >= MINIMUM or size + more > MAXIMUM:
         return False
@@ -84,23 +71,23 @@ def _joins(piece: Piece, block: Piece, lines: Lines, is_first: bool) -> bool:
     return block.scope[: len(piece.scope)] == piece.scope
 
 
-def _is_preamble(piece: Piece) -> bool:
+def _is_preamble(piece: Mark) -> bool:
     return not piece.scope and all(definition.kind in VALUES for definition in piece.definitions)
 
 
-def _join_scrap(pieces: list[Piece], lines: Lines) -> None:
+def _join_scrap(pieces: list[Mark], lines: Lines) -> None:
     """Join the last piece to the one before it if it is too short to say anything alone."""
     if len(pieces) < 2:
         return
     before, last = pieces[-2:]
-    size = lines.size(last.start, last.end)
+    size = lines.size(last.line, last.end)
     is_inside = last.scope[: len(before.scope)] == before.scope
     is_tail = before.scope[: len(last.scope)] == last.scope and (not last.definitions or size < _LINE)
     if size >= _SCRAP or not (is_inside or is_tail):
         return
     if len(pieces) == 2 and size >= _LINE and _is_preamble(before) and not _is_preamble(last):
         return
-    if lines.size(before.start, before.end) + size <= MAXIMUM + _SCRAP:
+    if lines.size(before.line, before.end) + size <= MAXIMUM + _SCRAP:
         before.end = last.end
         before.definitions.extend(last.definitions)
         pieces.pop()
