@@ -9,7 +9,7 @@ from attrs import evolve
 from cairn.chunking.lines import Lines
 from cairn.chunking.outline import MAXIMUM, VALUES, Mark
 
-# A chunk is full from this length on, in characters; from the prototype too (about 190 tokens).
+# A chunk is full from this length on, in characters; from the prototype whose ranking was measured (190 tokens).
 MINIMUM = 750
 # Less than this at the end of a type or function joins the chunk before it, which may then grow a little.
 _SCRAP = 250
