@@ -12,7 +12,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams, JsonRpcRequestCancelled
 
-from cairn.lsp.streaming import STAGES_IN_WORDS
+from cairn.lsp.requests import STAGES_IN_WORDS
 
 from .conftest import PATIENCE_SECONDS, Daemon, plain
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,50 +46,49 @@ class ChunkTypeName(click.ParamType):  # type: ignore[type-arg]  # no generic be
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """The types that begin so."""
-        return _beginning(incomplete, _chunk_types())
+        return [CompletionItem(name) for name in _chunk_types() if name.startswith(incomplete)]
 
 
-def directories(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
+def directories(_context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What the shell knows of directories."""
     return [CompletionItem(incomplete, type="dir")]
 
 
-def languages_like(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """The languages that begin so."""
+def _completed_by(values: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
+    """Completes an argument by those of the values that begin as it does."""
+
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(value) for value in values(context) if value.startswith(incomplete)]
+
+    return complete
+
+
+@_completed_by
+def languages_like(_: click.Context) -> Iterable[str]:
+    """The languages."""
     from cairn.text.languages import KNOWN_LANGUAGES
 
-    return _beginning(incomplete, sorted(KNOWN_LANGUAGES))
+    return sorted(KNOWN_LANGUAGES)
 
 
-def methods_like(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """The protocol's methods that begin so."""
+@_completed_by
+def methods_like(_: click.Context) -> Iterable[str]:
+    """The protocol's methods."""
     from cairn.engine.methods import METHODS
 
-    return _beginning(incomplete, METHODS)
+    return METHODS
 
 
-def collections_like(
-    context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """The collections of the folders, as far as they are indexed, that begin so."""
+@_completed_by
+def collections_like(context: click.Context) -> Iterable[str]:
+    """The collections of the folders, as far as they are indexed."""
     from cairn.engine.status import collection_names
 
     folders: Sequence[Path] = context.params.get("folders") or [Path()]
-    names = {name for folder in folders for name in collection_names(Path(folder))}
-    return _beginning(incomplete, sorted(names))
+    return sorted({name for folder in folders for name in collection_names(Path(folder))})
 
 
 def _chunk_types() -> list[str]:
     from cairn.protocol.chunk_type import ChunkType
 
     return [kind.value for kind in ChunkType]
-
-
-def _beginning(incomplete: str, values: Iterable[str]) -> list[CompletionItem]:
-    return [CompletionItem(value) for value in values if value.startswith(incomplete)]

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,24 +29,12 @@ _LOOK_SECONDS = 1.0
 _PATH = click.Path(path_type=Path)
 
 folder_argument = click.argument("folder", default=".", type=_PATH, shell_complete=directories)
-folder_option = click.option(
-    "-C",
-    "--folder",
-    default=".",
-    show_default=True,
-    type=_PATH,
-    shell_complete=directories,
-    help="The workspace folder.",
-)
-folders_option = click.option(
-    "-C",
-    "--folder",
+_folder = partial(click.option, "-C", "--folder", show_default=True, type=_PATH, shell_complete=directories)
+folder_option = _folder(default=".", help="The workspace folder.")
+folders_option = _folder(
     "folders",
     multiple=True,
     default=[Path()],
-    show_default=True,
-    type=_PATH,
-    shell_complete=directories,
     help="The workspace folder; several times for several at once.",
 )
 no_wait_option = click.option(
@@ -167,7 +156,7 @@ def find_file(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
     here = Path(os.path.abspath(path))  # noqa: PTH100 - links are not followed
     in_folders = [(folder, Path(os.path.abspath(folder / path))) for folder in folders]  # noqa: PTH100
     for folder, place in (*((folder, here) for folder in folders), *in_folders):
-        if os.path.lexists(place) and _is_in(place, folder):
+        if os.path.lexists(place) and real_place(place).is_relative_to(folder.resolve()):
             return folder, place
     named = ", ".join(str(folder.resolve()) for folder in folders)
     problem = (
@@ -191,5 +180,6 @@ def require_line(file: Path, place: Place) -> None:
         raise WrongUsageError("place", f"{place.file} has {lines} lines, got line {place.first + 1}")
 
 
-def _is_in(path: Path, folder: Path) -> bool:
-    return (path.parent.resolve() / path.name).is_relative_to(folder.resolve())
+def real_place(path: Path) -> Path:
+    """Where the file is, itself not followed where it is a link."""
+    return path.parent.resolve() / path.name

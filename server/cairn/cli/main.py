@@ -36,7 +36,7 @@ for command in (
     cli.add_command(command)
 
 
-def run() -> None:
+def main() -> None:
     """Run the command line. Errors end with a line that says what to do, and a non-zero exit code."""
     make_encodable()
     try:

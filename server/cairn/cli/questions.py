@@ -20,6 +20,7 @@ from cairn.cli.folders import (
     no_wait_option,
     opened,
     position_named,
+    real_place,
     require_line,
     wait,
     wait_to_ask,
@@ -213,7 +214,7 @@ def page(path: str, folders: Sequence[Path], as_json: bool) -> None:
     from cairn.cli import terminal
 
     folder, file = find_file(path, folders)
-    inside = (file.parent.resolve() / file.name).relative_to(folder.resolve()).as_posix()
+    inside = real_place(file).relative_to(folder.resolve()).as_posix()
     shown_folder = Path(folder).absolute().as_uri() if len(folders) > 1 else ""
     data = {"path": inside, "folder": shown_folder}
     _ask("fetchPage", data, terminal.print_page, folders=folders, as_json=as_json, no_wait=True)

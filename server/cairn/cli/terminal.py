@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
 from rich import markup
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -18,6 +17,7 @@ from cairn.embedding.packaged import LARGER_MODEL
 from cairn.engine import progress_text
 
 if TYPE_CHECKING:
+    from cairn.embedding.model_files import InstalledModel
     from cairn.engine.status import IndexingProgress
     from cairn.operations.examination import Examination
     from cairn.operations.feedback import FileChoices
@@ -44,16 +44,6 @@ _MEASURED_COLUMNS = 60
 """Of a narrower terminal, a progress bar leaves out the bar."""
 _CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 """What a file of the workspace could steer a terminal with is shown as U+FFFD."""
-
-
-@frozen
-class ModelInstalled:
-    """To `cairn model install`."""
-
-    name: str
-    dimension: int
-    id: str
-    folder: str
 
 
 def _console(*, stderr: bool = False) -> Console:
@@ -315,9 +305,9 @@ def print_forgotten(answer: ResetFeedbackAnswer) -> None:
     _print(f"forgotten: {answer.forgotten} choices")
 
 
-def print_installed(answer: ModelInstalled) -> None:
+def print_installed(model: InstalledModel) -> None:
     """The model that is used from now on."""
-    _print(f"{escape(answer.name)}, {answer.dimension} dimensions, is ready in {escape(answer.folder)}")
+    _print(f"{escape(model.name)}, {model.dimension} dimensions, is ready in {escape(str(model.folder))}")
 
 
 def print_why(answer: Why) -> None:

@@ -95,9 +95,9 @@ def install(folder: Path | None, as_json: bool) -> None:
 
     It takes longer to index. The default one, or the one in FOLDER (model.onnx and tokenizer.json).
     """
-    from cairn.cli.terminal import ModelInstalled, print_installed
+    from cairn.cli.terminal import print_installed
     from cairn.embedding.install import install_default, install_folder
 
-    installed = install_folder(folder, remark) if folder else install_default(remark)
-    answer = ModelInstalled(installed.name, installed.dimension, installed.id, str(installed.folder))
-    report(answer, print_installed, as_json)
+    model = install_folder(folder, remark) if folder else install_default(remark)
+    answer = {"name": model.name, "dimension": model.dimension, "id": model.id, "folder": str(model.folder)}
+    report(answer, lambda _: print_installed(model), as_json)

@@ -17,8 +17,6 @@ from cairn.http.errors import error_body
 
 HEAD_BYTES = 16_384
 """Of a request's first line and headers; h11's own limit."""
-
-
 _HEAD_SECONDS = 10.0
 """From the connection, or the first byte of a further request, until its headers are complete."""
 _UNREAD_SECONDS = 30.0

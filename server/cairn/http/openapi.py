@@ -29,30 +29,17 @@ camelCase. Lines are LSP ranges: 0-based, the end exclusive."""
 def description(url: str = "") -> bytes:
     """The document in JSON, for a server at `url`; by default, at the address of the defaults."""
     defaults = ServeSettings()
-    return strict_json.dumps(document(url or f"http://{defaults.host}:{defaults.port}"))
-
-
-def document(url: str) -> dict[str, Any]:
-    """As `description`, as data."""
     schemas: dict[str, Any] = {"Error": _error_schema()}
     paths: dict[str, Any] = {
         f"{API}{route}": _methods(route, method, schemas) for route, method in ROUTES.items()
     }
     alive, ready = "Whether the server answers", "Whether every folder can be searched"
     can_ask = _object({"ready": {"type": "boolean"}})
+    counts, this = "Counts and times in Prometheus' text format", "This description"
+    text = {"type": "string"}
     paths |= {
-        "/metrics": _get(
-            "metrics",
-            "Counts and times in Prometheus' text format",
-            {
-                "200": _response(
-                    "Counts and times in Prometheus' text format.", {"type": "string"}, "text/plain"
-                )
-            },
-        ),
-        "/openapi.json": _get(
-            "openapi", "This description", {"200": _response("This description.", {"type": "object"})}
-        ),
+        "/metrics": _get("metrics", counts, {"200": _response(f"{counts}.", text, "text/plain")}),
+        "/openapi.json": _get("openapi", this, {"200": _response(f"{this}.", {"type": "object"})}),
         "/healthz": _get(
             "healthz",
             alive,
@@ -66,10 +53,10 @@ def document(url: str) -> dict[str, Any]:
             security=[],
         ),
     }
-    return {
+    described = {
         "openapi": "3.1.0",
         "info": {"title": "Cairn", "version": __version__, "description": _ABOUT, "license": {"name": "MIT"}},
-        "servers": [{"url": url}],
+        "servers": [{"url": url or f"http://{defaults.host}:{defaults.port}"}],
         "security": [{"token": []}],
         "paths": paths,
         "components": {
@@ -91,6 +78,7 @@ def document(url: str) -> dict[str, Any]:
             },
         },
     }
+    return strict_json.dumps(described)
 
 
 def _methods(route: str, method: Method, schemas: dict[str, Any]) -> dict[str, Any]:

@@ -10,15 +10,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sys
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
-from pygls.io_ import StdinAsyncReader, StdoutWriter
 from pygls.lsp.server import LanguageServer
 
 from cairn import __version__
@@ -26,7 +24,7 @@ from cairn.engine.runner import Runner
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.lsp.kept_bytecode import kept_bytecode
 from cairn.lsp.progress import show_progress
-from cairn.lsp.wire import Reader, WireProtocol, raw_params_converter, speak
+from cairn.lsp.wire import WireProtocol, raw_params_converter
 from cairn.startup.interpreter import made_to_last
 
 if TYPE_CHECKING:
@@ -150,19 +148,6 @@ class Connection(LanguageServer):
     def log(self, kind: types.MessageType, message: str) -> None:
         """Write a line into the editor's log for Cairn; from any thread."""
         self.soon(lambda: self.window_log_message(types.LogMessageParams(kind, f"Cairn: {message}")))
-
-    def serve_pipes(self, first: bytes, stdout: BinaryIO) -> None:
-        """Serve the one client at the other end of stdin and `stdout` until it leaves; `first` is read already."""
-        reader = StdinAsyncReader(sys.stdin.buffer, self.thread_pool)
-        self.protocol.set_writer(StdoutWriter(stdout))
-        try:
-            asyncio.run(speak(self.protocol, cast(Reader, reader), first))
-        except BrokenPipeError:
-            logger.error("the editor closed the connection")
-        except (KeyboardInterrupt, SystemExit):
-            pass
-        finally:
-            self.shutdown()  # type: ignore[no-untyped-call]
 
     def cancel(self) -> None:
         """Break off requests and notifications that run: the client is gone. On the loop, before `close`."""

@@ -9,9 +9,11 @@ import sys
 from typing import TYPE_CHECKING, BinaryIO
 
 from lsprotocol import types
+from pygls.io_ import StdinAsyncReader, StdoutWriter
 
 from cairn.lsp.connection import Connection
 from cairn.lsp.requests import register_requests
+from cairn.lsp.wire import speak
 from cairn.lsp.workspace import open_folders, register_with_client, register_workspace
 from cairn.startup.ending import ended
 from cairn.startup.interpreter import let_queries_in
@@ -63,8 +65,15 @@ def serve_stdio(first: bytes, answered: int | str | None, stdout: BinaryIO) -> i
     let_queries_in()
     server = build_server()
     server.protocol.answered = answered
+    server.protocol.set_writer(StdoutWriter(stdout))
+    reader = StdinAsyncReader(sys.stdin.buffer, server.thread_pool)
     try:
-        server.serve_pipes(first, stdout)
+        asyncio.run(speak(server.protocol, reader, first))
+    except BrokenPipeError:
+        logger.error("the editor closed the connection")
+    except (KeyboardInterrupt, SystemExit):
+        pass
     finally:
+        server.shutdown()  # type: ignore[no-untyped-call]
         server.close()
     return 0 if server.protocol._shutdown else 1

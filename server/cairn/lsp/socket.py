@@ -24,8 +24,6 @@ logger = logging.getLogger(__name__)
 _LINE_BYTES = 16_384
 """Of a header; asyncio reads no further ahead than twice that."""
 _UNAUTHORIZED = -32001
-
-
 _CONNECTIONS = 64
 _FIRST_SECONDS = 10.0
 """Until `initialize` is there."""

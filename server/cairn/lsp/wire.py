@@ -7,11 +7,12 @@ import json
 import logging
 import re
 from collections.abc import Generator
-from typing import Any, Protocol
+from typing import Any
 
 import cattrs
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.io_ import StdinAsyncReader
 from pygls.protocol import (
     JsonRPCNotification,
     JsonRPCRequestMessage,
@@ -25,8 +26,6 @@ logger = logging.getLogger(__name__)
 TOLD = " (told)"
 """Ends the feature that takes a method in as a notification, where one of the same name answers it as a
 request."""
-
-
 _PARSE_ERROR, _INVALID_REQUEST, _BUSY = -32700, -32600, -32000
 _MOST_IN_FLIGHT = 1_000
 """Requests of one client that wait at once; an editor has a dozen."""
@@ -37,13 +36,7 @@ _HEADER_LINES = 10
 _CONTENT_LENGTH = re.compile(rb"content-length: *(\d{1,10}) *\r?\n", re.IGNORECASE)
 _CONTENT_TYPE = re.compile(rb"content-type: *[ -~]{0,200}\r?\n", re.IGNORECASE)
 
-
-class Reader(Protocol):
-    """Where messages come from."""
-
-    async def readline(self) -> bytes: ...
-
-    async def readexactly(self, n: int, /) -> bytes: ...
+Reader = asyncio.StreamReader | StdinAsyncReader
 
 
 class FramingError(Exception):
