@@ -146,7 +146,7 @@ def _evidence(bullet: Bullet, config: PromptRenderConfig) -> dict[str, Any]:
 
 
 @frozen
-class _Marks:
+class _StyleMarks:
     """What stands before each part of a text."""
 
     title: str = ""
@@ -155,7 +155,7 @@ class _Marks:
     item: str = ""
 
 
-_MARKS = {FormatStyle.MARKDOWN: _Marks("# ", "## ", "### ", "- "), FormatStyle.PLAIN: _Marks()}
+_MARKS = {FormatStyle.MARKDOWN: _StyleMarks("# ", "## ", "### ", "- "), FormatStyle.PLAIN: _StyleMarks()}
 
 
 def _written(content: dict[str, Any], style: FormatStyle) -> str:
