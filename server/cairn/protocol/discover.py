@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics
+from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics, Excerpt
 from cairn.protocol.search import AnsweredIn, IndexState, SearchResult, Verdict
 from cairn.schema.bounds import within
 from cairn.settings.discovery import FormatStyle
@@ -34,6 +34,8 @@ class DiscoverAnswer:
     verdict: Verdict
     metrics: DiscoveryMetrics
     index: IndexState
+    excerpts: tuple[Excerpt, ...] = ()
+    """What the prompt quotes, in its order: the most useful first."""
     retrieval: AnsweredIn = field(factory=AnsweredIn)
 
 
@@ -52,4 +54,5 @@ class DiscoverProgress:
     chunks: tuple[SearchResult, ...] | None = None
     bullets: tuple[Bullet, ...] | None = None
     plan: AnswerPlan | None = None
+    excerpts: tuple[Excerpt, ...] | None = None
     answer_prompt: str | None = None

@@ -105,6 +105,32 @@ class Bullet:
 
 
 @frozen
+class Excerpt:
+    """Lines of a file that help to answer, as they stand there."""
+
+    path: str
+    """Relative to the workspace folder, with `/`."""
+    uri: str
+    folder: str
+    """URI of the workspace folder."""
+    range: Range
+    """Whole lines."""
+    text: str
+    """The lines of `range`, unchanged."""
+    citation: str
+    """`path#L10-L14`, 1-based and inclusive."""
+    symbol: str
+    """The definition that the lines belong to, "" for none."""
+    header_path: str
+    """Breadcrumb, outermost first, joined by " > ": headings, or enclosing definitions."""
+    language: str
+    reason: str
+    """Why it is shown, in a few words."""
+    score: float
+    """0 to 1, comparable within one answer."""
+
+
+@frozen
 class Section:
     """A titled group of bullets."""
 

@@ -36,6 +36,8 @@ class SearchParams:
     context: int = field(default=1, metadata=AROUND)
     """Chunks shown before and after each result."""
     explain: bool = False
+    passages: int = field(default=3, metadata=within(1, 3))
+    """Passages of one file that are shown, where it has so many that help to answer: 1 for its best one alone."""
     case_sensitive: bool = False
     """Whether text in double quotes is found only in the same case. With this or `whole_word`, a query without quotes
     is such text as a whole."""
@@ -47,6 +49,20 @@ class SearchParams:
 class Context:
     before: str = ""
     after: str = ""
+
+
+@frozen
+class FilePassage:
+    """A further passage of a result's file."""
+
+    range: Range
+    """Whole lines."""
+    text: str
+    symbol: str
+    """The definition that the lines belong to, "" for none."""
+    header_path: str
+    score: float
+    """0 to 1, comparable with those of other passages of the answer."""
 
 
 @frozen
@@ -76,6 +92,8 @@ class SearchResult:
     snippet: str
     context: Context
     content_hash: str
+    passages: tuple[FilePassage, ...] = ()
+    """Further passages of the same file, beside `snippet`, best first; none of them overlaps another."""
     match_explain: tuple[str, ...] | None = None
     """One line a signal, strongest first; only when asked for."""
 
