@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from cairn.paths import data_dir
 
-_SHARED = ("models", "grammars")
+_MODELS, _GRAMMARS = "models", "grammars"
 """Unpacked once a machine, not once a workspace."""
 
 
@@ -100,10 +100,13 @@ def place_for(corpus: Path, kept: Path | None, fresh: bool = False) -> Iterator[
                 shutil.rmtree(folder)
 
 
-def make_data_folder(folder: Path) -> None:
-    """An empty data folder that shares the installed model and the unpacked grammars."""
+def make_data_folder(folder: Path, *, with_model: bool = True) -> None:
+    """An empty data folder that shares the unpacked grammars and, with `with_model`, the installed model.
+
+    Without, what is compared are the vectors of the code model that comes with Cairn.
+    """
     folder.mkdir(parents=True)
-    for name in _SHARED:
+    for name in (_MODELS, _GRAMMARS) if with_model else (_GRAMMARS,):
         real = data_dir().resolve() / name
         real.mkdir(parents=True, exist_ok=True)
         (folder / name).symlink_to(real, target_is_directory=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 from engine.figures import NOT_AVAILABLE, Figures
+from engine.markdown import table
 
 _COLUMNS = {
     "NDCG@10": "ndcg_at_10",
@@ -65,7 +66,7 @@ def _systems(systems: Mapping[str, Figures]) -> str:
         values.insert(1, _number(repositories["ndcg_at_10"]))
         rows.append([name, *values, f"{figures['ms']['p50']}", f"{figures['ms']['p95']}"])
     first, *others = _COLUMNS
-    return _table(["", first, "… mean of repositories", *others, "p50 ms", "p95 ms"], rows)
+    return table(["", first, "… mean of repositories", *others, "p50 ms", "p95 ms"], rows)
 
 
 def _group(title: str, key: str, modes: Mapping[str, Figures]) -> str:
@@ -84,7 +85,7 @@ def _group(title: str, key: str, modes: Mapping[str, Figures]) -> str:
         ]
         for value, part in values.items()
     ]
-    return _table([title, "questions", *columns], rows)
+    return table([title, "questions", *columns], rows)
 
 
 def _signals(modes: Mapping[str, Figures]) -> str:
@@ -93,7 +94,7 @@ def _signals(modes: Mapping[str, Figures]) -> str:
     for name, about in names.items():
         effects = [_effect(measured["signals"][name]) for measured in modes.values()]
         rows.append([name, f"{about['weight']:g} → {about['tried']:g}", *effects])
-    return _table(["", "weight", *modes], rows)
+    return table(["", "weight", *modes], rows)
 
 
 def _effect(figures: Figures) -> str:
@@ -112,12 +113,7 @@ def _indexes(repositories: Mapping[str, Figures]) -> str:
         for name, repository in repositories.items()
         for mode, figures in repository["index"].items()
     ]
-    return _table(["", "mode", "files", "chunks", "MB", "all files read, s", "ready, s"], rows)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.strip() for cell in line) + " |" for line in lines)
+    return table(["", "mode", "files", "chunks", "MB", "all files read, s", "ready, s"], rows)
 
 
 def _number(value: float) -> str:

@@ -72,7 +72,7 @@ def read_sets(folders: Sequence[Path], only: Sequence[str] = ()) -> list[Questio
 
 
 def _read(folder: Path, only: Sequence[str]) -> list[Question]:
-    repositories = _repositories(folder)
+    repositories = repositories_of(folder)
     questions: list[Question] = []
     for file in sorted(folder.glob("*.json")):
         if only and file.stem not in only:
@@ -84,7 +84,8 @@ def _read(folder: Path, only: Sequence[str]) -> list[Question]:
     return questions
 
 
-def _repositories(folder: Path) -> dict[str, Repository]:
+def repositories_of(folder: Path) -> dict[str, Repository]:
+    """Those that the set in `folder` may ask about, by name. Raises SetError where `repos.tsv` is missing or wrong."""
     for place in (folder, folder.parent):
         file = place / REPOSITORIES_FILE
         if file.exists():

@@ -1,0 +1,133 @@
+"""Puts questions to Cairn, by whichever way it is asked, and keeps what is handed over at each budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from answers.citations import Cited, cited_in_answer, cited_in_prompt
+from answers.facts import BUDGETS, CHARACTERS_PER_TOKEN, MAIN_BUDGET, Fact, FactQuestion, cut, found
+from cairn.retrieval.verdict import Action
+from cairn.settings.layers import CHARACTERS
+
+DISCOVER, SEARCH = "discover", "search"
+_LIMIT = 30
+"""Passages that `cairn/search` is asked for."""
+
+Request = Callable[[str, dict[str, Any]], Any]
+"""From a method and its params to the result, as JSON data."""
+
+
+@frozen
+class Handed:
+    """What one system hands over for one question."""
+
+    question: FactQuestion
+    texts: Mapping[int, str]
+    """By budget, cut there."""
+    ms: float
+    """From the question to the answer at the main budget, which is asked for first."""
+    action: str = ""
+    """What the verdict says; "" for a system that has none."""
+    evidence: bool = True
+    """Whether anything is shown."""
+    phases_lost: int = 0
+    """Answers that were made in a lower phase than wanted, as on a machine that is too busy."""
+    cited: Sequence[Cited] = field(factory=tuple)
+    """All lines that are shown as cited, at all budgets."""
+    standing: int = 0
+    """How many of them stand in their files."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether it says that there is no answer, and shows nothing."""
+        return self.action == Action.NO_MATCH or (self.action == Action.CLARIFY and not self.evidence)
+
+    def facts_found(self, budget: int) -> tuple[bool, ...]:
+        """For each fact of the question, whether it is handed over."""
+        return found(self.question.facts, self.texts[budget], budget)
+
+    def share(self, budget: int, *, vital: bool = False) -> float | None:
+        """Share of the facts, or of the vital ones, that are handed over; None where there are none."""
+        pairs = zip(self.question.facts, self.facts_found(budget), strict=True)
+        counted = [have for fact, have in pairs if fact.vital or not vital]
+        return sum(counted) / len(counted) if counted else None
+
+    def tokens(self, budget: int) -> float:
+        """Length of the text at the budget, four characters a token."""
+        return len(self.texts[budget]) / CHARACTERS_PER_TOKEN
+
+    def needed(self, fact: Fact) -> int | None:
+        """The least budget at which the fact is handed over."""
+        place = self.question.facts.index(fact)
+        return next((budget for budget in sorted(self.texts) if self.facts_found(budget)[place]), None)
+
+
+def one_text(question: FactQuestion, text: str, ms: float, **known: Any) -> Handed:
+    """What is handed over by a system that does not know of the budget: the same text, cut at each."""
+    return Handed(question, {budget: cut(text, budget) for budget in BUDGETS}, ms, **known)
+
+
+def passages_text(passages: Iterable[tuple[str, int, int, str]]) -> str:
+    """Passages (path, first and last line from 1, text) in their order, path and lines in a line before each."""
+    return "".join(f"{path}:{first}-{last}\n{text.rstrip()}\n\n" for path, first, last, text in passages)
+
+
+def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Handed:
+    """`answerPrompt` of `cairn/discover`, asked for anew with each budget."""
+    answers, took = {}, 0.0
+    for budget in sorted(BUDGETS, key=lambda budget: budget != MAIN_BUDGET):
+        render = {"maxPromptTokens": budget, "tokenizer": CHARACTERS}
+        began = time.perf_counter()
+        answers[budget] = request("cairn/discover", {"query": question.text, "config": {"render": render}})
+        took = took or (time.perf_counter() - began) * 1000
+    main = answers[MAIN_BUDGET]
+    cited = [
+        cited
+        for answer in answers.values()
+        for cited in (*cited_in_answer(answer), *cited_in_prompt(answer["answerPrompt"]))
+    ]
+    return Handed(
+        question,
+        {budget: cut(answers[budget]["answerPrompt"], budget) for budget in BUDGETS},
+        took,
+        action=main["verdict"]["action"],
+        evidence=bool(main["bullets"] or main.get("excerpts")),
+        phases_lost=sum(map(_phase_lost, answers.values())),
+        cited=cited,
+        standing=sum(each.stands_in(tree) for each in cited),
+    )
+
+
+def ask_search(request: Request, question: FactQuestion, _: Path) -> Handed:
+    """The passages of `cairn/search`."""
+    began = time.perf_counter()
+    answer = request("cairn/search", {"query": question.text, "limit": _LIMIT, "context": 0})
+    ms = (time.perf_counter() - began) * 1000
+    text = passages_text(
+        (each["path"], each["range"]["start"]["line"] + 1, each["range"]["end"]["line"], each["snippet"])
+        for each in answer["results"]
+    )
+    return one_text(
+        question,
+        text,
+        ms,
+        action=answer["verdict"]["action"],
+        evidence=bool(answer["results"]),
+        phases_lost=int(_phase_lost(answer)),
+    )
+
+
+CAIRN: Mapping[str, Callable[[Request, FactQuestion, Path], Handed]] = {
+    DISCOVER: ask_discover,
+    SEARCH: ask_search,
+}
+"""How each of Cairn's own systems is asked about a checkout."""
+
+
+def _phase_lost(answer: Mapping[str, Any]) -> bool:
+    return bool(answer["retrieval"]["phase"] < answer["retrieval"]["wanted"])

@@ -1,0 +1,64 @@
+"""Whether cited lines stand in their files: excerpts of an answer, and fenced lines of a prompt under their heading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from cairn.text.verbatim import lines_of
+from cairn.workspace.scan import read_text
+
+_HEADING = re.compile(
+    r"^(?:#{1,6} |\d+\. |- )?[`*]*(?P<path>[^\s`#].*?)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?\b"
+)
+_FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,})")
+
+
+@frozen
+class Cited:
+    """Lines as an answer or a prompt shows them."""
+
+    path: str
+    """Relative to the checkout."""
+    first: int
+    last: int
+    """Lines from 1, inclusive."""
+    lines: tuple[str, ...]
+
+    def stands_in(self, tree: Path) -> bool:
+        """Whether the file has these very lines there."""
+        try:
+            text = read_text(tree / self.path)
+        except OSError:
+            return False
+        there = lines_of(text or "")[self.first - 1 : self.last]
+        return bool(there) and tuple(there) == self.lines
+
+
+def cited_in_answer(answer: Mapping[str, Any]) -> Iterator[Cited]:
+    """The `excerpts` of an answer, if it has any; LSP's lines are from 0, and the end is excluded."""
+    for excerpt in answer.get("excerpts") or ():
+        lines = excerpt["range"]
+        text = excerpt["text"].removesuffix("\n").removesuffix("\r")
+        first, last = lines["start"]["line"] + 1, lines["end"]["line"]
+        yield Cited(excerpt["path"], first, last, tuple(lines_of(text)))
+
+
+def cited_in_prompt(prompt: str) -> Iterator[Cited]:
+    """What stands in a fence below a line with `path#Lfirst-Llast`. A fence that does not end holds no line."""
+    lines = lines_of(prompt)
+    for number, line in enumerate(lines[:-1]):
+        heading, fence = _HEADING.match(line), _FENCE.match(lines[number + 1])
+        if heading and fence:
+            body = _fenced(lines[number + 2 :], fence["fence"])
+            yield Cited(
+                heading["path"], int(heading["first"]), int(heading["last"] or heading["first"]), body
+            )
+
+
+def _fenced(lines: Sequence[str], fence: str) -> tuple[str, ...]:
+    return tuple(lines[: lines.index(fence)]) if fence in lines else ()

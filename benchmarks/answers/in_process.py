@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""The same questions put to Cairn in this process, over indexes that are there: seconds instead of minutes, for tuning.
+
+    python benchmarks/answers/in_process.py --sets DIR [DIR ...] --checkouts DIR --data DIR [--explain ID ...] ...
+
+Requests take the way of every front, but nothing is indexed or watched, no deadline breaks a search off, and the kill
+switch is off. An index that is missing is made by the daemon; `--complete` has it look for changes in the others, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from retrieval.checkouts import CheckoutError
+from retrieval.sets import SetError
+
+from answers.asking import CAIRN, DISCOVER, Handed, Request
+from answers.explained import explained
+from answers.facts import read_fact_sets
+from answers.report import tables
+from answers.summary import by_question, summary
+from answers.workplaces import Workplace, workplaces
+from cairn.engine.engine import Engine
+from cairn.engine.host import Host
+from cairn.engine.runner import answer
+from cairn.settings.tree import Settings
+
+_Sections = Mapping[str, Mapping[str, Any]]
+
+_SETTINGS: _Sections = {
+    "search": {"legDeadlineMs": 600_000},
+    "retrieval": {"killSwitch": {"automatic": False}},
+    "log": {"queries": False},
+}
+
+
+@contextmanager
+def opened(place: Workplace, host: Host, settings: _Sections) -> Iterator[Request]:
+    """Asks an engine on the place's checkout, which only reads the index."""
+    os.environ["CAIRN_DATA_DIR"] = str(place.data)
+    sections = {
+        name: {**_SETTINGS.get(name, {}), **settings.get(name, {})} for name in {*_SETTINGS, *settings}
+    }
+    engine = Engine(sections, host=host)
+    engine.add_folder(place.tree, keep_indexed=False)
+    try:
+        if engine.warnings or not engine.searchable():
+            raise SystemExit(
+                f"{place.data} has no index that can be searched ({'; '.join(engine.warnings) or 'use --complete'})."
+            )
+        yield partial(answer, engine)
+    finally:
+        engine.stop()
+
+
+def asked(
+    places: Sequence[Workplace], systems: Sequence[str], settings: _Sections
+) -> dict[str, list[Handed]]:
+    """What each system hands over for each question."""
+    host = Host(Settings().embedding)
+    handed: dict[str, list[Handed]] = {name: [] for name in systems}
+    for place in places:
+        with opened(place, host, settings) as request:
+            for name in systems:
+                handed[name] += [CAIRN[name](request, question, place.tree) for question in place.questions]
+    return handed
+
+
+def main() -> None:
+    options = _arguments()
+    try:
+        questions = read_fact_sets(options.sets, options.only)
+        if options.explain:
+            questions = [question for question in questions if question.id in options.explain]
+        places = workplaces(questions, options.checkouts, options.data)
+    except (SetError, CheckoutError) as problem:
+        sys.exit(str(problem))
+    for place in places:
+        if options.complete or not list(place.data.glob("workspaces/*")):
+            print(f"{place.repository.name}: its index is made", file=sys.stderr, flush=True)
+            with place.served():
+                pass
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="cairn-answers-") as settings:
+        os.environ["CAIRN_CONFIG_DIR"] = settings  # so that the settings of whoever measures change nothing
+        handed = asked(places, options.systems, json.loads(options.settings))
+    if options.explain:
+        for name, every in handed.items():
+            print("\n".join(explained(name, each) for each in every))
+    else:
+        print(tables({name: summary(every) for name, every in handed.items()}))
+        print(f"\n{len(questions)} questions in {time.perf_counter() - began:.1f} s")
+    if options.output:
+        records = {name: by_question(every) for name, every in handed.items()}
+        options.output.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with facts.json")
+    parser.add_argument("--checkouts", type=Path, required=True, help="where the repositories are, or go")
+    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument("--systems", nargs="+", choices=CAIRN, default=[DISCOVER])
+    parser.add_argument("--settings", default="{}", metavar="JSON", help="other settings, as an editor sends")
+    parser.add_argument("--complete", action="store_true", help="bring all indexes up to date first")
+    parser.add_argument("--explain", nargs="+", metavar="ID", help="show these questions alone, with prompts")
+    parser.add_argument("--output", type=Path, help="write a record for each question here")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

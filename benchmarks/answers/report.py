@@ -1,0 +1,135 @@
+"""The kept results as Markdown tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.figures import NOT_AVAILABLE, Figures
+from engine.markdown import table
+
+from answers.facts import BUDGETS, MAIN_BUDGET
+
+_BUDGETS = [f"{budget:,}" for budget in BUDGETS]
+
+
+def markdown(results: Figures) -> str:
+    """All of it."""
+    systems = results["systems"]
+    parts = [_conditions(results["conditions"]), tables(systems)]
+    if results["translations"]:
+        parts += ["## Other languages", _translations(results["translations"])]
+    parts += ["## Indexes", _indexes(results["repositories"])]
+    return "\n\n".join(parts) + "\n"
+
+
+def tables(systems: Mapping[str, Figures]) -> str:
+    """What is told of the systems, by name; those that are not available say why in the first table alone."""
+    measured = {name: figures for name, figures in systems.items() if "facts" in figures}
+    return "\n\n".join(
+        [
+            "## Share of the facts, by tokens",
+            _by_budget(systems, "facts"),
+            "## Share of the vital facts",
+            _by_budget(measured, "vital_facts"),
+            f"## Share of the facts at {MAIN_BUDGET:,} tokens",
+            _by_group(measured, "kind"),
+            _by_group(measured, "repository"),
+            "## Verdicts, citations, tokens and times",
+            _others(measured),
+        ]
+    )
+
+
+def _conditions(given: Figures) -> str:
+    return (
+        f"# Answers\n\n{given['date']}, {given['machine']}, Python {given['python']}, Cairn {given['cairn']}"
+        f" at {given['commit']}, {given['model']}; load {given['load']}, nice {given['nice']}. Sets:"
+        f" {', '.join(given['sets'])}."
+    )
+
+
+def _by_budget(systems: Mapping[str, Figures], key: str) -> str:
+    rows = []
+    for name, figures in systems.items():
+        if key in figures:
+            rows.append([name, *(_number(figures[key][str(budget)]) for budget in BUDGETS)])
+        else:
+            rows.append([name, f"{NOT_AVAILABLE}: {figures['not_available']}", *[""] * (len(BUDGETS) - 1)])
+    return table(["", *_BUDGETS], rows)
+
+
+def _by_group(systems: Mapping[str, Figures], group: str) -> str:
+    key = f"facts_by_{group}"
+    values = next(iter(systems.values()), {key: {}})[key]
+    rows = [
+        [value, str(part["questions"]), *(_number(each[key][value]["facts"]) for each in systems.values())]
+        for value, part in values.items()
+    ]
+    return table([group, "questions", *systems], rows)
+
+
+def _others(systems: Mapping[str, Figures]) -> str:
+    head = [
+        "",
+        "answerable: verdicts",
+        "unanswerable: verdicts",
+        "… refused",
+        "cited lines that stand",
+        *(f"tokens of {budget}" for budget in _BUDGETS),
+        "p50 ms",
+        "p95 ms",
+        "in a lower phase",
+    ]
+    rows = [
+        [
+            name,
+            _counts(each["actions"]["answerable"]),
+            _counts(each["actions"]["unanswerable"]),
+            _percent(each["refused"]),
+            f"{_percent(each['standing'])} of {each['cited']}" if each["cited"] else "",
+            *(str(each["tokens"][str(budget)]) for budget in BUDGETS),
+            str(each["ms"]["p50"]),
+            str(each["ms"]["p95"]),
+            str(each["answers_in_a_lower_phase"]),
+        ]
+        for name, each in systems.items()
+    ]
+    return table(head, rows)
+
+
+def _translations(translations: Mapping[str, Mapping[str, Figures]]) -> str:
+    rows = [
+        [
+            language,
+            name,
+            str(figures["questions"]),
+            _number(figures["facts"]),
+            _number(figures["english"]),
+            _percent(figures["of_english"]),
+        ]
+        for language, systems in translations.items()
+        for name, figures in systems.items()
+    ]
+    head = ["", "", "questions", f"facts at {MAIN_BUDGET:,} tokens", "the same in English", "share of it"]
+    return table(head, rows)
+
+
+def _indexes(repositories: Mapping[str, Figures]) -> str:
+    columns = ("files", "chunks", "index_mb", "all_files_indexed_s", "ready_s")
+    rows = [
+        [name, *("" if each["index"][column] is None else str(each["index"][column]) for column in columns)]
+        for name, each in repositories.items()
+    ]
+    return table(["", "files", "chunks", "MB", "all files read, s", "ready, s"], rows)
+
+
+def _counts(actions: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {action}" for action, count in actions.items())
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.0%}"

@@ -1,0 +1,49 @@
+"""Whole checkouts with an index each, which the real daemon makes with the code model that comes with Cairn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import frozen
+from engine.daemon import Daemon
+from engine.figures import Figures
+from engine.place import make_data_folder
+from engine.ready import indexed
+from retrieval.checkouts import checkout
+from retrieval.sets import Repository
+
+from answers.facts import FactQuestion
+
+
+@frozen
+class Workplace:
+    """A repository, its checkout, the data folder of its index, and what is asked about it."""
+
+    repository: Repository
+    tree: Path
+    data: Path
+    questions: tuple[FactQuestion, ...]
+
+    @contextmanager
+    def served(self) -> Iterator[tuple[Daemon, Figures]]:
+        """The real daemon on the checkout with a complete index, and figures of the index."""
+        if not self.data.exists():
+            make_data_folder(self.data, with_model=False)
+        with indexed(self.tree, self.data) as served:
+            yield served
+
+
+def workplaces(questions: Sequence[FactQuestion], checkouts: Path, data: Path) -> list[Workplace]:
+    """One for each repository, in the order of the questions. Raises CheckoutError as `checkout` does."""
+    repositories = dict.fromkeys(question.repository for question in questions)
+    return [
+        Workplace(
+            repository,
+            checkout(repository, checkouts),
+            data.resolve() / repository.name,
+            tuple(question for question in questions if question.repository == repository),
+        )
+        for repository in repositories
+    ]
