@@ -42,6 +42,8 @@ class FactQuestion:
     """A question about a whole checkout."""
 
     id: str
+    set: str
+    """The folder's name."""
     repository: Repository
     kind: str
     """`how`, `where`, `why`, `error`, `constant`, `callers`, `flow`, `config`, `tests`, `change`, `compare` or
@@ -103,7 +105,9 @@ def _question(file: Path, repositories: Mapping[str, Repository], item: Mapping[
     try:
         facts = tuple(map(_fact, item["facts"]))
         repository = repositories[item["repo"]]
-        question = FactQuestion(item["id"], repository, item["kind"], item["q"], facts)
+        question = FactQuestion(
+            item["id"], file.parent.resolve().name, repository, item["kind"], item["q"], facts
+        )
     except (KeyError, TypeError) as problem:
         raise SetError(f"{file}: {item} is not a question with facts: {problem!r}") from problem
     if question.answerable == (question.kind == "unanswerable"):

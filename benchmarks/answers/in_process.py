@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The same questions put to Cairn in this process, over indexes that are there: seconds instead of minutes, for tuning.
 
-    python benchmarks/answers/in_process.py --sets DIR [DIR ...] --checkouts DIR --data DIR [--explain ID ...] ...
+    python benchmarks/answers/in_process.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR [--explain ID ...] ...
 
 Requests take the way of every front, but nothing is indexed or watched, no deadline breaks a search off, and the kill
 switch is off. An index that is missing is made by the daemon; `--complete` has it look for changes in the others, too.
@@ -24,12 +24,13 @@ from typing import Any
 if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from engine.figures import Figures
 from retrieval.checkouts import CheckoutError
 from retrieval.sets import SetError
 
 from answers.asking import CAIRN, DISCOVER, Handed, Request
 from answers.explained import explained
-from answers.facts import read_fact_sets
+from answers.facts import MAIN_BUDGET, read_fact_sets
 from answers.report import tables
 from answers.summary import by_question, summary
 from answers.workplaces import Workplace, workplaces
@@ -79,6 +80,18 @@ def asked(
     return handed
 
 
+def changes(before: Mapping[str, Sequence[Figures]], now: Mapping[str, Sequence[Figures]]) -> str:
+    """The questions of which another share of the facts is handed over at the main budget than before."""
+    lines = []
+    for name in now.keys() & before.keys():
+        known = {each["id"]: each["facts"][str(MAIN_BUDGET)] for each in before[name]}
+        for each in now[name]:
+            was, share = known.get(each["id"]), each["facts"][str(MAIN_BUDGET)]
+            if was is not None and share is not None and was != share:
+                lines.append(f"{'+' if share > was else '-'} {name} {each['id']}: {was:.2f} → {share:.2f}")
+    return "\n".join(sorted(lines))
+
+
 def main() -> None:
     options = _arguments()
     try:
@@ -103,8 +116,10 @@ def main() -> None:
     else:
         print(tables({name: summary(every) for name, every in handed.items()}))
         print(f"\n{len(questions)} questions in {time.perf_counter() - began:.1f} s")
+    records = {name: by_question(every) for name, every in handed.items()}
+    if options.compare:
+        print(changes(json.loads(options.compare.read_text(encoding="utf-8")), records))
     if options.output:
-        records = {name: by_question(every) for name, every in handed.items()}
         options.output.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
 
 
@@ -113,7 +128,9 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with facts.json")
-    parser.add_argument("--checkouts", type=Path, required=True, help="where the repositories are, or go")
+    parser.add_argument(
+        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+    )
     parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
     parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
     parser.add_argument("--systems", nargs="+", choices=CAIRN, default=[DISCOVER])
@@ -121,6 +138,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--complete", action="store_true", help="bring all indexes up to date first")
     parser.add_argument("--explain", nargs="+", metavar="ID", help="show these questions alone, with prompts")
     parser.add_argument("--output", type=Path, help="write a record for each question here")
+    parser.add_argument("--compare", type=Path, metavar="FILE", help="tell what changed since this output")
     return parser.parse_args()
 
 

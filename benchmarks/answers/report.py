@@ -10,6 +10,7 @@ from engine.markdown import table
 from answers.facts import BUDGETS, MAIN_BUDGET
 
 _BUDGETS = [f"{budget:,}" for budget in BUDGETS]
+_GROUPS = ("set", "kind", "repository")
 
 
 def markdown(results: Figures) -> str:
@@ -32,10 +33,11 @@ def tables(systems: Mapping[str, Figures]) -> str:
             "## Share of the vital facts",
             _by_budget(measured, "vital_facts"),
             f"## Share of the facts at {MAIN_BUDGET:,} tokens",
-            _by_group(measured, "kind"),
-            _by_group(measured, "repository"),
-            "## Verdicts, citations, tokens and times",
-            _others(measured),
+            *(_by_group(measured, group) for group in _GROUPS),
+            "## Verdicts, and excerpts that stand in their files as cited",
+            _verdicts(measured),
+            "## Tokens and times",
+            _costs(measured),
         ]
     )
 
@@ -60,33 +62,47 @@ def _by_budget(systems: Mapping[str, Figures], key: str) -> str:
 
 def _by_group(systems: Mapping[str, Figures], group: str) -> str:
     key = f"facts_by_{group}"
-    values = next(iter(systems.values()), {key: {}})[key]
+    groups: Figures = next((each[key] for each in systems.values()), {})
     rows = [
         [value, str(part["questions"]), *(_number(each[key][value]["facts"]) for each in systems.values())]
-        for value, part in values.items()
+        for value, part in groups.items()
     ]
     return table([group, "questions", *systems], rows)
 
 
-def _others(systems: Mapping[str, Figures]) -> str:
+def _verdicts(systems: Mapping[str, Figures]) -> str:
     head = [
         "",
-        "answerable: verdicts",
-        "unanswerable: verdicts",
+        "answerable",
+        "… answered",
         "… refused",
-        "cited lines that stand",
-        *(f"tokens of {budget}" for budget in _BUDGETS),
-        "p50 ms",
-        "p95 ms",
-        "in a lower phase",
+        "unanswerable",
+        "… refused",
+        "excerpts",
+        "… that stand",
     ]
     rows = [
         [
             name,
             _counts(each["actions"]["answerable"]),
+            _percent(each["answered"]),
+            _percent(each["answerable_refused"]),
             _counts(each["actions"]["unanswerable"]),
             _percent(each["refused"]),
-            f"{_percent(each['standing'])} of {each['cited']}" if each["cited"] else "",
+            str(each["cited"] or ""),
+            _percent(each["standing"], 2),
+        ]
+        for name, each in systems.items()
+        if any(each["actions"].values())
+    ]
+    return table(head, rows)
+
+
+def _costs(systems: Mapping[str, Figures]) -> str:
+    head = ["tokens within", *_BUDGETS, "p50 ms", "p95 ms", "answers in a lower phase"]
+    rows = [
+        [
+            name,
             *(str(each["tokens"][str(budget)]) for budget in BUDGETS),
             str(each["ms"]["p50"]),
             str(each["ms"]["p95"]),
@@ -131,5 +147,5 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{value:.0%}"
+def _percent(value: float | None, digits: int = 0) -> str:
+    return "" if value is None else f"{value:.{digits}%}"

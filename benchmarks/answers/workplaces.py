@@ -35,15 +35,22 @@ class Workplace:
             yield served
 
 
-def workplaces(questions: Sequence[FactQuestion], checkouts: Path, data: Path) -> list[Workplace]:
-    """One for each repository, in the order of the questions. Raises CheckoutError as `checkout` does."""
+def workplaces(questions: Sequence[FactQuestion], checkouts: Sequence[Path], data: Path) -> list[Workplace]:
+    """One for each repository, in the order of the questions; those in none of the folders `checkouts` go to the first.
+
+    Raises CheckoutError as `checkout` does.
+    """
     repositories = dict.fromkeys(question.repository for question in questions)
     return [
         Workplace(
             repository,
-            checkout(repository, checkouts),
+            checkout(repository, _folder_of(repository, checkouts)),
             data.resolve() / repository.name,
             tuple(question for question in questions if question.repository == repository),
         )
         for repository in repositories
     ]
+
+
+def _folder_of(repository: Repository, checkouts: Sequence[Path]) -> Path:
+    return next((folder for folder in checkouts if (folder / repository.name).exists()), checkouts[0])

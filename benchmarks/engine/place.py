@@ -100,6 +100,16 @@ def place_for(corpus: Path, kept: Path | None, fresh: bool = False) -> Iterator[
                 shutil.rmtree(folder)
 
 
+@contextmanager
+def kept_or_temporary(kept: Path | None) -> Iterator[Path]:
+    """`kept` for indexes, or a folder that goes with the run where that is None."""
+    if kept:
+        yield kept.resolve()
+    else:
+        with tempfile.TemporaryDirectory(prefix="cairn-benchmark-") as temporary:
+            yield Path(temporary).resolve()
+
+
 def make_data_folder(folder: Path, *, with_model: bool = True) -> None:
     """An empty data folder that shares the unpacked grammars and, with `with_model`, the installed model.
 

@@ -12,9 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 if __name__ == "__main__" and not __package__:
@@ -22,6 +19,7 @@ if __name__ == "__main__" and not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from engine.figures import Figures
+from engine.place import kept_or_temporary
 from engine.ready import NotReadyError
 
 from retrieval import ablation, plot, report
@@ -50,20 +48,10 @@ def _run(options: argparse.Namespace) -> tuple[Figures, list[Figures]]:
     checkouts = {repository.name: checkout(repository, options.checkouts) for repository in repositories}
     families = ablation.families()
     signals = [] if options.no_ablations else ablation.signals()
-    with _data(options.data) as data:
+    with kept_or_temporary(options.data) as data:
         measured = measure(questions, checkouts, data, options.modes, [*families, *signals])
     systems = [ablation.FULL_NAME, *(variant.name for variant in families), BM25_NAME, RIPGREP_NAME]
     return results(measured, repositories, systems, signals), questions_of(measured)
-
-
-@contextmanager
-def _data(kept: Path | None) -> Iterator[Path]:
-    """A folder for indexes, which goes with the run where none is given."""
-    if kept:
-        yield kept.resolve()
-    else:
-        with tempfile.TemporaryDirectory(prefix="cairn-retrieval-") as temporary:
-            yield Path(temporary).resolve()
 
 
 def _write(output: Path, kept: Figures, questions: list[Figures]) -> None:

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -84,16 +84,22 @@ class Ripgrep:
         self._binary, self._workspace, self._paths = binary, workspace, index.text_paths()
 
     def __call__(self, query: str) -> list[Span]:
-        words = searched_words(query)
-        held: dict[str, Counter[str]] = {}
-        for path, found in self._matches(words):
-            # Of words that lie in one another the longest is reported, which holds the others.
-            held.setdefault(path, Counter()).update(word for word in words if word in found)
-        order = sorted(held, key=lambda path: (-len(held[path]), -held[path].total(), path))
-        return [Span(path) for path in order[:DEPTH]]
+        return [Span(path) for path, _ in self.ranked(query)[:DEPTH]]
 
-    def _matches(self, words: Sequence[str]) -> Iterable[tuple[str, str]]:
-        """Path and matched text, lower-case, of each match."""
+    def ranked(self, query: str) -> list[tuple[str, list[int]]]:
+        """All files that hold a word of the question, best first, each with the lines that do, from 1 and sorted."""
+        words = searched_words(query)
+        held: dict[str, Counter[str]] = defaultdict(Counter)
+        lines: dict[str, set[int]] = defaultdict(set)
+        for path, line, found in self._matches(words):
+            # Of words that lie in one another the longest is reported, which holds the others.
+            held[path].update(word for word in words if word in found)
+            lines[path].add(line)
+        order = sorted(held, key=lambda path: (-len(held[path]), -held[path].total(), path))
+        return [(path, sorted(lines[path])) for path in order]
+
+    def _matches(self, words: Sequence[str]) -> Iterable[tuple[str, int, str]]:
+        """Path, line from 1 and matched text, lower-case, of each match."""
         if not words:
             return
         patterns = [part for word in words for part in ("-e", word)]
@@ -103,7 +109,7 @@ class Ripgrep:
             "-F",
             "--null",
             "--with-filename",
-            "--no-line-number",
+            "--line-number",
             "--no-messages",
             "--text",
         ]
@@ -118,9 +124,10 @@ class Ripgrep:
             if done.returncode > _RIPGREP_FOUND_NOTHING and not done.stdout:
                 raise UnavailableError(f"rg failed: {done.stderr.decode(errors='replace').strip()}")
             for line in done.stdout.decode(errors="replace").splitlines():
-                path, zero, found = line.partition("\0")
+                path, zero, match = line.partition("\0")
+                number, _, found = match.partition(":")
                 if zero:
-                    yield path, found.lower()
+                    yield path, int(number), found.lower()
 
 
 def searched_words(query: str) -> list[str]:

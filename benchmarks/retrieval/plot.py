@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from attrs import frozen
 from engine.figures import Figures
+from engine.svg import COLOURS, dot, drawing, line, text
 
 _WIDTH, _HEIGHT = 720, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 500, 40, 340
-_COLOURS = ("#0b6e4f", "#1f77b4", "#9467bd", "#d97706", "#666666", "#b91c1c")
 
 
 @frozen
@@ -38,7 +37,7 @@ def svg(shown: Sequence[Point]) -> str:
     """The plot: NDCG@10 from 0 to 1 over the median latency in ms, which is logarithmic."""
     least = math.floor(math.log10(max(0.1, min(point.ms for point in shown))))
     most = max(least + 1, math.ceil(math.log10(max(point.ms for point in shown))))
-    colours = dict(zip(dict.fromkeys(p.system for p in shown), _COLOURS, strict=False))
+    colours = dict(zip(dict.fromkeys(p.system for p in shown), COLOURS, strict=False))
     modes = list(dict.fromkeys(point.mode for point in shown))
 
     def across(ms: float) -> float:
@@ -47,42 +46,27 @@ def svg(shown: Sequence[Point]) -> str:
     def up(ndcg: float) -> float:
         return _BOTTOM - ndcg * (_BOTTOM - _TOP)
 
-    parts = [f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>']
+    parts: list[str] = []
     for tenth in range(0, 11, 2):
         y = up(tenth / 10)
-        parts += [_line(_LEFT, y, _RIGHT, y), _text(_LEFT - 8, y + 4, f"{tenth / 10:.1f}", "end")]
+        parts += [line(_LEFT, y, _RIGHT, y), text(_LEFT - 8, y + 4, f"{tenth / 10:.1f}", "end")]
     for power in range(least, most + 1):
         x = across(10.0**power)
-        parts += [_line(x, _TOP, x, _BOTTOM), _text(x, _BOTTOM + 18, f"{10.0**power:g}", "middle")]
+        parts += [line(x, _TOP, x, _BOTTOM), text(x, _BOTTOM + 18, f"{10.0**power:g}", "middle")]
     middle = (_LEFT + _RIGHT) / 2
-    parts += [_text(middle, _BOTTOM + 40, "p50 of a question, ms", "middle"), _text(_LEFT, 24, "NDCG@10")]
+    parts += [text(middle, _BOTTOM + 40, "p50 of a question, ms", "middle"), text(_LEFT, 24, "NDCG@10")]
     for point in shown:
-        parts.append(_dot(across(point.ms), up(point.ndcg), colours[point.system], point.mode == modes[0]))
+        parts.append(dot(across(point.ms), up(point.ndcg), colours[point.system], point.mode == modes[0]))
     parts += _legend(colours, modes)
-    size = f'width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
-    style = 'font-family="sans-serif" font-size="12"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>\n' + "\n".join(parts) + "\n</svg>\n"
+    return drawing(_WIDTH, _HEIGHT, parts)
 
 
 def _legend(colours: Mapping[str, str], modes: Sequence[str]) -> list[str]:
     x, y, parts = _RIGHT + 30, _TOP + 10, []
     for system, colour in colours.items():
-        parts += [_dot(x, y - 4, colour, True), _text(x + 14, y, system)]
+        parts += [dot(x, y - 4, colour, True), text(x + 14, y, system)]
         y += 22
     for mode in modes:
-        parts += [_dot(x, y + 12, "#000000", mode == modes[0]), _text(x + 14, y + 16, mode)]
+        parts += [dot(x, y + 12, "#000000", mode == modes[0]), text(x + 14, y + 16, mode)]
         y += 22
     return parts
-
-
-def _dot(x: float, y: float, colour: str, filled: bool) -> str:
-    fill = colour if filled else "white"
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="{colour}" stroke-width="2"/>'
-
-
-def _line(x: float, y: float, to_x: float, to_y: float) -> str:
-    return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" stroke="#dddddd"/>'
-
-
-def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

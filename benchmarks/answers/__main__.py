@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""How many of the facts that an answer needs the real daemon hands over, at several budgets; ripgrep and semble beside it.
+
+    python benchmarks/answers --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE] ...
+
+A set is a folder of `facts.json` with `repos.tsv` in it or in its parent. Whole checkouts are indexed with the code model
+that comes with Cairn, and never written to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    # `python benchmarks/answers` looks for modules in the package itself; they are found beside it.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from engine.daemon import DaemonDiedError
+from engine.figures import Figures, surroundings
+from engine.place import kept_or_temporary
+from engine.ready import NotReadyError
+from retrieval.checkouts import CheckoutError
+from retrieval.results import commit
+from retrieval.sets import SetError
+
+from answers import plot, report
+from answers.asking import Handed
+from answers.explained import explained
+from answers.facts import MAIN_BUDGET, read_fact_sets
+from answers.measurement import SYSTEMS, Asked, measure
+from answers.summary import by_question, mean_share, summary
+from answers.workplaces import Workplace, workplaces
+
+
+def main() -> None:
+    options = _arguments()
+    try:
+        places, asked = _run(options)
+    except (SetError, CheckoutError, NotReadyError, DaemonDiedError) as problem:
+        sys.exit(str(problem))
+    if options.explain:
+        for name, every in asked.handed.items():
+            print("\n".join(explained(name, each) for each in every))
+        return
+    kept = results(asked, places, options.sets, options.systems)
+    print(report.markdown(kept))
+    if options.output:
+        options.output.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        options.output.with_suffix(".md").write_text(report.markdown(kept), encoding="utf-8")
+        options.output.with_suffix(".svg").write_text(plot.svg(kept["systems"]), encoding="utf-8")
+
+
+def _run(options: argparse.Namespace) -> tuple[list[Workplace], Asked]:
+    questions = read_fact_sets(options.sets, options.only)
+    if options.explain:
+        questions = [question for question in questions if question.id in options.explain]
+    translations = (
+        json.loads(options.translations.read_text(encoding="utf-8")) if options.translations else {}
+    )
+    with kept_or_temporary(options.data) as data:
+        places = workplaces(questions, options.checkouts, data)
+        return places, measure(places, options.systems, options.semble, translations)
+
+
+def results(
+    asked: Asked, places: Sequence[Workplace], sets: Sequence[Path], systems: Sequence[str]
+) -> Figures:
+    """What is kept: conditions, repositories, and of each system its figures and what it found of each question."""
+    measured = {name: each for name, each in asked.handed.items() if name not in asked.unavailable}
+    models = {figures["model"] for figures in asked.indexes.values()}
+    return {
+        "conditions": {
+            **surroundings(),
+            "commit": commit(),
+            "model": ", ".join(sorted(models)),
+            "sets": [each.resolve().name for each in sets],
+            "ms_at_tokens": MAIN_BUDGET,
+        },
+        "repositories": {
+            place.repository.name: {
+                "language": place.repository.language,
+                "revision": place.repository.revision,
+                "index": asked.indexes[place.repository.name],
+            }
+            for place in places
+        },
+        "systems": {
+            name: summary(measured[name]) if name in measured else {"not_available": asked.unavailable[name]}
+            for name in systems
+        },
+        "translations": {
+            language: {name: _translation(given[name], measured[name]) for name in measured}
+            for language, given in asked.translated.items()
+        },
+        "questions": {name: by_question(handed) for name, handed in measured.items()},
+    }
+
+
+def _translation(handed: Sequence[Handed], english: Sequence[Handed]) -> Figures:
+    """The share of the facts at the main budget, beside that of the same questions in English."""
+    ids = {each.question.id for each in handed}
+    there = mean_share(handed, MAIN_BUDGET)
+    same = mean_share([each for each in english if each.question.id in ids], MAIN_BUDGET)
+    return {
+        "questions": len(ids),
+        "facts": there,
+        "english": same,
+        "of_english": round(there / same, 4) if there is not None and same else None,
+    }
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with facts.json")
+    parser.add_argument(
+        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+    )
+    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS, metavar="SYSTEM")
+    parser.add_argument("--semble", type=Path, metavar="PYTHON", help="an interpreter that has semble")
+    parser.add_argument(
+        "--translations", type=Path, metavar="FILE", help="ask these, too: {language: {id: question}}"
+    )
+    parser.add_argument("--explain", nargs="+", metavar="ID", help="show these questions alone, with prompts")
+    parser.add_argument("--output", type=Path, help="write JSON here; tables and plot beside it")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""One run: every checkout served by the real daemon, every question put to every system."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from attrs import field, frozen
+from engine.daemon import Daemon
+from engine.figures import Figures
+from engine.index_file import UnavailableError, opened
+
+from answers.asking import CAIRN, Handed
+from answers.baselines import RIPGREP, SEMBLES, ask_ripgrep, ask_semble
+from answers.facts import FactQuestion, translated
+from answers.workplaces import Workplace
+
+SYSTEMS = (*CAIRN, *RIPGREP, *SEMBLES)
+
+
+@frozen
+class Asked:
+    """What the systems handed over, by name; why a system could not; and figures of the indexes by repository."""
+
+    handed: dict[str, list[Handed]] = field(factory=lambda: defaultdict(list))
+    translated: dict[str, dict[str, list[Handed]]] = field(
+        factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
+    """The same for other languages, by language."""
+    unavailable: dict[str, str] = field(factory=dict)
+    indexes: dict[str, Figures] = field(factory=dict)
+
+
+def measure(
+    places: Sequence[Workplace],
+    systems: Sequence[str],
+    semble: Path | None,
+    translations: Mapping[str, Mapping[str, str]],
+) -> Asked:
+    """Ask everything. `semble` is an interpreter that has it; `translations` has questions by language and id.
+
+    A system that cannot be asked about one of the places has no figures.
+    """
+    asked = Asked()
+    for place in places:
+        print(f"{place.repository.name}: {len(place.questions)} questions", file=sys.stderr, flush=True)
+        with place.served() as (daemon, figures):
+            asked.indexes[place.repository.name] = figures
+            ways = _ways(place, daemon, semble)
+            for name in systems:
+                try:
+                    asked.handed[name] += ways[name](place.questions)
+                    for language, texts in translations.items():
+                        asked.translated[language][name] += ways[name](translated(place.questions, texts))
+                except UnavailableError as reason:
+                    asked.unavailable[name] = str(reason)
+    return asked
+
+
+def _ways(
+    place: Workplace, daemon: Daemon, semble: Path | None
+) -> Mapping[str, Callable[[Sequence[FactQuestion]], list[Handed]]]:
+    """How to ask each system about a place."""
+
+    def cairn(name: str, questions: Sequence[FactQuestion]) -> list[Handed]:
+        return [CAIRN[name](daemon.request, question, place.tree) for question in questions]
+
+    def ripgrep(files: int | None, questions: Sequence[FactQuestion]) -> list[Handed]:
+        with opened(place.data) as index:
+            return ask_ripgrep(index, place.tree, questions, files)
+
+    def others(content: Sequence[str], questions: Sequence[FactQuestion]) -> list[Handed]:
+        return ask_semble(semble, place.tree, questions, content)
+
+    return {
+        **{name: partial(cairn, name) for name in CAIRN},
+        **{name: partial(ripgrep, files) for name, files in RIPGREP.items()},
+        **{name: partial(others, content) for name, content in SEMBLES.items()},
+    }

@@ -1,0 +1,358 @@
+"""The benchmark of facts handed over: sets, scores, citations, baselines, tables and plot."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from answers import plot, report
+from answers.__main__ import results
+from answers.asking import DISCOVER, SEARCH, Handed, ask_discover, ask_search, one_text, passages_text
+from answers.baselines import SEMBLE, around, ask_semble, windows
+from answers.citations import Cited, cited_in_answer, cited_in_prompt
+from answers.explained import explained
+from answers.facts import BUDGETS, Fact, FactQuestion, found, plain, read_fact_sets, translated
+from answers.in_process import changes
+from answers.measurement import Asked
+from answers.summary import by_question, summary
+from answers.workplaces import Workplace
+from engine.daemon import Daemon, settled
+from engine.index_file import IndexFile, UnavailableError, index_path
+from retrieval.baselines import Ripgrep
+from retrieval.sets import Repository, SetError
+
+QUAY = Repository("quay", "python", "https://example.org/quay", "abc", ".")
+LENGTH = Fact(("MAX_LENGTH = 30", "at most 30 m"), "berth.py:3", "the limit", vital=True)
+CALLER = Fact(("moor(ship)",), "port.py:9", "who calls it", vital=False)
+HOW_LONG = FactQuestion("quay-01", "own", QUAY, "constant", "How long may a ship be?", (LENGTH, CALLER))
+WHY_FREE = FactQuestion("quay-02", "own", QUAY, "unanswerable", "Why is it free?", ())
+
+
+# --- sets and scores --------------------------------------------------------------------------------
+
+
+def make_set(folder: Path, *questions: dict[str, Any]) -> Path:
+    folder.mkdir()
+    (folder / "repos.tsv").write_text("quay\tpython\thttps://example.org/quay\tabc\t.\n")
+    (folder / "facts.json").write_text(json.dumps(questions))
+    return folder
+
+
+FACT = {"any": ["at most 30 m"], "path": "berth.py", "line": 3, "why": "the limit", "vital": True}
+ASKED = {"id": "quay-01", "repo": "quay", "kind": "constant", "q": "How long?", "facts": [FACT], "note": ""}
+
+
+def test_set_is_read_with_its_repository_and_facts(tmp_path: Path) -> None:
+    (question,) = read_fact_sets([make_set(tmp_path / "own", ASKED)])
+    assert (question.id, question.set, question.repository, question.answerable) == (
+        "quay-01",
+        "own",
+        QUAY,
+        True,
+    )
+    assert question.facts == (Fact(("at most 30 m",), "berth.py:3", "the limit", vital=True),)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"facts": []}, "needs facts"),
+        ({"kind": "unanswerable"}, "needs facts"),
+        ({"facts": [{**FACT, "any": [" ` "]}]}, "empty snippet"),
+        ({"facts": [{**FACT, "any": []}]}, "empty snippet"),
+        ({"repo": "pier"}, "not a question"),
+    ],
+)
+def test_set_refuses_questions_that_no_text_could_answer(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SetError, match=message):
+        read_fact_sets([make_set(tmp_path / "own", {**ASKED, **change})])
+
+
+def test_sets_refuse_one_id_twice_and_unknown_names(tmp_path: Path) -> None:
+    folder = make_set(tmp_path / "own", ASKED)
+    with pytest.raises(SetError, match="several questions have the id quay-01"):
+        read_fact_sets([folder, make_set(tmp_path / "kept", ASKED)])
+    with pytest.raises(SetError, match="no questions about pier"):
+        read_fact_sets([folder], ["pier"])
+
+
+def test_fact_is_found_whatever_its_spaces_marks_and_case() -> None:
+    assert plain("`MAX_LENGTH`  =\n30 \\*") == "maxlength=30"
+    assert found((LENGTH, CALLER), "max_length\t= 30", 500) == (True, False)
+    assert found((LENGTH,), "… **at most** 30 m", 500) == (True,)
+
+
+def test_fact_beyond_the_budget_is_not_found() -> None:
+    within = "x" * (500 * 4 - len("moor(ship)")) + "moor(ship)"
+    assert found((CALLER,), within, 500) == (True,)
+    assert found((CALLER,), "x" + within, 500) == (False,)
+
+
+def test_shares_count_facts_and_vital_ones() -> None:
+    handed = one_text(HOW_LONG, "MAX_LENGTH = 30" + " " * 2_500 + "moor(ship)", 1.0)
+    assert (handed.share(500), handed.share(1_000)) == (0.5, 1.0)
+    assert handed.share(500, vital=True) == 1.0
+    assert (handed.needed(LENGTH), handed.needed(CALLER)) == (500, 1_000)
+    assert one_text(WHY_FREE, "", 1.0).share(500) is None
+
+
+def test_translation_asks_the_same_facts_in_other_words() -> None:
+    (asked,) = translated([HOW_LONG, WHY_FREE], {"quay-01": "Wie lang darf ein Schiff sein?"})
+    assert (asked.text, asked.facts) == ("Wie lang darf ein Schiff sein?", HOW_LONG.facts)
+
+
+# --- what is asked ----------------------------------------------------------------------------------
+
+
+class Served:
+    """Answers as Cairn would, and keeps what it was asked."""
+
+    def __init__(self, **answer: Any) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.answer = {"retrieval": {"phase": 3, "wanted": 3}, **answer}
+
+    def __call__(self, method: str, params: dict[str, Any]) -> Any:
+        self.asked.append(params)
+        budget = params.get("config", {}).get("render", {}).get("maxPromptTokens", 0)
+        return {**self.answer, "answerPrompt": f"within {budget}"}
+
+
+def test_discover_is_asked_for_each_budget_in_characters(tmp_path: Path) -> None:
+    served = Served(verdict={"action": "answer"}, bullets=[{}])
+    handed = ask_discover(served, HOW_LONG, tmp_path)
+    renders = [params["config"]["render"] for params in served.asked]
+    assert sorted(render["maxPromptTokens"] for render in renders) == list(BUDGETS)
+    assert {render["tokenizer"] for render in renders} == {"characters"}
+    assert handed.texts == {budget: f"within {budget}" for budget in BUDGETS}
+    assert (handed.action, handed.refused, handed.phases_lost) == ("answer", False, 0)
+
+
+@pytest.mark.parametrize(
+    ("action", "bullets", "refused"),
+    [("noMatch", [], True), ("clarify", [], True), ("clarify", [{}], False), ("answer", [], False)],
+)
+def test_clarifying_question_with_evidence_is_not_a_refusal(
+    tmp_path: Path, action: str, bullets: list[Any], refused: bool
+) -> None:
+    served = Served(verdict={"action": action}, bullets=bullets)
+    assert ask_discover(served, WHY_FREE, tmp_path).refused is refused
+
+
+def test_excerpts_of_the_answer_are_compared_with_their_files(tmp_path: Path) -> None:
+    (tmp_path / "berth.py").write_text("one\ntwo\nthree\n")
+    lines = {"start": {"line": 1, "character": 0}, "end": {"line": 3, "character": 0}}
+    excerpts = [{"path": "berth.py", "range": lines, "text": text} for text in ("two\nthree\n", "two\nThree")]
+    served = Served(verdict={"action": "clarify"}, bullets=[], excerpts=excerpts)
+    handed = ask_discover(served, HOW_LONG, tmp_path)
+    assert (len(handed.cited), handed.standing) == (2 * len(BUDGETS), len(BUDGETS))
+    assert not handed.refused  # an excerpt is evidence
+
+
+def test_passages_of_search_stand_below_path_and_lines(tmp_path: Path) -> None:
+    lines = {"start": {"line": 4}, "end": {"line": 7}}
+    result = {"path": "berth.py", "range": lines, "snippet": "def moor(ship):\n    …\n"}
+    served = Served(
+        verdict={"action": "clarify"}, results=[result, result], retrieval={"phase": 2, "wanted": 3}
+    )
+    handed = ask_search(served, HOW_LONG, tmp_path)
+    assert handed.texts[500] == "berth.py:5-7\ndef moor(ship):\n    …\n\n" * 2
+    assert (handed.action, handed.refused, handed.phases_lost) == ("clarify", False, 1)
+
+
+# --- citations --------------------------------------------------------------------------------------
+
+PROMPT = """\
+### `src/berth.py#L2-L3` Berth.moor
+```python
+two
+three
+```
+berth.md#L1-L4
+````
+```sh
+run
+```
+more
+````
+Other words about src/berth.py#L9, and none of its lines.
+#### port.py#L7
+~~~
+seven
+"""
+
+
+def test_fenced_lines_below_a_heading_are_cited() -> None:
+    assert list(cited_in_prompt(PROMPT)) == [
+        Cited("src/berth.py", 2, 3, ("two", "three")),
+        Cited("berth.md", 1, 4, ("```sh", "run", "```", "more")),
+        Cited("port.py", 7, 7, ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "lines", "stand"),
+    [
+        (2, 3, ("two", "  three"), True),
+        (2, 3, ("two", "three"), False),
+        (2, 3, ("two",), False),
+        (1, 2, ("two", "  three"), False),
+        (9, 9, (), False),
+        (2, 3, (), False),
+    ],
+)
+def test_cited_lines_stand_only_as_they_are(
+    tmp_path: Path, first: int, last: int, lines: tuple[str, ...], stand: bool
+) -> None:
+    (tmp_path / "berth.py").write_bytes(b"one\r\ntwo\r\n  three\r\n")
+    assert Cited("berth.py", first, last, lines).stands_in(tmp_path) is stand
+
+
+def test_lines_of_a_missing_file_do_not_stand(tmp_path: Path) -> None:
+    assert not Cited("gone.py", 1, 1, ("one",)).stands_in(tmp_path)
+
+
+def test_answer_without_excerpts_cites_nothing() -> None:
+    assert list(cited_in_answer({"bullets": []})) == []
+
+
+# --- baselines --------------------------------------------------------------------------------------
+
+
+def test_windows_around_hits_are_merged_and_end_with_the_file() -> None:
+    assert around([2, 9, 30], 31) == [(1, 12), (27, 31)]
+    assert around([2, 10], 40) == [(1, 5), (7, 13)]
+    assert around([], 40) == []
+
+
+@pytest.fixture
+def index(workspace: Path, bare_data_dir: Path) -> Iterator[IndexFile]:
+    with Daemon(workspace, bare_data_dir, {"embedding": {"enabled": False}}) as daemon:
+        daemon.until(settled, 60)
+    made = IndexFile(index_path(bare_data_dir))
+    yield made
+    made.close()
+
+
+@pytest.mark.skipif(shutil.which("rg") is None, reason="there is no ripgrep")
+def test_ripgrep_hands_over_lines_around_the_words_best_file_first(index: IndexFile, workspace: Path) -> None:
+    first, *_ = windows(Ripgrep(index, workspace), workspace, "the tide tables and harmonic constituents")
+    heading, shown = first.split("\n", 1)
+    path, _, lines = heading.partition(":")
+    start, end = map(int, lines.split("-"))
+    assert path == "src/harbour/tides.py"
+    there = (workspace / path).read_text().splitlines()[start - 1 : end]
+    assert shown.startswith("\n".join(there).rstrip())
+
+
+def test_semble_without_an_interpreter_is_not_available(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError, match="--semble"):
+        ask_semble(None, tmp_path, [HOW_LONG], ["code"])
+    with pytest.raises(UnavailableError, match=r"semble failed: .*No module named"):
+        ask_semble(Path(sys.executable), tmp_path, [HOW_LONG], ["code"])
+
+
+def test_passages_are_told_apart_by_path_and_lines() -> None:
+    assert passages_text([("a.py", 1, 2, "x\n"), ("b.py", 3, 3, "y")]) == "a.py:1-2\nx\n\nb.py:3-3\ny\n\n"
+
+
+# --- figures ----------------------------------------------------------------------------------------
+
+
+def asked(text: str, action: str, question: FactQuestion = HOW_LONG, **known: Any) -> Handed:
+    return one_text(question, text, 5.0, action=action, **known)
+
+
+def test_shares_are_means_over_answerable_questions() -> None:
+    told = summary(
+        [
+            asked("MAX_LENGTH = 30", "answer", cited=(Cited("a.py", 1, 1, ("x",)),) * 2, standing=1),
+            asked("moor(ship) at most 30 m", "noMatch"),
+            asked("moor(ship)", "noMatch", WHY_FREE),
+        ]
+    )
+    assert told["facts"] == dict.fromkeys(map(str, BUDGETS), 0.75)
+    assert told["vital_facts"]["500"] == 1.0
+    assert told["facts_by_kind"] == {"constant": {"questions": 2, "facts": 0.75}}
+    assert told["actions"] == {"answerable": {"answer": 1, "noMatch": 1}, "unanswerable": {"noMatch": 1}}
+    assert (told["answered"], told["answerable_refused"], told["refused"]) == (0.5, 0.5, 1.0)
+    assert (told["cited"], told["standing"]) == (2, 0.5)
+
+
+def test_system_without_verdicts_has_no_share_of_refusals() -> None:
+    told = summary([asked("", ""), asked("", "", WHY_FREE)])
+    assert told["refused"] is told["answered"] is told["standing"] is None
+    assert told["actions"] == {"answerable": {}, "unanswerable": {}}
+
+
+def test_each_question_tells_from_which_budget_on_a_fact_is_found() -> None:
+    (record,) = by_question([asked("at most 30 m", "answer")])
+    assert record["found_from"] == {"berth.py:3": 500, "port.py:9": None}
+
+
+def test_explanation_tells_found_and_missed_facts_with_the_text() -> None:
+    told = explained(DISCOVER, asked("It is at most 30 m.", "answer"))
+    assert "- found from 500 tokens: the limit (vital); berth.py:3" in told
+    assert "- MISSED: who calls it; port.py:9: moor(ship)" in told
+    assert told.rstrip().endswith("It is at most 30 m.")
+
+
+def test_changes_name_what_is_better_and_what_is_worse() -> None:
+    before = {DISCOVER: by_question([asked("moor(ship)", "answer"), asked("", "noMatch", WHY_FREE)])}
+    now = {DISCOVER: by_question([asked("", "answer"), asked("", "noMatch", WHY_FREE)])}
+    assert changes(before, now) == "- discover quay-01: 0.50 → 0.00"
+    assert changes(now, before) == "+ discover quay-01: 0.00 → 0.50"
+    assert changes(now, now) == ""
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> dict[str, Any]:
+    measured = Asked()
+    measured.handed[DISCOVER] = [
+        asked("MAX_LENGTH = 30 moor(ship)", "answer"),
+        asked("", "clarify", WHY_FREE),
+    ]
+    measured.handed[SEARCH] = [asked("moor(ship)", "answer"), asked("", "noMatch", WHY_FREE)]
+    measured.translated["de"][DISCOVER] = [asked("moor(ship)", "answer")]
+    measured.translated["de"][SEARCH] = [asked("moor(ship)", "answer")]
+    measured.unavailable[SEMBLE] = "--semble names no interpreter that has it"
+    figures = dict.fromkeys(("files", "chunks", "index_mb"), 1) | {"model": "cairn-code"}
+    measured.indexes["quay"] = {**figures, "all_files_indexed_s": 1.5, "ready_s": None}
+    place = Workplace(QUAY, tmp_path, tmp_path, (HOW_LONG, WHY_FREE))
+    return results(measured, [place], [tmp_path / "own"], [DISCOVER, SEARCH, SEMBLE])
+
+
+def test_tables_tell_shares_by_budget_and_what_is_not_available(kept: dict[str, Any]) -> None:
+    told = report.markdown(json.loads(json.dumps(kept)))
+    assert "| discover | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in told
+    assert "| constant | 1 | 1.000 | 0.500 |" in told
+    assert "| semble | not available: --semble names no interpreter that has it |" in told
+    assert "| search | 1 answer | 100% | 0% | 1 noMatch | 100% |" in told
+
+
+def test_other_languages_are_compared_with_the_same_questions_in_english(kept: dict[str, Any]) -> None:
+    assert kept["translations"]["de"][DISCOVER] == {
+        "questions": 1,
+        "facts": 0.5,
+        "english": 1.0,
+        "of_english": 0.5,
+    }
+    assert "| de | search | 1 | 0.500 | 0.500 | 100% |" in report.markdown(kept)
+
+
+def test_plot_has_a_line_for_each_measured_system(kept: dict[str, Any]) -> None:
+    svg = "{http://www.w3.org/2000/svg}"
+    drawn = ElementTree.fromstring(plot.svg(kept["systems"]))
+    words = {each.text for each in drawn.iter(f"{svg}text")}
+    assert {DISCOVER, SEARCH, "4,000"} <= words
+    assert SEMBLE not in words
+    thick = [each.get("stroke") for each in drawn.iter(f"{svg}line") if each.get("stroke-width") == "2"]
+    assert len(thick) == 2 * (len(BUDGETS) - 1)
+    assert len(set(thick)) == 2
