@@ -103,22 +103,26 @@ def ask_discover(request: Request, question: FactQuestion, tree: Path) -> Handed
     )
 
 
-def ask_search(request: Request, question: FactQuestion, _: Path) -> Handed:
-    """The passages of `cairn/search`."""
+def ask_search(request: Request, question: FactQuestion, tree: Path) -> Handed:
+    """The passages of `cairn/search`: of each result its best one, and then further ones of the same file."""
     began = time.perf_counter()
     answer = request("cairn/search", {"query": question.text, "limit": _LIMIT, "context": 0})
     ms = (time.perf_counter() - began) * 1000
-    text = passages_text(
-        (each["path"], each["range"]["start"]["line"] + 1, each["range"]["end"]["line"], each["snippet"])
-        for each in answer["results"]
-    )
+    passages = [
+        (result["path"], shown["range"]["start"]["line"] + 1, shown["range"]["end"]["line"], shown["text"])
+        for result in answer["results"]
+        for shown in ({**result, "text": result["snippet"]}, *(result.get("passages") or ()))
+    ]
+    cited = list(cited_in_answer(answer))
     return one_text(
         question,
-        text,
+        passages_text(passages),
         ms,
         action=answer["verdict"]["action"],
         evidence=bool(answer["results"]),
         phases_lost=int(_phase_lost(answer)),
+        cited=cited,
+        standing=sum(each.stands_in(tree) for each in cited),
     )
 
 

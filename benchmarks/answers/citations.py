@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from cairn.protocol.places import citation
 from cairn.text.verbatim import lines_of
 from cairn.workspace.scan import read_text
 
@@ -40,12 +41,25 @@ class Cited:
 
 
 def cited_in_answer(answer: Mapping[str, Any]) -> Iterator[Cited]:
-    """The `excerpts` of an answer, if it has any; LSP's lines are from 0, and the end is excluded."""
+    """The `excerpts` of a discovery, and the further passages of a search's results, where there are any.
+
+    An excerpt whose citation is not that of its range holds no line.
+    """
     for excerpt in answer.get("excerpts") or ():
-        lines = excerpt["range"]
-        text = excerpt["text"].removesuffix("\n").removesuffix("\r")
-        first, last = lines["start"]["line"] + 1, lines["end"]["line"]
-        yield Cited(excerpt["path"], first, last, tuple(lines_of(text)))
+        cited = lines_shown(excerpt["path"], excerpt["range"], excerpt["text"])
+        said = excerpt.get("citation", citation(cited.path, (cited.first - 1, cited.last)))
+        yield (
+            cited if said == citation(cited.path, (cited.first - 1, cited.last)) else evolve(cited, lines=())
+        )
+    for result in answer.get("results") or ():
+        for passage in result.get("passages") or ():
+            yield lines_shown(result["path"], passage["range"], passage["text"])
+
+
+def lines_shown(path: str, lines: Mapping[str, Any], text: str) -> Cited:
+    """A text as the lines of an LSP range, which counts from 0 and excludes the end."""
+    text = text.removesuffix("\n").removesuffix("\r")
+    return Cited(path, lines["start"]["line"] + 1, lines["end"]["line"], tuple(lines_of(text)))
 
 
 def cited_in_prompt(prompt: str) -> Iterator[Cited]:

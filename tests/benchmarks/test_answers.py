@@ -167,6 +167,16 @@ def test_passages_of_search_stand_below_path_and_lines(tmp_path: Path) -> None:
     assert (handed.action, handed.refused, handed.phases_lost) == ("clarify", False, 1)
 
 
+def test_further_passages_of_a_file_follow_its_best_one(tmp_path: Path) -> None:
+    (tmp_path / "berth.py").write_text("one\ntwo\nthree\n")
+    lines, further = ({"start": {"line": line}, "end": {"line": line + 1}} for line in (0, 2))
+    passages = [{"range": further, "text": text} for text in ("three\n", "Three\n")]
+    results = [{"path": "berth.py", "range": lines, "snippet": "one\n", "passages": passages}]
+    handed = ask_search(Served(verdict={"action": "answer"}, results=results), HOW_LONG, tmp_path)
+    assert handed.texts[500] == "berth.py:1-1\none\n\nberth.py:3-3\nthree\n\nberth.py:3-3\nThree\n\n"
+    assert (len(handed.cited), handed.standing) == (2, 1)
+
+
 # --- citations --------------------------------------------------------------------------------------
 
 PROMPT = """\
@@ -217,6 +227,17 @@ def test_cited_lines_stand_only_as_they_are(
 
 def test_lines_of_a_missing_file_do_not_stand(tmp_path: Path) -> None:
     assert not Cited("gone.py", 1, 1, ("one",)).stands_in(tmp_path)
+
+
+def test_excerpt_that_cites_other_lines_than_its_own_does_not_stand(tmp_path: Path) -> None:
+    (tmp_path / "berth.py").write_text("one\ntwo\nthree\n")
+    excerpt = {
+        "path": "berth.py",
+        "range": {"start": {"line": 1}, "end": {"line": 3}},
+        "text": "two\nthree\n",
+    }
+    both = [{**excerpt, "citation": f"berth.py#L{lines}"} for lines in ("2-L3", "1-L3")]
+    assert [each.stands_in(tmp_path) for each in cited_in_answer({"excerpts": both})] == [True, False]
 
 
 def test_answer_without_excerpts_cites_nothing() -> None:
