@@ -18,8 +18,9 @@ from answers.baselines import SEMBLE, around, ask_semble, windows
 from answers.citations import Cited, cited_in_answer, cited_in_prompt
 from answers.explained import explained
 from answers.facts import BUDGETS, Fact, FactQuestion, found, plain, read_fact_sets, translated
+from answers.in_process import asked as asked_in_process
 from answers.in_process import changes
-from answers.measurement import Asked
+from answers.measurement import Asked, measure
 from answers.summary import by_question, summary
 from answers.workplaces import Workplace
 from engine.daemon import Daemon, settled
@@ -175,6 +176,28 @@ def test_further_passages_of_a_file_follow_its_best_one(tmp_path: Path) -> None:
     handed = ask_search(Served(verdict={"action": "answer"}, results=results), HOW_LONG, tmp_path)
     assert handed.texts[500] == "berth.py:1-1\none\n\nberth.py:3-3\nthree\n\nberth.py:3-3\nThree\n\n"
     assert (len(handed.cited), handed.standing) == (2, 1)
+
+
+def test_the_same_is_handed_over_by_the_daemon_and_in_process(
+    workspace: Path, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_DATA_DIR", str(bare_data_dir))  # which `asked` changes
+    tides = Fact(("harmonic constituents",), "src/harbour/tides.py:1", "what they are made of", vital=True)
+    question = FactQuestion("harbour-01", "own", QUAY, "how", "How are tide tables made?", (tides,))
+    place = Workplace(QUAY, workspace, bare_data_dir / "quay", (question,))
+    by_daemon = measure(
+        [place], [DISCOVER, SEARCH], None, {"de": {"harbour-01": "Wie entstehen Tidentafeln?"}}
+    )
+    in_process = asked_in_process([place], [DISCOVER, SEARCH], {})
+    assert by_daemon.indexes["quay"]["model"] == "cairn-code"
+    for name in (DISCOVER, SEARCH):
+        (served,), (here,) = by_daemon.handed[name], in_process[name]
+        assert served.texts[500]
+        assert served.texts == here.texts
+        assert served.action == here.action
+        assert [each.question.text for each in by_daemon.translated["de"][name]] == [
+            "Wie entstehen Tidentafeln?"
+        ]
 
 
 # --- citations --------------------------------------------------------------------------------------
