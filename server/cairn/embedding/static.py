@@ -66,6 +66,30 @@ class StaticTable:
         """int8[n, dimension]: `embed_queries` × 127, rounded."""
         return _rounded(self.embed_queries(texts))
 
+    def pieces(self, text: str, limit: int) -> NDArray[np.intp]:
+        """intp[n]: the ids of the first `limit` tokens of a text."""
+        return np.array(self._pieces.ids(text, limit), np.intp)
+
+    def nearness(self, question: str, texts: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
+        """float64[texts], about 0 to 1: how near the nearest token of each text comes to each token of the question, on average.
+
+        The `texts` are given by their `pieces`; tokens of the question count by their weight (late interaction; Khattab and
+        Zaharia, SIGIR 2020). Unlike the cosine of whole texts it finds the one line among others.
+        """
+        asked = self._entries[self._pieces.ids(question, _QUERY_TOKENS)]
+        lengths = np.array([len(ids) for ids in texts], np.intp)
+        if not len(asked) or not lengths.any():
+            return np.zeros(len(texts))
+        tokens, columns = np.unique(np.concatenate(texts), return_inverse=True)
+        weights = np.abs(asked["query_scale"]) * np.linalg.norm(asked["vector"].astype(np.float32), axis=1)
+        cosines = np.vecdot(_unit(asked["vector"])[:, None], _unit(self._entries["vector"][tokens])[None])
+        starts = np.cumsum(lengths) - lengths
+        some = lengths > 0
+        nearest = np.zeros((len(asked), len(texts)), np.float32)
+        nearest[:, some] = np.maximum.reduceat(cosines[:, columns], starts[some], axis=1)
+        near: NDArray[np.float64] = (weights @ nearest / weights.sum()).astype(np.float64)
+        return near
+
     def _embed(
         self, texts: Sequence[str], max_tokens: int, scale: str, bodies: Sequence[str] | None = None
     ) -> NDArray[np.float32]:
@@ -103,6 +127,12 @@ class StaticTable:
 def entry_type(dimension: int) -> np.dtype[Any]:
     """One token: its vector is `scale` × `vector` in a text, and `query_scale` × `vector` in a question."""
     return np.dtype([("scale", "<f4"), ("query_scale", "<f4"), ("vector", "i1", (dimension,))])
+
+
+def _unit(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
+    rows = vectors.astype(np.float32)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    return rows
 
 
 def _rounded(vectors: NDArray[np.float32]) -> NDArray[np.int8]:

@@ -58,6 +58,8 @@ class Ranking:
     """The files' scores, as the first question ranks them."""
     values: NDArray[np.float64]
     """float64[questions, chunks], comparable throughout."""
+    vectors: Sequence[QueryVector] = ()
+    """The questions' vectors; none where they were not compared by meaning."""
     _fetched: dict[int, Ranked] = field(factory=dict, init=False)
 
     @property
@@ -204,7 +206,7 @@ def rank(
     values = scoring(candidates, scores, every)
     question.check_cancelled()
     question.add_time("rank", began)
-    return Ranking(readers, question, candidates, scores, values)
+    return Ranking(readers, question, candidates, scores, values, vectors)
 
 
 def _compares(question: Legs) -> bool:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cairn.retrieval.candidates import Candidates, Floats
-from cairn.retrieval.legs import Legs
+from cairn.retrieval.legs import Legs, Pool
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Scores
 from cairn.retrieval.signals import definitions
@@ -56,12 +57,12 @@ def best_of_file(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -
 
 def _matching(candidates: Candidates, query: Query) -> Floats:
     """float64[chunks]: how well each chunk answers beside the others of its file."""
-    words = 3.0 * _share(candidates.keyword) + 0.5 * _share(candidates.definition)
+    words = 3.0 * share(candidates.keyword) + 0.5 * share(candidates.definition)
     symbol = 2.0 * candidates.symbol
     if query.is_symbol:
         symbol = _DEFINITION * np.maximum(definitions(query, candidates), candidates.reexport)
     by_words = (1 - query.alpha) * (words + symbol + 4.0 * candidates.exact)
-    matching = by_words + query.alpha * _share(candidates.similarity)
+    matching = by_words + query.alpha * share(candidates.similarity)
     is_preamble = np.array([outline.is_preamble for outline in candidates.outlines], np.bool_)
     return np.where(is_preamble, _PREAMBLE_SHARE * matching, matching)
 
@@ -69,7 +70,7 @@ def _matching(candidates: Candidates, query: Query) -> Floats:
 def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:
     """For a discovery, float64[questions, chunks]: a sum of shares; 0 for a chunk that a variation did not find."""
     question = legs[0].query
-    in_file = _FILE * _share(scores.totals)[candidates.file_of]
+    in_file = _FILE * share(scores.totals)[candidates.file_of]
     held_back = _HELD_BACK * scores.held_back()[candidates.file_of]
     named = _NAME * np.maximum(definitions(question, candidates), candidates.exact)
     values = []
@@ -77,9 +78,9 @@ def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Fl
         keyword = candidates.column(of_question.found("keyword"))
         worth = (
             in_file
-            + _KEYWORDS * _share(keyword)
+            + _KEYWORDS * share(keyword)
             + _MEANING * _above_usual(candidates.column(of_question.found("compared")))
-            + _COVERAGE * _coverage(candidates, of_question)
+            + _COVERAGE * coverage(candidates.ids, candidates.folders, of_question.pools)
         )
         if number == 0:
             values.append(_less(worth + named, held_back))
@@ -95,7 +96,8 @@ def _less(worth: Floats, held_back: Floats) -> Floats:
     return np.maximum(worth - held_back, _LEAST_LEFT * worth)
 
 
-def _share(column: Floats) -> Floats:
+def share(column: Floats) -> Floats:
+    """Of the highest number."""
     return column / (column.max(initial=0.0) or 1.0)
 
 
@@ -107,12 +109,15 @@ def _above_usual(cosines: Floats) -> Floats:
     return np.maximum(cosines - usual, 0.0) / ((cosines.max() - usual) or 1.0)
 
 
-def _coverage(candidates: Candidates, legs: Legs) -> Floats:
-    """float64[chunks], 0 to 1: how much of the question each chunk holds, by inverse document frequency."""
-    covered = np.zeros(len(candidates.ids))
-    for folder, pool in enumerate(legs.pools):
+def coverage(ids: NDArray[np.int64], folders: NDArray[np.intp], pools: Sequence[Pool]) -> Floats:
+    """float64[chunks], 0 to 1: how much of the question each chunk holds, by inverse document frequency.
+
+    `ids` are the chunks', `folders` say which of the searched folders each is from.
+    """
+    covered = np.zeros(len(ids))
+    for folder, pool in enumerate(pools):
         possible = sum(word.idf for word in pool.words) or 1.0
-        here = candidates.folders == folder
+        here = folders == folder
         for word in pool.words:
-            covered[here] += word.idf / possible * word.held.contain(candidates.ids[here])
+            covered[here] += word.idf / possible * word.held.contain(ids[here])
     return covered

@@ -1,0 +1,1 @@
+"""Passages: the lines of the files found that answer, ranked as carefully as the files."""

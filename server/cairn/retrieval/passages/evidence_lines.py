@@ -1,0 +1,123 @@
+"""What single lines of a window show, for questions of some kinds: a default, an option that is read, a call, a message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from rapidfuzz.distance import LCSseq
+
+_ASSIGNED = re.compile(
+    r"""^\s*(?:\#\s*define\s+\w+\s+[(\-"'\w]
+        | (?:[\w$.<>\[\]:*&,@|?\s]+?\s)?[\w$.@"'\[\]-]+(?:\s*:\s*[^=\n]{1,60})?\s*(?:=|:|=>|:=)\s*
+          (?:[-+(]*\d|["'`]|true\b|false\b|null\b|nil\b|None\b|True\b|False\b|[A-Z][\w.]*\b|Duration\b|time\.))""",
+    re.VERBOSE,
+)
+"""A name that gets a literal value: a constant, a default argument, a field."""
+_NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?")
+_READS_OPTION = re.compile(
+    r"""getenv|environ\b|process\.env|env::var|ENV\[|System\.getProperty|LookupEnv|import\.meta\.env|\benv\(
+        |add_argument|add_option|\.option\(|flag\.(?:String|Bool|Int)|[Vv]iper\.|config(?:ure)?\b|settings?\b|options?\b|opts?\b""",
+    re.VERBOSE,
+)
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+_TEST_HEAD = re.compile(
+    r"""^\s*(?:(?:async\s+)?def\s+test|(?:x|f)?(?:it|test|describe|context|specify|should)\b\s*[(.'"{]|@Test\b|\#\[(?:\w+::)?test\]
+        |func\s+Test|(?:public\s+)?(?:void|fun)\s+test|TEST(?:_F|_P|_CASE|_IMPL)?\(|\[(?:Fact|Theory|Test)|public\s+function\s+test)""",
+    re.VERBOSE,
+)
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.){6,})\'|`((?:[^`\\]|\\.)*)`')
+_PLACEHOLDER = re.compile(
+    r"%[-+#0-9.*]*[a-zA-Z]|\$?\{[^{}]*\}|\$\w+|\{\}|\\\(.*?\)|#\{[^}]*\}|<\w+>|\\[nrt]|@\w+"
+)
+_WORD = re.compile(r"[^\W_]+")
+_SHAPE = re.compile(r"[A-Za-z0-9_$]+|\s+")
+_FEWEST_LITERAL_WORDS = 3
+_FULL_MATCH_WORDS = 6
+"""Words of a message from which a match is as sure as it gets."""
+
+
+def assigns(line: str) -> bool:
+    """Whether the line gives a name a literal value."""
+    return bool(_ASSIGNED.match(line))
+
+
+def has_number(line: str) -> bool:
+    """Whether a number stands in the line."""
+    return bool(_NUMBER.search(line))
+
+
+def reads_option(line: str) -> bool:
+    """Whether the line reads or declares an option, or names an environment variable."""
+    return bool(_READS_OPTION.search(line) or _VARIABLE.search(line))
+
+
+def begins_test(line: str) -> bool:
+    """Whether a test, or a group of tests, begins with the line."""
+    return bool(_TEST_HEAD.match(line))
+
+
+def uses(names: Sequence[str]) -> re.Pattern[str] | None:
+    """What matches a line in which one of `names` is called or read."""
+    if not names:
+        return None
+    either = "|".join(map(re.escape, names))
+    return re.compile(rf"(?<![\w$])(?:{either})(?![\w$])")
+
+
+_DEFINES = re.compile(
+    r"^\s*(?:[\w$@*&<>\[\],.:]+\s+)*(?:def|func|fn|function|class|struct|interface|trait|enum|type|macro_rules!|#\s*define)\b"
+    r"|^\s*(?:from\b.*\bimport|import|use|require|#\s*include|export\s+\{|extern|\*|//|#\s|--)"
+)
+
+
+def defines_or_imports(line: str) -> bool:
+    """Whether the line defines something, imports it or is a comment: no use of it."""
+    return bool(_DEFINES.match(line))
+
+
+def words_of_message(text: str) -> list[str]:
+    """The words of a message, in order and in lower case."""
+    return _WORD.findall(text.lower())
+
+
+def message_match(message: Sequence[str], text: str) -> float:
+    """How well a string literal of `text`, or several joined ones, made the message: 0 to 1.
+
+    Placeholders (`%s`, `{name}`, `${…}`) stand for any words, so that only a literal's own words count.
+    """
+    literals = [_own_words("".join(filter(None, match.groups()))) for match in _STRING.finditer(text)]
+    joined = [word for literal in literals for word in literal]
+    best = max((_match(message, literal) for literal in literals), default=0.0)
+    return max(best, 0.9 * _match(message, joined))
+
+
+def prose_match(message: Sequence[str], text: str) -> float:
+    """How much of the message a text cites, 0 to 1."""
+    words = words_of_message(text)
+    return LCSseq.similarity(message, words) / len(message) if message else 0.0
+
+
+def _own_words(literal: str) -> list[str]:
+    return words_of_message(_PLACEHOLDER.sub(" ", literal))
+
+
+def _match(message: Sequence[str], literal: Sequence[str]) -> float:
+    if len(literal) < _FEWEST_LITERAL_WORDS:
+        return 0.0
+    shared = LCSseq.similarity(message, literal)
+    if shared < _FEWEST_LITERAL_WORDS:
+        return 0.0
+    of_literal, of_message = shared / len(literal), shared / len(message)
+    return max(of_literal, of_message) * min(1.0, shared / min(_FULL_MATCH_WORDS, len(message)))
+
+
+def longest_list(lines: Iterable[str]) -> int:
+    """The number of lines in the longest run of lines that look alike: where things are registered one by one."""
+    shapes = [_SHAPE.sub("x", line.strip()) if len(line.strip()) > 8 else "" for line in lines]
+    longest = run = 1
+    for before, shape in pairwise(shapes):
+        run = run + 1 if shape and shape == before else 1
+        longest = max(longest, run)
+    return longest

@@ -1,0 +1,219 @@
+"""Which chunks are cut into windows, and what is known of each window: by columns, as ranking adds numbers up.
+
+Only the chunks that promise most are cut: of 95 questions none had less in its first 4,000 tokens for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from cairn.embedding.static import StaticTable
+from cairn.index.reader.records import StoredChunk
+from cairn.protocol.chunk_type import ChunkType
+from cairn.retrieval.candidates import Floats
+from cairn.retrieval.meaning import similarities
+from cairn.retrieval.passages.reading import ReadChunk, Runs, group_keys, read_chunk
+from cairn.retrieval.query import Query
+from cairn.retrieval.question_kinds import QuestionKind, question_kinds
+from cairn.retrieval.ranking import Ranking
+from cairn.retrieval.scoring import coverage, share
+from cairn.workspace.collections import FileKind
+
+_WHOLE_FILES = 4
+"""Files of which all chunks compete, whichever were found; with more, nothing changes."""
+_MOST_OF_A_FILE = 300
+"""Chunks of one such file: 300 are some 10,000 lines."""
+
+
+@frozen(eq=False)
+class Windows:
+    """The windows of the most promising chunks, in columns."""
+
+    query: Query
+    table: StaticTable | None
+    chunks: Sequence[StoredChunk]
+    folders: Sequence[int]
+    read: Sequence[ReadChunk]
+    chunk_of: NDArray[np.intp]
+    """intp[windows]: the place of each window's chunk."""
+    spans: Sequence[tuple[int, int]]
+    """Lines of the chunk."""
+    texts: Sequence[str]
+    of_chunk: Mapping[str, Floats]
+    """float64[chunks]: what ranking knows of each chunk: `file`, `place`, `keyword`, `similarity`."""
+
+    @cached_property
+    def kinds(self) -> frozenset[QuestionKind]:
+        return question_kinds(self.query.meant or self.query.text)
+
+    @cached_property
+    def keys(self) -> list[tuple[int, ...]]:
+        return group_keys(self.query.groups)
+
+    @cached_property
+    def words(self) -> Runs:
+        return Runs.of([words for read in self.read for words in read.words])
+
+    @cached_property
+    def counts(self) -> Floats:
+        """float64[windows, terms]: how often each window holds each term."""
+        if not self.keys:
+            return np.zeros((len(self.texts), 0))
+        return np.stack([self.words.count(keys) for keys in self.keys], axis=1)
+
+    @cached_property
+    def idf(self) -> Floats:
+        """float64[terms]: BM25's, over the windows."""
+        holding = (self.counts > 0).sum(axis=0)
+        idf: Floats = np.log(1 + (len(self.texts) - holding + 0.5) / (holding + 0.5))
+        return idf
+
+    @cached_property
+    def lines(self) -> list[Sequence[str]]:
+        return [
+            self.read[chunk].lines[first:last]
+            for chunk, (first, last) in zip(self.chunk_of, self.spans, strict=True)
+        ]
+
+    @cached_property
+    def is_code(self) -> Floats:
+        """float64[windows]: 1 for code."""
+        return self.of_chunks([chunk.chunk.type is not ChunkType.PROSE for chunk in self.chunks])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Identifiers that the question names."""
+        return tuple(name for name in self.query.names if len(name) > 2)
+
+    def each(self, value: Callable[[Sequence[str]], float]) -> Floats:
+        """float64[windows]: what `value` says of the lines of each."""
+        return np.array([value(lines) for lines in self.lines], np.float64)
+
+    def of_kind(self, *kinds: FileKind) -> Floats:
+        """float64[windows]: 1 for those of files of these kinds."""
+        return self.of_chunks([chunk.kind in kinds for chunk in self.chunks])
+
+    def of_chunks(self, values: Sequence[float] | Floats) -> Floats:
+        """float64[windows]: for each the value of its chunk."""
+        every: Floats = np.asarray(values, np.float64)[self.chunk_of]
+        return every
+
+
+@frozen
+class _Chunk:
+    """A chunk that may be cut into windows."""
+
+    folder: int
+    id: int
+    file: int
+    """The place of its file among the candidate files."""
+    keyword: float
+    similarity: float
+    promise: float
+
+
+def gather_windows(ranking: Ranking, table: StaticTable | None, most: int) -> Windows:
+    """The windows of the `most` most promising chunks, file after file."""
+    totals = share(ranking.scores.totals)
+    order = np.argsort(-totals, kind="stable")
+    every = [*_candidates(ranking, totals), *_of_first_files(ranking, totals, order[:_WHOLE_FILES])]
+    every.sort(key=lambda chunk: -chunk.promise)
+    found: dict[tuple[int, int], StoredChunk] = {}
+    for folder, reader in enumerate(ranking.readers):
+        stored = reader.chunks([chunk.id for chunk in every[:most] if chunk.folder == folder])
+        found.update({(folder, chunk_id): each for chunk_id, each in stored.items()})
+    chosen = [
+        (chunk, found[chunk.folder, chunk.id]) for chunk in every[:most] if (chunk.folder, chunk.id) in found
+    ]
+    chosen.sort(key=lambda pair: (pair[0].file, pair[1].chunk.position))
+    read = [_without_blank(read_chunk(stored, table)) for _, stored in chosen]
+    place = np.empty(len(totals), np.intp)
+    place[order] = np.arange(len(totals))
+    files = np.array([chunk.file for chunk, _ in chosen], np.intp)
+    return Windows(
+        ranking.legs.query,
+        table,
+        [stored for _, stored in chosen],
+        [chunk.folder for chunk, _ in chosen],
+        read,
+        np.repeat(np.arange(len(read)), [len(each.spans) for each in read]),
+        [span for each in read for span in each.spans],
+        [text for each in read for text in each.texts],
+        {
+            "file": totals[files],
+            "place": 1 / np.sqrt(1 + place[files]),
+            "keyword": np.array([chunk.keyword for chunk, _ in chosen]),
+            "similarity": np.array([chunk.similarity for chunk, _ in chosen]),
+        },
+    )
+
+
+def _candidates(ranking: Ranking, totals: Floats) -> list[_Chunk]:
+    """The chunks that legs found."""
+    candidates = ranking.candidates
+    keyword = share(candidates.keyword)
+    promise = (
+        coverage(candidates.ids, candidates.folders, ranking.legs.pools)
+        + candidates.similarity
+        + 0.3 * keyword
+        + 0.8 * totals[candidates.file_of]
+        + candidates.exact
+        + candidates.symbol
+    )
+    columns = (
+        candidates.folders,
+        candidates.ids,
+        candidates.file_of,
+        keyword,
+        candidates.similarity,
+        promise,
+    )
+    return [_Chunk(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -> list[_Chunk]:
+    """All further chunks of these files: the body of a long function seldom has the words of its head."""
+    found: list[_Chunk] = []
+    known = set(zip(ranking.candidates.folders.tolist(), ranking.candidates.ids.tolist(), strict=True))
+    for folder, reader in enumerate(ranking.readers):
+        here = {
+            each.path: int(place)
+            for place in files
+            if (each := ranking.candidates.files[place]).folder == folder
+        }
+        ids = [
+            i
+            for i in reader.leading_chunks(here, _MOST_OF_A_FILE, ranking.legs.only)
+            if (folder, i) not in known
+        ]
+        if not ids:
+            continue
+        outlines = reader.outlines(ids)
+        ids = list(outlines)
+        similar = similarities(ranking.vectors[:1], reader, ids)[0] if ranking.vectors else {}
+        held = coverage(np.array(ids, np.int64), np.full(len(ids), folder), ranking.legs.pools)
+        for chunk_id, words in zip(ids, held.tolist(), strict=True):
+            file = here[outlines[chunk_id].path]
+            near = max(0.0, similar.get(chunk_id, 0.0))
+            found.append(_Chunk(folder, chunk_id, file, 0.0, near, words + near + 0.8 * float(totals[file])))
+    return found
+
+
+def _without_blank(read: ReadChunk) -> ReadChunk:
+    """The chunk without windows of blank lines."""
+    places = [place for place, text in enumerate(read.texts) if text.strip()]
+    if len(places) == len(read.spans):
+        return read
+    return ReadChunk(
+        read.lines,
+        tuple(read.spans[place] for place in places),
+        tuple(read.texts[place] for place in places),
+        tuple(read.words[place] for place in places),
+        tuple(read.pieces[place] for place in places),
+        read.vectors[places],
+    )

@@ -1,0 +1,102 @@
+"""Chunks cut into windows, with all that a question compares of each; what was read is remembered for the next question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate, chain
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from cairn.embedding.static import StaticTable
+from cairn.index.reader.records import StoredChunk
+from cairn.retrieval.passages.windows import windows
+from cairn.text.identifiers import identifier_words
+from cairn.text.verbatim import lines_of
+from cairn.text.words import stem
+
+_REMEMBERED = 2_000
+"""Chunks; about 5 KB each beside their texts."""
+_TOKENS = 256
+"""Of a window, its path and headings; longer ones are tables of data."""
+
+
+@frozen(eq=False)
+class ReadChunk:
+    """A chunk's windows, in order."""
+
+    lines: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    """Lines `[first, last)` of the chunk."""
+    texts: tuple[str, ...]
+    words: tuple[NDArray[np.int64], ...]
+    """For each window the keys (`word_key`) of its words, in order."""
+    pieces: tuple[NDArray[np.intp], ...]
+    """For each window the ids of its words in the static table; empty without one."""
+    vectors: NDArray[np.int8]
+    """int8[windows, dimension]: each with its path and headings; int8[windows, 0] without a table."""
+
+
+def read_chunk(stored: StoredChunk, table: StaticTable | None) -> ReadChunk:
+    """The chunk's windows; without `table` they cannot be compared by meaning."""
+    return _read(stored.chunk.text, stored.path, stored.chunk.header_path, table)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read(text: str, path: str, header: str, table: StaticTable | None) -> ReadChunk:
+    lines = tuple(lines_of(text.removesuffix("\n")))
+    spans = windows(lines)
+    texts = tuple("\n".join(lines[first:last]) for first, last in spans)
+    words = tuple(np.array([word_key(word) for word in identifier_words(each)], np.int64) for each in texts)
+    if table is None:
+        nothing = np.zeros(0, np.intp)
+        return ReadChunk(
+            lines, spans, texts, words, (nothing,) * len(spans), np.zeros((len(spans), 0), np.int8)
+        )
+    pieces = tuple(table.pieces(each, _TOKENS) for each in texts)
+    vectors = table.embed_int8([f"{path}\n{header}\n{each}" for each in texts], _TOKENS)
+    return ReadChunk(lines, spans, texts, words, pieces, vectors)
+
+
+@lru_cache(maxsize=100_000)
+def word_key(word: str) -> int:
+    """What words of one stem share."""
+    return hash(stem(word))
+
+
+@frozen(eq=False)
+class Runs:
+    """Arrays one after another."""
+
+    values: NDArray[np.int64]
+    starts: NDArray[np.intp]
+    lengths: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, arrays: Sequence[NDArray[np.int64]]) -> Runs:
+        """The arrays as one; each has at least one value, or one is added that equals nothing."""
+        kept = [array if len(array) else _NOTHING for array in arrays]
+        lengths = np.array([len(array) for array in kept], np.intp)
+        starts = np.array([0, *accumulate(lengths[:-1].tolist())], np.intp)
+        return cls(np.concatenate(kept), starts, lengths)
+
+    def count(self, keys: Sequence[int]) -> NDArray[np.float64]:
+        """float64[arrays]: how many values of each are among `keys`."""
+        among = np.isin(self.values, np.fromiter(keys, np.int64)).astype(np.float64)
+        return np.add.reduceat(among, self.starts)
+
+
+_NOTHING = np.array([-1], np.int64)
+
+
+def group_keys(groups: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
+    """For each term of a question the keys of what counts as it; alternatives of several words count by none."""
+    single = ([text for text in group if " " not in text] for group in groups)
+    return [tuple({word_key(word) for word in chain.from_iterable(map(_words, group))}) for group in single]
+
+
+def _words(text: str) -> list[str]:
+    words = identifier_words(text)
+    return words if len(words) == 1 else [text]
