@@ -58,6 +58,8 @@ export interface SearchParams {
   /** Chunks shown before and after each result. */
   readonly context?: number;
   readonly explain?: boolean;
+  /** Passages of one file that are shown, where it has so many that help to answer: 1 for its best one alone. */
+  readonly passages?: number;
   /**
    * Whether text in double quotes is found only in the same case. With this or `whole_word`, a query without quotes
    * is such text as a whole.
@@ -70,6 +72,18 @@ export interface SearchParams {
 export interface Context {
   readonly before: string;
   readonly after: string;
+}
+
+/** A further passage of a result's file. */
+export interface FilePassage {
+  /** Whole lines. */
+  readonly range: Range;
+  readonly text: string;
+  /** The definition that the lines belong to, "" for none. */
+  readonly symbol: string;
+  readonly headerPath: string;
+  /** 0 to 1, comparable with those of other passages of the answer. */
+  readonly score: number;
 }
 
 export interface SearchResult {
@@ -98,6 +112,8 @@ export interface SearchResult {
   readonly snippet: string;
   readonly context: Context;
   readonly contentHash: string;
+  /** Further passages of the same file, beside `snippet`, best first; none of them overlaps another. */
+  readonly passages: readonly FilePassage[];
   /** One line a signal, strongest first; only when asked for. */
   readonly matchExplain: readonly string[] | null;
 }
@@ -359,6 +375,30 @@ export interface DiscoveryMetrics {
   readonly stages: Readonly<Record<string, number>>;
 }
 
+/** Lines of a file that help to answer, as they stand there. */
+export interface Excerpt {
+  /** Relative to the workspace folder, with `/`. */
+  readonly path: string;
+  readonly uri: string;
+  /** URI of the workspace folder. */
+  readonly folder: string;
+  /** Whole lines. */
+  readonly range: Range;
+  /** The lines of `range`, unchanged. */
+  readonly text: string;
+  /** `path#L10-L14`, 1-based and inclusive. */
+  readonly citation: string;
+  /** The definition that the lines belong to, "" for none. */
+  readonly symbol: string;
+  /** Breadcrumb, outermost first, joined by " > ": headings, or enclosing definitions. */
+  readonly headerPath: string;
+  readonly language: string;
+  /** Why it is shown, in a few words. */
+  readonly reason: string;
+  /** 0 to 1, comparable within one answer. */
+  readonly score: number;
+}
+
 export interface DiscoverParams {
   readonly query: string;
   /** Globs of collections to use; all when empty. */
@@ -379,6 +419,8 @@ export interface DiscoverAnswer {
   readonly verdict: Verdict;
   readonly metrics: DiscoveryMetrics;
   readonly index: IndexState;
+  /** What the prompt quotes, in its order: the most useful first. */
+  readonly excerpts: readonly Excerpt[];
   readonly retrieval: AnsweredIn;
 }
 
@@ -396,6 +438,7 @@ export interface DiscoverProgress {
   readonly chunks?: readonly SearchResult[];
   readonly bullets?: readonly Bullet[];
   readonly plan?: AnswerPlan;
+  readonly excerpts?: readonly Excerpt[];
   readonly answerPrompt?: string;
 }
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cairn.discovery import Bullet, BulletCategory, ChunkMetadata, CollectionRef, ScoredChunk
 from cairn.protocol import whole_lines
+from cairn.retrieval.passages.ranking import Passage
 
 
 def collection(name: str, **fields: Any) -> CollectionRef:
@@ -52,6 +53,8 @@ class FixedSearcher:
     """Answers every query with the chunks of the asked collections; remembers what it was asked."""
 
     chunks: Sequence[ScoredChunk]
+    ranked: Sequence[Passage] = ()
+    """The passages, best first."""
     asked: list[tuple[tuple[str, ...], tuple[str, ...], int]] = attrs.field(factory=list)
 
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
@@ -73,3 +76,6 @@ class FixedSearcher:
             and 0 < abs(other.metadata.chunk_index - place.chunk_index) <= window
         ]
         return sorted(around, key=lambda other: other.metadata.chunk_index)
+
+    def passages(self) -> Sequence[Passage]:
+        return self.ranked

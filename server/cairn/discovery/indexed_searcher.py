@@ -14,7 +14,8 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
 from cairn.retrieval.learned import Learned
-from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning
+from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning, table_of
+from cairn.retrieval.passages.ranking import Passage, passages
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking, neighbours, rank
 from cairn.retrieval.scores import Ranked
@@ -50,6 +51,8 @@ class IndexedSearcher:
     """What is ranked, once something was searched."""
     _rankings: dict[tuple[str, ...], Ranking] = field(factory=dict, init=False)
     _full_score: float = field(default=0.0, init=False)
+    _first: Ranking | None = field(default=None, init=False)
+    """The ranking by the question that was searched first."""
 
     @property
     def static(self) -> bool:
@@ -103,6 +106,7 @@ class IndexedSearcher:
             cancelled=self._cancelled,
         )
         self.without_vectors |= ranking.legs.without_vectors
+        self._first = self._first or ranking
         if not self._full_score:
             self._full_score = float(ranking.values.max(initial=0.0))
             self.similarity = float(ranking.candidates.similarity.max(initial=0.0)) or None
@@ -131,6 +135,10 @@ class IndexedSearcher:
             ids, vectors = reader.vectors(list(wanted), embedder.model.dimension, embedder.model.id)
             rows[[wanted[chunk_id] for chunk_id in ids]] = vectors
         return rows
+
+    def passages(self) -> Sequence[Passage]:
+        """As `Searcher` says."""
+        return passages(self._first, table_of(self._meaning)) if self._first else ()
 
     def _scored(self, ranked: Ranked) -> ScoredChunk:
         stored, chunk = ranked.stored, ranked.stored.chunk

@@ -12,18 +12,19 @@ from attrs import define, evolve, field
 
 from cairn.discovery.broad import broad_discovery
 from cairn.discovery.compression import compress_evidence
+from cairn.discovery.excerpts import Quoter
 from cairn.discovery.expansion import expand_queries_baseline
 from cairn.discovery.filtering import filter_collections
 from cairn.discovery.focus import semantic_focus
 from cairn.discovery.order import merge
 from cairn.discovery.plan import build_answer_plan
 from cairn.discovery.readme import promote_readme
-from cairn.discovery.render import TokenCounter, render_llm_prompt
+from cairn.discovery.render import TokenCounter, frame, render_llm_prompt
 from cairn.discovery.scoring import score_collections
 from cairn.discovery.searcher import Searcher
 from cairn.discovery.terms import QueryTerms, content_words
 from cairn.discovery.verification import LinesNow, verified
-from cairn.protocol.evidence import AnswerPlan, Bullet, CollectionRef, DiscoveryMetrics, ScoredChunk
+from cairn.protocol.evidence import AnswerPlan, Bullet, CollectionRef, DiscoveryMetrics, Excerpt, ScoredChunk
 from cairn.protocol.search import Verdict
 from cairn.retrieval.intent import Readme
 from cairn.retrieval.verdict import Action
@@ -53,6 +54,8 @@ class Discovery:
     readme: Readme = Readme.FIRST
     """What `promote_readme` takes."""
     judge: Judge = lambda _: None
+    folders: Sequence[str] = ()
+    """The URIs of the searched folders."""
     lines_now: LinesNow | None = None
     """With this, evidence that does not stand in its file any more is left out."""
     check_cancelled: Callable[[], None] = lambda: None
@@ -64,6 +67,7 @@ class Discovery:
     chunks: tuple[ScoredChunk, ...] = field(init=False, default=())
     verdict: Verdict | None = field(init=False, default=None)
     bullets: tuple[Bullet, ...] = field(init=False, default=())
+    excerpts: tuple[Excerpt, ...] = field(init=False, default=())
     plan: AnswerPlan = field(init=False, default=NO_PLAN)
     prompt: str = field(init=False, default="")
     _started: float = field(init=False, factory=time.perf_counter)
@@ -96,12 +100,15 @@ class Discovery:
             self.chunks = tuple(promote_readme(self.chunks, config.readme, self.readme))
         with self._stage("compress_evidence"):
             self.bullets = tuple(self._evidence())
+            self.excerpts = tuple(self._quotations())
             self._count(bullets_extracted=len(self.bullets))
         with self._stage("build_answer_plan"):
             self.plan = build_answer_plan(self.bullets, config.plan)
         with self._stage("render_llm_prompt"):
+            # Sections lead where the question is what something is; elsewhere its answer stands in the code.
+            plan = self.plan if self.readme is Readme.FIRST or not self.excerpts else NO_PLAN
             self.prompt = render_llm_prompt(
-                self.plan, self.bullets, config.render, count_tokens, query, self._question_back
+                plan, self.bullets, config.render, count_tokens, query, self._question_back, self.excerpts
             )
             self._count(final_prompt_tokens=count_tokens(self.prompt) if self.prompt else 0)
         return self
@@ -138,6 +145,15 @@ class Discovery:
             # What was found may be about something else; of two candidates, each is called what was asked for.
             bullets = [bullet for bullet in bullets if self.terms.coverage(bullet.text)]
         return verified(bullets, self.lines_now) if self.lines_now else bullets
+
+    def _quotations(self) -> list[Excerpt]:
+        """The excerpts that fill the prompt's budget, whatever the verdict is but that nothing matches."""
+        config = self.config.render
+        if self.lines_now is None or (self.verdict and self.verdict.action == Action.NO_MATCH):
+            return []
+        left = config.max_prompt_tokens - self.count_tokens(frame(config, self.query))
+        quoter = Quoter(self.folders, self.lines_now, self.count_tokens, config)
+        return quoter.quote(self.searcher.passages(), left) if left > 0 else []
 
 
 def _milliseconds(start: float, end: float) -> float:

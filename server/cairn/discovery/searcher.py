@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cairn.protocol.evidence import ScoredChunk
+from cairn.retrieval.passages.ranking import Passage
 
 
 class Searcher(Protocol):
@@ -25,3 +26,6 @@ class Searcher(Protocol):
 
     def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
         """float32[n, dimension] of unit length, zeros for a chunk that has none; None where nothing has any."""
+
+    def passages(self) -> Sequence[Passage]:
+        """The lines that answer the question that was searched first, best first; none before a search."""

@@ -19,7 +19,7 @@ from cairn.engine.request import GENERIC, Attempt, Request, Tell
 from cairn.engine.results import search_results
 from cairn.engine.search import nothing_judged
 from cairn.errors import InvalidRequestError
-from cairn.protocol import AnswerPlan, Bullet, ScoredChunk, SearchResult
+from cairn.protocol import AnswerPlan, Bullet, Excerpt, ScoredChunk, SearchResult
 from cairn.retrieval.intent import readme_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Ranked
@@ -48,6 +48,7 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
         terms=asked.terms,
         readme=readme_of(query),
         judge=asked.judge,
+        folders=workspace.folder_uris,
         lines_now=workspace.lines_now,
         check_cancelled=workspace.check_cancelled,
     )
@@ -62,6 +63,7 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
         verdict=stages.verdict or nothing_judged(NOTHING_MATCHES),
         metrics=stages.metrics,
         index=index_state(workspace.folders),
+        excerpts=_rounded_excerpts(stages.excerpts),
     )
     without_vectors = asked.searcher.without_vectors
     return Attempt(answer, "Vectors could not be compared." if without_vectors else None, without_vectors)
@@ -94,12 +96,12 @@ class _Discovery:
 
     def listener(self, tell: Tell) -> Callable[[str, Discovery], None]:
         """A listener to the stages that tells what each changed of the answer."""
-        known: tuple[Any, ...] = (), (), NO_PLAN, ""
+        known: tuple[Any, ...] = (), (), NO_PLAN, (), ""
 
         def on_stage(stage: str, now: Discovery) -> None:
             nonlocal known
-            chunks, bullets, plan, prompt = known
-            known = now.chunks, now.bullets, now.plan, now.prompt
+            chunks, bullets, plan, excerpts, prompt = known
+            known = now.chunks, now.bullets, now.plan, now.excerpts, now.prompt
             tell(
                 protocol.DiscoverProgress(
                     stage=stage,
@@ -107,6 +109,7 @@ class _Discovery:
                     chunks=self.results(now.chunks) if now.chunks != chunks else None,
                     bullets=_rounded(now.bullets) if now.bullets != bullets else None,
                     plan=_rounded_plan(now.plan) if now.plan != plan else None,
+                    excerpts=_rounded_excerpts(now.excerpts) if now.excerpts != excerpts else None,
                     answer_prompt=now.prompt if now.prompt != prompt else None,
                 )
             )
@@ -124,6 +127,10 @@ def in_order(chunks: Sequence[ScoredChunk], found: Mapping[str, Ranked]) -> list
 def _rounded(bullets: Sequence[Bullet]) -> tuple[Bullet, ...]:
     """The bullets with scores as they are shown."""
     return tuple(evolve(bullet, score=round(bullet.score, 4)) for bullet in bullets)
+
+
+def _rounded_excerpts(excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
+    return tuple(evolve(excerpt, score=round(excerpt.score, 4)) for excerpt in excerpts)
 
 
 def _rounded_plan(plan: AnswerPlan) -> AnswerPlan:

@@ -102,6 +102,13 @@ QueryVector = ModelVector | StaticVector
 """A question as a vector of one kind."""
 
 
+def table_of(meaning: Meaning | None) -> StaticTable | None:
+    """The static table, which also compares lines that have no vector in the index; None where there is none."""
+    if isinstance(meaning, ModelMeaning):
+        return meaning.static
+    return meaning.table if meaning else None
+
+
 def finder(asked: QueryVector) -> tuple[QueryVector, str]:
     """What finds the nearest chunks to `asked`, and the name of the leg that this is.
 

@@ -1,0 +1,163 @@
+"""Excerpts: the lines of files that the prompt hands over, chosen from ranked passages until its budget is full.
+
+Each is quoted from the file as it is now, unsaved changes included. Passages next to each other become one excerpt; lines
+that were shown already are not shown again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attrs import define, field, frozen
+
+from cairn.discovery.render import TokenCounter, shown_excerpt
+from cairn.discovery.verification import LinesNow
+from cairn.protocol.evidence import Excerpt
+from cairn.protocol.places import citation, whole_lines
+from cairn.retrieval.passages.ranking import Passage
+from cairn.settings.discovery import PromptRenderConfig
+from cairn.text.uris import file_uri
+from cairn.text.verbatim import lines_of
+
+_GAP = 3
+"""Lines between two passages that are shown with them: fewer than a heading of their own takes."""
+_LEAST_SHARE = 0.5
+"""Of the best passage's score. What scores less is no answer: of the facts that 95 questions need, 99 % stood above."""
+_KNOWN_SHARE = 0.8
+"""Of a passage's lines that say something. Where so many were shown before, it is a copy."""
+_TELLING_CHARACTERS = 12
+"""Shorter lines are alike everywhere: brackets, `return`, `else`."""
+_SPARE_SHARE = 0.03
+"""Of the budget. Where no more is left, nothing that is worth showing fits."""
+
+
+@define
+class _Quoted:
+    """An excerpt while it grows."""
+
+    passage: Passage
+    """The first, and so the best."""
+    first: int
+    last: int
+
+
+@frozen
+class _File:
+    """A file that is quoted, as it is now."""
+
+    lines: Sequence[str]
+    quoted: list[_Quoted] = field(factory=list)
+
+    def near(self, first: int, last: int) -> list[_Quoted]:
+        return [each for each in self.quoted if first <= each.last + _GAP and each.first - _GAP <= last]
+
+
+@define
+class Quoter:
+    """Quotes passages, best first, from files as they are now."""
+
+    folders: Sequence[str]
+    """The URIs of the folders that passages number."""
+    lines_now: LinesNow | None
+    """None where the index alone says what stands in files."""
+    count_tokens: TokenCounter
+    config: PromptRenderConfig = field(factory=PromptRenderConfig)
+    _files: dict[str, _File | None] = field(factory=dict, init=False)
+    _order: list[tuple[str, _Quoted]] = field(factory=list, init=False)
+    _shown: set[str] = field(factory=set, init=False)
+
+    def quote(self, passages: Iterable[Passage], budget: int) -> list[Excerpt]:
+        """The excerpts that take up to `budget` tokens, the most useful first."""
+        used, best = 0, 0.0
+        for passage in passages:
+            best = best or passage.score
+            if passage.score < _LEAST_SHARE * best or budget - used <= _SPARE_SHARE * budget:
+                break
+            cost = self._add(passage, budget - used)
+            used += cost
+        return [self._excerpt(uri, quoted, best) for uri, quoted in self._order]
+
+    def _add(self, passage: Passage, left: int) -> int:
+        """Quote the passage where it fits into `left` tokens and says something new; the tokens that it takes."""
+        uri = file_uri(self.folders[passage.folder], passage.stored.path)
+        file = self._file(uri)
+        place = _place_now(passage, file.lines) if file else None
+        if file is None or place is None:
+            return 0
+        telling = {
+            line.strip() for line in file.lines[slice(*place)] if len(line.strip()) >= _TELLING_CHARACTERS
+        }
+        if not telling or len(telling & self._shown) >= _KNOWN_SHARE * len(telling):
+            return 0
+        near = file.near(*place)
+        merged = _Quoted(
+            near[0].passage if near else passage,
+            min([place[0], *(each.first for each in near)]),
+            max([place[1], *(each.last for each in near)]),
+        )
+        cost = self._cost(uri, merged) - sum(self._cost(uri, each) for each in near)
+        if cost > left:
+            return 0
+        self._put(uri, file, merged, near)
+        self._shown |= telling
+        return cost
+
+    def _put(self, uri: str, file: _File, merged: _Quoted, near: Sequence[_Quoted]) -> None:
+        """Let `merged` stand for all of `near`, at the place of the first."""
+        if not near:
+            file.quoted.append(merged)
+            self._order.append((uri, merged))
+            return
+        first = min(near, key=lambda each: self._order.index((uri, each)))
+        first.first, first.last = merged.first, merged.last
+        for each in near:
+            if each is not first:
+                file.quoted.remove(each)
+                self._order.remove((uri, each))
+
+    def _file(self, uri: str) -> _File | None:
+        if uri not in self._files:
+            lines = self.lines_now(uri) if self.lines_now else None
+            self._files[uri] = None if lines is None else _File(lines)
+        return self._files[uri]
+
+    def _cost(self, uri: str, quoted: _Quoted) -> int:
+        return self.count_tokens(shown_excerpt(self._excerpt(uri, quoted, 1.0), self.config))
+
+    def _excerpt(self, uri: str, quoted: _Quoted, best: float) -> Excerpt:
+        passage, file = quoted.passage, self._files[uri]
+        stored, chunk = passage.stored, passage.stored.chunk
+        lines = file.lines[quoted.first : quoted.last] if file else ()
+        return Excerpt(
+            path=stored.path,
+            uri=uri,
+            folder=self.folders[passage.folder],
+            range=whole_lines(quoted.first, quoted.last),
+            text="\n".join(lines),
+            citation=citation(stored.path, (quoted.first, quoted.last)),
+            symbol=chunk.symbol,
+            header_path=chunk.header_path,
+            language=chunk.language,
+            reason=passage.reason,
+            score=min(1.0, passage.score / best),
+        )
+
+
+def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int] | None:
+    """The lines where the passage stands now, nearest to where it stood, without blank lines around it; None where it is gone."""
+    chunk = passage.stored.chunk
+    own = lines_of(chunk.text)[passage.first - chunk.start_line : passage.last - chunk.start_line]
+    bare = [line.strip() for line in own]
+    if not any(bare):
+        return None
+    above = next(place for place, line in enumerate(bare) if line)
+    below = next(place for place, line in enumerate(reversed(bare)) if line)
+    wanted = bare[above : len(bare) - below]
+    first = passage.first + above
+    height = len(wanted)
+    starts = (first, *sorted(range(len(lines) - height + 1), key=lambda start: abs(start - first)))
+    for start in starts:
+        now = lines[start : start + height]
+        if now and now[0].strip() == wanted[0] and [line.strip() for line in now] == wanted:
+            return start, start + height
+    return None
