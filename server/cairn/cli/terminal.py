@@ -343,6 +343,8 @@ def print_settings(settings: Sequence[tuple[str, str, str]], warnings: Sequence[
 
 
 def _print_verdict(verdict: Verdict) -> None:
+    if verdict.note:
+        _print(f"[italic]{escape(verdict.note)}[/]\n")
     if verdict.message:
         _print(f"[italic]{escape(verdict.message)}[/]\n")
 
