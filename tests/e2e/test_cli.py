@@ -60,8 +60,12 @@ def test_index_search_discover_and_status(workspace: Path) -> None:
     found = cairn_json("discover", "how are ships assigned to berths", "-C", folder, "--max-bullets", "2")
     assert 1 <= len(found["bullets"]) <= 2
     shown = cairn("discover", "how are ships assigned to berths", cwd=workspace)
-    assert found["bullets"][0]["citation"] in shown
-    assert "## Instructions" in shown
+    first = found["excerpts"][0]
+    assert f" 1  {first['citation']}" in shown
+    assert first["text"].splitlines()[-1] in shown
+    assert "## Instructions" not in shown
+    prompt = cairn("discover", "how are ships assigned to berths", "--prompt", cwd=workspace)
+    assert prompt.startswith("## Question\nhow are ships assigned to berths\n\n## Instructions\n")
 
 
 @pytest.mark.usefixtures("bare_data_dir")

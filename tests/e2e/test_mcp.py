@@ -149,7 +149,10 @@ async def test_every_tool_answers_and_its_answer_fits_its_schema(workspace: Path
     assert found["cairn_fetch_page"].structured_content["text"] == HARBOUR["README.md"]
     assert HARBOUR["README.md"] in text_of(found["cairn_fetch_page"])
     discovered = found["cairn_discover"]
-    assert discovered.structured_content["answerPrompt"] in text_of(discovered)
+    assert discovered.structured_content.keys().isdisjoint({"answerPrompt", "bullets", "chunks"})
+    for excerpt in discovered.structured_content["excerpts"]:
+        assert text_of(discovered).count(f"### {excerpt['citation']}") == 1
+        assert excerpt["text"] in text_of(discovered)
     assert "berth" in found["cairn_render_prompt"].structured_content["prompt"]
     assert json.loads(text_of(found["cairn_expand_queries"]))["queries"][0] == QUESTION
 

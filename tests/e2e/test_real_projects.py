@@ -89,7 +89,9 @@ def test_the_one_command_of_the_readme(projects: dict[str, Path]) -> None:
     done = _script(str(projects["httpx"]), question)
     assert done.returncode == 0
     assert "httpx/_auth.py#L" in done.stdout
-    assert f"## Question\n{question}" in done.stdout
+    assert " class DigestAuth" in done.stdout
+    prompt = _script(str(projects["httpx"]), question, "--prompt")
+    assert f"## Question\n{question}" in prompt.stdout
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import STEADY, ask
 
 from cairn import protocol
-from cairn.cli import terminal
+from cairn.cli import state_text
 from cairn.engine import open_workspace
 from cairn.engine import search as searching
 from cairn.engine.engine import Engine
@@ -216,7 +216,7 @@ def test_the_status_sums_up_the_latest_questions_for_people(
     search(engine)
     set_phase(engine, 1)
     search(engine, "high water")
-    terminal.print_status(status_of(engine))
+    state_text.print_status(status_of(engine))
     printed = " ".join(capsys.readouterr().out.split())
     assert "phase: 1 (names and keywords). Phase 1 was set by hand." in printed
     assert "questions: the latest 3: " in printed

@@ -98,6 +98,16 @@ def test_a_fence_is_longer_than_any_in_the_text() -> None:
     assert "`````markdown\na\n````\nb\n`````" in text
 
 
+def test_further_passages_of_a_file_stand_below_its_place() -> None:
+    lines = protocol.Range(protocol.Position(39, 0), protocol.Position(52, 0))
+    leave = protocol.FilePassage(lines, "def leave(self):\n    pass\n", "leave", "Berth > leave", 0.6)
+    nameless = evolve(leave, range=protocol.Range(lines.start, protocol.Position(40, 0)), header_path="")
+    text = search_text(results=(result(passages=(leave, nameless)), result(path="src/tides.py")))
+    further = "   also 40-52 — Berth > leave\n```python\ndef leave(self):\n    pass\n```"
+    assert text.index("1. src/berths.py:12-20") < text.index(further) < text.index("2. src/tides.py:12-20")
+    assert "   also 40\n```python" in text
+
+
 def test_neighbours_are_shown_where_they_were_asked_for() -> None:
     assert "BEFORE" not in search_text()
     with_neighbours = search_text(arguments={"context": 1})
@@ -135,6 +145,25 @@ def test_a_verdict_that_is_unclear_offers_candidates_that_its_message_lacks() ->
     text = search_text(verdict=unclear)
     assert "Do you mean Berth (a.py)?" in text
     assert "Berths (b.py)" in text
+
+
+def discovered(prompt: str, verdict: protocol.Verdict, *excerpts: protocol.Excerpt) -> list[str]:
+    plan, metrics = protocol.AnswerPlan((), 0, ()), protocol.DiscoveryMetrics()
+    answer = protocol.DiscoverAnswer(
+        prompt, plan, (), (), verdict, metrics, protocol.IndexState(1, True), excerpts
+    )
+    return mcp_text.discovery(DONE, unstructure(answer), {})
+
+
+def test_a_discovery_is_its_prompt_which_holds_the_excerpts_once() -> None:
+    at = protocol.Range(protocol.Position(11, 0), protocol.Position(12, 0))
+    place = ("src/berths.py", "file:///harbour/src/berths.py", "file:///harbour", at)
+    code = "def moor_ship(self):"
+    excerpt = protocol.Excerpt(*place, code, "src/berths.py#L12-L12", "", "", "python", "defines it", 1.0)
+    prompt = f"# Context\n### src/berths.py#L12-L12\n```python\n{code}\n```\n"
+    answer = protocol.Verdict("answer", "", (), 1.0, ())
+    assert discovered(prompt, answer, excerpt) == [prompt]
+    assert discovered("", answer) == ["There is no evidence for that in the workspace."]
 
 
 @pytest.fixture(autouse=True)

@@ -50,7 +50,6 @@ export function verdict(given: Partial<Verdict> = {}): Verdict {
     confidence: 1,
     matchedTerms: [],
     coverage: 1,
-    note: "",
     ...given,
   };
 }

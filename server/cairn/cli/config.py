@@ -30,7 +30,7 @@ def show(folder: Path, everything: bool, as_json: bool) -> None:
     from cairn.settings.shown import as_toml, shown
 
     found = shown(Layers().of(_existing(folder)), everything=everything)
-    from cairn.cli.terminal import print_settings
+    from cairn.cli.state_text import print_settings
 
     lines = [(s.key, as_toml(s.value), ", ".join(s.origins)) for s in found.settings]
     show_answer(found, lambda found: print_settings(lines, found.warnings), as_json)

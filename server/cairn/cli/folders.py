@@ -77,7 +77,7 @@ def wait(engine: Engine, *, vectors: bool, written_by: Sequence[Path] = ()) -> N
     An interrupt while vectors are made goes on without them. The folders `written_by` are indexed by other
     processes: raises IndexUnavailableError when one of those ends.
     """
-    from cairn.cli.terminal import progress_bars
+    from cairn.cli.console import progress_bars
     from cairn.engine.status import status_of
     from cairn.operations.control import is_being_indexed
 

@@ -56,7 +56,7 @@ def resume(folder: Path, as_json: bool) -> None:
 @answers
 def status(folder: Path, as_json: bool) -> None:
     """Show what the index of FOLDER holds."""
-    from cairn.cli.terminal import print_status
+    from cairn.cli.state_text import print_status
     from cairn.engine.runner import answer
 
     with opened(folder, keep_indexed=False) as engine:
@@ -68,7 +68,7 @@ def _index(folder: Path, as_json: bool, *, anew: str | None) -> None:
 
     Where another process indexes the folder, that one does what is to be done anew, and this one waits.
     """
-    from cairn.cli.terminal import print_status
+    from cairn.cli.state_text import print_status
     from cairn.engine.runner import answer
     from cairn.engine.status import status_of
     from cairn.operations.control import is_being_indexed
@@ -82,7 +82,8 @@ def _index(folder: Path, as_json: bool, *, anew: str | None) -> None:
 
 
 def _set_paused(folder: Path, as_json: bool, *, paused: bool) -> None:
-    from cairn.cli.terminal import print_paused, waiting
+    from cairn.cli.console import waiting
+    from cairn.cli.state_text import print_paused
     from cairn.operations.control import set_paused
     from cairn.protocol import PausedAnswer
 

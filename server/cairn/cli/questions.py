@@ -84,6 +84,9 @@ def _as_written(name: str, how: str) -> Callable[[F], F]:
 @click.option("--alpha", type=float, help="0 keywords only … 1 meaning only.")
 @_as_written("--case", "in the same case")
 @_as_written("--word", "in whole words")
+@click.option(
+    "--passages", default=3, show_default=True, help="Passages of one file, where it has so many that help."
+)
 @click.option("--explain", is_flag=True, help="Show what made each result's score.")
 @no_wait_option
 @answers
@@ -97,12 +100,13 @@ def search(
     word: bool,
     limit: int,
     alpha: float | None,
+    passages: int,
     explain: bool,
     **asked: Any,
 ) -> None:
     """Show the passages that answer QUERY best."""
     _require_words(query)
-    from cairn.cli import terminal
+    from cairn.cli import answer_text
     from cairn.workspace.ignore_patterns import selection_problem
 
     only = {"type": types, "language": languages, "path": paths, "collection": collections}
@@ -112,21 +116,28 @@ def search(
         "query": query,
         "limit": limit,
         "alpha": alpha,
+        "passages": passages,
         "explain": explain,
         "filter": only,
         "caseSensitive": case,
         "wholeWord": word,
     }
     check = partial(_require_collections, wanted=collections)
-    _ask("search", data, terminal.print_search, check=check, **asked)
+    _ask("search", data, answer_text.print_search, check=check, **asked)
 
 
 @click.command()
 @click.argument("query")
 @folders_option
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=10, show_default=True, help="Number of excerpts."
+)
 @click.option("--max-bullets", type=int, help="Pieces of evidence at most.")
 @click.option(
     "--format", "style", type=click.Choice(["markdown", "plain", "json"]), help="Layout of the prompt."
+)
+@click.option(
+    "--prompt", "prompt_alone", is_flag=True, help="Print the prompt for a language model, and nothing else."
 )
 @_collections_option("--include", help="Only collections that match this glob.")
 @_collections_option("--exclude", help="Not the collections that match this glob.")
@@ -134,15 +145,17 @@ def search(
 @answers
 def discover(
     query: str,
+    limit: int,
     max_bullets: int | None,
     style: str | None,
+    prompt_alone: bool,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     **asked: Any,
 ) -> None:
-    """Gather cited evidence for QUERY, and a prompt."""
+    """Show excerpts of files that answer QUERY, the most useful first; they make a prompt, too."""
     _require_words(query)
-    from cairn.cli import terminal
+    from cairn.cli import answer_text
 
     data = {
         "query": query,
@@ -152,7 +165,8 @@ def discover(
         "exclude": exclude or None,
     }
     check = partial(_require_matches, globs=include)
-    _ask("discover", data, terminal.print_discovery, check=check, **asked)
+    shown = answer_text.print_prompt if prompt_alone else partial(answer_text.print_discovery, limit=limit)
+    _ask("discover", data, shown, check=check, **asked)
 
 
 @click.command()
@@ -164,7 +178,7 @@ def discover(
 def related(place: str, limit: int, folders: Sequence[Path], **asked: Any) -> None:
     """Show what is related to lines of a file."""
     at = lines_named(place)
-    from cairn.cli import terminal
+    from cairn.cli import answer_text
 
     _, file = find_file(at.file, folders)
     require_line(file, at)
@@ -172,7 +186,7 @@ def related(place: str, limit: int, folders: Sequence[Path], **asked: Any) -> No
     # Whole lines end before the first character of the next one; an empty range is the line it is in.
     end = start if at.first == at.last else {"line": at.last + 1, "character": 0}
     data = {"textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "limit": limit}
-    _ask("related", data, terminal.print_related, folders=folders, **asked)
+    _ask("related", data, answer_text.print_related, folders=folders, **asked)
 
 
 @click.command()
@@ -191,7 +205,7 @@ def context(
     After the passages comes a context made of them, for a language model.
     """
     at = position_named(place)
-    from cairn.cli import terminal
+    from cairn.cli import answer_text
 
     _, file = find_file(at.file, folders)
     require_line(file, at)
@@ -202,7 +216,7 @@ def context(
         "budget": budget,
         "limit": limit,
     }
-    _ask("context", data, terminal.print_context, folders=folders, **asked)
+    _ask("context", data, answer_text.print_context, folders=folders, **asked)
 
 
 @click.command()
@@ -211,13 +225,13 @@ def context(
 @answers
 def page(path: str, folders: Sequence[Path], as_json: bool) -> None:
     """Show the whole of a file as it is indexed."""
-    from cairn.cli import terminal
+    from cairn.cli import answer_text
 
     folder, file = find_file(path, folders)
     inside = real_place(file).relative_to(folder.resolve()).as_posix()
     shown_folder = Path(folder).absolute().as_uri() if len(folders) > 1 else ""
     data = {"path": inside, "folder": shown_folder}
-    _ask("fetchPage", data, terminal.print_page, folders=folders, as_json=as_json, no_wait=True)
+    _ask("fetchPage", data, answer_text.print_page, folders=folders, as_json=as_json, no_wait=True)
 
 
 @click.command()

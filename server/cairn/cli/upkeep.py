@@ -23,14 +23,14 @@ def feedback(folder: Path, reset: bool, as_json: bool) -> None:
     With --reset, forget it.
     """
     from cairn import protocol
-    from cairn.cli import terminal
+    from cairn.cli import state_text
     from cairn.operations.feedback import store_of
 
     store = store_of(folder)
     if reset:
-        report(protocol.ResetFeedbackAnswer(store.reset()), terminal.print_forgotten, as_json)
+        report(protocol.ResetFeedbackAnswer(store.reset()), state_text.print_forgotten, as_json)
     else:
-        show(store.files(), terminal.print_feedback, as_json)
+        show(store.files(), state_text.print_feedback, as_json)
 
 
 _BY_HAND = {"3": 3, "2": 2, "1": 1, "off": 0, "auto": None}
@@ -46,14 +46,14 @@ def phase(wanted: str | None, folder: Path, as_json: bool) -> None:
     3 is vectors, keywords and names, 2 is without vectors, 1 is names and keywords alone, off is nothing. What is set counts at
     once in every process that has the folder open, until auto leaves it to the settings and the kill switch again.
     """
-    from cairn.cli import terminal
+    from cairn.cli import state_text
     from cairn.engine.runner import answer
     from cairn.engine.status import status_of
 
     with opened(folder, keep_indexed=False) as engine:
         if wanted is not None:
             answer(engine, "setPhase", {"phase": _BY_HAND[wanted]})
-        show(status_of(engine).retrieval, terminal.print_retrieval, as_json)
+        show(status_of(engine).retrieval, state_text.print_retrieval, as_json)
 
 
 @click.command()
@@ -66,18 +66,19 @@ def doctor(path: Path | None, folder: Path, as_json: bool) -> None:
     With --why, explain which rule decides about a file, and what the index has of it.
     """
     require_directory(folder)
-    from cairn.cli import terminal
+    from cairn.cli import state_text
 
     if path is not None:
         from cairn.operations.why import why
 
-        show(why(path, folder), terminal.print_why, as_json)
+        show(why(path, folder), state_text.print_why, as_json)
         return
+    from cairn.cli.console import waiting
     from cairn.operations.doctor import examine
 
-    with terminal.waiting("Looking …"):
+    with waiting("Looking …"):
         examination = examine(folder)
-    show(examination, terminal.print_examination, as_json)
+    show(examination, state_text.print_examination, as_json)
     if examination.problems:
         sys.exit(FAILED)
 
@@ -95,7 +96,7 @@ def install(folder: Path | None, as_json: bool) -> None:
 
     It takes longer to index. The default one, or the one in FOLDER (model.onnx and tokenizer.json).
     """
-    from cairn.cli.terminal import print_installed
+    from cairn.cli.state_text import print_installed
     from cairn.embedding.install import install_default, install_folder
 
     model = install_folder(folder, remark) if folder else install_default(remark)

@@ -83,7 +83,7 @@ def build_server(
         if tool.method.name == "status":
             texts = [*texts, *problems()]
         content: list[types.ContentBlock] = [types.TextContent(text=text) for text in texts]
-        return types.CallToolResult(content=content, structured_content=data)
+        return types.CallToolResult(content=content, structured_content=tool.structured(data))
 
     return Server(
         "cairn",

@@ -1,6 +1,6 @@
 """How answers read to a language model: compact, with places that can be cited, and saying what is missing.
 
-Each function returns the blocks of text of one answer. The same answer goes out as structured content, whole.
+Each function returns the blocks of text of one answer, which goes out as structured content, too.
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[st
 
 
 def discovery(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
-    """The prompt as it is, in a block of its own, after what the verdict says."""
+    """The prompt as it is, in a block of its own, after what the verdict says: it holds the excerpts already."""
     answer = structure(data, protocol.DiscoverAnswer)
-    head = _verdict(answer.verdict, len(answer.bullets), what="pieces of evidence")
-    if not answer.bullets and not head:
+    found = len(answer.excerpts or answer.bullets)
+    head = _verdict(answer.verdict, found, what="pieces of evidence")
+    if not found and not head:
         head = ["There is no evidence for that in the workspace."]
     about = _paragraphs(*head, *_missing(engine, answer))
     return [text for text in (about, answer.answer_prompt) if text]
@@ -136,18 +137,14 @@ def incompleteness(engine: Engine) -> str:
 
 def _verdict(verdict: protocol.Verdict, found: int, what: str = "passages") -> list[str]:
     """What there is to say before the results."""
-    return [text for text in (verdict.note, _decision(verdict, found, what)) if text]
-
-
-def _decision(verdict: protocol.Verdict, found: int, what: str) -> str:
     if verdict.action == "noMatch":
         weak = f" The nearest {what} are below." if found else ""
-        return f"Nothing matches well.{weak} Ask in other words, or with fewer filters."
+        return [f"Nothing matches well.{weak} Ask in other words, or with fewer filters."]
     if verdict.action == "clarify":
         others = [f"{c.title} ({c.path})" for c in verdict.candidates if c.title not in verdict.message]
         also = f" Or {', '.join(others)}." if others else ""
-        return f"Unclear: {verdict.message}{also} Ask again with one of them, or use what is below."
-    return verdict.message
+        return [f"Unclear: {verdict.message}{also} Ask again with one of them, or use what is below."]
+    return [verdict.message] if verdict.message else []
 
 
 def _missing(
@@ -177,6 +174,8 @@ def _passages(
             lines += [f"   · {line}" for line in result.match_explain or ()]
         if not brief:
             lines += _text(result, with_neighbours="context" in arguments)
+            for passage in result.passages:
+                lines += _further(passage, result.language)
         shown.append("\n".join(lines))
     return [*(f"Paths are relative to {folder}" for folder in folders if len(folders) == 1), *shown]
 
@@ -190,10 +189,20 @@ def _text(result: protocol.SearchResult, *, with_neighbours: bool) -> list[str]:
     return ["   with what stands before and after it:", _fenced(whole, result.language)]
 
 
+def _further(passage: protocol.FilePassage, language: str) -> list[str]:
+    """A further passage of the same file: its lines, what it is, its text."""
+    title = f" — {passage.header_path}" if passage.header_path else ""
+    return [f"   also {_lines(passage.range)}{title}", _fenced(passage.text.strip("\n"), language)]
+
+
 def place(result: protocol.SearchResult) -> str:
     """`path:first-last`, 1-based and inclusive."""
-    first, last = result.range.start.line + 1, result.range.end.line
-    return f"{result.path}:{first}-{last}" if last > first else f"{result.path}:{first}"
+    return f"{result.path}:{_lines(result.range)}"
+
+
+def _lines(lines: protocol.Range) -> str:
+    first, last = lines.start.line + 1, lines.end.line
+    return f"{first}-{last}" if last > first else str(first)
 
 
 def _what(result: protocol.SearchResult) -> str:

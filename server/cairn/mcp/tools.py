@@ -7,7 +7,7 @@ knows of Cairn, it knows from these manuals: they say how to ask, by examples, b
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -31,7 +31,7 @@ Cairn searches the open workspace folders on this machine, by meaning and by key
 to date.
 - Where is it, how does it work, what does this error mean: cairn_search, in plain words or with a name. Filter by type, \
 language, path or collection when you know what you want.
-- A question that needs evidence from many files: cairn_discover gives cited facts and a prompt that holds them.
+- A question that needs evidence from many files: cairn_discover gives cited excerpts, the most useful first.
 - Then read: cairn_fetch_page for a whole file, cairn_related for tests, callers, documents and siblings of a passage.
 - Ask again in other words before you conclude that something is not there. Every answer says so when the index is not \
 complete yet; cairn_status tells how far it is.
@@ -52,12 +52,12 @@ shell commands.
 EXAMPLES
 - {"query": "assign_berths"}
 - {"query": "\\"database is locked\\"", "filter": {"type": ["code"]}}
-- {"query": "why is a request cancelled", "filter": {"type": ["prose"]}}
 - {"query": "retry policy", "filter": {"type": ["config"]}, "alpha": 0.7}
 - {"query": "date parsing", "filter": {"language": ["go"], "path": ["src/api/**"]}, "limit": 20}
+- Many files, one passage of each: {"query": "config loading", "passages": 1, "limit": 30}
 
-RETURNS passages as path:first-last (1-based), each with its text and why it is there. A verdict says that a question \
-was unclear.\
+RETURNS files, best first: path:first-last (1-based), text, why; more passages of a file as "also 40-52". A verdict \
+says that a question was unclear.\
 """
 
 _FETCH_PAGE = """\
@@ -80,14 +80,13 @@ each part's lines, title and symbol.\
 """
 
 _DISCOVER = """\
-Gather cited evidence for a question from the whole workspace: several searches in variations of the question, the best \
-collections looked into deeply, the sentences that answer picked out, arranged and put into one prompt. Slower than \
-cairn_search, and worth it for questions that no single passage answers.
+Gather what answers a question from the whole workspace: the lines of files that matter, verbatim, the most useful first, as \
+many as a budget of tokens holds. Slower than cairn_search, and worth it for questions that no single passage answers.
 
 WHEN
 - "How does … work", "what happens when …", "why …", "compare …", "give an overview of …".
 - You are to answer with citations.
-- Not for one name or one place: cairn_search is faster and shows code.
+- Not for one name or one place: cairn_search is faster.
 
 EXAMPLES
 - {"query": "how does indexing survive a crash"}
@@ -95,8 +94,8 @@ EXAMPLES
 - {"query": "how are settings merged", "include": ["*-source"], "exclude": ["*-tests"], "format": "plain"}
 - {"query": "error handling", "config": {"render": {"maxPromptTokens": 1500}}}
 
-RETURNS a prompt with the evidence, each piece with its citation path#L10-L14; answer from it and keep the citations. Where \
-there is no evidence, it says so: do not make up an answer.\
+RETURNS a prompt of excerpts, each under its citation path#L10-L14; answer from them and keep the citations. Where there is no \
+evidence, it says so: do not make up an answer.\
 """
 
 _RELATED = """\
@@ -187,6 +186,8 @@ class Tool:
     description: str
     text: Callable[[Engine, Any, Mapping[str, Any]], list[str]]
     """How an answer reads: from the engine that was asked, the answer as JSON data and the arguments to blocks of text."""
+    omitted: Set[str] = frozenset()
+    """Fields of the answer that its structured content lacks, because other parts say the same: clients give it to models whole."""
 
     @property
     def name(self) -> str:
@@ -208,7 +209,13 @@ class Tool:
         """What its structured content holds."""
         definitions: dict[str, Any] = {}
         schema = Describer(definitions, whole=True).object(self.method.answer_type())
+        schema["properties"] = self.structured(schema["properties"])
+        schema["required"] = [name for name in schema["required"] if name not in self.omitted]
         return {**schema, "$defs": definitions} if definitions else schema
+
+    def structured(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer's fields that go out as structured content."""
+        return {name: value for name, value in answer.items() if name not in self.omitted}
 
     def remedy(self, problem: InvalidRequestError, arguments: Mapping[str, Any]) -> str:
         """What is wrong with arguments that it does not take, and what to do about it."""
@@ -292,12 +299,15 @@ def _terse(schema: Any) -> Any:
     }
 
 
+_SAID_BY_OTHERS = frozenset({"answerPrompt", "bullets", "chunks"})
+"""Of a discovery: `excerpts` and the bullets in `plan` hold it all, in 36,000 characters instead of 130,000."""
+
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
         Tool(METHODS["search"], "Search the workspace", _SEARCH, mcp_text.search),
         Tool(METHODS["fetchPage"], "Read a whole file", _FETCH_PAGE, mcp_text.page),
-        Tool(METHODS["discover"], "Gather cited evidence", _DISCOVER, mcp_text.discovery),
+        Tool(METHODS["discover"], "Gather cited evidence", _DISCOVER, mcp_text.discovery, _SAID_BY_OTHERS),
         Tool(METHODS["related"], "Find what is related", _RELATED, mcp_text.related),
         Tool(METHODS["status"], "State of the index", _STATUS, mcp_text.status),
         *(

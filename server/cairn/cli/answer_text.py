@@ -1,0 +1,175 @@
+"""How answers to questions look on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cairn.cli.code import write_code
+from cairn.cli.console import escape, link, rule, warn, write, write_exactly
+from cairn.cli.output import tell
+from cairn.cli.state_text import PHASES
+
+if TYPE_CHECKING:
+    from cairn.protocol import (
+        AnsweredIn,
+        AnswerPlan,
+        ContextAnswer,
+        DiscoverAnswer,
+        FilePassage,
+        IndexState,
+        PageAnswer,
+        RelatedAnswer,
+        SearchAnswer,
+        SearchResult,
+        Verdict,
+    )
+
+_SNIPPET_LINES = 6
+
+
+def print_search(answer: SearchAnswer) -> None:
+    """Each result with its place, its reasons and the beginning of its text."""
+    _print_results(answer.results)
+    _print_verdict(answer.verdict)
+    _print_state(answer.retrieval, answer.index)
+
+
+def print_related(answer: RelatedAnswer) -> None:
+    """Each related passage, and how it is related."""
+    _print_results(answer.results)
+    if not answer.results:
+        write("Nothing is related to this passage.")
+    _print_completeness(answer.index)
+
+
+def print_context(answer: ContextAnswer) -> None:
+    """What belongs to the place, why, and then the text made of it, as it is."""
+    place = answer.place
+    title = escape(place.header_path or place.title)
+    write(f"[bold]{link(place.uri, f'{place.path}:{place.range.start.line + 1}')}[/]  [cyan]{title}[/]")
+    for passage, (_, head) in zip(
+        answer.passages, _numbered([passage.result for passage in answer.passages]), strict=True
+    ):
+        write(f"{head}  [dim]{escape(passage.group)}[/]")
+        write(f"    {escape(', '.join(passage.reasons))}")
+    write()
+    rule(f"Context, {answer.tokens} of {answer.budget} tokens")
+    write_exactly(answer.context)
+    for item in answer.dropped:
+        write(f"[dim]left out: {escape(item.citation or item.title)}, {escape(item.why)}[/]")
+    _print_completeness(answer.index)
+
+
+def print_page(answer: PageAnswer) -> None:
+    """The file's text, as it is."""
+    write_exactly(answer.text)
+
+
+def print_discovery(answer: DiscoverAnswer, limit: int) -> None:
+    """The first `limit` excerpts as numbered lines of code; before them the evidence, where the prompt has that, too."""
+    has_sections = not answer.excerpts or any(s.title in answer.answer_prompt for s in answer.plan.sections)
+    if has_sections:
+        _print_sections(answer.plan)
+    if has_sections and answer.excerpts:
+        rule("Excerpts")
+    several_folders = len({excerpt.folder for excerpt in answer.excerpts}) > 1
+    for number, excerpt in enumerate(answer.excerpts[:limit], 1):
+        title = excerpt.header_path or excerpt.symbol
+        place = link(excerpt.uri, excerpt.citation, "green") + (
+            _folder(excerpt.folder) if several_folders else ""
+        )
+        about = [f"[cyan]{escape(title)}[/]" if title else "", f"[dim]{escape(excerpt.reason)}[/]"]
+        write("  ".join([f"[bold]{number:>2}[/]", place, *filter(None, about)]))
+        write_code(excerpt.text, excerpt.path, excerpt.language, excerpt.range.start.line + 1)
+        write()
+    _print_verdict(answer.verdict)
+    more = len(answer.excerpts) - limit
+    if more > 0:
+        write(f"[dim]{more} more excerpts: -n {len(answer.excerpts)} shows them.[/]")
+    if answer.answer_prompt:
+        write(f"[dim]A prompt of {answer.metrics.final_prompt_tokens:,} tokens: --prompt prints it.[/]")
+    _print_state(answer.retrieval, answer.index)
+
+
+def _print_sections(plan: AnswerPlan) -> None:
+    for section in plan.sections:
+        rule(escape(section.title))
+        for bullet in section.bullets:
+            write(f"• {escape(bullet.text)}")
+            write(f"  [dim]{link(bullet.uri, bullet.citation)}[/]")
+        write()
+
+
+def print_prompt(answer: DiscoverAnswer) -> None:
+    """The prompt as it is, and nothing else on stdout."""
+    if answer.answer_prompt:
+        write_exactly(answer.answer_prompt)
+    else:
+        tell(f"cairn: no evidence was found. {answer.verdict.message}".strip())
+
+
+def _print_results(results: Sequence[SearchResult]) -> None:
+    for result, head in _numbered(results):
+        write(f"{head}  [dim]{result.score:.2f} {result.source}[/]")
+        if result.title:
+            write(f"    [cyan]{escape(result.header_path or result.title)}[/]")
+        _print_lines(result.snippet, "    ")
+        for reason in result.match_explain or ():
+            write(f"    · {escape(reason)}")
+        for passage in result.passages:
+            _print_passage(passage)
+        write()
+
+
+def _print_passage(passage: FilePassage) -> None:
+    """A further passage, below the heading of its file."""
+    first, last = passage.range.start.line + 1, passage.range.end.line
+    title = f"  [cyan]{escape(passage.header_path)}[/]" if passage.header_path else ""
+    write(f"    [bold]:{first}[/]" + (f"[bold]-{last}[/]" if last > first else "") + title)
+    _print_lines(passage.text, "      ")
+
+
+def _print_lines(text: str, indent: str) -> None:
+    """The first lines of a text, and how many more there are."""
+    lines = text.strip("\n").splitlines()
+    for line in lines[:_SNIPPET_LINES]:
+        write(f"{indent}[dim]{escape(line)}[/]")
+    if len(lines) > _SNIPPET_LINES:
+        write(f"{indent}[dim]… {len(lines) - _SNIPPET_LINES} more lines[/]")
+
+
+def _print_state(retrieval: AnsweredIn, index: IndexState) -> None:
+    """What less took part than was wanted, and that the index is not complete."""
+    if retrieval.fallback == "generic":  # which the answer itself says
+        return
+    if retrieval.phase < retrieval.wanted or retrieval.fallback:
+        cached = retrieval.fallback == "cache"
+        by = "Answered as before." if cached else f"Answered by {PHASES[retrieval.phase]}."
+        warn(f"{by} {retrieval.reason}")
+    _print_completeness(index)
+
+
+def _print_completeness(index: IndexState) -> None:
+    warn(index.note, "" if index.complete else "The index is not complete yet.")
+
+
+def _print_verdict(verdict: Verdict) -> None:
+    if verdict.message:
+        write(f"[italic]{escape(verdict.message)}[/]\n")
+
+
+def _numbered(results: Sequence[SearchResult]) -> Iterator[tuple[SearchResult, str]]:
+    """Each result with its number and `path:first-last`, 1-based, as editors and terminals understand it; after that the
+    folder, where there are several."""
+    several_folders = len({result.folder for result in results}) > 1
+    for number, result in enumerate(results, 1):
+        start, end = result.range.start.line + 1, result.range.end.line
+        place = link(result.uri, result.path, "green") + f":{start}" + (f"-{end}" if end > start else "")
+        folder = _folder(result.folder) if several_folders else ""
+        yield result, f"[bold]{number:>2}[/]  {place}{folder}"
+
+
+def _folder(uri: str) -> str:
+    """The name of a workspace folder, beside a place in it."""
+    return f" [dim]({escape(uri.rpartition('/')[2])})[/]"

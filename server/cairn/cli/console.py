@@ -1,0 +1,132 @@
+"""Printing on a terminal; in a file or a pipe, the same text without colour, and neither cut nor wrapped."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich import markup
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
+
+from cairn.cli.output import look
+from cairn.engine import progress_text
+
+if TYPE_CHECKING:
+    from cairn.engine.status import IndexingProgress
+
+_MEASURED_COLUMNS = 60
+"""Of a narrower terminal, a progress bar leaves out the bar."""
+
+
+_CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+"""What a file of the workspace could steer a terminal with is shown as U+FFFD."""
+
+
+def _console(*, stderr: bool = False) -> Console:
+    """What to print on, with colour as the options and the environment (NO_COLOR, FORCE_COLOR, TERM) want it."""
+    forced: dict[str, Any] = {}
+    if look.color == "always":
+        forced = {"force_terminal": True, "color_system": "standard", "no_color": False}
+    elif look.color == "never":
+        forced = {"color_system": None}
+    # No emoji: `:key:` in a line of code is none.
+    return Console(highlight=False, soft_wrap=True, emoji=False, stderr=stderr, **forced)
+
+
+def has_colour() -> bool:
+    """Whether what is printed on the stdout of the moment gets colour."""
+    return _console().color_system is not None
+
+
+def write(text: str | Text = "") -> None:
+    """Print marked-up text, or a text with styles of its own, on the stdout of the moment."""
+    _console().print(text)
+
+
+def rule(title: str) -> None:
+    _console().rule(title, align="left")
+
+
+def warn(*texts: str | None) -> None:
+    """Print each text that there is, as it is, in yellow."""
+    for text in filter(None, texts):
+        write(f"[yellow]{escape(text)}[/]")
+
+
+def write_exactly(text: str) -> None:
+    """A text for a program or a model: rich would make spaces of its tabs."""
+    exact = shown(text)
+    sys.stdout.write(exact if exact.endswith("\n") else f"{exact}\n")
+
+
+def shown(text: str) -> str:
+    """Text as it is; on a terminal, nothing in it steers the terminal."""
+    return text.translate(_CONTROLS) if sys.stdout.isatty() else text
+
+
+def escape(text: str) -> str:
+    """What `shown` makes of a text, for marked-up text."""
+    return markup.escape(shown(text))
+
+
+def link(uri: str, text: str, style: str = "") -> str:
+    """The text, which on a terminal that can do that leads to the file, wherever the command was run."""
+    link = f"link={markup.escape(uri)}" if sys.stdout.isatty() and "]" not in uri else ""
+    marks = " ".join(filter(None, (style, link)))
+    return f"[{marks}]{escape(text)}[/]" if marks else escape(text)
+
+
+def _shows_progress() -> bool:
+    return sys.stderr.isatty() and not look.quiet and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def progress_bars() -> Iterator[Callable[[IndexingProgress], None]]:
+    """Two bars on stderr, for files and for vectors; nothing where stderr is no terminal."""
+    console = _console(stderr=True)
+    is_narrow = console.width < _MEASURED_COLUMNS
+    columns = (
+        TextColumn("{task.description}"),
+        *(() if is_narrow else (BarColumn(),)),
+        MofNCompleteColumn(),
+        *(() if is_narrow else (TextColumn("{task.fields[detail]}"),)),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not _shows_progress()) as bars:
+        files = bars.add_task("Reading files", total=None, detail="")
+        texts = bars.add_task("Making vectors", total=None, visible=False, detail="")
+        most_queued = 0
+
+        def show(progress: IndexingProgress) -> None:
+            nonlocal most_queued
+            most_queued = max(most_queued, progress.texts_queued)
+            bars.update(
+                files,
+                total=progress.files_total or None,
+                completed=progress.files_done,
+                detail=f"{progress.chunks:,} chunks",
+            )
+            pace = ", ".join(progress_text.pace(progress.texts_per_second, progress.seconds_left))
+            bars.update(
+                texts,
+                total=most_queued or None,
+                completed=most_queued - progress.texts_queued,
+                visible=progress.scanned and most_queued > 0,
+                detail="paused" if progress.is_paused else pace,
+            )
+
+        yield show
+
+
+@contextmanager
+def waiting(message: str) -> Iterator[None]:
+    """Show `message` on stderr, where that is a terminal, until the end."""
+    if not _shows_progress():
+        yield
+        return
+    with _console(stderr=True).status(message):
+        yield

@@ -1,0 +1,143 @@
+"""How the state of things looks on a terminal: status, settings, checks, what was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cairn.cli.console import escape, warn, write
+from cairn.embedding.packaged import LARGER_MODEL
+from cairn.engine import progress_text
+
+if TYPE_CHECKING:
+    from cairn.embedding.model_files import InstalledModel
+    from cairn.operations.examination import Examination
+    from cairn.operations.feedback import FileChoices
+    from cairn.operations.why import Why
+    from cairn.protocol import (
+        ModelInfo,
+        PausedAnswer,
+        ResetFeedbackAnswer,
+        RetrievalStatus,
+        StatusAnswer,
+    )
+
+
+def print_status(answer: StatusAnswer) -> None:
+    """State, counts, model and collections."""
+    if not answer.generation:
+        write("[bold]not indexed yet[/]  run `cairn index`")
+        return
+    files = f"{answer.files.indexed} of {max(answer.files.total, answer.files.indexed)} files"
+    state = "paused" if answer.paused and answer.state == "indexing" else answer.state
+    vectors = f"{answer.embedded} with vectors"
+    if answer.model is not None and not answer.model.packaged:
+        vectors = f"{answer.static_embedded} with static vectors, {vectors}"
+    write(f"[bold]{state}[/]  {files}, {answer.chunks} chunks, {vectors}")
+    if answer.paused:
+        warn("Indexing is paused; `cairn resume` goes on.")
+    elif answer.state == "indexing":
+        left = progress_text.pace(answer.texts_per_second, answer.seconds_left)
+        write(", ".join([f"now: {answer.activity}", *left]))
+        write(f"[dim]not done yet: {', '.join(answer.remaining)}[/]")
+    write(f"model: {escape(_model(answer.model))}")
+    if answer.retrieval:
+        print_retrieval(answer.retrieval)
+    for collection in answer.collections:
+        write(f"  {escape(collection.name):<32} {collection.files:>6} files {collection.chunks:>8} chunks")
+    for rule, count in sorted(answer.skipped.items(), key=lambda item: -item[1]):
+        write(f"[dim]  left out: {count} × {escape(rule)}[/]")
+    warn(answer.last_error, *answer.warnings)
+
+
+def _model(model: ModelInfo | None) -> str:
+    if model is None:
+        return "none, answers use keywords alone"
+    return f"{model.id}, which comes with Cairn; {LARGER_MODEL}" if model.packaged else model.id
+
+
+def print_retrieval(retrieval: RetrievalStatus) -> None:
+    """The phase, here and in other processes, and what the latest questions were like."""
+    state, recent = retrieval.state, retrieval.recent
+    if state.phase == state.wanted and not state.by_hand:
+        write(f"phase: {state.phase} ({PHASES[state.phase]})")
+    else:
+        warn(f"phase: {state.phase} ({PHASES[state.phase]}). {state.reason}")
+    lowered = {change.pid: change for change in reversed(recent.phase_changes) if change.alive}
+    for change in lowered.values():
+        if change.after < state.wanted and not state.by_hand:
+            seconds = change.next_try_seconds
+            again = "" if seconds is None else f" Next try in {seconds:.0f} s."
+            warn(f"  process {change.pid}: phase {change.after}. {change.reason}{again}")
+    if not recent.queries:
+        return
+    shares = (
+        (recent.cached_share, "from the cache"),
+        (recent.no_match_share, "found nothing"),
+        (recent.clarify_share, "asked back"),
+        (recent.below_wanted_share, "fell back"),
+        (recent.error_share, "failed"),
+    )
+    times = ((recent.p50_ms, "p50"), (recent.p95_ms, "p95"))
+    parts = [f"{ms:.0f} ms {name}" for ms, name in times if ms is not None]
+    parts += [f"{100 * share:.0f} % {name}" for share, name in shares if share is not None]
+    write(f"questions: the latest {recent.queries}: {', '.join(parts)}")
+
+
+PHASES = ("off", "names and keywords", "keywords", "keywords and vectors")
+
+
+def print_feedback(files: Sequence[FileChoices]) -> None:
+    """Each file whose results were chosen, with how often what was done."""
+    if not files:
+        write("nothing was learned yet")
+    for file in files:
+        counts = ", ".join(f"{count} × {action}" for action, count in file.counts.items())
+        write(f"[green]{escape(file.path)}[/]  {counts}  [dim]last on {file.latest:%Y-%m-%d}[/]")
+
+
+def print_paused(answer: PausedAnswer) -> None:
+    """Whether vectors are made."""
+    write("paused; saved files are still taken in" if answer.paused else "resumed")
+
+
+def print_forgotten(answer: ResetFeedbackAnswer) -> None:
+    """How much was forgotten."""
+    write(f"forgotten: {answer.forgotten} choices")
+
+
+def print_installed(model: InstalledModel) -> None:
+    """The model that is used from now on."""
+    write(f"{escape(model.name)}, {model.dimension} dimensions, is ready in {escape(str(model.folder))}")
+
+
+def print_why(answer: Why) -> None:
+    """What is indexed or not, the rule, where the rule stands, and what the index has of it."""
+    done = "looked into" if answer.directory else "indexed"
+    outcome = f"[green]{done}[/]" if answer.indexed else f"[yellow]not {done}[/]"
+    write(f"[bold]{escape(answer.path or '.')}[/]  {outcome}")
+    for text in filter(None, (answer.rule, answer.detail, answer.state)):
+        write(f"  {escape(text)}")
+    warn(*answer.warnings)
+
+
+_MARKS = {"ok": "[green]ok     [/]", "note": "[yellow]note   [/]", "problem": "[red]problem[/]"}
+
+
+def print_examination(answer: Examination) -> None:
+    """One line for each check, the remedy below it, and how many problems there are."""
+    for check in answer.checks:
+        write(f"{_MARKS[check.level]}  {escape(check.name)}: {escape(check.message)}")
+        if check.remedy:
+            write(f"         {escape(check.remedy)}")
+    if answer.problems:
+        write(f"[red]{answer.problems} problem{'s' if answer.problems > 1 else ''}[/]")
+
+
+def print_settings(settings: Sequence[tuple[str, str, str]], warnings: Sequence[str]) -> None:
+    """Each setting with its value and its origin, then what could not be used."""
+    if not settings:
+        write("nothing is set: all settings have their defaults")
+    for key, value, origin in settings:
+        write(f"{escape(key)} = [green]{escape(value)}[/]  [dim]{escape(origin)}[/]")
+    warn(*warnings)

@@ -1,0 +1,155 @@
+"""How answers look on a terminal, and in a pipe."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from cairn import protocol
+from cairn.cli import answer_text
+from cairn.cli.output import look
+from cairn.protocol.chunk_type import ChunkType
+from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics, Excerpt, Section
+from cairn.protocol.places import whole_lines
+from cairn.protocol.search import FilePassage
+from cairn.settings.discovery import BulletCategory, SectionType
+
+ESCAPE = re.compile(r"\x1b\[[\d;]*m")
+
+EXCERPT = Excerpt(
+    path="src/berths.py",
+    uri="file:///harbour/src/berths.py",
+    folder="file:///harbour",
+    range=whole_lines(98, 101),
+    text="class Berth:\n\tship = None  # [bold]free[/]\n",
+    citation="src/berths.py#L99-L101",
+    symbol="Berth",
+    header_path="Berth",
+    language="python",
+    reason="defines Berth",
+    score=1.0,
+)
+BULLET = Bullet(
+    text="A berth holds one ship.",
+    citation="README.md#L3-L3",
+    source_id="harbour-docs#0",
+    collection="harbour-docs",
+    path="README.md",
+    uri="file:///harbour/README.md",
+    range=whole_lines(2, 3),
+    score=1.0,
+    category=BulletCategory.DEFINITION,
+)
+PLAN = AnswerPlan((Section("Definition", SectionType.DEFINITION, 1, (BULLET,)),), 1, ("harbour-docs#0",))
+VERDICT = protocol.Verdict("answer", "", (), 1.0, ())
+INDEX = protocol.IndexState(1, True)
+
+
+def discovery(*excerpts: Excerpt, prompt: str = "# Context\n", plan: AnswerPlan = PLAN) -> Any:
+    metrics = DiscoveryMetrics(final_prompt_tokens=1234)
+    bullets = tuple(bullet for section in plan.sections for bullet in section.bullets)
+    return protocol.DiscoverAnswer(prompt, plan, bullets, (), VERDICT, metrics, INDEX, excerpts)
+
+
+def test_discovery_shows_excerpts_as_numbered_lines_below_their_citation(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    other = evolve(EXCERPT, citation="src/tides.py#L1-L1", text="x = 1", range=whole_lines(0, 1))
+    answer_text.print_discovery(discovery(EXCERPT, other), limit=2)
+    assert capsys.readouterr().out.splitlines() == [
+        " 1  src/berths.py#L99-L101  Berth  defines Berth",
+        "     99  class Berth:",
+        "    100      ship = None  # [bold]free[/]",
+        "    101  ",
+        "",
+        " 2  src/tides.py#L1-L1  Berth  defines Berth",
+        "    1  x = 1",
+        "",
+        "A prompt of 1,234 tokens: --prompt prints it.",
+    ]
+
+
+def test_excerpts_beyond_the_limit_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    answer_text.print_discovery(discovery(EXCERPT, EXCERPT, EXCERPT), limit=1)
+    shown = capsys.readouterr().out
+    assert shown.count("class Berth:") == 1
+    assert "2 more excerpts: -n 3 shows them." in shown
+
+
+@pytest.mark.parametrize("language", ["python", "no such language"])
+def test_colour_changes_nothing_but_the_colour_of_an_excerpt(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    answer = discovery(evolve(EXCERPT, language=language))
+    answer_text.print_discovery(answer, limit=2)
+    plain = capsys.readouterr().out
+    monkeypatch.setattr(look, "color", "always")
+    answer_text.print_discovery(answer, limit=2)
+    coloured = capsys.readouterr().out
+    assert ESCAPE.sub("", coloured) == plain
+    assert re.search(r"\x1b\[[\d;]+mclass\x1b", coloured)
+
+
+def test_evidence_comes_first_where_the_prompt_has_it(capsys: pytest.CaptureFixture[str]) -> None:
+    answer_text.print_discovery(discovery(EXCERPT), limit=2)
+    assert "A berth holds one ship." not in capsys.readouterr().out
+    for answer in (discovery(), discovery(EXCERPT, prompt="## Definition\nA berth holds one ship.")):
+        answer_text.print_discovery(answer, limit=2)
+        shown = capsys.readouterr().out
+        assert shown.startswith("Definition ──")
+        assert "• A berth holds one ship.\n  README.md#L3-L3\n" in shown
+    assert shown.index("one ship") < shown.index("Excerpts ──") < shown.index("class Berth")
+
+
+def test_the_prompt_is_printed_alone_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    answer_text.print_prompt(discovery(EXCERPT, prompt="# [bold]Context[/]\n\tx"))
+    assert capsys.readouterr().out == "# [bold]Context[/]\n\tx\n"
+    answer_text.print_prompt(discovery(prompt=""))
+    nothing = capsys.readouterr()
+    assert nothing.out == ""
+    assert "no evidence was found" in nothing.err
+
+
+def test_further_passages_stand_below_the_heading_of_their_file(capsys: pytest.CaptureFixture[str]) -> None:
+    further = (
+        FilePassage(whole_lines(39, 52), "def leave(self):\n    pass", "leave", "Berth > leave", 0.6),
+        FilePassage(whole_lines(69, 70), "x = 1", "", "", 0.5),
+    )
+    result = protocol.SearchResult(
+        path="src/berths.py",
+        folder="file:///harbour",
+        uri="file:///harbour/src/berths.py",
+        range=whole_lines(11, 20),
+        selection_range=whole_lines(11, 12),
+        collection="harbour-source",
+        title="Berth",
+        header_path="Berth",
+        symbol="Berth",
+        symbol_kind="class",
+        type=ChunkType.CODE,
+        language="python",
+        score=1.0,
+        source="hybrid",
+        matched_terms=(),
+        reasons=(),
+        snippet="class Berth:\n",
+        context=protocol.Context(),
+        content_hash="0" * 32,
+        passages=further,
+    )
+    query = protocol.QueryInfo("q", ("q",), "name", 0.5)
+    answer_text.print_search(protocol.SearchAnswer((result,), VERDICT, query, INDEX, {}))
+    assert capsys.readouterr().out.splitlines() == [
+        " 1  src/berths.py:12-20  1.00 hybrid",
+        "    Berth",
+        "    class Berth:",
+        "    :40-52  Berth > leave",
+        "      def leave(self):",
+        "          pass",
+        "    :70",
+        "      x = 1",
+        "",
+    ]
