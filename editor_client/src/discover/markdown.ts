@@ -14,6 +14,7 @@ const SECTION_GAP = "\n\n";
 export function discoveryAsMarkdown(question: string, answer: DiscoverAnswer, root: string): string {
   const { verdict, plan, chunks, answerPrompt, index } = answer;
   const parts = [`# ${escape(question)}`];
+  if (verdict.note) parts.push(`*${escape(verdict.note)}*`);
   if (verdict.action !== "answer") {
     const offers = verdict.candidates.map((offer) => `> - **${escape(offer.title)}** ${code(offer.path)}`);
     parts.push([`> ${escape(verdict.message)}`, ...(offers.length > 0 ? [">", ...offers] : [])].join("\n"));

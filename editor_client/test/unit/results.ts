@@ -50,6 +50,7 @@ export function verdict(given: Partial<Verdict> = {}): Verdict {
     confidence: 1,
     matchedTerms: [],
     coverage: 1,
+    note: "",
     ...given,
   };
 }

@@ -155,6 +155,8 @@ def _print_completeness(index: IndexState) -> None:
 
 
 def _print_verdict(verdict: Verdict) -> None:
+    if verdict.note:
+        write(f"[italic]{escape(verdict.note)}[/]\n")
     if verdict.message:
         write(f"[italic]{escape(verdict.message)}[/]\n")
 

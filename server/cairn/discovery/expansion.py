@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cairn.discovery.terms import EDGE_PUNCTUATION, bare_words, content_words
+from cairn.retrieval.languages.translation import in_english
 from cairn.retrieval.query_types import is_name
 from cairn.settings.discovery import ExpansionConfig
 from cairn.text.words import LIGHT_WORDS, RELATIONS, is_stopword
@@ -19,17 +20,16 @@ MIN_CLAUSE_WORDS = 2
 NAME_FAMILIES = frozenset({"include_definition", "include_api", "include_use_cases"})
 """What is asked of a name in code; a function has no architecture."""
 _ASKS_FOR_WHOLE = re.compile(
-    r"(?:what|who)(?:'s|’s| is| are)\b|(?:explain|describe|define|overview|summari[sz]e|introduc\w+|tell me about)\b"
-    r"|o que (?:é|e|são)\b|expli(?:que|ca|car)\b|descrev(?:a|er)\b|resum(?:o|a|ir)\b|visão geral\b|fale sobre\b",
+    r"(?:what|who)(?:'s|’s| is| are)\b|(?:explain|describe|define|overview|summari[sz]e|introduc\w+|tell me about)\b",
     re.IGNORECASE,
 )
 _CAMEL_CASE = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _CLAUSE_END = re.compile(
-    r"[.?!;:](?:\s|\Z)|,?\s+(?:and|but|or|so|e|mas|ou)\s+(?=(?:how|what|when|where|which|who|why|can|could|do|does|did"
-    r"|is|are|should|will|would|como|o que|onde|qual|quando|quem|por que)\b)|,\s+(?:(?:and|but|or|so|e|mas|ou)\s+)?|\s[-–—]\s",
+    r"[.?!;:](?:\s|\Z)|,?\s+(?:and|but|or|so)\s+(?=(?:how|what|when|where|which|who|why|can|could|do|does|did"
+    r"|is|are|should|will|would)\b)|,\s+(?:(?:and|but|or|so)\s+)?|\s[-–—]\s",
     re.IGNORECASE,
 )
-CONNECTORS = frozenset({"of", "de", "do", "da", "dos", "das"})
+CONNECTORS = frozenset({"of"})
 """Function words that hold a noun phrase together: "life cycle of requests"."""
 _BREAKS = ",;:.!?)"
 
@@ -62,7 +62,7 @@ def expand_queries_baseline(query: str, config: ExpansionConfig) -> list[str]:
     query = query.strip()
     if not query or config.max_expansions == 0:
         return []
-    asked = " ".join(query.split())
+    asked = " ".join(in_english(query).text.split())
     variations = _templates(asked, config) if is_overview(asked) else _parts(asked)
     new: dict[str, tuple[int, str]] = {}
     for rank, text in variations:
@@ -83,7 +83,7 @@ def is_overview(query: str) -> bool:
 
 
 def _subject(query: str) -> str:
-    """A question without the words that ask for a whole, where others are left: "visão geral do flask", "do flask"."""
+    """A question without the words that ask for a whole, where others are left: "overview of flask", "of flask"."""
     asks = _ASKS_FOR_WHOLE.match(query)
     rest = query[asks.end() :].strip() if asks else ""
     return rest if any(not is_stopword(word) for word in bare_words(rest)) else query
@@ -105,6 +105,7 @@ def _parts(query: str) -> list[tuple[int, str]]:
     """The questions that a question is made of, and the names of code in it, each with its rank."""
     clauses = [clause.strip(EDGE_PUNCTUATION) for clause in _CLAUSE_END.split(query)]
     parts = [clause for clause in clauses if len(content_words(clause)) >= MIN_CLAUSE_WORDS]
+    parts = [] if parts == [query.strip(EDGE_PUNCTUATION)] else parts
     names = " ".join(word for word in bare_words(query) if _is_code_name(word))
     return list(enumerate([*parts, *([names] if names else [])]))
 

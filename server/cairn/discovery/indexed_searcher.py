@@ -91,11 +91,11 @@ class IndexedSearcher:
     def _ranked(self, queries: tuple[str, ...], only: ChunkFilter) -> Ranking:
         if known := self._rankings.get(queries):
             return known
-        every = (understand(query, vocabulary=self._vocabulary, settings=self._settings) for query in queries)
+        every = [understand(query, vocabulary=self._vocabulary, settings=self._settings) for query in queries]
         ranking = self._rankings[queries] = rank(
             self._readers,
             [
-                evolve(query, for_evidence=True, asked_as=queries[0] if number else "")
+                evolve(query, for_evidence=True, asked_as=every[0].wording if number else "")
                 for number, query in enumerate(every)
             ],
             self._meaning,

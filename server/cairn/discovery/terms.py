@@ -13,6 +13,7 @@ from functools import cached_property
 
 from attrs import field, frozen
 
+from cairn.retrieval.languages.translation import in_english
 from cairn.retrieval.matching import matcher
 from cairn.text.identifiers import identifier_words
 from cairn.text.words import LIGHT_WORDS, is_stopword, stem, stems
@@ -66,8 +67,13 @@ class QueryTerms:
 
     @classmethod
     def of(cls, query: str) -> QueryTerms:
-        """The terms of `query`, without alternatives; none when it is empty or made of function words alone."""
-        parts = (part for word in content_words(query) for part in _parts(word) if not is_stopword(part))
+        """The terms of `query`, in English, without alternatives; none when it is empty or made of function words alone."""
+        parts = (
+            part
+            for word in content_words(in_english(query).text)
+            for part in _parts(word)
+            if not is_stopword(part)
+        )
         by_stem = {stem(part): part for part in reversed([*parts])}
         return cls(tuple((part,) for part in reversed(by_stem.values())))
 

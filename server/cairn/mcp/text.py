@@ -137,14 +137,18 @@ def incompleteness(engine: Engine) -> str:
 
 def _verdict(verdict: protocol.Verdict, found: int, what: str = "passages") -> list[str]:
     """What there is to say before the results."""
+    return [text for text in (verdict.note, _decision(verdict, found, what)) if text]
+
+
+def _decision(verdict: protocol.Verdict, found: int, what: str) -> str:
     if verdict.action == "noMatch":
         weak = f" The nearest {what} are below." if found else ""
-        return [f"Nothing matches well.{weak} Ask in other words, or with fewer filters."]
+        return f"Nothing matches well.{weak} Ask in other words, or with fewer filters."
     if verdict.action == "clarify":
         others = [f"{c.title} ({c.path})" for c in verdict.candidates if c.title not in verdict.message]
         also = f" Or {', '.join(others)}." if others else ""
-        return [f"Unclear: {verdict.message}{also} Ask again with one of them, or use what is below."]
-    return [verdict.message] if verdict.message else []
+        return f"Unclear: {verdict.message}{also} Ask again with one of them, or use what is below."
+    return verdict.message
 
 
 def _missing(

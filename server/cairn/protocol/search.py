@@ -118,6 +118,8 @@ class Verdict:
     matched_terms: tuple[str, ...]
     coverage: float = 0.0
     """How much of the question some result holds, 0 to 1, rare terms counting more."""
+    note: str = ""
+    """What a person should know of how the question was understood: that Cairn does not know its language."""
 
 
 @frozen

@@ -37,10 +37,8 @@ _OVERVIEW_TERMS = 1
 """Terms of an explanation about one thing as a whole: "explain flask". "How does digest authentication work" is about a part."""
 _MOST_TERMS = 2
 """…and of "what is …", which may also ask for a difference or a purpose."""
-_ASKS_WHAT = re.compile(r"\s*(?:what|who|o que)\b", re.IGNORECASE)
-_EXPLICIT_LOCATION = re.compile(
-    r"^(?:where|which|find|locate|onde|em (?:que|qual)|ach|encontr|localiz)", re.IGNORECASE
-)
+_ASKS_WHAT = re.compile(r"\s*(?:what|who)\b", re.IGNORECASE)
+_EXPLICIT_LOCATION = re.compile(r"^(?:where|which|find|locate)", re.IGNORECASE)
 _IN_CODE = frozenset({QueryType.SYMBOL, QueryType.BUG_FIX})
 
 
@@ -79,8 +77,8 @@ def documents_of(query: Query) -> Documents:
 
 
 _OVERVIEW = re.compile(
-    r"""^(?:what|who)(?:\ is|\ are|'s)\ (?:an?\ |the\ )?[\w.\- ]{1,30}(?:\?|$|\ and\b) | ^o\ que\ (?:[eé]|s[aã]o)\ |
-        \binstall(?:ing|ation)\b | ^install\b | \bto\ install\b | \b[iwey]+\ install\b | \binstalar\b |
+    r"""^(?:what|who)(?:\ is|\ are|'s)\ (?:an?\ |the\ )?[\w.\- ]{1,30}(?:\?|$|\ and\b) |
+        \binstall(?:ing|ation)\b | ^install\b | \bto\ install\b | \b[iwey]+\ install\b |
         \bget(?:ting)?\ started\b | \bquick\ ?starts?\b""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -90,7 +88,6 @@ _FOR_USERS = re.compile(
     r"""^how\ (?:do|can|should|would|could)\ (?:i|we|you|one)\b | ^how\ to\b | ^when\ (?:to|should)\b |
         ^(?:should|can|may|must|could)\ (?:i|we|you|one|an?|the)\b |
         ^why\b | \bdifference\ between\b | \bwhen\ to\ use\b | ^what\ .*\bfor\b | ^what\ does\b |
-        ^como\ (?:eu\ )?(?:posso|fa[cç]o|uso|usar)\b | \bdiferen[cç]a\ entre\b |
         \btutorials?\b | \bchange\ ?logs?\b | \brelease\ notes?\b | \bwhat'?s\ new\b | \bfaq\b | \breadme\b | \bguides?\b |
         \bupgrading\b | \bupgrade\ (?:from|to)\b | \bmigrat(?:e|es|ing|ion)\ (?:from|to)\b | \bbreaking\ changes?\b |
         \b(?:backwards?|not)[- ](?:in)?compatible\b | \bdeprecated\b | \bwhat\ (?:happened|changed)\b |

@@ -78,7 +78,7 @@ _PATH = re.compile(
 )
 _PLACE_CHARS = 20
 """Characters before a path that may say that it is a place: the longest such word has ten, and spaces."""
-_PLACE = re.compile(r"\b(?:in|under|inside|within|from|em|dentro de)\s+$", re.IGNORECASE)
+_PLACE = re.compile(r"\b(?:in|under|inside|within|from)\s+$", re.IGNORECASE)
 # Names of products, and endings that are more often a member's name than a file's.
 _PRODUCTS = re.compile(
     r"(?:node|vue|next|nuxt|react|express|three|d3|ember|backbone|angular|chart|socket|alpine)\.(?:js|io)",
@@ -181,8 +181,8 @@ _CODE_SIGNS = re.compile(
 )
 # Words that keep a text from being code. Those that are keywords of a language ("in", "not", "with") do not.
 _PROSE = re.compile(
-    r"\b(?:how|what|where|why|which|the|does|a|an|of|to|are|that|should|can|you|when|how's|como|onde|qual|quais"
-    r"|uma?|que|não|para|explain|find|show)\b",
+    r"\b(?:how|what|where|why|which|the|does|a|an|of|to|are|that|should|can|you|when|how's"
+    r"|explain|find|show)\b",
     re.IGNORECASE,
 )
 

@@ -14,10 +14,10 @@ from itertools import pairwise
 from attrs import field, frozen
 
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.mentions import Mentions, read_mentions
-from cairn.retrieval.portuguese import is_portuguese, translations
 from cairn.retrieval.query_types import QueryType, is_name, own_name, query_type
-from cairn.retrieval.repair import repairs
+from cairn.retrieval.repair import is_common, repairs
 from cairn.retrieval.traces import Trace, read_trace
 from cairn.retrieval.wording import (
     alternatives,
@@ -32,7 +32,7 @@ from cairn.retrieval.wording import (
 from cairn.settings.tree import SearchSettings
 from cairn.text.identifiers import identifier_words
 from cairn.text.unicode import well_formed
-from cairn.text.words import stem, stems
+from cairn.text.words import is_stopword, stem, stems
 
 MAX_QUERY_CHARS = 4_000
 """Longer questions are cut here, and the answer says so: a paste must not hang a search."""
@@ -76,11 +76,16 @@ class Query:
     """What to look for letter by letter; empty for a question in plain words."""
     quotes: tuple[str, ...] = ()
     """`phrases`, and what stood in quotes or backticks but has no word: `"=>"`."""
+    english: str = ""
+    """The text in English; "" where it is English as typed."""
+    language: str = ""
+    """The name of the language that it is typed in; "" for English."""
+    note: str = ""
+    """What a person should know of how the question was understood: that its language is not known."""
     meant: str = ""
-    """The text with synonyms and repairs in place, or the terms of a Portuguese one in English, which is what models know:
-    what is compared by meaning."""
+    """The text in English, with synonyms and repairs in place: what is compared by meaning."""
     asked_as: str = ""
-    """The question that the text is a variation of: its wording tells who asks. "" where the text is the question."""
+    """The wording of the question that the text is a variation of: it tells who asks. "" where the text is the question."""
 
     for_evidence: bool = False
     """Whether passages are wanted that can be quoted, rather than places to go to."""
@@ -93,8 +98,8 @@ class Query:
 
     @property
     def wording(self) -> str:
-        """The words that somebody chose."""
-        return self.asked_as or self.text
+        """The words that somebody chose, in English."""
+        return self.asked_as or self.english or self.text
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -155,6 +160,8 @@ def understand(
     is_cut = len(text) > MAX_QUERY_CHARS
     shortened = [f"only the first {MAX_QUERY_CHARS} of {len(text)} characters were used"] if is_cut else []
     meant, phrases = rewrite_phrases(cut, settings.synonyms)
+    translation = in_english(meant)
+    meant = translation.text
     trace = read_trace(meant) or Trace(message=meant)
     mentions = read_mentions(trace.message)
     kind = _type(mentions, trace)
@@ -167,12 +174,12 @@ def understand(
     )
     synonyms = word_synonyms(settings.synonyms)
     terms, synonymous = with_synonyms(wording.terms, synonyms)
-    terms = terms[:MAX_TERMS]
+    terms = _known(terms, wording.compounds, translation, vocabulary)[:MAX_TERMS]
     for new, old in phrases.items():
         synonymous |= dict.fromkeys(read_words(new).terms[:1], (old,))
     exact = words_of((*mentions.quotes, *mentions.paths, *mentions.codes, *files))
     plain = [term for term in terms if term not in exact]
-    translated, repaired = _unfamiliar(plain, mentions.rest, vocabulary, settings)
+    translated, repaired = _unfamiliar(plain, translation, vocabulary, settings)
     corrected = {typed: (word,) for typed, word in repaired.items()}
     usual_alpha = _SYMBOL_ALPHA if kind is QueryType.SYMBOL else _ALPHA
     # An identifier is what it is: neither `TraceConfig` nor its parts are short for anything.
@@ -189,27 +196,44 @@ def understand(
         alternatives=alternatives(
             terms,
             other_lengths_of=[term for term in plain if term not in named],
-            others=(synonymous, corrected, translated, without_numbers(plain)),
+            others=(synonymous, corrected, translated, translation.meant_by, without_numbers(plain)),
         ),
         paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
         literals=mentions.literals,
         quotes=mentions.quotes,
-        meant=" ".join(next(iter(translated.get(term, ())), term) for term in terms)
-        if translated and is_portuguese(mentions.rest)
-        else replaced(meant, synonyms | repaired),
+        english="" if translation.text == cut else translation.text,
+        language=translation.language.name if translation.language else "",
+        note=translation.note,
+        meant=replaced(
+            meant, synonyms | repaired | {word: english[0] for word, english in translated.items()}
+        ),
     )
 
 
+def _known(
+    terms: tuple[str, ...], names: Sequence[str], translation: Translation, vocabulary: IndexVocabulary | None
+) -> tuple[str, ...]:
+    """The terms without words of another language that neither its list nor the index has, where others are left."""
+    if translation.language is None or vocabulary is None:
+        return terms
+    of_names = words_of(names)
+    foreign = [term for term in terms if term not in translation.meant_by and term not in of_names]
+    unknown = vocabulary.unknown([term for term in foreign if not is_common(term)])
+    return tuple(term for term in terms if term not in unknown) or terms
+
+
 def _unfamiliar(
-    terms: Sequence[str], text: str, vocabulary: IndexVocabulary | None, settings: SearchSettings
+    terms: Sequence[str],
+    translation: Translation,
+    vocabulary: IndexVocabulary | None,
+    settings: SearchSettings,
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Of `terms` the Portuguese words with what they mean, and the typing errors with what was meant."""
-    if is_portuguese(text):  # where no English word is expected, none is mistyped
-        return translations(terms, text), {}
-    if vocabulary is None or not terms:
-        return {}, {}
+    """Of `terms` words of other languages with what they mean, and the typing errors with what was meant."""
+    if translation.language or vocabulary is None or not terms:
+        return {}, {}  # where no English word is expected, none is mistyped
     unknown = vocabulary.unknown(terms)
-    translated = translations([term for term in terms if term in unknown], text)
+    has_grammar = any(map(is_stopword, translation.text.split()))
+    translated = {} if has_grammar else word_meanings([term for term in terms if term in unknown])
     wrong = [term for term in terms if term in unknown and term not in translated]
     return translated, repairs(wrong, vocabulary, settings.core_concepts)
 

@@ -21,24 +21,13 @@ _TYPES = {
     QueryType.BUG_FIX: re.compile(
         r"^fix\b|\bbugs?\b|\berrors?\b|\w(?:error|exception):|\bcrash\w*|\bexception when\b|\bfails?\b|\bbroken\b"
         r"|\b(?:does|do|did|is|are)(?: not|n['’]t) work|\bissues? with\b|^(?:debug|troubleshoot)\b"
-        r"|^corrig\w+|^consert\w+|\berros?\b|\bfalh(?:a|as|am|ou|ando)\b|\bnão funciona\w*|\btrava\b"
     ),
-    QueryType.IMPLEMENTATION: re.compile(
-        r"^(?:implement\w*|add|create|adicion(?:ar|e|a)|cri(?:ar|e|a)|escrev(?:er|a))\b"
-    ),
-    QueryType.LOCATION: re.compile(
-        r"^(?:where|which|find|locate|onde|em (?:que|qual)|ach(?:ar|e)|encontr(?:ar|e)|localiz(?:ar|e))\b"
-    ),
-    QueryType.OPTIMISATION: re.compile(
-        r"\boptimi[sz]\w*|\bimprove\b|\bfaster\b|\bslow\b|\bspeed up\b|\botimiz\w*|\bmelhorar\b|\bmais rápid\w+"
-        r"|\blent[oa]s?\b"
-    ),
-    QueryType.EXPLANATION: re.compile(
-        r"^(?:how|what|why|explain|describe|overview|o que|como|por ?qu[eê]|qual|quais|expli(?:que|ca|car)"
-        r"|descrev(?:a|er)|para que serve|visão geral|resumo)\b"
-    ),
+    QueryType.IMPLEMENTATION: re.compile(r"^(?:implement\w*|add|create)\b"),
+    QueryType.LOCATION: re.compile(r"^(?:where|which|find|locate)\b"),
+    QueryType.OPTIMISATION: re.compile(r"\boptimi[sz]\w*|\bimprove\b|\bfaster\b|\bslow\b|\bspeed up\b"),
+    QueryType.EXPLANATION: re.compile(r"^(?:how|what|why|explain|describe|overview)\b"),
 }
-"""How questions of each type are worded, in English and Portuguese. The first that matches decides."""
+"""How questions of each type are worded, in English. The first that matches decides."""
 
 _NAME = re.compile(
     r"""[@$&.]{0,2}[^\W\d][\w$]*                # a name, with what some languages write before it

@@ -29,6 +29,11 @@ def _common() -> frozenset[str]:
     return frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").split())
 
 
+def is_common(word: str) -> bool:
+    """Whether many projects use the lower-case English word, as it stands or in the plural."""
+    return word in _common() or word.removesuffix("s") in _common()
+
+
 def repairs(
     unknown: Iterable[str], vocabulary: IndexVocabulary, core_concepts: Sequence[str] = ()
 ) -> dict[str, str]:

@@ -17,7 +17,6 @@ from attrs import evolve
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.file_names import folder_stems, joined_name, languages, name_stems, versions
 from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
-from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Asked, Family, Signal, Value, best, of_file, top
 from cairn.text.words import stem
@@ -121,7 +120,7 @@ def _translation(asked: Asked) -> Floats:
         codes = languages(file.path)
         return any(code != "en" and (file.folder, above, "en") in places for above, code in codes)
 
-    return asked.each(is_one) * (not is_portuguese(asked.query.wording))
+    return asked.each(is_one) * (not asked.query.language)
 
 
 def _imports(asked: Asked) -> Floats:

@@ -20,7 +20,6 @@ from cairn.protocol import Candidate, Verdict
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.diversity import first_of_files
 from cairn.retrieval.matching import matcher
-from cairn.retrieval.portuguese import is_portuguese
 from cairn.retrieval.query import Query
 from cairn.retrieval.query_types import QueryType
 from cairn.retrieval.scores import Ranked
@@ -43,7 +42,7 @@ _HELD_BY_NAME, _HELD_BY_TEXT = 0.5, 0.5
 _MAX_INTENTS = 2
 """Up to two short answers are given at once; three things asked for are a list to choose from."""
 
-_CONNECTIVE = re.compile(r"\s*,\s*|\s+(?:and|or|e|ou|&)\s+", re.IGNORECASE)
+_CONNECTIVE = re.compile(r"\s*,\s*|\s+(?:and|or|&)\s+", re.IGNORECASE)
 
 NOTHING_MATCHES = "Which part should I explain?"
 WHICH_FIRST = "Which one should I go deeper on?"
@@ -115,7 +114,7 @@ def judge(
         decision = _NOTHING
     else:
         decision = _several(query, found, settings) or _decide(query, judged, lead, settings)
-    return _verdict(decision, lead, coverage)
+    return _verdict(query, decision, lead, coverage)
 
 
 def judge_evidence(
@@ -137,8 +136,8 @@ def judge_evidence(
     judged = [evidence(query, ranked.stored, shares) for ranked in found]
     # Half of a term's share is for being called so, which a passage to be quoted need not be.
     coverage = max((sum(shares[term] for term in _held(query, each.stored)) for each in found), default=0.0)
-    if is_portuguese(query.text):
-        similarity = None  # the models know no Portuguese; the words are translated
+    if query.language:
+        similarity = None  # of what is translated word by word, it is lower
     if static:
         near, sure, most = settings.min_static_similarity, settings.sure_static_similarity, _MOST_BY_STATIC
     else:
@@ -151,10 +150,10 @@ def judge_evidence(
     decision = _several(query, found, settings)
     if decision is None:
         decision = _decide_evidence(query, judged, settings, is_sure) if found and is_some else _NOTHING
-    return _verdict(decision, _lead(found), coverage)
+    return _verdict(query, decision, _lead(found), coverage)
 
 
-def _verdict(decision: _Decision, lead: float, coverage: float) -> Verdict:
+def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) -> Verdict:
     """The verdict; its terms are those of the first candidate, or of all where each answers a question of its own."""
     action, message, candidates = decision
     counted = candidates if message == WHICH_FIRST else candidates[:1]
@@ -165,6 +164,7 @@ def _verdict(decision: _Decision, lead: float, coverage: float) -> Verdict:
         confidence=round(lead, 4),
         matched_terms=tuple(dict.fromkeys(term for each in counted for term in each.matched)),
         coverage=round(coverage, 4),
+        note=query.note,
     )
 
 

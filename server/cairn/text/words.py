@@ -1,7 +1,6 @@
 """Words as questions and texts are compared: function words known, identifiers split, inflections stemmed.
 
-Questions come in English and Portuguese (S1's own example is Portuguese), so both languages' function words
-are left out.
+Function words are English ones: questions in other languages are translated first.
 """
 
 from __future__ import annotations
@@ -23,15 +22,7 @@ _ENGLISH = """
     too under up us very via was we were what what's when where whether which while who whom
     whose why will with within without would you your thing things stuff something anything really
 """
-_PORTUGUESE = """
-    à ao aos aquela aquelas aquele aqueles aquilo as às até com como da das de dela dele deles depois
-    do dos e é ela elas ele eles em entre era eram essa essas esse esses esta está estão estas este
-    estes eu foi foram há isso isto já lhe mais mas me mesmo meu minha muito na não nas nem no nos
-    nossa nosso num numa o onde os ou para pela pelas pelo pelos pode podem por porque porquê qual
-    quais quando quanto que quê quem se sem ser seu seus são só sua suas também te tem têm tinha um
-    uma umas uns você vocês
-"""
-STOPWORDS = frozenset((_ENGLISH + _PORTUGUESE).split())
+STOPWORDS = frozenset(_ENGLISH.split())
 """Articles, pronouns, prepositions, conjunctions, auxiliaries, question words: they occur in any text,
 whatever it is about."""
 
@@ -43,8 +34,6 @@ _LIGHT = """
     describe difference differences exist exists explain find get give happen happening happens
     kind list mean means need outline overview purpose show summarise summarize summary tell use
     used uses using way ways work working works
-    acontece descreva diferença existe explica explicar explique faz fazem fazer funciona
-    funcionam funcionar liste mostra mostre objetivo resumo serve significa usa usado usam usar
 """
 LIGHT_WORDS = frozenset(_LIGHT.split())
 """What a question asks for, and verbs that say no more than "does": the subject stands beside them."""
@@ -55,7 +44,7 @@ _stemmer = Stemmer.Stemmer("english")
 
 
 def is_stopword(word: str) -> bool:
-    """Whether `word`, in any case and Unicode form, is a function word of English or Portuguese."""
+    """Whether `word`, in any case and Unicode form, is a function word of English."""
     return unicodedata.normalize("NFC", word).lower().replace("’", "'") in STOPWORDS
 
 

@@ -31,6 +31,9 @@ local function entry(result)
 end
 
 local function say_verdict(verdict)
+  if is_given(verdict.note) then
+    vim.notify("Cairn: " .. verdict.note, vim.log.levels.INFO)
+  end
   if verdict.action ~= "answer" and is_given(verdict.message) then
     local level = verdict.action == "noMatch" and vim.log.levels.WARN or vim.log.levels.INFO
     local begin = verdict.action == "noMatch" and "nothing matches well. " or ""

@@ -1,0 +1,193 @@
+"""Questions in other languages, in English: word by word and phrase by phrase, names and quotes as they are.
+
+What comes out is no good English, but it has the words that code is written in, and the wording by which a question is
+understood: "¿Dónde se cierra la conexión?" becomes "Where close connection?".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from attrs import field, frozen
+
+from cairn.retrieval.languages.lexicon import Lexicon, Meaning, lexicon
+from cairn.retrieval.languages.recognition import KEPT, Language, sentences
+from cairn.retrieval.repair import is_common
+from cairn.text.words import LIGHT_WORDS, STOPWORDS
+
+_SPACELESS = frozenset({"zh", "ja"})
+_PUNCTUATION = str.maketrans(
+    {"。": ". ", "，": ", ", "、": ", ", "：": ": ", "；": "; ", "？": "? ", "！": "! ", "（": " (", "）": ") ", "　": " "}
+    | dict.fromkeys("„“”«»「」『』《》", '"')
+    | dict.fromkeys("¿¡", "")
+)  # fmt: skip
+_WORD = re.compile(r"[^\W\d_]+")
+_WITHIN = re.compile(r"[ '’ʼ-]{1,2}|-t-")
+"""What may stand between the words of a phrase."""
+_RUN = re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uff66-\uff9f々〇]+")
+_UNKNOWN_NAME = re.compile(r"[\u30a1-\u30ff]{2,}|[\u3400-\u9fff々]{2,}")
+"""Of what a list of words lacks, what may be a name or a word: hiragana and single characters are grammar."""
+_ASKING = re.compile(r"(?:what|where|which|why|how|who)\b")
+_BEGINS_WITH_THAT = re.compile(r"\Athat\b")
+"""Many languages have one word for "what" and "that"."""
+_SPACES = re.compile(r"\s+")
+_LOOSE = re.compile(r"\s+([,.;:?!])")
+
+
+@frozen
+class Translation:
+    """A question in English."""
+
+    text: str
+    language: Language | None = None
+    """None where it is English already."""
+    meant_by: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    """For a word of `text` the word that it is the translation of, and what else that may mean."""
+
+    @property
+    def note(self) -> str:
+        """What a person should know of how the question was understood."""
+        if self.language is None or self.language.code:
+            return ""
+        return (
+            f"The question seems to be in {self.language.name}, which Cairn does not know; "
+            "only its names, and words as they stand, were looked for."
+        )
+
+
+@lru_cache(maxsize=64)
+def in_english(text: str) -> Translation:
+    """`text` translated; as it is where it is English or in a language that Cairn does not know."""
+    text = text if text.isascii() else unicodedata.normalize("NFC", text)
+    language, found = sentences(text)
+    if language is None or not language.code:
+        return Translation(text, language)
+    words = lexicon(language.code)
+    meant_by: dict[str, tuple[str, ...]] = {}
+    pieces: list[str] = []
+    careless = text.isascii() and (language.code != "de" or text == text.lower())
+    for sentence in found:
+        part = text[sentence.start : sentence.end]
+        if sentence.is_english:
+            pieces.append(part.translate(_PUNCTUATION))
+            continue
+        part = _plain(part, language)
+        if language.code in _SPACELESS:
+            english = _asking_first(list(_spaceless(part, words, meant_by)), language)
+        else:
+            keep_english = sentence.language is None
+            english = _tidy(_spaced(part, words, meant_by, careless=careless, keep_english=keep_english))
+            english = _BEGINS_WITH_THAT.sub("what", english)
+        pieces.append(english[:1].upper() + english[1:])
+    return Translation(_tidy(" ".join(pieces)), language, meant_by)
+
+
+def word_meanings(words: list[str]) -> dict[str, tuple[str, ...]]:
+    """For each word that a language in Latin letters has what it means, for questions of names and nouns alone."""
+    found: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        if is_common(word):
+            continue
+        for code in ("pt", "es", "de", "fr"):
+            meaning = lexicon(code).meaning([word])
+            if meaning and meaning.words and not STOPWORDS.issuperset(meaning.words[0].split()):
+                found[word] = meaning.words
+                break
+    return found
+
+
+def _plain(text: str, language: Language) -> str:
+    if language.code in _SPACELESS:
+        text = unicodedata.normalize("NFKC", text)
+    return text.translate(_PUNCTUATION)
+
+
+def _tidy(text: str) -> str:
+    return _LOOSE.sub(r"\1", _SPACES.sub(" ", text)).strip()
+
+
+def _spaced(
+    text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]], *, careless: bool, keep_english: bool
+) -> str:
+    """A sentence of a language that puts spaces between words; `keep_english` where it may be a message in English."""
+    masked = KEPT.sub(lambda match: "\0" * len(match.group()), text)
+    found = [match for match in _WORD.finditer(masked) if words.has_script_of(match.group())]
+    pieces: list[str] = []
+    end = place = 0
+    while place < len(found):
+        most = 1
+        while (
+            place + most < len(found)
+            and most < words.longest
+            and _WITHIN.fullmatch(masked, found[place + most - 1].end(), found[place + most].start())
+        ):
+            most += 1
+        for count in range(most, 0, -1):
+            spoken = [match.group() for match in found[place : place + count]]
+            is_english = count == 1 and is_common(spoken[0].lower())
+            if is_english and keep_english:
+                continue
+            if meaning := words.meaning(spoken, careless=careless, only_exact=is_english):
+                break
+        else:
+            place += 1
+            continue
+        first, last = found[place], found[place + count - 1]
+        pieces += [text[end : first.start()].rstrip("-'’"), _meant(meaning, " ".join(spoken), meant_by)]
+        end = last.end() + (masked[last.end() : last.end() + 1] in ("'", "’", "-"))
+        place += count
+    return " ".join((*pieces, text[end:]))
+
+
+def _spaceless(text: str, words: Lexicon, meant_by: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    """A sentence of a language that puts no spaces between words: the longest words of the list, from left to right."""
+    end = 0
+    for run in _RUN.finditer(text):
+        if text[end : run.start()].strip():
+            yield text[end : run.start()].strip()
+        end, unknown, place = run.end(), "", 0
+        spoken = run.group()
+        while place < len(spoken):
+            for count in range(min(words.longest, len(spoken) - place), 0, -1):
+                if meaning := words.exact.get(spoken[place : place + count]):
+                    yield from _UNKNOWN_NAME.findall(unknown)
+                    unknown = ""
+                    yield _meant(meaning, spoken[place : place + count], meant_by)
+                    break
+            else:
+                unknown, count = unknown + spoken[place], 1
+            place += count
+        yield from _UNKNOWN_NAME.findall(unknown)
+    if text[end:].strip():
+        yield text[end:].strip()
+
+
+def _asking_first(pieces: list[str], language: Language) -> str:
+    """The pieces as one sentence, the words that ask before all others, as in English.
+
+    "Which" takes the thing with it: what follows in Chinese, what stands before in Japanese.
+    """
+    pieces = [piece for piece in pieces if piece]
+    place = next((place for place, piece in enumerate(pieces) if _ASKING.match(piece)), 0)
+    asking = pieces[place : place + 1]
+    if place and asking == ["which"]:
+        if language.code == "zh":
+            asking = pieces[place : place + 2]
+        elif pieces[place - 1].isascii() and pieces[place - 1].replace(" ", "").isalpha():
+            place -= 1
+            asking = [pieces[place + 1], pieces[place]]
+    return " ".join((*asking, *pieces[:place], *pieces[place + len(asking) :]))
+
+
+def _meant(meaning: Meaning, spoken: str, meant_by: dict[str, tuple[str, ...]]) -> str:
+    """The English of `spoken`, noted in `meant_by` under its first word that says something."""
+    english = meaning.words[0] if meaning.words else ""
+    terms = [word for word in english.split() if word not in STOPWORDS and word not in LIGHT_WORDS]
+    if terms and meaning.is_name:
+        known = meant_by.get(terms[0], ())
+        others = meaning.words[1:] if terms == [english] else ()
+        meant_by[terms[0]] = tuple(dict.fromkeys((*known, *others, spoken.lower())))
+    return english
