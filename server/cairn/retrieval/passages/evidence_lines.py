@@ -27,6 +27,7 @@ _TEST_HEAD = re.compile(
         |func\s+Test|(?:public\s+)?(?:void|fun)\s+test|TEST(?:_F|_P|_CASE|_IMPL)?\(|\[(?:Fact|Theory|Test)|public\s+function\s+test)""",
     re.VERBOSE,
 )
+_COMMENT_SIGNS = ("#", "//", "*", "/*", '"""', "--")
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.){6,})\'|`((?:[^`\\]|\\.)*)`')
 _PLACEHOLDER = re.compile(
     r"%[-+#0-9.*]*[a-zA-Z]|\$?\{[^{}]*\}|\$\w+|\{\}|\\\(.*?\)|#\{[^}]*\}|<\w+>|\\[nrt]|@\w+"
@@ -75,6 +76,11 @@ _DEFINES = re.compile(
 def defines_or_imports(line: str) -> bool:
     """Whether the line defines something, imports it or is a comment: no use of it."""
     return bool(_DEFINES.match(line))
+
+
+def is_comment(line: str) -> bool:
+    """Whether the line is a comment, or begins a docstring."""
+    return line.lstrip().startswith(_COMMENT_SIGNS)
 
 
 def words_of_message(text: str) -> list[str]:

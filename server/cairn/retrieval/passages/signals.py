@@ -145,6 +145,11 @@ def _list(windows: Windows) -> Floats:
     return np.minimum(1.0, (windows.each(lines_show.longest_list) - 1) / 4) * windows.is_code
 
 
+def _comment(windows: Windows) -> Floats:
+    """The share of lines that are comments: they name what the code beside them does."""
+    return windows.each(lambda lines: sum(map(lines_show.is_comment, lines)) / len(lines)) * windows.is_code
+
+
 def _beside(windows: Windows) -> Floats:
     """A test or an example, where none is asked for."""
     if QuestionKind.TESTS in windows.kinds:
@@ -172,13 +177,14 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("keywords of the chunk", 0.3, _of_chunk("keyword")),
     PassageSignal("meaning of the chunk", 0.7, _of_chunk("similarity")),
     PassageSignal("its file", 0.8, _of_chunk("file")),
-    PassageSignal("place of its file", 0.4, _of_chunk("place")),
+    PassageSignal("place of its file", 0.2, _of_chunk("place")),
     PassageSignal("defines it", 0.6, _definition, "defines {names}"),
     PassageSignal("is the message", 1.5, _message, "has the message"),
     PassageSignal("gives the value", 0.5, _value, "gives a value"),
     PassageSignal("reads the option", 0.4, _option, "reads or declares an option"),
     PassageSignal("uses it", 0.8, _call, "uses {names}"),
     PassageSignal("is a test", 0.6, _test, "a test"),
-    PassageSignal("lists such things", 0.4, _list, "lists such things"),
-    PassageSignal("is beside the question", -0.15, _beside),
+    PassageSignal("lists such things", 0.8, _list, "lists such things"),
+    PassageSignal("is a comment", -0.2, _comment),
+    PassageSignal("is beside the question", -0.3, _beside),
 )
