@@ -7,7 +7,7 @@ that comes with Cairn is found and loaded by `packaged`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,11 +66,17 @@ class StaticTable:
         """int8[n, dimension]: `embed_queries` × 127, rounded."""
         return _rounded(self.embed_queries(texts))
 
-    def pieces(self, text: str, limit: int) -> NDArray[np.intp]:
-        """intp[n]: the ids of the first `limit` tokens of a text."""
-        return np.array(self._pieces.ids(text, limit), np.intp)
+    def pieces(self, words: Iterable[str], limit: int) -> list[int]:
+        """The ids of the first `limit` tokens of `word_pieces.words_of` a text."""
+        return self._pieces.ids_of_words(words, limit)
 
-    def nearness(self, question: str, texts: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
+    def embed_pieces_int8(self, rows: Sequence[list[int]]) -> NDArray[np.int8]:
+        """int8[n, dimension]: as `embed_int8`, of texts that are given by their `pieces`."""
+        vectors = np.zeros((len(rows), self.dimension), np.float32)
+        self._add_up(rows, [[]] * len(rows), "scale", vectors)
+        return _rounded(_normalized(vectors))
+
+    def nearness(self, question: str, texts: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         """float64[texts], about 0 to 1: how near the nearest token of each text comes to each token of the question, on average.
 
         The `texts` are given by their `pieces`; tokens of the question count by their weight (late interaction; Khattab and
@@ -80,7 +86,9 @@ class StaticTable:
         lengths = np.array([len(ids) for ids in texts], np.intp)
         if not len(asked) or not lengths.any():
             return np.zeros(len(texts))
-        tokens, columns = np.unique(np.concatenate(texts), return_inverse=True)
+        tokens, columns = np.unique(
+            np.fromiter(itertools.chain.from_iterable(texts), np.intp, lengths.sum()), return_inverse=True
+        )
         weights = np.abs(asked["query_scale"]) * np.linalg.norm(asked["vector"].astype(np.float32), axis=1)
         cosines = np.vecdot(_unit(asked["vector"])[:, None], _unit(self._entries["vector"][tokens])[None])
         starts = np.cumsum(lengths) - lengths
@@ -99,11 +107,7 @@ class StaticTable:
             code = bodies[start : start + len(rows)] if bodies is not None else [""] * len(rows)
             below = [self._pieces.ids(text, BODY_TOKENS) for text in code]
             self._add_up(rows, below, scale, vectors[start : start + len(rows)])
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors[lengths[:, 0] == 0] = 1  # a row of zeros has a cosine to nothing
-        lengths[lengths == 0] = np.sqrt(self.dimension)
-        vectors /= lengths
-        return vectors
+        return _normalized(vectors)
 
     def _add_up(
         self, rows: Sequence[list[int]], below: Sequence[list[int]], scale: str, sums: NDArray[np.float32]
@@ -127,6 +131,15 @@ class StaticTable:
 def entry_type(dimension: int) -> np.dtype[Any]:
     """One token: its vector is `scale` × `vector` in a text, and `query_scale` × `vector` in a question."""
     return np.dtype([("scale", "<f4"), ("query_scale", "<f4"), ("vector", "i1", (dimension,))])
+
+
+def _normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The rows themselves, made of unit length."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[lengths[:, 0] == 0] = 1  # a row of zeros has a cosine to nothing
+    lengths[lengths == 0] = np.sqrt(vectors.shape[1])
+    vectors /= lengths
+    return vectors
 
 
 def _unit(vectors: NDArray[np.int8]) -> NDArray[np.float32]:

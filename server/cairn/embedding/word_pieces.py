@@ -42,8 +42,12 @@ class WordPieces:
 
     def ids(self, text: str, limit: int) -> list[int]:
         """The first `limit` ids of the words of `text`; what is in no piece has none."""
+        return self.ids_of_words(words_of(text[: limit * _CHARACTERS_PER_TOKEN]), limit)
+
+    def ids_of_words(self, words: Iterable[str], limit: int) -> list[int]:
+        """The first `limit` ids of words in lower case, as `words_of` gives them."""
         ids: list[int] = []
-        for word in words_of(text[: limit * _CHARACTERS_PER_TOKEN]):
+        for word in words:
             number = self._starting.get(word)
             if number is not None:
                 ids.append(number)

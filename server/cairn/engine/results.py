@@ -13,6 +13,8 @@ from cairn.chunking.model import Chunk
 from cairn.engine.folders import Folder
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.index.reader.index_reader import IndexReader
+from cairn.retrieval.passages.further import text_of
+from cairn.retrieval.passages.ranking import Passage
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked
@@ -92,6 +94,21 @@ def search_result(
         content_hash=stored.content_hash,
         match_explain=tuple(map(str, ranked.reasons)) if explain else None,
     )
+
+
+def with_passages(result: protocol.SearchResult, further: Sequence[Passage]) -> protocol.SearchResult:
+    """The result with further passages of its file."""
+    shown = (
+        protocol.FilePassage(
+            range=protocol.whole_lines(passage.first, passage.last),
+            text=text_of(passage),
+            symbol=passage.stored.chunk.symbol,
+            header_path=passage.stored.chunk.header_path,
+            score=round(passage.score, 4),
+        )
+        for passage in further
+    )
+    return evolve(result, passages=tuple(shown))
 
 
 def contexts(ranked: Sequence[Ranked], readers: Sequence[IndexReader], window: int) -> list[protocol.Context]:

@@ -11,10 +11,12 @@ from cairn import protocol
 from cairn.engine.completeness import index_state
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
-from cairn.engine.results import milliseconds, search_results
+from cairn.engine.results import milliseconds, search_results, with_passages
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.retrieval.meaning import table_of
+from cairn.retrieval.passages.further import further_passages
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.rarity import term_shares
@@ -49,7 +51,10 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
         cancelled=workspace.cancelled,
     )
     found = ranking.results(max(params.limit, JUDGED), settings.diversity)
-    results = search_results(workspace, found[: params.limit], query, params.context, explain=params.explain)
+    shown = found[: params.limit]
+    further = further_passages(ranking, shown, params.passages - 1, table_of(workspace.meaning))
+    results = search_results(workspace, shown, query, params.context, explain=params.explain)
+    results = tuple(map(with_passages, results, further))
     answer = protocol.SearchAnswer(
         results=results,
         verdict=judge(query, found, settings.verdict, term_shares(query, workspace.vocabulary)),
@@ -87,7 +92,16 @@ def nothing_judged(message: str) -> protocol.Verdict:
 
 
 def _characters(answer: protocol.SearchAnswer) -> int:
-    shown = [(r.snippet, r.context.before, r.context.after, *(r.match_explain or ())) for r in answer.results]
+    shown = [
+        (
+            r.snippet,
+            r.context.before,
+            r.context.after,
+            *(r.match_explain or ()),
+            *(p.text for p in r.passages),
+        )
+        for r in answer.results
+    ]
     return len(answer.query.normalized) + sum(_OTHER_FIELDS + sum(map(len, texts)) for texts in shown)
 
 

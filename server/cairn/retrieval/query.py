@@ -17,6 +17,7 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.mentions import Mentions, read_mentions
 from cairn.retrieval.query_types import QueryType, is_name, own_name, query_type
+from cairn.retrieval.question_kinds import message_fragments
 from cairn.retrieval.repair import is_common, repairs
 from cairn.retrieval.traces import Trace, read_trace
 from cairn.retrieval.wording import (
@@ -199,7 +200,7 @@ def understand(
             others=(synonymous, corrected, translated, translation.meant_by, without_numbers(plain)),
         ),
         paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
-        literals=mentions.literals,
+        literals=message_fragments(trace.message) or mentions.literals,
         quotes=mentions.quotes,
         english="" if translation.text == cut else translation.text,
         language=translation.language.name if translation.language else "",

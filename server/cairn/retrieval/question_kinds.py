@@ -57,10 +57,16 @@ _PATTERNS = {
 
 _SAYS = re.compile(
     r"\b(?:error|exception|panic(?:s|ked)?|fail(?:s|ed|ure)?|warn(?:s|ing)?|messages?|traceback|abort(?:s|ed)?|crash(?:es|ed)?"
-    r"|rais(?:es?|ed|ing)|throws?|reject(?:s|ed)?|complain(?:s|ed)?|says?|prints?|logs?|answers?|reports?|dies?|refus(?:es?|ed))\b",
+    r"|rais(?:es?|ed|ing)|throws?|reject(?:s|ed)?|complain(?:s|ed)?|says?|prints?|logs?|answers?|reports?|dies?|refus(?:es?|ed)|get)\b",
     re.IGNORECASE,
 )
-_AFTER_COLON = re.compile(r":\s+(?=\S)(.+)\Z", re.DOTALL)
+_COMPLAINS = re.compile(
+    r"\b(?:not|no|cannot|can't|couldn't|don't|doesn't|must|should|invalid|missing|unknown|unexpected|failed|exceed(?:s|ed)"
+    r"|unsupported|unable|already|illegal|bad|too|expected|refused|denied|without|error|only)\b",
+    re.IGNORECASE,
+)
+_SPEAKS = re.compile(r"\b(?:I|my|we|our|me|us)\b|\?")
+_PREFIX = re.compile(r"\s*(?:[\w.$@/\\\[\]<>*-]+[ \t]){0,5}?[\w.$@/\\\[\]<>*()-]+:\s+(?=\S)")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’`]?\s+(?=[A-Z])")
 _QUOTED = re.compile(r"\"([^\"]{8,})\"|“([^”]{8,})”|`([^`]{8,})`|(?<!\w)'([^']{8,})'(?!\w)")
 _FEWEST_WORDS = 3
@@ -78,15 +84,51 @@ def question_kinds(text: str) -> frozenset[QuestionKind]:
 def message_of(text: str) -> str:
     """The message that a program gave, where the question cites one; "" otherwise.
 
-    It stands in quotes, or after a colon up to the sentence that asks.
+    It stands in quotes, or before the sentence that asks: after a colon, or alone.
     """
-    if not _SAYS.search(text):
-        return ""
+    said = _declared(text)
     quoted = ["".join(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
-    after = _AFTER_COLON.search(text)
-    if after:
-        sentences = _SENTENCE.split(after[1])
-        said = [each for each in sentences if not each.rstrip().endswith("?")]
-        quoted.append(" ".join(said or sentences[:1]))
-    longest = max(quoted, key=lambda each: len(_WORD.findall(each)), default="")
+    found = [*(quoted if _SAYS.search(text) else ()), *(piece for piece in [said] if piece)]
+    longest = max(found, key=lambda piece: len(_WORD.findall(piece)), default="")
     return longest.strip() if len(_WORD.findall(longest)) >= _FEWEST_WORDS else ""
+
+
+def _declared(text: str) -> str:
+    """What is said before or after what is asked, if it reads like a program's complaint."""
+    rest, is_announced = text, False
+    while prefix := _PREFIX.match(rest):
+        is_announced = is_announced or bool(_SAYS.search(prefix[0]) or not prefix[0].rstrip(": \t").count(" "))
+        rest = rest[prefix.end() :]
+    if rest != text and not is_announced:
+        return ""
+    sentences = [each for each in _SENTENCE.split(rest) if not each.rstrip().endswith("?")]
+    said = " ".join(sentences)
+    if is_announced:
+        return said or rest
+    is_complaint = "?" in text and bool(_COMPLAINS.search(said)) and not _SPEAKS.search(said)
+    return said if is_complaint else ""
+
+
+_VALUE = re.compile(
+    r"\"[^\"]*\"|“[^”]*”|`[^`]*`|(?<!\w)'[^']*'(?!\w)"  # quoted
+    r"|\S*[/\\]\S*|\S*\w[.:@]\w\S*"  # paths, addresses, qualified names
+    r"|[.:;,]\s|\s[-*•]\s"  # where a message is put together
+    r"|[<\[({][^<>\[\](){}]*[>\])}]|[-+]?\b\w*\d\S*"  # in brackets, with digits
+)
+_FEWEST_FRAGMENT_WORDS, _FEWEST_FRAGMENT_CHARS = 2, 10
+_MOST_FRAGMENTS = 3
+
+
+@lru_cache(maxsize=256)
+def message_fragments(text: str) -> tuple[str, ...]:
+    """The pieces of the message that the question cites between what looks like filled-in values, longest first.
+
+    The literal that the message was made from has these pieces letter by letter.
+    """
+    pieces = (piece.strip(" \t\n.,;:!?-*•") for piece in _VALUE.split(message_of(text)))
+    long = {
+        piece
+        for piece in pieces
+        if len(piece) >= _FEWEST_FRAGMENT_CHARS and len(_WORD.findall(piece)) >= _FEWEST_FRAGMENT_WORDS
+    }
+    return tuple(sorted(long, key=lambda piece: (-len(piece), piece))[:_MOST_FRAGMENTS])

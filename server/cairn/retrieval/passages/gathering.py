@@ -5,7 +5,7 @@ Only the chunks that promise most are cut: of 95 questions none had less in its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property
 
 import numpy as np
@@ -117,11 +117,16 @@ class _Chunk:
     promise: float
 
 
-def gather_windows(ranking: Ranking, table: StaticTable | None, most: int) -> Windows:
-    """The windows of the `most` most promising chunks, file after file."""
+def gather_windows(
+    ranking: Ranking, table: StaticTable | None, most: int, files: Set[tuple[int, str]] | None = None
+) -> Windows:
+    """The windows of the `most` most promising chunks, file after file; with `files`, of these files alone."""
     totals = share(ranking.scores.totals)
     order = np.argsort(-totals, kind="stable")
     every = [*_candidates(ranking, totals), *_of_first_files(ranking, totals, order[:_WHOLE_FILES])]
+    if files is not None:
+        wanted = {n for n, file in enumerate(ranking.candidates.files) if (file.folder, file.path) in files}
+        every = [chunk for chunk in every if chunk.file in wanted]
     every.sort(key=lambda chunk: -chunk.promise)
     found: dict[tuple[int, int], StoredChunk] = {}
     for folder, reader in enumerate(ranking.readers):
@@ -131,10 +136,10 @@ def gather_windows(ranking: Ranking, table: StaticTable | None, most: int) -> Wi
         (chunk, found[chunk.folder, chunk.id]) for chunk in every[:most] if (chunk.folder, chunk.id) in found
     ]
     chosen.sort(key=lambda pair: (pair[0].file, pair[1].chunk.position))
-    read = [_without_blank(read_chunk(stored, table)) for _, stored in chosen]
+    read = [read_chunk(stored, table) for _, stored in chosen]
     place = np.empty(len(totals), np.intp)
     place[order] = np.arange(len(totals))
-    files = np.array([chunk.file for chunk, _ in chosen], np.intp)
+    file_of = np.array([chunk.file for chunk, _ in chosen], np.intp)
     return Windows(
         ranking.legs.query,
         table,
@@ -145,8 +150,8 @@ def gather_windows(ranking: Ranking, table: StaticTable | None, most: int) -> Wi
         [span for each in read for span in each.spans],
         [text for each in read for text in each.texts],
         {
-            "file": totals[files],
-            "place": 1 / np.sqrt(1 + place[files]),
+            "file": totals[file_of],
+            "place": 1 / np.sqrt(1 + place[file_of]),
             "keyword": np.array([chunk.keyword for chunk, _ in chosen]),
             "similarity": np.array([chunk.similarity for chunk, _ in chosen]),
         },
@@ -202,18 +207,3 @@ def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -
             near = max(0.0, similar.get(chunk_id, 0.0))
             found.append(_Chunk(folder, chunk_id, file, 0.0, near, words + near + 0.8 * float(totals[file])))
     return found
-
-
-def _without_blank(read: ReadChunk) -> ReadChunk:
-    """The chunk without windows of blank lines."""
-    places = [place for place, text in enumerate(read.texts) if text.strip()]
-    if len(places) == len(read.spans):
-        return read
-    return ReadChunk(
-        read.lines,
-        tuple(read.spans[place] for place in places),
-        tuple(read.texts[place] for place in places),
-        tuple(read.words[place] for place in places),
-        tuple(read.pieces[place] for place in places),
-        read.vectors[places],
-    )

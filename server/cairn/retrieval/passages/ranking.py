@@ -5,6 +5,7 @@ the kind of question asks for. One ranking for search, discovery, context and re
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Set
 
 import numpy as np
 from attrs import frozen
@@ -46,9 +47,17 @@ class Passage:
     """What speaks for it most, in a few words."""
 
 
-def passages(ranking: Ranking, table: StaticTable | None, most: int = MOST_CHUNKS) -> list[Passage]:
-    """The windows of the most promising chunks, best first; none where nothing was found."""
-    windows = gather_windows(ranking, table, most)
+def passages(
+    ranking: Ranking,
+    table: StaticTable | None,
+    most: int = MOST_CHUNKS,
+    files: Set[tuple[int, str]] | None = None,
+) -> list[Passage]:
+    """The windows of the `most` most promising chunks, best first; none where nothing was found.
+
+    With `files`, given by folder and path, only their chunks count.
+    """
+    windows = gather_windows(ranking, table, most, files)
     if not windows.texts:
         return []
     parts = np.stack([signal.weight * signal.value(windows) for signal in SIGNALS])

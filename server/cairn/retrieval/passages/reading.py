@@ -11,7 +11,9 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from cairn.embedding.static import StaticTable
+from cairn.embedding.word_pieces import words_of
 from cairn.index.reader.records import StoredChunk
+from cairn.retrieval.passages.evidence_lines import is_comment
 from cairn.retrieval.passages.windows import windows
 from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import lines_of
@@ -33,31 +35,38 @@ class ReadChunk:
     texts: tuple[str, ...]
     words: tuple[NDArray[np.int64], ...]
     """For each window the keys (`word_key`) of its words, in order."""
-    pieces: tuple[NDArray[np.intp], ...]
+    pieces: tuple[list[int], ...]
     """For each window the ids of its words in the static table; empty without one."""
     vectors: NDArray[np.int8]
     """int8[windows, dimension]: each with its path and headings; int8[windows, 0] without a table."""
+    comments: tuple[float, ...]
+    """For each window the share of its lines that are comments."""
 
 
 def read_chunk(stored: StoredChunk, table: StaticTable | None) -> ReadChunk:
-    """The chunk's windows; without `table` they cannot be compared by meaning."""
+    """The chunk's windows but for blank ones; without `table` they cannot be compared by meaning."""
     return _read(stored.chunk.text, stored.path, stored.chunk.header_path, table)
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _read(text: str, path: str, header: str, table: StaticTable | None) -> ReadChunk:
     lines = tuple(lines_of(text.removesuffix("\n")))
-    spans = windows(lines)
+    spans = tuple((first, last) for first, last in windows(lines) if any(map(str.strip, lines[first:last])))
     texts = tuple("\n".join(lines[first:last]) for first, last in spans)
-    words = tuple(np.array([word_key(word) for word in identifier_words(each)], np.int64) for each in texts)
-    if table is None:
-        nothing = np.zeros(0, np.intp)
-        return ReadChunk(
-            lines, spans, texts, words, (nothing,) * len(spans), np.zeros((len(spans), 0), np.int8)
-        )
-    pieces = tuple(table.pieces(each, _TOKENS) for each in texts)
-    vectors = table.embed_int8([f"{path}\n{header}\n{each}" for each in texts], _TOKENS)
-    return ReadChunk(lines, spans, texts, words, pieces, vectors)
+    words = [words_of(each) for each in texts]
+    above = table.pieces(words_of(f"{path}\n{header}"), _TOKENS) if table else []
+    pieces = tuple(table.pieces(each, _TOKENS) if table else [] for each in words)
+    return ReadChunk(
+        lines,
+        spans,
+        texts,
+        tuple(np.fromiter(map(word_key, each), np.int64) for each in words),
+        pieces,
+        table.embed_pieces_int8([above + each for each in pieces])
+        if table and spans
+        else np.zeros((len(spans), 0), np.int8),
+        tuple(sum(map(is_comment, lines[first:last])) / (last - first) for first, last in spans),
+    )
 
 
 @lru_cache(maxsize=100_000)

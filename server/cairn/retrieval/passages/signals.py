@@ -147,7 +147,7 @@ def _list(windows: Windows) -> Floats:
 
 def _comment(windows: Windows) -> Floats:
     """The share of lines that are comments: they name what the code beside them does."""
-    return windows.each(lambda lines: sum(map(lines_show.is_comment, lines)) / len(lines)) * windows.is_code
+    return np.array([share for read in windows.read for share in read.comments], np.float64) * windows.is_code
 
 
 def _beside(windows: Windows) -> Floats:
