@@ -97,7 +97,9 @@ def _declared(text: str) -> str:
     """What is said before or after what is asked, if it reads like a program's complaint."""
     rest, is_announced = text, False
     while prefix := _PREFIX.match(rest):
-        is_announced = is_announced or bool(_SAYS.search(prefix[0]) or not prefix[0].rstrip(": \t").count(" "))
+        is_announced = is_announced or bool(
+            _SAYS.search(prefix[0]) or not prefix[0].rstrip(": \t").count(" ")
+        )
         rest = rest[prefix.end() :]
     if rest != text and not is_announced:
         return ""

@@ -49,7 +49,7 @@ class Windows:
 
     @cached_property
     def kinds(self) -> frozenset[QuestionKind]:
-        return question_kinds(self.query.meant or self.query.text)
+        return question_kinds(self.query.wording)
 
     @cached_property
     def keys(self) -> list[tuple[int, ...]]:

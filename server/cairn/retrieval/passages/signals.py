@@ -80,7 +80,7 @@ def _definition(windows: Windows) -> Floats:
 
 def _message(windows: Windows) -> Floats:
     """How well a literal of the window made the message that the question cites."""
-    message = lines_show.words_of_message(message_of(windows.query.meant or windows.query.text))
+    message = lines_show.words_of_message(message_of(windows.query.wording))
     if not message:
         return np.zeros(len(windows.texts))
     values = [
