@@ -41,7 +41,7 @@ _SEPARABLE = (
 
 
 @frozen
-class Meaning:
+class WordMeaning:
     """What a word or phrase means."""
 
     words: tuple[str, ...]
@@ -55,9 +55,9 @@ class Lexicon:
     """A list of words, ready to be looked up."""
 
     code: str
-    exact: dict[str, Meaning]
-    stemmed: dict[str, Meaning]
-    careless: dict[str, Meaning]
+    exact: dict[str, WordMeaning]
+    stemmed: dict[str, WordMeaning]
+    careless: dict[str, WordMeaning]
     """Words and stems without accents; of German nouns, without their capital."""
     longest: int
     """Words of the longest phrase; of Chinese and Japanese, characters."""
@@ -69,7 +69,7 @@ class Lexicon:
 
     def meaning(
         self, words: Sequence[str], *, careless: bool = False, only_exact: bool = False
-    ) -> Meaning | None:
+    ) -> WordMeaning | None:
         """What the words mean together, each in any inflection; None where the list has no such phrase.
 
         `careless` says that the whole question has no accents, or of German no capitals: it may lack some.
@@ -89,7 +89,7 @@ class Lexicon:
                 return found
         return self._german(words[0]) if self.code == "de" and len(words) == 1 else None
 
-    def _german(self, word: str) -> Meaning | None:
+    def _german(self, word: str) -> WordMeaning | None:
         """What a participle, or a compound, means by its parts."""
         lowered = word.lower()
         for plain in _without_ge(lowered):
@@ -99,9 +99,9 @@ class Lexicon:
             if found := self.stemmed.get(self._stem(plain)):
                 return found
         parts = self._compound(lowered)
-        return Meaning((" ".join(part.words[0] for part in parts),)) if parts else None
+        return WordMeaning((" ".join(part.words[0] for part in parts),)) if parts else None
 
-    def _compound(self, word: str) -> list[Meaning]:
+    def _compound(self, word: str) -> list[WordMeaning]:
         for end in range(len(word) - _FEWEST_LETTERS, _FEWEST_LETTERS - 1, -1):
             head = next(filter(None, (self._part(word[:end].removesuffix(link)) for link in _LINKS)), None)
             if head is None:
@@ -112,7 +112,7 @@ class Lexicon:
                 return [head, *tails]
         return []
 
-    def _part(self, word: str) -> Meaning | None:
+    def _part(self, word: str) -> WordMeaning | None:
         if len(word) < _FEWEST_LETTERS:
             return None
         stem = self._stem(word)
@@ -135,11 +135,13 @@ def lexicon(code: str) -> Lexicon:
                 known += [text for text in meaning if text not in known]
             elif known is None:
                 meanings[word] = list(meaning)
-    exact: dict[str, Meaning] = {}
-    stemmed: dict[str, Meaning] = {}
-    careless: dict[str, Meaning] = {}
+    exact: dict[str, WordMeaning] = {}
+    stemmed: dict[str, WordMeaning] = {}
+    careless: dict[str, WordMeaning] = {}
     for word, texts in meanings.items():
-        found = Meaning(tuple(texts[:_MAX_MEANINGS]), is_name=not _ASKING.match(texts[0] if texts else ""))
+        found = WordMeaning(
+            tuple(texts[:_MAX_MEANINGS]), is_name=not _ASKING.match(texts[0] if texts else "")
+        )
         for spelled in _spellings(code, word, listed=True):
             exact.setdefault(spelled, found)
             stemmed.setdefault(_stems(stem, spelled), found)

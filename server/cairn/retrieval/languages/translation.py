@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from attrs import field, frozen
 
-from cairn.retrieval.languages.lexicon import Lexicon, Meaning, lexicon
+from cairn.retrieval.languages.lexicon import Lexicon, WordMeaning, lexicon
 from cairn.retrieval.languages.recognition import KEPT, Language, sentences
 from cairn.retrieval.repair import is_common
 from cairn.text.words import LIGHT_WORDS, STOPWORDS
@@ -182,7 +182,7 @@ def _asking_first(pieces: list[str], language: Language) -> str:
     return " ".join((*asking, *pieces[:place], *pieces[place + len(asking) :]))
 
 
-def _meant(meaning: Meaning, spoken: str, meant_by: dict[str, tuple[str, ...]]) -> str:
+def _meant(meaning: WordMeaning, spoken: str, meant_by: dict[str, tuple[str, ...]]) -> str:
     """The English of `spoken`, noted in `meant_by` under its first word that says something."""
     english = meaning.words[0] if meaning.words else ""
     terms = [word for word in english.split() if word not in STOPWORDS and word not in LIGHT_WORDS]
