@@ -45,6 +45,7 @@ export function registerCommands(
     "cairn.discover": () => discoveries.discover(),
     "cairn.findRelated": () => findRelated(server, palette),
     "cairn.copyPrompt": () => discoveries.copyPrompt(),
+    "cairn.openPrompt": () => discoveries.openPrompt(),
     "cairn.sendToChat": () => discoveries.sendToChat(),
     "cairn.showStatus": async () => {
       const picked = await showStatus(server);

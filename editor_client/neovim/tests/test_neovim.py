@@ -369,31 +369,67 @@ def test_what_does_not_match_is_said(neovim: Neovim) -> None:
     neovim.said("nothing found.")
 
 
-def test_discovery_shows_evidence_whose_citations_open(neovim: Neovim) -> None:
-    neovim.run("CairnDiscover how are ships assigned to a berth")
-    lines = neovim.until("getline(1, '$')", lambda lines: "# how are ships" in lines[0])
+ASSIGNED = "which code assigns ships to a berth"
+"""A question whose answer is code, so that excerpts lead."""
+
+
+def test_discovery_shows_excerpts_as_code_that_opens_at_the_line(neovim: Neovim) -> None:
+    neovim.run(f"CairnDiscover {ASSIGNED}")
+    lines = neovim.until("getline(1, '$')", lambda lines: lines[0] == f"# {ASSIGNED}")
     assert neovim.evaluate("[&buftype, &filetype, &modifiable]") == ["nofile", "markdown", 0]
-    cited = next(line for line in lines if line.startswith("  src/harbour/schedule.py#L"))
-    row = lines.index(cited) + 1
-    assert lines[row - 2].startswith("- ")
-    place = (str(neovim.folder / "src/harbour/schedule.py"), int(cited.rpartition("#L")[2].split("-")[0]))
-    for keys, at in (("gf", row), (r"\<CR>", row - 1)):
+    row = next(row for row, line in enumerate(lines, 1) if line.startswith("### src/harbour/schedule.py#L"))
+    assert " — " in lines[row]  # what it belongs to, and why it is shown
+    assert lines[row + 1] == "```python"
+    source = neovim.folder / "src/harbour/schedule.py"
+    quoted = lines.index("def assign_berths(ships, berths: list[Berth]):") + 1
+    assert neovim.evaluate(f"synIDattr(synID({quoted}, 1, 1), 'name')") == "pythonStatement"
+    cited = int(lines[row - 1].partition("#L")[2].split("-")[0])
+    for keys, at, line in (("gf", row, cited), (r"\<CR>", quoted, line_of(source, "def assign_berths"))):
         neovim.run(f"call cursor({at}, 1)")
         neovim.keys(keys)
-        assert neovim.place() == place
+        assert neovim.place() == (str(source), line)
         assert neovim.evaluate("winnr('$')") == 2
         neovim.run("wincmd p")
 
 
-def test_the_prompt_is_copied(neovim: Neovim) -> None:
-    neovim.run("CairnDiscover how are ships assigned to a berth")
-    neovim.until("bufname()", lambda name: name == "cairn://page")
-    neovim.run_later("CairnPrompt")
-    neovim.said("the prompt is in the clipboard")
+def test_an_overview_begins_with_evidence_whose_citations_open(neovim: Neovim) -> None:
+    neovim.run("CairnDiscover what is Harbour")
+    lines = neovim.until("getline(1, '$')", lambda lines: lines[0] == "# what is Harbour")
+    row = next(row for row, line in enumerate(lines, 1) if line.startswith("  README.md#L"))
+    assert lines[row - 2].startswith("- ")
+    assert row < lines.index("## Excerpts")
+    place = (str(neovim.folder / "README.md"), int(lines[row - 1].rpartition("#L")[2].split("-")[0]))
+    for keys, at in (("gf", row), (r"\<CR>", row - 1)):
+        neovim.run(f"call cursor({at}, 1)")
+        neovim.keys(keys)
+        assert neovim.place() == place
+        neovim.run("wincmd p")
+
+
+def test_the_prompt_is_one_key_away(neovim: Neovim) -> None:
+    neovim.run(f"CairnDiscover {ASSIGNED}")
+    lines = neovim.until("getline(1, '$')", lambda lines: lines[0] == f"# {ASSIGNED}")
+    neovim.run("call setreg('+', '')")
+    for copy in ("normal c", "CairnPrompt"):
+        neovim.run("messages clear")
+        neovim.run_later(copy)
+        neovim.said("the prompt is in the clipboard")
     unnamed, clipboard = neovim.evaluate("[getreg('\"'), getreg('+')]")
     assert unnamed == clipboard
-    assert "## Question\nhow are ships assigned to a berth" in unnamed
-    assert "src/harbour/schedule.py" in unnamed
+    assert f"## Question\n{ASSIGNED}" in unnamed
+    assert "### src/harbour/schedule.py#L" in unnamed
+    neovim.run("call cursor(5, 1)")
+    neovim.keys("p")
+    prompt = neovim.evaluate("getline(1, '$')")
+    assert "\n".join(prompt) == unnamed
+    row = next(row for row, line in enumerate(prompt, 1) if line.startswith("### src/harbour/schedule.py#L"))
+    neovim.run(f"call cursor({row}, 1)")
+    neovim.keys("gf")
+    assert neovim.place()[0] == str(neovim.folder / "src/harbour/schedule.py")
+    neovim.run("wincmd p")
+    neovim.keys("p")
+    assert neovim.evaluate("getline(1, '$')") == lines
+    assert neovim.evaluate("line('.')") == 5
 
 
 def test_what_is_typed_and_what_is_saved_is_found(writer: Neovim) -> None:

@@ -1,4 +1,4 @@
-// Discover: a question in; its evidence as a Markdown preview, and a prompt for the clipboard or a chat, out.
+// Discover: a question in; what answers it as a Markdown preview, and a prompt for the clipboard, a tab or a chat, out.
 
 import {
   commands,
@@ -30,6 +30,8 @@ const LONGEST_NAME = 60;
 interface Discovery {
   readonly question: string;
   readonly answer: DiscoverAnswer;
+  /** The path of the document that is the prompt. */
+  readonly promptPath: string;
 }
 
 export class Discoveries implements TextDocumentContentProvider, Disposable {
@@ -63,6 +65,8 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
     const kept = this.#kept.get(uri.path);
     const root = workspace.workspaceFolders?.[0]?.uri.toString() ?? "";
     if (kept) return discoveryAsMarkdown(kept.question, kept.answer, root);
+    const asked = [...this.#kept.values()].find(({ promptPath }) => promptPath === uri.path);
+    if (asked) return asked.answer.answerPrompt;
     return "This answer is no longer there. Ask again with *Cairn: Discover*.\n";
   }
 
@@ -72,8 +76,10 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
     if (!question?.trim()) return;
     const answer = await this.#answer(question);
     if (!answer) return;
-    const uri = Uri.from({ scheme: SCHEME, path: `/${++this.#asked}/${fileName(question)}.md` });
-    this.#keep(uri.path, { question, answer });
+    const [folder, name] = [`/${++this.#asked}`, fileName(question)];
+    const uri = Uri.from({ scheme: SCHEME, path: `${folder}/${name}.md` });
+    // No Markdown to the editor: the preview would follow, and show that instead of the excerpts.
+    this.#keep(uri.path, { question, answer, promptPath: `${folder}/Prompt, ${name}.txt` });
     await commands.executeCommand("markdown.showPreview", uri);
     this.#tellWhatIsShown();
   }
@@ -84,6 +90,11 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
     await env.clipboard.writeText(discovery.answer.answerPrompt);
     const { finalPromptTokens } = discovery.answer.metrics;
     window.setStatusBarMessage(`Cairn: copied a prompt of ${finalPromptTokens} tokens`, 4000);
+  }
+
+  async openPrompt(): Promise<void> {
+    const discovery = this.#current();
+    if (discovery) await window.showTextDocument(Uri.from({ scheme: SCHEME, path: discovery.promptPath }));
   }
 
   async sendToChat(): Promise<void> {
@@ -130,8 +141,9 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
 
   #shown(): Discovery | undefined {
     const tab = window.tabGroups.activeTabGroup.activeTab;
-    const path = tab && [...this.#kept.keys()].reverse().find((kept) => shows(tab, kept));
-    return path === undefined ? undefined : this.#kept.get(path);
+    const [, discovery] =
+      (tab && [...this.#kept].reverse().find(([path, kept]) => shows(tab, path, kept))) ?? [];
+    return discovery;
   }
 
   #tellWhatIsShown(): void {
@@ -139,10 +151,10 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
   }
 }
 
-/** Whether the tab is the document or its preview, which has no address but its name. */
-function shows({ input, label }: Tab, path: string): boolean {
+/** Whether the tab is the document, its prompt or its preview, which has no address but its name. */
+function shows({ input, label }: Tab, path: string, { promptPath }: Discovery): boolean {
   if (input instanceof TabInputText || input instanceof TabInputCustom) {
-    return input.uri.scheme === SCHEME && input.uri.path === path;
+    return input.uri.scheme === SCHEME && [path, promptPath].includes(input.uri.path);
   }
   return (
     input instanceof TabInputWebview &&
@@ -155,7 +167,7 @@ async function askForQuestion(): Promise<string | undefined> {
   const value = selectedText();
   return window.showInputBox({
     title: "Cairn: Discover",
-    prompt: "Evidence with citations, and a prompt for a language model",
+    prompt: "Excerpts with citations, and a prompt for a language model",
     placeHolder: "What do you want to know about this workspace?",
     ...(value ? { value } : {}),
   });

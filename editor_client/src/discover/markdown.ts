@@ -1,7 +1,7 @@
-// A discovery as Markdown that a person can read: evidence by section, each piece with a link to its lines, then passages
-// and the prompt. What is quoted is escaped, so that it looks as in its file and loads nothing.
+// A discovery as Markdown that a person can read: excerpts as code, the most useful first, each below a link to its lines,
+// then further places. What is quoted is fenced or escaped, so that it looks as in its file and loads nothing.
 
-import type { Bullet, DiscoverAnswer, Range, SearchResult } from "../protocol.ts";
+import type { Bullet, DiscoverAnswer, Excerpt, Range, SearchResult } from "../protocol.ts";
 
 /** A column behind the end of any line, to which the editor goes back: all of the last line is selected, too. */
 const LINE_END = 9999;
@@ -12,7 +12,7 @@ const SECTION_GAP = "\n\n";
  * with `/` as relative to that.
  */
 export function discoveryAsMarkdown(question: string, answer: DiscoverAnswer, root: string): string {
-  const { verdict, plan, chunks, answerPrompt, index } = answer;
+  const { verdict, excerpts, index } = answer;
   const parts = [`# ${escape(question)}`];
   if (verdict.note) parts.push(`*${escape(verdict.note)}*`);
   if (verdict.action !== "answer") {
@@ -22,26 +22,53 @@ export function discoveryAsMarkdown(question: string, answer: DiscoverAnswer, ro
   parts.push(summary(answer));
   if (index.note) parts.push(`*${escape(index.note)}*`);
   if (!index.complete) parts.push("*The index is not complete yet: asked later, there may be more.*");
-  const isCode = codeRanges(chunks);
-  for (const section of plan.sections) {
-    parts.push(
-      `## ${escape(section.title)}`,
-      section.bullets.map((b) => evidence(b, isCode(b), root)).join("\n"),
-    );
-  }
-  if (chunks.length > 0)
-    parts.push("## Passages", chunks.map((chunk, index) => passage(chunk, index, root)).join("\n"));
-  if (answerPrompt) parts.push("## Prompt", fenced(answerPrompt));
+  const sections = leadingSections(answer, root);
+  parts.push(...sections);
+  if (sections.length > 0 && excerpts.length > 0) parts.push("## Excerpts");
+  parts.push(...excerpts.flatMap((each) => excerptParts(each, root)));
+  const places = answer.chunks.filter((chunk) => !excerpts.some((each) => overlap(chunk, each)));
+  if (places.length > 0)
+    parts.push("## Further places", places.map((place, index) => passage(place, index, root)).join("\n"));
   return parts.join(SECTION_GAP) + "\n";
 }
 
-function summary({ plan, metrics }: DiscoverAnswer): string {
-  if (plan.totalBullets === 0) return "No evidence was found.";
-  const { length } = plan.sources;
-  const evidence =
-    plan.totalBullets === 1 ? "1 piece of evidence" : `${plan.totalBullets} pieces of evidence`;
-  const sources = length === 1 ? "1 source" : `${length} sources`;
-  return `${evidence} from ${sources}, and a prompt of ${metrics.finalPromptTokens} tokens.`;
+function summary({ excerpts, bullets, answerPrompt, metrics }: DiscoverAnswer): string {
+  const found = excerpts.length > 0 ? excerpts : bullets;
+  if (found.length === 0) return "No evidence was found.";
+  const files = new Set(found.map(({ uri }) => uri)).size;
+  const what =
+    excerpts.length > 0 ? count(found.length, "excerpt") : count(found.length, "piece") + " of evidence";
+  const prompt = `Press \`c\` to copy the prompt of ${metrics.finalPromptTokens.toLocaleString("en")} tokens, \`p\` to open it.`;
+  return `${what} from ${count(files, "file")}.${answerPrompt ? ` ${prompt}` : ""}`;
+}
+
+function count(number: number, noun: string): string {
+  return number === 1 ? `1 ${noun}` : `${number} ${noun}s`;
+}
+
+/** The plan's sections, where the prompt has them or there is nothing else: they lead where an overview is asked for. */
+function leadingSections({ plan, excerpts, chunks, answerPrompt }: DiscoverAnswer, root: string): string[] {
+  const lead = excerpts.length === 0 || plan.sections.some(({ title }) => answerPrompt.includes(title));
+  const isCode = codeRanges(chunks);
+  return (lead ? plan.sections : []).flatMap((section) => [
+    `## ${escape(section.title)}`,
+    section.bullets.map((bullet) => evidence(bullet, isCode(bullet), root)).join("\n"),
+  ]);
+}
+
+/** A link to the lines, what they belong to and why they are shown, and the lines themselves. */
+function excerptParts(excerpt: Excerpt, root: string): string[] {
+  const title = excerpt.headerPath || excerpt.symbol;
+  const about = [title && `**${escape(title)}**`, excerpt.reason && `*${escape(excerpt.reason)}*`];
+  return [
+    `### ${link(excerpt.citation, excerpt, root)}`,
+    about.filter(Boolean).join(" · "),
+    fenced(excerpt.text, excerpt.language),
+  ].filter(Boolean);
+}
+
+function overlap(a: SearchResult, b: Excerpt): boolean {
+  return a.uri === b.uri && a.range.start.line < b.range.end.line && b.range.start.line < a.range.end.line;
 }
 
 function evidence(bullet: Bullet, isCode: boolean, root: string): string {
@@ -89,10 +116,11 @@ export function code(text: string): string {
   return `${quotes}${pad}${text}${pad}${quotes}`;
 }
 
-function fenced(text: string): string {
+/** As a block of code that ends where it should; what names the language may have been written in the file. */
+function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
-  return `${fence}markdown\n${text}\n${fence}`;
+  return `${fence}${language.replace(/[^\w+#.-]/g, "")}\n${text}\n${fence}`;
 }
 
 /** Text in which Markdown sees nothing but text. */

@@ -185,7 +185,9 @@ class OpenPalette {
   ): Promise<SearchAnswer> {
     const { api } = this.#server;
     if (!api) throw new Error(this.#server.whyNot());
-    return api.search({ query, filter, limit: this.#settings.limit, context: 0 }, asking.token);
+    // A row leads to one place, so that no time goes into further passages of its file.
+    const { limit } = this.#settings;
+    return api.search({ query, filter, limit, context: 0, passages: 1 }, asking.token);
   }
 
   #answered(query: string, answer: SearchAnswer): void {

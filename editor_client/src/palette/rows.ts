@@ -121,7 +121,7 @@ function discoverRow(query: string): DiscoverRow {
   return {
     kind: "discover",
     label: `$(lightbulb) Discover “${plain(query)}”`,
-    detail: "Evidence with citations, and a prompt for a language model",
+    detail: "Excerpts with citations, and a prompt for a language model",
     query,
   };
 }

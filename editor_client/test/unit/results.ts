@@ -3,6 +3,7 @@
 import type {
   Bullet,
   DiscoverAnswer,
+  Excerpt,
   Range,
   SearchAnswer,
   SearchResult,
@@ -34,6 +35,7 @@ export function result(given: Partial<SearchResult> = {}): SearchResult {
     snippet: "def add_url_rule(self): ...\n",
     context: { before: "", after: "" },
     contentHash: "hash",
+    passages: [],
     matchExplain: null,
     ...given,
   };
@@ -83,6 +85,23 @@ export function bullet(given: Partial<Bullet> = {}): Bullet {
   };
 }
 
+export function excerpt(given: Partial<Excerpt> = {}): Excerpt {
+  return {
+    path: "src/flask/app.py",
+    uri: "file:///w/src/flask/app.py",
+    folder: "file:///w",
+    range: lines(477, 479),
+    text: "def raise_routing_exception(self, request):\n    raise request.routing_exception",
+    citation: "src/flask/app.py#L478-L479",
+    symbol: "raise_routing_exception",
+    headerPath: "Flask > raise_routing_exception",
+    language: "python",
+    reason: "has routing, exception",
+    score: 1,
+    ...given,
+  };
+}
+
 export function discoverAnswer(bullets: Bullet[], given: Partial<DiscoverAnswer> = {}): DiscoverAnswer {
   const sources = [...new Set(bullets.map(({ path }) => path))];
   return {
@@ -107,6 +126,7 @@ export function discoverAnswer(bullets: Bullet[], given: Partial<DiscoverAnswer>
       stages: {},
     },
     index: { generation: 1, complete: true, remaining: [], note: "" },
+    excerpts: [],
     retrieval: answeredIn,
     ...given,
   };

@@ -222,19 +222,32 @@ void suite("somebody works on a project", () => {
     await workbench.run("File: Revert File");
   });
 
-  void test("a question is answered with evidence whose citations open, and a prompt to copy", async () => {
-    const question = "how is a damaged index repaired";
+  void test("a question is answered with excerpts as code, and the prompt is one key away", async () => {
+    const question = "what happens when the index is damaged";
     const input = await workbench.asked("Cairn: Discover");
     await input.fill(question);
     await workbench.page.keyboard.press("Enter");
     const preview = workbench.webview("vscode.markdown-language-features");
     await preview.locator("h1", { hasText: question }).waitFor();
+    await preview.locator("h3 + p + pre code .hljs-keyword").first().waitFor();
     await workbench.screenshot("discover");
-    const prompt = await workbench.copied("Cairn: Copy Prompt", question);
 
-    const citation = preview.locator("a", { hasText: /#L\d+-L\d+$/ }).first();
+    await workbench.page.evaluate('navigator.clipboard.writeText("")');
+    await workbench.page.keyboard.press("c");
+    const prompt = await eventually("the prompt is on the clipboard", async () => {
+      const copied = await workbench.clipboard();
+      return copied.includes(question) && copied;
+    });
+    const citation = preview.locator("h3 a", { hasText: /#L\d+-L\d+$/ }).first();
     const cited = await citation.innerText();
-    assert.ok(prompt.includes(cited), `${cited} is in the prompt`);
+    assert.ok(prompt.includes(`### ${cited}`), `${cited} is in the prompt`);
+
+    await workbench.page.keyboard.press("p");
+    await workbench.page.locator(".view-line", { hasText: "## Question" }).waitFor();
+    assert.match(await workbench.activeTab(), /^Prompt, what happens/);
+    assert.equal(await workbench.copied("Cairn: Copy Prompt", question), prompt);
+    await workbench.run("View: Close Editor");
+
     const [, path = "", first, last] = /^(.+)#L(\d+)-L(\d+)$/.exec(cited) ?? [];
     await citation.click();
     await eventually(`${cited} is open`, async () => {

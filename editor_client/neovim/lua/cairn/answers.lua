@@ -100,28 +100,74 @@ function M.tell_opened()
   end
 end
 
--- The evidence as Markdown.
-function M.discovery(answer, question)
-  local lines = { "# " .. question, "" }
-  if answer.verdict.action ~= "answer" and is_given(answer.verdict.message) then
-    vim.list_extend(lines, { "> " .. answer.verdict.message, "" })
-    say_verdict(answer.verdict)
+-- As many backticks as begin a block that ends where it should.
+local function fence(text)
+  local longest = 2
+  for run in text:gmatch("`+") do
+    longest = math.max(longest, #run)
   end
-  if not answer.index.complete then
-    vim.list_extend(lines, { "Indexing is not done yet; ask again later.", "" })
-  end
-  if #answer.bullets == 0 then
-    return vim.list_extend(lines, { "No evidence was found." })
-  end
-  local tokens = answer.metrics.finalPromptTokens
-  vim.list_extend(lines, { ("`:CairnPrompt` copies this as a prompt of %d tokens."):format(tokens) })
+  return ("`"):rep(longest + 1)
+end
+
+-- Whether the plan's sections come first: the prompt has them, or there is nothing else.
+local function sections_lead(answer)
   for _, section in ipairs(answer.plan.sections) do
+    if answer.answerPrompt:find(section.title, 1, true) then
+      return true
+    end
+  end
+  return #answer.excerpts == 0
+end
+
+local function add_sections(lines, plan)
+  for _, section in ipairs(plan.sections) do
     vim.list_extend(lines, { "", "## " .. section.title, "" })
     for _, bullet in ipairs(section.bullets) do
       vim.list_extend(lines, { "- " .. bullet.text:gsub("%s+", " "), "  " .. bullet.citation })
     end
   end
-  return lines
+end
+
+-- The excerpt as a block of code below its citation; `places` gets the place in the file of each of its lines.
+local function add_excerpt(lines, places, excerpt)
+  local path, first = vim.uri_to_fname(excerpt.uri), excerpt.range.start.line + 1
+  local about = vim.tbl_filter(is_given, { excerpt.headerPath, excerpt.reason })
+  vim.list_extend(lines, { "", "### " .. excerpt.citation })
+  places[#lines] = { path = path, line = first }
+  table.insert(lines, #about > 0 and table.concat(about, " — ") or nil)
+  table.insert(lines, fence(excerpt.text) .. excerpt.language)
+  for offset, line in ipairs(vim.split(excerpt.text, "\r?\n")) do
+    table.insert(lines, line)
+    places[#lines] = { path = path, line = first + offset - 1 }
+  end
+  table.insert(lines, fence(excerpt.text))
+end
+
+-- What answers the question as Markdown, and the place in a file of each line that is quoted from one.
+function M.discovery(answer, question)
+  local lines, places = { "# " .. question, "" }, {}
+  if answer.verdict.action ~= "answer" and is_given(answer.verdict.message) then
+    vim.list_extend(lines, { "> " .. answer.verdict.message, "" })
+  end
+  say_verdict(answer.verdict)
+  if not answer.index.complete then
+    vim.list_extend(lines, { "Indexing is not done yet; ask again later.", "" })
+  end
+  if #answer.excerpts == 0 and #answer.bullets == 0 then
+    return vim.list_extend(lines, { "No evidence was found." }), places
+  end
+  local keys = "`<CR>` opens the line under the cursor, `c` copies all of this as a prompt of %d tokens, `p` shows that."
+  table.insert(lines, keys:format(answer.metrics.finalPromptTokens))
+  if sections_lead(answer) then
+    add_sections(lines, answer.plan)
+    if #answer.excerpts > 0 then
+      vim.list_extend(lines, { "", "## Excerpts" })
+    end
+  end
+  for _, excerpt in ipairs(answer.excerpts) do
+    add_excerpt(lines, places, excerpt)
+  end
+  return lines, places
 end
 
 local function model(given)

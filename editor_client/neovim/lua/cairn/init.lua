@@ -18,7 +18,8 @@ local function search(command)
   if question == "" then
     return vim.notify("Cairn: give a question besides the filters.", vim.log.levels.WARN)
   end
-  local params = { query = question, filter = filter, limit = LIMIT, context = 0 }
+  -- An entry of the list leads to one place.
+  local params = { query = question, filter = filter, limit = LIMIT, context = 0, passages = 1 }
   server.ask("cairn/search", params, function(answer, root)
     answers.list(answer, {
       query = question,
@@ -31,7 +32,8 @@ end
 
 local function discover(command)
   server.ask("cairn/discover", { query = command.args }, function(answer, root)
-    page.show(answers.discovery(answer, command.args), answer.answerPrompt, root, command.mods)
+    local lines, places = answers.discovery(answer, command.args)
+    page.show(lines, places, answer.answerPrompt, root, command.mods)
   end)
 end
 
@@ -66,7 +68,7 @@ local function context(command)
   end
   local params = { textDocument = document, range = range, query = command.args }
   server.ask("cairn/context", params, function(answer, root)
-    page.show(vim.split(answer.context, "\n"), answer.context, root, command.mods)
+    page.show(vim.split(answer.context, "\n"), {}, answer.context, root, command.mods)
   end)
 end
 
@@ -107,7 +109,7 @@ end
 local function define_commands()
   local define = vim.api.nvim_create_user_command
   define("Cairn", search, { nargs = "+", bang = true, desc = "Search into the quickfix list" })
-  define("CairnDiscover", discover, { nargs = "+", desc = "Evidence with citations, and a prompt" })
+  define("CairnDiscover", discover, { nargs = "+", desc = "Excerpts with citations, and a prompt" })
   define("CairnPrompt", page.copy_prompt, { desc = "Copy the prompt of the last answer" })
   define("CairnRelated", related, { range = true, bang = true, desc = "What is related to these lines" })
   define("CairnContext", context, { range = true, nargs = "*", desc = "What belongs to these lines, as a prompt" })

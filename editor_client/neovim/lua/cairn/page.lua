@@ -1,9 +1,29 @@
--- The page: a buffer without a file that shows evidence or context, opens its citations and hands out its prompt.
+-- The page: a buffer without a file that shows excerpts or context, opens what they cite and hands out their prompt.
 
 local M = {}
 
 local NAME = "cairn://page"
 local buffer, folder, prompt
+-- What the page was made with, and whether it shows that or the prompt.
+local shown, is_prompt
+
+-- Languages that Neovim's syntax files have another name for.
+local SYNTAX = {
+  assembly = "asm",
+  bash = "sh",
+  commonlisp = "lisp",
+  csharp = "cs",
+  dotenv = "sh",
+  embedded_template = "eruby",
+  ini = "dosini",
+  json5 = "json",
+  jsonc = "json",
+  jsx = "javascriptreact",
+  latex = "tex",
+  powershell = "ps1",
+  properties = "jproperties",
+  tsx = "typescriptreact",
+}
 
 -- A window that shows a file, the one used before first; nil where there is none.
 local function file_window()
@@ -42,9 +62,14 @@ local function cited(text)
   end
 end
 
--- Open what the line under the cursor cites, or the one below it: a bullet stands above its citation.
+-- Open the line of a file that is quoted under the cursor, or what the line cites, or the one below it: a bullet stands
+-- above its citation.
 local function open_citation()
   local row = vim.api.nvim_win_get_cursor(0)[1]
+  local place = not is_prompt and shown.places[row]
+  if place then
+    return open(place.path, place.line)
+  end
   for _, text in ipairs(vim.api.nvim_buf_get_lines(buffer, row - 1, row + 1, false)) do
     local path, line = cited(text)
     if path then
@@ -52,39 +77,6 @@ local function open_citation()
     end
   end
   vim.notify("Cairn: no citation here.", vim.log.levels.INFO)
-end
-
-local function make()
-  buffer = vim.api.nvim_create_buf(true, true)
-  vim.api.nvim_buf_set_name(buffer, NAME)
-  vim.bo[buffer].bufhidden = "hide"
-  vim.bo[buffer].filetype = "markdown"
-  for _, keys in ipairs({ "<CR>", "gf" }) do
-    vim.keymap.set("n", keys, open_citation, { buffer = buffer, desc = "Open what is cited here" })
-  end
-end
-
--- Show `lines`, whose citations lie in `root`; `ready_prompt` is what :CairnPrompt copies. `mods` are those of the
--- command, such as `vertical`.
-function M.show(lines, ready_prompt, root, mods)
-  if not (buffer and vim.api.nvim_buf_is_loaded(buffer)) then
-    if buffer and vim.api.nvim_buf_is_valid(buffer) then
-      vim.api.nvim_buf_delete(buffer, { force = true })
-    end
-    make()
-  end
-  folder, prompt = root, ready_prompt
-  vim.bo[buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-  vim.bo[buffer].modifiable = false
-  local window = vim.fn.bufwinid(buffer)
-  if window ~= -1 then
-    vim.api.nvim_set_current_win(window)
-  else
-    vim.cmd(mods .. " split")
-    vim.api.nvim_win_set_buf(0, buffer)
-  end
-  vim.api.nvim_win_set_cursor(0, { 1, 0 })
 end
 
 -- Copy the prompt of the last answer to the unnamed register and the clipboard.
@@ -99,6 +91,83 @@ function M.copy_prompt()
   end
   local where = has_clipboard and "the clipboard" or 'register " (Neovim has no clipboard here)'
   vim.notify(("Cairn: the prompt is in %s."):format(where), vim.log.levels.INFO)
+end
+
+-- Have Neovim's own syntax highlight the fenced blocks in their languages; it loads only those it is told of.
+local function highlight(lines)
+  local ok, highlighter = pcall(require, "vim.treesitter.highlighter")
+  if ok and highlighter.active[buffer] then
+    return -- which does that by itself
+  end
+  local own, wanted = vim.g.markdown_fenced_languages, {}
+  for _, line in ipairs(lines) do
+    local language = line:match("^```+([%w_+-]+)$")
+    local syntax = language and (SYNTAX[language] or language)
+    -- Markdown in Markdown would include itself without end.
+    if syntax and syntax ~= "markdown" and #vim.api.nvim_get_runtime_file("syntax/" .. syntax .. ".vim", false) > 0 then
+      wanted[language] = language .. "=" .. syntax
+    end
+  end
+  vim.g.markdown_fenced_languages = vim.list_extend(vim.tbl_values(wanted), own or {})
+  vim.api.nvim_buf_call(buffer, function()
+    vim.cmd("setlocal syntax=markdown")
+  end)
+  vim.g.markdown_fenced_languages = own
+end
+
+local function draw(lines)
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  vim.bo[buffer].modifiable = false
+  highlight(lines)
+end
+
+-- Show the prompt instead of what it was made of, or that again, at the line where it was left.
+local function toggle_prompt()
+  if not is_prompt and prompt == "" then
+    return M.copy_prompt()
+  end
+  local row = vim.api.nvim_win_get_cursor(0)[1]
+  is_prompt = not is_prompt
+  draw(is_prompt and vim.split(prompt, "\n") or shown.lines)
+  vim.api.nvim_win_set_cursor(0, { math.min(shown.row or 1, vim.api.nvim_buf_line_count(0)), 0 })
+  shown.row = row
+end
+
+local function make()
+  buffer = vim.api.nvim_create_buf(true, true)
+  vim.api.nvim_buf_set_name(buffer, NAME)
+  vim.bo[buffer].bufhidden = "hide"
+  vim.bo[buffer].filetype = "markdown"
+  local function map(keys, action, desc)
+    vim.keymap.set("n", keys, action, { buffer = buffer, nowait = true, desc = desc })
+  end
+  map("<CR>", open_citation, "Open what is cited here")
+  map("gf", open_citation, "Open what is cited here")
+  map("c", M.copy_prompt, "Copy the prompt")
+  map("p", toggle_prompt, "Show the prompt, or what it was made of")
+end
+
+-- Show `lines`, whose citations lie in `root`; those that are quoted have their place in a file in `places`, by row.
+-- `ready_prompt` is what :CairnPrompt copies. `mods` are those of the command, such as `vertical`.
+function M.show(lines, places, ready_prompt, root, mods)
+  if not (buffer and vim.api.nvim_buf_is_loaded(buffer)) then
+    if buffer and vim.api.nvim_buf_is_valid(buffer) then
+      vim.api.nvim_buf_delete(buffer, { force = true })
+    end
+    make()
+  end
+  folder, prompt = root, ready_prompt
+  shown, is_prompt = { lines = lines, places = places }, false
+  draw(lines)
+  local window = vim.fn.bufwinid(buffer)
+  if window ~= -1 then
+    vim.api.nvim_set_current_win(window)
+  else
+    vim.cmd(mods .. " split")
+    vim.api.nvim_win_set_buf(0, buffer)
+  end
+  vim.api.nvim_win_set_cursor(0, { 1, 0 })
 end
 
 return M

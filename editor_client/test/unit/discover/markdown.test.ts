@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { code, discoveryAsMarkdown as asMarkdown, escape } from "../../../src/discover/markdown.ts";
 import type { DiscoverAnswer } from "../../../src/protocol.ts";
-import { bullet, discoverAnswer, lines, result, verdict } from "../results.ts";
+import { bullet, discoverAnswer, excerpt, lines, result, verdict } from "../results.ts";
 
 const shown = (question: string, answer: DiscoverAnswer, root = "file:///w") =>
   asMarkdown(question, answer, root);
@@ -16,7 +16,47 @@ void test("evidence stands in its section, with a link to its lines", () => {
     text,
     /^- Flask uses the Werkzeug routing system\\\.\s+\[.*\]\(<\/docs\/design\.rst#L83-L84,9999>\)$/m,
   );
-  assert.match(text, /1 piece of evidence from 1 source, and a prompt of 120 tokens\./);
+  assert.match(
+    text,
+    /^1 piece of evidence from 1 file\. Press `c` to copy the prompt of 120 tokens, `p` to /m,
+  );
+});
+
+void test("an excerpt is code in its language, below a link to its lines and why it is shown", () => {
+  const text = shown("q", discoverAnswer([], { excerpts: [excerpt()] }));
+  const expected = [
+    "### [src\\/flask\\/app\\.py\\#L478\\-L479](</src/flask/app.py#L478-L479,9999>)",
+    "",
+    "**Flask \\> raise\\_routing\\_exception** · *has routing\\, exception*",
+    "",
+    "```python",
+    "def raise_routing_exception(self, request):",
+    "    raise request.routing_exception",
+    "```",
+  ];
+  assert.ok(text.includes(expected.join("\n")), text);
+  assert.match(text, /^1 excerpt from 1 file\./m);
+});
+
+void test("excerpts come in their order, and sections before them only where the prompt has those", () => {
+  const excerpts = [excerpt(), excerpt({ citation: "a.py#L1-L2" })];
+  const text = shown("q", discoverAnswer([bullet()], { excerpts }));
+  assert.ok(text.indexOf("app\\.py\\#L478") < text.indexOf("a\\.py\\#L1"));
+  assert.doesNotMatch(text, /## Definition|## Excerpts/);
+  const overview = shown(
+    "q",
+    discoverAnswer([bullet()], { excerpts, answerPrompt: "# Context\n### Definition\n" }),
+  );
+  assert.ok(overview.indexOf("## Definition") < overview.indexOf("## Excerpts"));
+  assert.ok(overview.indexOf("## Excerpts") < overview.indexOf("```python"));
+});
+
+void test("places are listed that no excerpt shows", () => {
+  const chunks = [result({ range: lines(470, 480) }), result({ path: "b.py", uri: "file:///w/b.py" })];
+  const text = shown("q", discoverAnswer([], { excerpts: [excerpt()], chunks }));
+  assert.deepEqual(text.match(/^\d+\. .*$/gm), [
+    "1. [b\\.py\\:595](</b.py#L593-L600,9999>) App \\> add\\_url\\_rule",
+  ]);
 });
 
 void test("a piece of code looks like code", () => {
@@ -39,9 +79,10 @@ void test("a span of code ends where it should, whatever is in it", () => {
   assert.equal(code("`a`"), "`` `a` ``");
 });
 
-void test("a prompt with fences stays in its own fence", () => {
-  const text = shown("q", discoverAnswer([bullet()], { answerPrompt: "````py\nx\n````" }));
-  assert.match(text, /^`{5}markdown\n`{4}py\nx\n`{4}\n`{5}$/m);
+void test("an excerpt with fences stays in its own fence, whatever its language is called", () => {
+  const hostile = excerpt({ text: "````py\nx\n````", language: "mark`down\n# x" });
+  const text = shown("q", discoverAnswer([], { excerpts: [hostile] }));
+  assert.match(text, /^`{5}markdown#x\n`{4}py\nx\n`{4}\n`{5}$/m);
 });
 
 void test("a question back is shown with what it offers, before anything else", () => {
