@@ -81,7 +81,9 @@ def measure(project: Project, tree: Path, data: Path, bullets: Sequence[int], co
     wanted = [(question, most) for most in bullets for question in project.questions]
     with indexed(tree, data) as (daemon, index):
         first = [_ask(daemon, question, most) for question, most in wanted]
-        again = [_ask(daemon, question, most) for question, most in wanted]
+        # Spelt out, the default is another request, which is answered anew: an answer that was kept would prove nothing.
+        spelt_out = {"render": {"includeSources": True}}
+        again = [_ask(daemon, question, most, config=spelt_out) for question, most in wanted]
         prompts = [
             prompt
             for question in project.questions[:_QUESTIONS_WITH_BUDGETS]

@@ -373,7 +373,7 @@ export interface DiscoveryMetrics {
   readonly chunksAfterDedup: number;
   readonly bulletsExtracted: number;
   readonly finalPromptTokens: number;
-  /** Milliseconds by stage. */
+  /** Milliseconds by stage; of an answer that was kept from before, `cached` alone. */
   readonly stages: Readonly<Record<string, number>>;
 }
 
@@ -427,7 +427,8 @@ export interface DiscoverAnswer {
 }
 
 /**
- * What `$/progress` carries to the `partialResultToken` of `cairn/discover`, after each of its nine stages.
+ * What `$/progress` carries to the `partialResultToken` of `cairn/discover`, after each of its nine stages. An answer that
+ * was kept from before runs no stage, so nothing is told of it.
  *
  * A part of the answer that the stage did not change is absent; one that is there replaces the one before, whole.
  * The answer itself is complete all the same, so that a client may ignore all of these.

@@ -53,7 +53,7 @@ async def test_the_answer_is_told_while_it_grows(daemon: Start, workspace: Path)
             "broad_discovery": {"chunks"},
             "semantic_focus": {"chunks"},
             "promote_readme": {"chunks"},
-            "compress_evidence": {"bullets"},
+            "compress_evidence": {"bullets", "excerpts"},
             "build_answer_plan": {"plan"},
             "render_llm_prompt": {"answerPrompt"},
         }
@@ -62,10 +62,22 @@ async def test_the_answer_is_told_while_it_grows(daemon: Start, workspace: Path)
         known: dict[str, Any] = {}
         for value in values:
             known |= value
-        parts = ("answerPrompt", "plan", "bullets", "chunks", "metrics")
+        parts = ("answerPrompt", "plan", "bullets", "chunks", "excerpts", "metrics")
         assert {part: known[part] for part in parts} == {part: answer[part] for part in parts}
         assert answer["answerPrompt"]
         assert known["chunks"] != next(value["chunks"] for value in values if "chunks" in value)
+
+
+async def test_a_kept_answer_is_told_at_once_without_stages(daemon: Start, workspace: Path) -> None:
+    async with daemon(workspace) as cairn:
+        await cairn.ready()
+        first = await cairn.request("cairn/discover", QUESTION)
+        told = listen(cairn)
+        tokens = {"partialResultToken": "part", "workDoneToken": "work"}
+        again = await cairn.request("cairn/discover", {**QUESTION, **tokens})
+        assert set(again.pop("metrics")["stages"]) == {"cached"}
+        assert again == {part: value for part, value in first.items() if part != "metrics"}
+        assert [(token, value["kind"]) for token, value in told] == [("work", "begin"), ("work", "end")]
 
 
 async def test_a_part_that_did_not_change_is_not_told_again(daemon: Start, workspace: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_discovery_counts_as_a_request_whatever_became_of_it() -> None:
     counts = DiscoveryMetrics(
         collections_searched=4, queries_generated=8, chunks_found=31, bullets_extracted=20
     )
-    metrics.discovery(discover_answer(metrics=counts))
+    metrics.discovery(discover_answer(metrics=counts), cached=False)
     metrics.request("discover", "http", 0.4, "error", error="IndexUnavailableError")
     metrics.request("search", "lsp", 0.01, "ok")
     assert value(metrics, "cursor_discovery_requests_total") == 2
@@ -109,11 +109,12 @@ def test_searches_are_counted_by_what_was_done() -> None:
     metrics.search(search_answer(found), cached=True)
     lowered = search_answer(action="noMatch", fallback="keywords", broken_off=("vectors",))
     metrics.search(lowered, cached=False)
-    metrics.discovery(discover_answer(fallback="generic"))
+    metrics.discovery(discover_answer(fallback="generic"), cached=False)
+    metrics.discovery(discover_answer(), cached=True)
     metrics.feedback("open")
     metrics.phase_change(3, 2)
-    assert value(metrics, "cairn_cache_hits_total") == 1
-    assert value(metrics, "cairn_cache_misses_total") == 2
+    assert value(metrics, "cairn_cache_hits_total") == 2
+    assert value(metrics, "cairn_cache_misses_total") == 3
     assert value(metrics, "cairn_verdicts_total", action="answer") == 2
     assert value(metrics, "cairn_verdicts_total", action="noMatch") == 1
     assert value(metrics, "cairn_keyword_matches_total") == 2

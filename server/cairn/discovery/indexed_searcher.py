@@ -63,6 +63,13 @@ class IndexedSearcher:
     def _vocabulary(self) -> IndexVocabulary:
         return IndexVocabulary(self._readers)
 
+    @property
+    def whole(self) -> bool:
+        """Whether every leg of every search answered, within its time."""
+        return all(
+            ranking.problem is None and not ranking.legs.broken_off for ranking in self._rankings.values()
+        )
+
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
         """As `Searcher` says; all queries are ranked in one pass.
 

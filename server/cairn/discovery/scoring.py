@@ -61,10 +61,15 @@ def _recency(updated_at: str | None, decay_days: float, now: datetime) -> float:
     later, 0 for a collection without a time."""
     if not updated_at:
         return 0.0
-    days = max(0, (_utc(now) - _utc(datetime.fromisoformat(updated_at))).days)
+    days = days_since(updated_at, now)
     if decay_days == 0:
         return 0.0 if days else 1.0
     return math.exp(-days / decay_days)
+
+
+def days_since(updated_at: str | None, now: datetime) -> int:
+    """Whole days from then to `now`; 0 for a later time, and for none."""
+    return max(0, (_utc(now) - _utc(datetime.fromisoformat(updated_at))).days) if updated_at else 0
 
 
 def _utc(moment: datetime) -> datetime:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from attrs import define, evolve
@@ -12,11 +15,13 @@ from cairn import protocol
 from cairn.discovery import Discovery
 from cairn.discovery.indexed_searcher import IndexedSearcher
 from cairn.discovery.pipeline import NO_PLAN
+from cairn.discovery.scoring import days_since
 from cairn.discovery.terms import QueryTerms
 from cairn.engine.completeness import index_state
+from cairn.engine.kept_answers import characters_of, keep, key_of, latest, recall
 from cairn.engine.open_workspace import OpenWorkspace
-from cairn.engine.request import GENERIC, Attempt, Request, Tell
-from cairn.engine.results import search_results
+from cairn.engine.request import CACHE, GENERIC, Attempt, Request, Tell
+from cairn.engine.results import milliseconds, search_results
 from cairn.engine.search import nothing_judged
 from cairn.errors import InvalidRequestError
 from cairn.protocol import AnswerPlan, Bullet, Excerpt, ScoredChunk, SearchResult
@@ -24,6 +29,7 @@ from cairn.retrieval.intent import readme_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import NOTHING_MATCHES, judge_evidence
+from cairn.schema.convert import unstructure
 from cairn.settings.discovery import DiscoveryConfig
 from cairn.settings.layers import overlay
 
@@ -33,16 +39,26 @@ T = TypeVar("T")
 
 
 def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attempt[protocol.DiscoverAnswer]:
-    """`cairn/discover`: all nine stages. Raises QueryCancelledError soon after the request was cancelled."""
+    """`cairn/discover`: all nine stages. An answer that nothing was missing from is kept, as `search` keeps its own.
+
+    No stage is told of a kept answer: none runs. Raises QueryCancelledError soon after the request was cancelled.
+    """
+    started = time.perf_counter()
     config = _discovery_config(workspace.settings.discovery, params)
+    count_tokens, collections = workspace.token_counter(config.render.tokenizer), workspace.collections()
+    now = datetime.now(UTC)
+    ages = tuple(days_since(ref.updated_at, now) for ref in collections)
+    key = key_of(workspace, _asked(params), count_tokens, ages)
+    if (kept := recall(workspace, key)) is not None:
+        return Attempt(_again(kept, milliseconds(started), index_state(workspace.folders)), cached=True)
     query = workspace.understood(params.query)
     asked = _Discovery(workspace, query, workspace.terms(query), workspace.searcher())
     stages = Discovery(
         searcher=asked.searcher,
-        collections=workspace.collections(),
+        collections=collections,
         query=query.text if query.terms else "",  # variations of nothing would find something
         config=config,
-        count_tokens=workspace.token_counter(config.render.tokenizer),
+        count_tokens=count_tokens,
         include=params.include or None,
         exclude=params.exclude,
         terms=asked.terms,
@@ -65,6 +81,8 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
         index=index_state(workspace.folders),
         excerpts=_rounded_excerpts(stages.excerpts),
     )
+    if asked.searcher.whole:
+        keep(workspace, key, answer, _characters(params, answer))
     without_vectors = asked.searcher.without_vectors
     return Attempt(answer, "Vectors could not be compared." if without_vectors else None, without_vectors)
 
@@ -138,8 +156,34 @@ def _rounded_plan(plan: AnswerPlan) -> AnswerPlan:
     return evolve(plan, sections=tuple(sections))
 
 
-def stand_in(_: Request, __: protocol.DiscoverParams, message: str) -> tuple[protocol.DiscoverAnswer, str]:
-    """The answer where nothing could be searched: a message alone, which is what a language model is told, too."""
+def _asked(params: protocol.DiscoverParams) -> bytes:
+    """The question as a part of a key: its `config` is a dictionary."""
+    return json.dumps(unstructure(params), sort_keys=True).encode()
+
+
+def _again(kept: protocol.DiscoverAnswer, ms: float, index: protocol.IndexState) -> protocol.DiscoverAnswer:
+    """A kept answer, with how long it took to look it up instead of to find it."""
+    metrics = evolve(kept.metrics, total_time_ms=ms, stages={"cached": ms})
+    return evolve(kept, metrics=metrics, index=index)
+
+
+def _characters(params: protocol.DiscoverParams, answer: protocol.DiscoverAnswer) -> int:
+    texts = [params.query, answer.answer_prompt]
+    texts += [bullet.text for bullet in answer.bullets]
+    texts += [excerpt.text for excerpt in answer.excerpts]
+    return sum(map(len, texts)) + characters_of(answer.chunks)
+
+
+def stand_in(
+    request: Request, params: protocol.DiscoverParams, message: str
+) -> tuple[protocol.DiscoverAnswer, str]:
+    """What answers where nothing can be searched, and what it is.
+
+    That is the latest answer to the same question over the same folders, where what it quotes still stands in its files,
+    marked as incomplete; or a message alone, which is what a language model is told, too.
+    """
+    if (kept := latest(request, _asked(params))) is not None:
+        return _again(kept, 0.0, evolve(kept.index, complete=False)), CACHE
     answer = protocol.DiscoverAnswer(
         answer_prompt=message,
         plan=NO_PLAN,

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from cairn import protocol
+from cairn.engine.kept_answers import Kept
 from cairn.engine.methods import Asks, Method
 from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
@@ -59,7 +60,8 @@ class Fallback:
         """`engine` is the whole one, whose phase counts also where a request is about one of its folders."""
         self.latency: deque[float] = deque(maxlen=_TIMED_SEARCHES)
         """Milliseconds of the latest searches that were not answered from the cache."""
-        self.cache: AnswerCache[protocol.SearchAnswer] = AnswerCache()
+        self.cache: AnswerCache[Kept] = AnswerCache()
+        """The latest answers of searches and discoveries."""
         self.problem: str | None = None
         """Why a leg of the latest search failed, if one did."""
         self._engine = engine
@@ -141,8 +143,8 @@ class Fallback:
             return attempt.answer
         answer = evolve(attempt.answer, retrieval=how)
         if always:
-            cached = not how.fallback and "cached" in getattr(answer, "timings", ())
             ms = 1000 * (time.perf_counter() - began)
+            cached = attempt.cached and not how.fallback
             self._note(request, Question(method.name, params.query, ms, cached, error), answer, first)
         return answer
 
@@ -151,7 +153,7 @@ class Fallback:
         how, metrics, judged_ms = answer.retrieval, self._engine.metrics, asked.ms
         if isinstance(answer, protocol.DiscoverAnswer):
             judged_ms = answer.metrics.stages.get("broad_discovery", judged_ms)  # the stage that searches
-            metrics.discovery(answer)
+            metrics.discovery(answer, cached=asked.cached)
         else:
             if not asked.cached and not asked.error and how.fallback != CACHE:
                 self.latency.append(round(asked.ms, 3))

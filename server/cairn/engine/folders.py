@@ -19,6 +19,8 @@ from cairn.operations.override import OverrideReader
 from cairn.operations.query_log import QueryLog
 from cairn.settings.layers import Layered, Layers
 from cairn.settings.tree import WORKSPACE_FILE, Settings
+from cairn.text.verbatim import lines_of
+from cairn.workspace.scan import read_text
 
 
 class FolderSettings:
@@ -103,6 +105,17 @@ class Folder:
         inside = real.is_relative_to(self.root) and real != self.root
         return real.relative_to(self.root).as_posix() if inside else None
 
+    def lines_of(self, path: str) -> Sequence[str] | None:
+        """The lines of the file as it is now, with unsaved changes; None where it is gone or not text."""
+        text = self.reader.overlay.text_of(path)
+        if text is None:
+            try:
+                text = read_text(self.root / path)
+            except (OSError, ValueError):  # a name that no file can have
+                return None
+        lines = None if text is None else lines_of(text)
+        return [_unescaped(line) for line in lines] if lines and path.endswith(".ipynb") else lines
+
     def has(self, path: PurePosixPath, *, directory: bool = False) -> bool:
         """Whether there is such a file or directory now, or such a directory."""
         try:
@@ -113,6 +126,13 @@ class Folder:
 
     def uri_of(self, path: str) -> str:
         return (self.shown / path).as_uri()
+
+
+def _unescaped(line: str) -> str:
+    """A line of a notebook as it is shown: a cell's source is a list of JSON strings, mostly one to a line."""
+    for escaped, character in (("\\n", " "), ("\\t", " "), ('\\"', '"'), ("\\\\", "\\")):
+        line = line.replace(escaped, character)
+    return line.strip().removesuffix(",").removeprefix('"').removesuffix('"')
 
 
 def path_of_uri(uri: str) -> Path | None:

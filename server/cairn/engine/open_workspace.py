@@ -9,11 +9,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 from cairn import protocol
 from cairn.embedding.embedder import Embedder
-from cairn.engine.folders import Folder, readers_with_unsaved
+from cairn.engine.folders import readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -25,9 +25,7 @@ from cairn.retrieval.rarity import term_shares
 from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
 from cairn.settings.tree import Leg
-from cairn.text.uris import path_below
 from cairn.workspace.collections import TAGS, FileKind
-from cairn.workspace.scan import read_text
 
 # Imported by what needs it: a search, which may be an editor's first question, needs nothing of discovery.
 if TYPE_CHECKING:
@@ -44,6 +42,9 @@ _MAX_TOKENIZER_BYTES = 200_000_000
 @define(slots=False)
 class OpenWorkspace(Request):
     """A request that is answered by retrieval."""
+
+    files_read: dict[str, Sequence[str] | None] = field(factory=dict, init=False)
+    """The lines of each file that evidence was checked against, by URI."""
 
     @cached_property
     def readers(self) -> list[OverlaidReader]:
@@ -173,28 +174,18 @@ class OpenWorkspace(Request):
         return path
 
     def lines_now(self, uri: str) -> Sequence[str] | None:
-        """The lines of a file with unsaved changes; None where it is gone or not text.
+        """The lines of a file with unsaved changes; None where it is gone or not text. It is read once for each request.
 
         No URI leads to a file that the index does not hold, whoever sends it.
         """
-        for folder, path in self.places_of(uri):
-            text = folder.reader.overlay.text_of(path)
-            if text is None and path in folder.reader.contents([path]):
-                try:
-                    text = read_text(folder.root / path)
-                except OSError:
-                    continue
-            if text is not None:
-                from cairn.text.verbatim import lines_of
-
-                lines = lines_of(text)
-                return [_unescaped(line) for line in lines] if path.endswith(".ipynb") else lines
-        return None
-
-    def places_of(self, uri: str) -> list[tuple[Folder, str]]:
-        """The folders that the file lies in, each with its path there: several where folders lie in each other."""
-        places = ((folder, path_below(folder.uri, uri)) for folder in self.folders)
-        return [(folder, path) for folder, path in places if path is not None]
+        if uri not in self.files_read:
+            every = (
+                folder.lines_of(path)
+                for folder, path in self.places_of(uri)
+                if folder.reader.overlay.text_of(path) is not None or path in folder.reader.contents([path])
+            )
+            self.files_read[uri] = next((lines for lines in every if lines is not None), None)
+        return self.files_read[uri]
 
 
 @lru_cache(maxsize=4)
@@ -204,10 +195,3 @@ def _counter_of(path: Path, _modified: int) -> TokenCounter:
     from cairn.embedding.tokenization import TextTokenizer
 
     return TextTokenizer(Tokenizer.from_file(str(path))).count
-
-
-def _unescaped(line: str) -> str:
-    """A line of a notebook as it is shown: a cell's source is a list of JSON strings, mostly one to a line."""
-    for escaped, character in (("\\n", " "), ("\\t", " "), ('\\"', '"'), ("\\\\", "\\")):
-        line = line.replace(escaped, character)
-    return line.strip().removesuffix(",").removeprefix('"').removesuffix('"')

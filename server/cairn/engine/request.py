@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from attrs import define, frozen
 
 from cairn.errors import QueryCancelledError
+from cairn.text.uris import path_below
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -46,6 +47,16 @@ class Request:
     def folder_uris(self) -> tuple[str, ...]:
         return tuple(folder.uri for folder in self.folders)
 
+    def places_of(self, uri: str) -> list[tuple[Folder, str]]:
+        """The folders that the file lies in, each with its path there: several where folders lie in each other."""
+        places = ((folder, path_below(folder.uri, uri)) for folder in self.folders)
+        return [(folder, path) for folder, path in places if path is not None]
+
+    def lines_on_disk(self, uri: str) -> Sequence[str] | None:
+        """The lines of a file with unsaved changes, whether the index holds it or not; None where it is gone or not text."""
+        every = (folder.lines_of(path) for folder, path in self.places_of(uri))
+        return next((lines for lines in every if lines is not None), None)
+
     def check_cancelled(self) -> None:
         """Raises QueryCancelledError if the client does not want the answer any more."""
         if self.cancelled():
@@ -61,3 +72,5 @@ class Attempt(Generic[T]):
     """Why a leg failed, if one did; the others answered."""
     without_vectors: bool = False
     """Whether that was the leg of meaning."""
+    cached: bool = False
+    """Whether the answer was there already."""

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from cairn import protocol
 from cairn.engine.completeness import index_state
+from cairn.engine.kept_answers import characters_of, keep, key_of, latest, recall
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.engine.results import milliseconds, search_results, with_passages
@@ -31,11 +32,10 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
     Raises QueryCancelledError soon after the request was cancelled.
     """
     started = time.perf_counter()
-    settings, cache = workspace.settings.search, workspace.engine.fallback.cache
-    key = (params, workspace.folder_uris, workspace.state(workspace.learned))
-    kept = cache.get(key)
-    if kept is not None:
-        return Attempt(evolve(kept, timings={"cached": 1, "total": milliseconds(started)}))
+    settings, key = workspace.settings.search, key_of(workspace, params)
+    if (kept := recall(workspace, key)) is not None:
+        timings = {"cached": 1.0, "total": milliseconds(started)}
+        return Attempt(evolve(kept, timings=timings), cached=True)
     # Meaning alone, where it cannot be compared, would find nothing.
     alpha = None if params.alpha == 1 and workspace.meaning is None else params.alpha
     query = understand(params.query, alpha, workspace.vocabulary, settings)
@@ -66,7 +66,7 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
         broken_off=tuple(ranking.legs.broken_off),
     )
     if ranking.problem is None and not answer.broken_off:
-        cache.put(key, answer, _characters(answer))
+        keep(workspace, key, answer, len(params.query) + characters_of(results))
     return Attempt(answer, ranking.problem, ranking.legs.without_vectors)
 
 
@@ -78,8 +78,7 @@ def stand_in(
     That is the latest answer to the same request over the same folders, whatever has changed since, marked as incomplete; or
     a message alone.
     """
-    asked = (params, request.folder_uris)
-    kept = request.engine.fallback.cache.latest(lambda key: key[:2] == asked)
+    kept = latest(request, params)
     if kept is not None:
         return evolve(kept, index=evolve(kept.index, complete=False), timings={"cached": 1}), CACHE
     query = protocol.QueryInfo(params.query.strip(), (), "", 0.0)
@@ -89,24 +88,6 @@ def stand_in(
 
 def nothing_judged(message: str) -> protocol.Verdict:
     return protocol.Verdict("noMatch", message, (), 0.0, ())
-
-
-def _characters(answer: protocol.SearchAnswer) -> int:
-    shown = [
-        (
-            r.snippet,
-            r.context.before,
-            r.context.after,
-            *(r.match_explain or ()),
-            *(p.text for p in r.passages),
-        )
-        for r in answer.results
-    ]
-    return len(answer.query.normalized) + sum(_OTHER_FIELDS + sum(map(len, texts)) for texts in shown)
-
-
-_OTHER_FIELDS = 500
-"""Characters of a result beside its text: paths, titles, hashes."""
 
 
 def chunk_filter(wanted: protocol.SearchFilter, readers: Sequence[IndexReader]) -> ChunkFilter:

@@ -31,16 +31,19 @@ class AnswerCache(Generic[T]):
         self.hits = 0
         self.misses = 0
 
-    def get(self, key: Hashable) -> T | None:
-        """The answer kept under `key`, None if there is none; counts which of the two it was."""
+    def get(self, key: Hashable, stands: Callable[[T], bool] = lambda _: True) -> T | None:
+        """The answer kept under `key`, None if there is none, or it `stands` no more; counts which of the two it was."""
         with self._lock:
             kept = self._answers.get(key)
-            if kept is None:
+        found = kept is not None and stands(kept[0])  # which may read files
+        with self._lock:
+            if not found:
                 self.misses += 1
                 return None
-            self._answers.move_to_end(key)
             self.hits += 1
-            return kept[0]
+            if key in self._answers:
+                self._answers.move_to_end(key)
+        return kept[0] if kept else None
 
     def kept(self, key: Hashable, make: Callable[[], T], characters: Callable[[T], int]) -> T:
         """The answer kept under `key`; where there is none, it is made, and kept with its number of characters."""

@@ -52,8 +52,8 @@ class Metrics:
     def search(self, answer: SearchAnswer, *, cached: bool) -> None:
         """Count a search that was answered; `cached` says that its answer was there already."""
 
-    def discovery(self, answer: DiscoverAnswer) -> None:
-        """Take in the metrics of a discovery that was answered; that it was asked for, `request` counts."""
+    def discovery(self, answer: DiscoverAnswer, *, cached: bool) -> None:
+        """Take in the metrics of a discovery that was answered, as `search`; that it was asked for, `request` counts."""
 
     def feedback(self, action: str) -> None:
         """Count something that was done with a result."""

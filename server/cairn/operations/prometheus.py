@@ -67,8 +67,12 @@ class PrometheusMetrics(Metrics):
             "cairn_discovery_chunks_found", "Chunks that a discovery found, before any were merged"
         )
         self._bullets = counts("cairn_discovery_bullets_extracted", "Bullets that a discovery extracted")
-        self._cache_hits = counter("cairn_cache_hits", "Searches whose answer was there already")
-        self._cache_misses = counter("cairn_cache_misses", "Searches whose answer had to be made")
+        self._cache_hits = counter(
+            "cairn_cache_hits", "Searches and discoveries whose answer was there already"
+        )
+        self._cache_misses = counter(
+            "cairn_cache_misses", "Searches and discoveries whose answer had to be made"
+        )
         self._errors = counter("cairn_errors", "Requests that failed, by the kind of error", ["kind"])
         # S2's list.
         self._verdicts = counter(
@@ -115,7 +119,8 @@ class PrometheusMetrics(Metrics):
             self._broken_off.labels(leg).inc()
         self._count_fallback(answer.retrieval)
 
-    def discovery(self, answer: DiscoverAnswer) -> None:
+    def discovery(self, answer: DiscoverAnswer, *, cached: bool) -> None:
+        (self._cache_hits if cached else self._cache_misses).inc()
         self._collections.observe(answer.metrics.collections_searched)
         self._queries.observe(answer.metrics.queries_generated)
         self._chunks.observe(answer.metrics.chunks_found)
