@@ -57,12 +57,14 @@ class FactQuestion:
         return bool(self.facts)
 
 
-def read_fact_sets(folders: Sequence[Path], only: Sequence[str] = ()) -> list[FactQuestion]:
-    """All questions of the sets, or those about the repositories named by `only`.
+def read_fact_sets(
+    folders: Sequence[Path], only: Sequence[str] = (), file: str = FACTS_FILE
+) -> list[FactQuestion]:
+    """All questions of the sets, or those about the repositories named by `only`; `file` is that of a set in its folder.
 
     Raises SetError for what cannot be read, for an id that is there twice, and for unknown names.
     """
-    every = [question for folder in folders for question in _read(folder)]
+    every = [question for folder in folders for question in _read(folder / file)]
     ids = [question.id for question in every]
     if repeated := sorted({each for each in ids if ids.count(each) > 1}):
         raise SetError(f"several questions have the id {', '.join(repeated)}")
@@ -92,8 +94,8 @@ def found(facts: Sequence[Fact], text: str, budget: int) -> tuple[bool, ...]:
     return tuple(any(plain(snippet) in have for snippet in fact.snippets) for fact in facts)
 
 
-def _read(folder: Path) -> list[FactQuestion]:
-    repositories, file = repositories_of(folder), folder / FACTS_FILE
+def _read(file: Path) -> list[FactQuestion]:
+    repositories = repositories_of(file.parent)
     try:
         items = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -55,12 +55,17 @@ class FixedSearcher:
     chunks: Sequence[ScoredChunk]
     ranked: Sequence[Passage] = ()
     """The passages, best first."""
+    about: Sequence[str] = ()
+    """The collections of the package that every question is about."""
     asked: list[tuple[tuple[str, ...], tuple[str, ...], int]] = attrs.field(factory=list)
 
     def search(self, queries: Sequence[str], collections: Sequence[str], k: int) -> list[list[ScoredChunk]]:
         self.asked.append((tuple(queries), tuple(collections), k))
         hits = sorted((c for c in self.chunks if c.collection in collections), key=lambda c: -c.score)
         return [hits[:k] for _ in queries]
+
+    def asked_about(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
+        return {name: 0.5 for name in collections if name in self.about}
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
         return [self._around(chunk.metadata, window) for chunk in chunks]

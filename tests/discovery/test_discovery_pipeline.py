@@ -187,3 +187,13 @@ def test_where_there_is_nothing_to_answer_with_the_prompt_is_the_question_back()
     assert (response.bullets, response.plan.sections) == ((), ())
     assert "Which part should I explain?" in response.prompt
     assert "is a vector database" not in response.prompt
+
+
+def test_the_package_that_is_asked_about_is_searched_deeply():
+    searcher = FixedSearcher(CHUNKS, about=["vectorizer-source"])
+    config = DiscoveryConfig(focus_top_n_collections=1)
+    run(searcher=searcher, config=config)
+    assert [collections for _, collections, _ in searcher.asked][1:] == [("vectorizer-source",)]
+    other = FixedSearcher(CHUNKS)
+    run(searcher=other, config=config)
+    assert [collections for _, collections, _ in other.asked][1:] == [("vectorizer-docs",)]

@@ -92,3 +92,14 @@ def test_the_current_time_is_used_when_none_is_given():
 
 def test_no_collections_give_no_scores():
     assert score_collections(["vectorizer"], [], ScoringConfig()) == []
+
+
+def test_the_package_that_is_asked_about_comes_first():
+    refs = [collection("port-source", updated_at=TODAY), collection("crane-source")]
+    asked_about = {"crane-source": 0.4}
+    for config, first in (
+        (ScoringConfig(), "crane-source"),
+        (ScoringConfig(evidence_weight=0), "port-source"),
+    ):
+        [(best, _), _] = score_collections([], refs, config, now=NOW, asked_about=asked_about)
+        assert best.name == first

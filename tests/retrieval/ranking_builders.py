@@ -12,6 +12,7 @@ from cairn.index.reader.records import Outline
 from cairn.protocol.feedback import FeedbackAction
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.learned import Choice, learn
+from cairn.retrieval.packages import Packages
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.scores import Asked, Contribution, Signal, score_files
 from cairn.retrieval.signals import SIGNALS
@@ -46,6 +47,8 @@ class MadeUpFile:
     chunks: tuple[MadeUpChunk, ...]
     chosen: bool = False
     """Whether it was opened today for the very question."""
+    about: float = 0.0
+    """How much the question is about the package of its folder."""
 
     @property
     def path(self) -> str:
@@ -70,11 +73,12 @@ def file(
     is_named: bool = False,
     folder: int = 0,
     chosen: bool = False,
+    about: float = 0.0,
 ) -> MadeUpFile:
     """A file of as many equal chunks."""
     equal = MadeUpChunk(keyword, definition, symbol, similarity, exact, reexport, defines, kind)
     candidate = FileCandidate(folder, path, file_kind(path), subjects, in_degree, words, is_named)
-    return MadeUpFile(candidate, (equal,) * chunks, chosen)
+    return MadeUpFile(candidate, (equal,) * chunks, chosen, about)
 
 
 def candidates(files: Sequence[MadeUpFile]) -> Candidates:
@@ -109,7 +113,9 @@ def scores(query: Query, files: Sequence[MadeUpFile], signals: Sequence[Signal] 
     stems = frozenset(map(stem, query.terms))
     choices = [Choice(stems, f.path, FeedbackAction.OPEN, at=0) for f in files if f.chosen]
     learned = {f.file.folder: learn(choices, generation=1, today=0) for f in files if f.chosen}
-    scored = score_files(Asked(query, found, learned=learned), signals)
+    about = Packages({f.path.rpartition("/")[0]: f.about for f in files if f.about})
+    packages = [about] * (1 + max((f.file.folder for f in files), default=0))
+    scored = score_files(Asked(query, found, learned=learned, packages=packages), signals)
     return [Scored(float(total), scored.reasons(place)) for place, total in enumerate(scored.totals)]
 
 

@@ -45,6 +45,8 @@ PAIRS = [
         file("src/a.py", keyword=0, similarity=0.6, chunks=2),
         file("src/b.py", keyword=0, similarity=0.6),
     ),
+    # The package
+    ("which machine lifts", file("hoists/a.py", about=0.4), file("sea/b.py", keyword=1.2)),
     # Names
     ("parse_args", file("src/a.py", symbol=1, defines=("parse_args",)), file("src/b.py", keyword=1.5)),
     (

@@ -6,6 +6,7 @@ that were shown already are not shown again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from attrs import define, field, frozen
@@ -24,9 +25,11 @@ _GAP = 3
 _LEAST_SHARE = 0.5
 """Of the best passage's score. What scores less is no answer: of the facts that 95 questions need, 99 % stood above."""
 _KNOWN_SHARE = 0.8
-"""Of a passage's lines that say something. Where so many were shown before, it is a copy."""
+"""Of a passage's lines that say something. Where so many were shown before, it is a copy; with 0.6, 0.014 fewer of the facts that 93
+questions need were found within 4,000 tokens."""
 _TELLING_CHARACTERS = 12
 """Shorter lines are alike everywhere: brackets, `return`, `else`."""
+_VARYING = re.compile(r"async|await|[\W_]+")
 _SPARE_SHARE = 0.03
 """Of the budget. Where no more is left, nothing that is worth showing fits."""
 
@@ -85,7 +88,7 @@ class Quoter:
         if file is None or place is None:
             return 0
         telling = {
-            line.strip() for line in file.lines[slice(*place)] if len(line.strip()) >= _TELLING_CHARACTERS
+            _essence(line) for line in file.lines[slice(*place)] if len(line.strip()) >= _TELLING_CHARACTERS
         }
         if not telling or len(telling & self._shown) >= _KNOWN_SHARE * len(telling):
             return 0
@@ -141,6 +144,11 @@ class Quoter:
             reason=passage.reason,
             score=min(1.0, passage.score / best),
         )
+
+
+def _essence(line: str) -> str:
+    """What near-copies of a line share with it: its letters and digits in lower case, without `async` and `await`."""
+    return _VARYING.sub("", line.lower())
 
 
 def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int] | None:

@@ -15,6 +15,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning, table_of
+from cairn.retrieval.packages import packages_asked_about
 from cairn.retrieval.passages.ranking import Passage, passages
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking, neighbours, rank
@@ -118,6 +119,16 @@ class IndexedSearcher:
             self._full_score = float(ranking.values.max(initial=0.0))
             self.similarity = float(ranking.candidates.similarity.max(initial=0.0)) or None
         return ranking
+
+    def asked_about(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
+        """As `Searcher` says."""
+        if not query.strip():
+            return {}
+        asked = understand(query, vocabulary=self._vocabulary, settings=self._settings)
+        every = packages_asked_about(self._readers, asked, table_of(self._meaning))
+        relevance = {name: value for packages in every for name, value in packages.by_project.items()}
+        projects = {name: name.rpartition("-")[0] for name in collections}
+        return {name: relevance[project] for name, project in projects.items() if project in relevance}
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
         """For each of `chunks`, up to `window` chunks before and after it in its file, in file order, scores 0."""

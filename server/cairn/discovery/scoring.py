@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from cairn.protocol.evidence import CollectionRef
 from cairn.settings.discovery import ScoringConfig
@@ -22,16 +23,21 @@ def score_collections(
     collections: Sequence[CollectionRef],
     config: ScoringConfig,
     now: datetime | None = None,
+    asked_about: Mapping[str, float] = MappingProxyType({}),
 ) -> list[tuple[CollectionRef, float]]:
     """Each collection with its score, best first, equals by name (S1, stage 2).
 
     The score is the weighted sum of three signals: how many query terms the name holds, how many of
     `BOOST_TERMS` it holds, and the mean of size, recency and tags. `now` is the moment recency is
-    measured from, the current time when absent. Times without a zone are taken as UTC.
+    measured from, the current time when absent. Times without a zone are taken as UTC. To this `config.evidence_weight`
+    times `asked_about` is added: by name, how much the question is about the collection's package, 0 to 1.
     """
     moment = now or datetime.now(UTC)
     terms = [term.lower() for term in query_terms if term]
-    scored = [(ref, _score(ref, terms, config, moment)) for ref in collections]
+    scored = [
+        (ref, _score(ref, terms, config, moment) + config.evidence_weight * asked_about.get(ref.name, 0.0))
+        for ref in collections
+    ]
     return sorted(scored, key=lambda pair: (-pair[1], pair[0].name))
 
 

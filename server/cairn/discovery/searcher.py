@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +20,9 @@ class Searcher(Protocol):
 
         The first query is the question, the others are variations of it.
         """
+
+    def asked_about(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
+        """For collections of packages how much the question is about the package, 0 to 1; others are left out."""
 
     def neighbours(self, chunks: Sequence[ScoredChunk], window: int) -> list[list[ScoredChunk]]:
         """For each of `chunks`, up to `window` chunks before and after it in its file, in file order."""

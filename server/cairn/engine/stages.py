@@ -76,10 +76,12 @@ def filter_(workspace: OpenWorkspace, params: protocol.FilterCollectionsParams) 
 
 def score(workspace: OpenWorkspace, params: protocol.ScoreCollectionsParams) -> protocol.CollectionsAnswer:
     terms = params.query_terms
+    query, refs = _question(workspace, params.query), _collections(workspace, params.collections)
     scored = score_collections(
-        content_words(_question(workspace, params.query)) if terms is None else terms,
-        _collections(workspace, params.collections),
+        content_words(query) if terms is None else terms,
+        refs,
         _config(workspace.settings.discovery.scoring, params.config),
+        asked_about=workspace.searcher().asked_about(query, [ref.name for ref in refs]),
     )
     return protocol.CollectionsAnswer(tuple(evolve(ref, score=score) for ref, score in scored))
 

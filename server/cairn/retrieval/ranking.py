@@ -25,7 +25,8 @@ from cairn.retrieval.candidates import Candidates, gather, whole_files
 from cairn.retrieval.diversity import diversify, is_diverse
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.legs import Legs, is_identifier
-from cairn.retrieval.meaning import Meaning, QueryVector
+from cairn.retrieval.meaning import Meaning, QueryVector, table_of
+from cairn.retrieval.packages import Packages, packages_asked_about
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Asked, Ranked, Scores, Signal, score_files
 from cairn.retrieval.scoring import Scoring, best_of_file
@@ -60,6 +61,8 @@ class Ranking:
     """float64[questions, chunks], comparable throughout."""
     vectors: Sequence[QueryVector] = ()
     """The questions' vectors; none where they were not compared by meaning."""
+    packages: Sequence[Packages] = ()
+    """How much the question is about the packages of each folder; empty where that is not known."""
     _fetched: dict[int, Ranked] = field(factory=dict, init=False)
 
     @property
@@ -94,6 +97,10 @@ class Ranking:
             results = diversify(results + shown(slice(limit, most)), diversity)[:limit]
         self.legs.add_time("rank", began)
         return results
+
+    def package(self, folder: int, path: str) -> float:
+        """How much the question is about the package around a file, 0 to 1."""
+        return self.packages[folder].around(path) if self.packages else 0.0
 
     def best(self, question: int, collections: Iterable[str], limit: int, per_file: int) -> list[int]:
         """The places of the `limit` best chunks of the collections for one of the questions, best first.
@@ -201,12 +208,19 @@ def rank(
     began = time.perf_counter()
     candidates = gather(readers, question.pools, outlines)
     idf = _idf(question) if learned else {}
-    asked = Asked(question.query, candidates, learned=learned, idf=idf)
+    packages = _packages(readers, question.query, meaning) if vectors else ()
+    asked = Asked(question.query, candidates, learned=learned, idf=idf, packages=packages)
     scores = score_files(asked, weighted(settings.weights, signals))
     values = scoring(candidates, scores, every)
     question.check_cancelled()
     question.add_time("rank", began)
-    return Ranking(readers, question, candidates, scores, values, vectors)
+    return Ranking(readers, question, candidates, scores, values, vectors, packages)
+
+
+def _packages(readers: Sequence[IndexReader], query: Query, meaning: Meaning | None) -> Sequence[Packages]:
+    """How much a question for evidence is about each package. Searches gain nothing by it: 60 about three workspaces of four
+    to seven packages had 0.009 less NDCG@10."""
+    return packages_asked_about(readers, query, table_of(meaning)) if query.for_evidence else ()
 
 
 def _compares(question: Legs) -> bool:

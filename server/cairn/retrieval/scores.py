@@ -17,6 +17,7 @@ from attrs import field, frozen
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.learned import Learned
+from cairn.retrieval.packages import Packages
 from cairn.retrieval.query import Query
 from cairn.text.words import stem
 
@@ -40,6 +41,8 @@ class Asked:
     """What earlier choices say, by folder."""
     idf: Mapping[str, float] = field(factory=dict)
     """The inverse document frequency of stems of the question, where that is known."""
+    packages: Sequence[Packages] = ()
+    """How much the question is about the packages of each folder; empty where that is not known."""
 
     @cached_property
     def own_stems(self) -> frozenset[str]:

@@ -128,6 +128,13 @@ def _imports(asked: Asked) -> Floats:
     return asked.each(lambda file: math.log1p(file.in_degree))
 
 
+def _package(asked: Asked) -> Floats:
+    """How much the question is about each file's package."""
+    if not asked.packages:
+        return np.zeros(len(asked.candidates.files))
+    return asked.each(lambda file: asked.packages[file.folder].around(file.path))
+
+
 def _chosen(asked: Asked) -> Floats:
     """What earlier choices say of each file for a question like this one, −1 to 1."""
     values = {folder: learned.values(asked.own_stems, asked.idf) for folder, learned in asked.learned.items()}
@@ -197,6 +204,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("imported by others", 0.9, FILE, _imports, floor=math.log1p(_MANY_IMPORTS)),
     Signal("meaning of its best chunk", 3.5, VECTOR, best("similarity")),
     Signal("meaning of its best three chunks", 0.5, VECTOR, top("similarity", _FAST_DECAY)),
+    Signal("the package asked about", 3.0, VECTOR, _package, floor=0.3, always=False),
     Signal("is a test", -4.5, FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
     Signal("is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),
     Signal("is documentation", -4.0, FILE, _documents(Documents.HELD_BACK), relative=False),

@@ -54,12 +54,15 @@ class FilterConfig:
 
 @frozen
 class ScoringConfig:
-    """Stage 2: weights of the three collection signals."""
+    """Stage 2: weights of the collection signals, S1's three first."""
 
     name_match_weight: float = 0.4
     term_boost_weight: float = 0.3
     signal_boost_weight: float = 0.3
     recency_decay_days: float = 90.0
+    evidence_weight: float = 1.0
+    """For how much the question is about the collection's package, by what its manifest says, in a workspace of seven
+    packages or more."""
 
 
 @frozen

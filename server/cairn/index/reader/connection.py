@@ -29,6 +29,7 @@ Row = tuple[Any, ...]
 
 _LOOK_SECONDS = 0.02
 """How often a thread looks whether another file has taken the index's place: a search reads some thirty times."""
+_MOST_MADE = 10
 _MOST_OUTLINES = 20_000
 """Outlines kept: 11 MB."""
 _CHECK_EVERY = 1_000
@@ -55,6 +56,8 @@ class IndexMemory:
     outlines: GenerationCache[int, Outline] = field(
         factory=partial(GenerationCache, _MOST_OUTLINES), init=False
     )
+    made: GenerationCache[str, Any] = field(factory=partial(GenerationCache, _MOST_MADE), init=False)
+    """What others made of the index's content, by name."""
     matrix: StaticMatrix | None = field(default=None, init=False)
     making_matrix: threading.Lock = field(factory=threading.Lock, init=False)
 

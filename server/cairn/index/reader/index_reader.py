@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import starmap
+from typing import TypeVar
 
 import apsw
 from attrs import define, evolve, field
@@ -27,6 +28,8 @@ from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.text.exact import ExactMatches, Literal, find
 from cairn.index.text.word_list import WordList, read_word_list
+
+T = TypeVar("T")
 
 
 @define(eq=False, slots=False)
@@ -155,6 +158,13 @@ class IndexReader(VectorQueries):
     def generation(self) -> int:
         """Rises with every change of the index; 0 while there is none."""
         return self.facts().generation
+
+    def remembered(self, name: str, read: Callable[[], T]) -> T:
+        """What `read` made of the saved index, kept by `name` as long as no content changes."""
+        with self.reading() as db:
+            version = (self.memory.local.identity, read_facts(db).content)
+        kept: T = self.memory.made.get(version, [name], lambda _: {name: read()})[name]
+        return kept
 
     def has_requests(self) -> bool:
         """Whether something that was asked of the writing process still waits."""

@@ -45,7 +45,7 @@ class Windows:
     """Lines of the chunk."""
     texts: Sequence[str]
     of_chunk: Mapping[str, Floats]
-    """float64[chunks]: what ranking knows of each chunk: `file`, `place`, `keyword`, `similarity`."""
+    """float64[chunks]: what ranking knows of each chunk: `file`, `place`, `keyword`, `similarity`, `package`."""
 
     @cached_property
     def kinds(self) -> frozenset[QuestionKind]:
@@ -154,6 +154,7 @@ def gather_windows(
             "place": 1 / np.sqrt(1 + place[file_of]),
             "keyword": np.array([chunk.keyword for chunk, _ in chosen]),
             "similarity": np.array([chunk.similarity for chunk, _ in chosen]),
+            "package": np.array([ranking.package(chunk.folder, stored.path) for chunk, stored in chosen]),
         },
     )
 

@@ -6,6 +6,7 @@ Weights of the first eight form a plateau: each may be halved or doubled and the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -22,6 +23,10 @@ from cairn.workspace.collections import FileKind
 _K1, _B = 1.2, 0.75
 """BM25's customary constants."""
 _INT8_SCALE = 127.0
+_NOTES = re.compile(
+    r"(?:^|/)(?:change_?logs?|changes|history|news|release[-_ ]?notes|releases)(?:\.\w+)?\Z"
+    r"|(?:^|/)(?:change_?logs?|changes|news(?:fragments)?|releasenotes|whatsnew|\.changeset|changelog\.d)/"
+)
 
 
 def _bm25(windows: Windows) -> Floats:
@@ -157,6 +162,11 @@ def _beside(windows: Windows) -> Floats:
     return windows.of_kind(FileKind.TESTS, FileKind.EXAMPLES)
 
 
+def _history(windows: Windows) -> Floats:
+    """Notes on releases, which say what once changed."""
+    return windows.of_chunks([bool(_NOTES.search(chunk.path.lower())) for chunk in windows.chunks])
+
+
 @frozen
 class PassageSignal:
     """One reason why a window should stand higher or lower."""
@@ -178,6 +188,7 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("meaning of the chunk", 0.7, _of_chunk("similarity")),
     PassageSignal("its file", 0.8, _of_chunk("file")),
     PassageSignal("place of its file", 0.2, _of_chunk("place")),
+    PassageSignal("its package", 1.0, _of_chunk("package"), "in the package asked about"),
     PassageSignal("defines it", 0.6, _definition, "defines {names}"),
     PassageSignal("is the message", 1.5, _message, "has the message"),
     PassageSignal("gives the value", 0.5, _value, "gives a value"),
@@ -187,4 +198,5 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("lists such things", 0.8, _list, "lists such things"),
     PassageSignal("is a comment", -0.2, _comment),
     PassageSignal("is beside the question", -0.3, _beside),
+    PassageSignal("tells of releases", -0.3, _history),
 )

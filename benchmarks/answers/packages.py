@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""In workspaces of several packages: whether the package that a question is about comes first in what `cairn/discover` hands over.
+
+    python benchmarks/answers/packages.py --sets DIR --checkouts DIR [DIR ...] --data DIR [--settings JSON] [--output FILE]
+
+A set is a folder with `packages.json`: questions with facts as in `facts.json`, each with the folder of its `package`. They are
+put to Cairn in this process (`in_process.py`), over indexes that the daemon makes where they are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from attrs import frozen
+from engine.figures import Figures, surroundings
+
+from answers.facts import MAIN_BUDGET, FactQuestion, found, read_fact_sets
+from answers.in_process import opened
+from answers.workplaces import Workplace, workplaces
+from cairn.engine.host import Host
+from cairn.settings.layers import CHARACTERS
+from cairn.settings.tree import Settings
+
+PACKAGES_FILE = "packages.json"
+_FIRST = 5
+"""Pieces among which most are to be of the package."""
+_SHOWN = ("excerpts", "bullets", "chunks")
+
+
+@frozen
+class PackageAnswer:
+    """One question's answer."""
+
+    question: FactQuestion
+    package: str
+    """The folder of the package that it is about."""
+    paths: Mapping[str, Sequence[str]]
+    """Of what is handed over, in order: by `excerpts`, `bullets` and `chunks`."""
+    facts: float
+    """Share of the facts that the prompt holds."""
+    ms: float
+
+    def first(self, kind: str) -> bool:
+        """Whether the first piece is of the package."""
+        return any(self._of_package(path) for path in self.paths[kind][:1])
+
+    def most(self, kind: str) -> bool:
+        """Whether more than half of the first five are."""
+        some = self.paths[kind][:_FIRST]
+        return 2 * sum(map(self._of_package, some)) > len(some)
+
+    def share(self, kind: str) -> float:
+        """The share of all pieces that are."""
+        paths = self.paths[kind]
+        return sum(map(self._of_package, paths)) / len(paths) if paths else 0.0
+
+    def _of_package(self, path: str) -> bool:
+        return path.startswith(f"{self.package}/")
+
+
+def ask(place: Workplace, packages: Mapping[str, str], host: Host, settings: Any) -> list[PackageAnswer]:
+    """All questions about one workspace."""
+    answers = []
+    render = {"maxPromptTokens": MAIN_BUDGET, "tokenizer": CHARACTERS}
+    with opened(place, host, settings) as request:
+        for question in place.questions:
+            began = time.perf_counter()
+            answer = request("cairn/discover", {"query": question.text, "config": {"render": render}})
+            ms = (time.perf_counter() - began) * 1000
+            if answer["retrieval"]["phase"] < answer["retrieval"]["wanted"]:
+                raise SystemExit(f"{question.id} was answered in a lower phase: {answer['retrieval']}")
+            have = found(question.facts, answer["answerPrompt"], MAIN_BUDGET)
+            answers.append(
+                PackageAnswer(
+                    question,
+                    packages[question.id],
+                    {kind: [each["path"] for each in answer.get(kind) or ()] for kind in _SHOWN},
+                    sum(have) / len(have),
+                    ms,
+                )
+            )
+    return answers
+
+
+def figures(answers: Sequence[PackageAnswer]) -> Figures:
+    """Shares of the questions."""
+
+    def mean(value: Callable[[PackageAnswer], float]) -> float:
+        return round(statistics.mean(map(value, answers)), 4)
+
+    return {
+        "questions": len(answers),
+        **{
+            f"{kind}: {name}": mean(lambda each, kind=kind, value=value: value(each, kind))  # type: ignore[misc]
+            for kind in _SHOWN
+            for name, value in (
+                ("first", PackageAnswer.first),
+                ("most of five", PackageAnswer.most),
+                ("share", PackageAnswer.share),
+            )
+        },
+        "facts": mean(lambda each: each.facts),
+        "median_ms": round(statistics.median(each.ms for each in answers), 1),
+    }
+
+
+def main() -> None:
+    options = _arguments()
+    questions = read_fact_sets(options.sets, options.only, PACKAGES_FILE)
+    packages = {
+        item["id"]: item["package"]
+        for folder in options.sets
+        for item in json.loads((folder / PACKAGES_FILE).read_text(encoding="utf-8"))
+    }
+    places = workplaces(questions, options.checkouts, options.data)
+    for place in places:
+        if not list(place.data.glob("workspaces/*")):
+            with place.served():
+                pass
+    host = Host(Settings().embedding)
+    with tempfile.TemporaryDirectory(prefix="cairn-packages-") as settings:
+        os.environ["CAIRN_CONFIG_DIR"] = settings  # so that the settings of whoever measures change nothing
+        answers = {
+            place.repository.name: ask(place, packages, host, json.loads(options.settings))
+            for place in places
+        }
+    every = [each for some in answers.values() for each in some]
+    kept = {**{name: figures(some) for name, some in answers.items()}, "all": figures(every)}
+    rows = list(kept["all"])
+    print(f"| | {' | '.join(kept)} |\n|---{'|---' * len(kept)}|")
+    for row in rows:
+        print(f"| {row} | {' | '.join(f'{each[row]:g}' for each in kept.values())} |")
+    if options.verbose:
+        for each in every:
+            print(each.question.id, each.package, f"{each.facts:.2f}", each.paths["excerpts"][:_FIRST])
+    if options.output:
+        record = {"conditions": surroundings(), "settings": json.loads(options.settings), "figures": kept}
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders with packages.json")
+    parser.add_argument("--checkouts", type=Path, nargs="+", required=True, help="where the workspaces are")
+    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these workspaces alone")
+    parser.add_argument("--settings", default="{}", metavar="JSON", help="other settings, as an editor sends")
+    parser.add_argument("--verbose", action="store_true", help="also show each question's first excerpts")
+    parser.add_argument("--output", type=Path, help="also write the figures here")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""What each stage of discovery is worth: required citations, facts and packages found with the stage at its default, and without it.
+
+    python benchmarks/discovery/ablation.py --projects DIR --checkouts DIR [DIR ...] --data DIR [--sets tuned] [--output FILE]
+
+In this process, over indexes that the daemon makes where they are missing, with the code model that comes with Cairn. The
+questions are those for discovery (bullets and excerpts that cite what is required) and those about packages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from answers.facts import read_fact_sets
+from answers.in_process import opened
+from answers.packages import PACKAGES_FILE, PackageAnswer, ask
+from answers.packages import figures as package_figures
+from answers.workplaces import Workplace, workplaces
+from attrs import frozen
+from engine.figures import Figures, surroundings
+from retrieval.sets import Repository
+
+from cairn.discovery.expansion import is_overview
+from cairn.engine.host import Host
+from cairn.settings.layers import CHARACTERS
+from cairn.settings.tree import Settings
+from discovery.projects import Question, read_projects, tree_of
+from discovery.scoring import covered
+
+_HERE = Path(__file__).resolve().parent
+_VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "as it is": {},
+    "2: S1's signals alone": {"scoring": {"evidenceWeight": 0}},
+    "3: no variations": {"expansion": {"maxExpansions": 1}},
+    "4: relevance alone, no MMR": {"broad": {"mmrLambda": 1}},
+    "4: no deduplication": {"broad": {"enableDeduplication": False}},
+    "5: no focused search": {"focusTopNCollections": 0},
+    "5: no context window": {"focus": {"contextWindow": 0}},
+    "5: no second ranking": {"focus": {"semanticReranking": False}},
+    "6: no README first": {"readme": {"alwaysTop": False, "readmeBoost": 1}},
+}
+
+
+@frozen
+class _Cited:
+    """How many of a question's required citations are found."""
+
+    question: Question
+    by: Mapping[str, int]
+    """In `bullets`, `excerpts`, either of them, `chunks`."""
+    ms: float
+
+
+def cited(
+    places: Sequence[Workplace], questions: Sequence[Sequence[Question]], host: Host, config: Any
+) -> list[_Cited]:
+    """All questions about published projects, asked with the settings of discovery `config`."""
+    answers = []
+    render = {"render": {"tokenizer": CHARACTERS}}
+    for place, some in zip(places, questions, strict=True):
+        with opened(place, host, {"discovery": config}) as request:
+            for question in some:
+                began = time.perf_counter()
+                answer = request("cairn/discover", {"query": question.text, "config": render})
+                ms = (time.perf_counter() - began) * 1000
+                kinds = {
+                    "bullets": answer["bullets"],
+                    "excerpts": answer["excerpts"],
+                    "either": [*answer["bullets"], *answer["excerpts"]],
+                    "chunks": answer["chunks"],
+                }
+                answers.append(
+                    _Cited(question, {kind: covered(each, question) for kind, each in kinds.items()}, ms)
+                )
+    return answers
+
+
+def citation_figures(answers: Sequence[_Cited]) -> Figures:
+    """Shares of the required citations, of overviews and of other questions."""
+    groups = {
+        "overviews": [each for each in answers if is_overview(each.question.text)],
+        "others": [each for each in answers if not is_overview(each.question.text)],
+    }
+    return {
+        **{
+            f"{kind}, {name}": round(
+                sum(e.by[kind] for e in some) / (sum(len(e.question.required) for e in some) or 1), 3
+            )
+            for kind in answers[0].by
+            for name, some in groups.items()
+        },
+        "ms": round(statistics.median(each.ms for each in answers), 1),
+    }
+
+
+def main() -> None:
+    options = _arguments()
+    projects = [p for name in options.sets for p in read_projects(_HERE / "questions" / name)]
+    places = [
+        Workplace(
+            Repository(project.name, "", "", project.version, "."),
+            tree_of(project, options.projects),
+            options.data.resolve() / f"{project.name}-{project.version}",
+            (),
+        )
+        for project in projects
+    ]
+    folder = _HERE.parent / "answers" / "sets" / "monorepo"
+    asked = read_fact_sets([folder], (), PACKAGES_FILE)
+    items = json.loads((folder / PACKAGES_FILE).read_text(encoding="utf-8"))
+    workspaces = workplaces(asked, options.checkouts, options.data)
+    for place in (*places, *workspaces):
+        if not list(place.data.glob("workspaces/*")):
+            print(f"{place.repository.name}: its index is made", file=sys.stderr, flush=True)
+            with place.served():
+                pass
+    host, kept = Host(Settings().embedding), {}
+    with tempfile.TemporaryDirectory(prefix="cairn-ablation-") as settings:
+        os.environ["CAIRN_CONFIG_DIR"] = settings  # so that the settings of whoever measures change nothing
+        for name, config in _VARIANTS.items():
+            found = cited(places, [project.questions for project in projects], host, config)
+            packages = [
+                each
+                for place in workspaces
+                for each in ask(
+                    place, {item["id"]: item["package"] for item in items}, host, {"discovery": config}
+                )
+            ]
+            kept[name] = {**citation_figures(found), **_of_packages(packages)}
+    columns = list(next(iter(kept.values())))
+    print(f"| | {' | '.join(columns)} |\n|---{'|---' * len(columns)}|")
+    for name, row in kept.items():
+        print(f"| {name} | {' | '.join(f'{row[column]:g}' for column in columns)} |")
+    if options.output:
+        record = {"conditions": {**surroundings(), "sets": options.sets}, "variants": kept}
+        options.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def _of_packages(answers: Sequence[PackageAnswer]) -> Figures:
+    every = package_figures(answers)
+    wanted = (
+        "excerpts: first",
+        "bullets: first",
+        "bullets: share",
+        "chunks: first",
+        "chunks: share",
+        "facts",
+    )
+    return {f"packages, {name}": round(every[name], 3) for name in wanted}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--projects", type=Path, required=True, help="where the published projects are, or go"
+    )
+    parser.add_argument("--checkouts", type=Path, nargs="+", required=True, help="where the workspaces are")
+    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
+    parser.add_argument("--sets", nargs="+", default=["tuned"], help="of benchmarks/discovery/questions")
+    parser.add_argument("--output", type=Path, help="also write the figures here")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
