@@ -13,8 +13,7 @@ from cairn.chunking.model import Chunk
 from cairn.engine.folders import Folder
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.passages.further import text_of
-from cairn.retrieval.passages.ranking import Passage
+from cairn.retrieval.passages.further import FurtherPassage
 from cairn.retrieval.query import Query
 from cairn.retrieval.ranking import neighbours
 from cairn.retrieval.scores import Ranked
@@ -96,15 +95,15 @@ def search_result(
     )
 
 
-def with_passages(result: protocol.SearchResult, further: Sequence[Passage]) -> protocol.SearchResult:
+def with_passages(result: protocol.SearchResult, further: Sequence[FurtherPassage]) -> protocol.SearchResult:
     """The result with further passages of its file."""
     shown = (
         protocol.FilePassage(
             range=protocol.whole_lines(passage.first, passage.last),
-            text=text_of(passage),
-            symbol=passage.stored.chunk.symbol,
-            header_path=passage.stored.chunk.header_path,
-            score=round(passage.score, 4),
+            text=passage.text,
+            symbol=passage.best.stored.chunk.symbol,
+            header_path=passage.best.stored.chunk.header_path,
+            score=round(passage.best.score, 4),
         )
         for passage in further
     )

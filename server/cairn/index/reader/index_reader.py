@@ -136,6 +136,12 @@ class IndexReader(VectorQueries):
         rows = self.chunk_rows(f"{_SELECT_CHUNKS} WHERE f.path = ? ORDER BY c.position", (path,))
         return list(map(stored_chunk, rows))
 
+    def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
+        """The chunks of a file that hold some of its lines `[first, last)`, in order."""
+        condition = "f.path = ? AND c.end_line > ? AND c.start_line < ?"
+        rows = self.chunk_rows(f"{_SELECT_CHUNKS} WHERE {condition} ORDER BY c.position", (path, first, last))
+        return list(map(stored_chunk, rows))
+
     # --- files and facts ----------------------------------------------------------------------------
 
     def contents(self, paths: Iterable[str]) -> dict[str, tuple[str, str]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import evolve
+from attrs import define
 
 from cairn.embedding.static import StaticTable
+from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.passages.ranking import Passage, passages
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scores import Ranked
@@ -14,48 +15,75 @@ from cairn.text.verbatim import lines_of
 
 _LEAST_SHARE = 0.6
 """Of the best passage's score. A file whose other passages score less is shown by its best chunk alone."""
+_GAP = 20
+"""Lines between two passages that are shown with them, as what belongs together stands together. With 12, 0.03 fewer of the
+facts that 93 questions need were found within 4,000 tokens."""
+_MOST_LINES = 80
+"""Of a passage that others were joined to."""
 _CHUNKS_PER_FILE = 4
 """Chunks of each shown file, about, that are read for it."""
 
 
+@define
+class FurtherPassage:
+    """Lines `[first, last)` of a file beside those that a result shows."""
+
+    best: Passage
+    first: int
+    last: int
+    text: str = ""
+
+
 def further_passages(
     ranking: Ranking, shown: Sequence[Ranked], most: int, table: StaticTable | None
-) -> list[tuple[Passage, ...]]:
+) -> list[Sequence[FurtherPassage]]:
     """For each of the results up to `most` further passages of its file, best first; none overlaps another or the result."""
-    files = {(result.folder, result.stored.path) for result in shown}
+    files = {(result.folder, result.stored.path): result for result in reversed(shown)}
     if most <= 0 or not shown or ranking.legs.query.is_symbol:
         return [()] * len(shown)
-    ranked = passages(ranking, table, _CHUNKS_PER_FILE * len(files), files)
-    found: dict[tuple[int, str], list[Passage]] = {file: [] for file in files}
-    taken = {(r.folder, r.stored.path): [(r.stored.chunk.start_line, r.stored.chunk.end_line)] for r in shown}
+    ranked = passages(ranking, table, _CHUNKS_PER_FILE * len(files), files.keys())
+    found: dict[tuple[int, str], list[FurtherPassage]] = {file: [] for file in files}
     for passage in ranked:
         if passage.score < _LEAST_SHARE * ranked[0].score:
             break
         file = passage.folder, passage.stored.path
-        if any(passage.first < last and first < passage.last for first, last in taken[file]):
-            continue
-        taken[file].append((passage.first, passage.last))
-        if not _joined(found[file], passage) and len(found[file]) < most:
-            found[file].append(passage)
-    # A file that has several results has further passages beside the first.
-    return [tuple(found.pop((result.folder, result.stored.path), ())) for result in shown]
+        chunk = files[file].stored.chunk
+        _add(found[file], passage, (chunk.start_line, chunk.end_line), most)
+    for (folder, path), of_file in found.items():
+        for each in of_file:
+            _read(each, ranking.readers[folder], path)
+    # Where a file has several results, the first has its further passages.
+    return [found.pop((result.folder, result.stored.path), ()) for result in shown]
 
 
-def _joined(found: list[Passage], passage: Passage) -> bool:
-    """Whether the passage continues one of its chunk that was found, which then holds both."""
-    for place, other in enumerate(found):
-        if other.stored.id == passage.stored.id and (
-            other.last == passage.first or passage.last == other.first
-        ):
-            found[place] = evolve(
-                other, first=min(other.first, passage.first), last=max(other.last, passage.last)
-            )
-            return True
-    return False
+def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], most: int) -> None:
+    """Add the passage to those of its file, joined to what is near; `shown` are the lines of the result itself."""
+    first, last = passage.first, passage.last
+    if first < shown[1] and shown[0] < last:
+        return
+    if shown[1] <= first <= shown[1] + _GAP:
+        first = shown[1]
+    elif shown[0] - _GAP <= last <= shown[0]:
+        last = shown[0]
+    between = [each for each in found if (each.first >= shown[1]) == (first >= shown[1])]
+    near = [each for each in between if first <= each.last + _GAP and each.first - _GAP <= last]
+    if not near:
+        if len(found) < most:
+            found.append(FurtherPassage(passage, first, last))
+        return
+    first, last = min(first, *(each.first for each in near)), max(last, *(each.last for each in near))
+    if last - first <= _MOST_LINES:
+        near[0].first, near[0].last = first, last
+        for each in near[1:]:
+            found.remove(each)
 
 
-def text_of(passage: Passage) -> str:
-    """The passage's lines, as the index has them."""
-    start = passage.stored.chunk.start_line
-    lines = lines_of(passage.stored.chunk.text.removesuffix("\n"))
-    return "\n".join(lines[passage.first - start : passage.last - start])
+def _read(passage: FurtherPassage, reader: IndexReader, path: str) -> None:
+    """Give the passage its text, as the index has it, without blank lines around it."""
+    lines: dict[int, str] = {}
+    for stored in reader.between(path, passage.first, passage.last):
+        own = lines_of(stored.chunk.text.removesuffix("\n"))
+        lines.update(enumerate(own, stored.chunk.start_line))
+    told = [n for n in range(passage.first, passage.last) if lines.get(n, "").strip()]
+    passage.first, passage.last = told[0], told[-1] + 1
+    passage.text = "\n".join(lines.get(n, "") for n in range(passage.first, passage.last))
