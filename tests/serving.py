@@ -119,3 +119,15 @@ def until(holds: Callable[[], Any]) -> Any:
         assert time.monotonic() < deadline, "it did not come true"
         time.sleep(0.02)
     return found
+
+
+def events_of(body: bytes) -> list[tuple[str, Any]]:
+    """The name and the JSON of each server-sent event in a body; comments are left out."""
+    events = []
+    for block in body.decode("utf-8").split("\n\n")[:-1]:
+        lines = [line.partition(": ") for line in block.split("\n") if not line.startswith(":")]
+        if lines:
+            (event, _, name), (data, _, text) = lines
+            assert (event, data) == ("event", "data")
+            events.append((name, json.loads(text)))
+    return events

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -17,10 +18,11 @@ from typing import Any
 
 import pytest
 from hostile_traffic import ESCAPES
+from lsprotocol import types
 
-from tests.serving import PATIENCE_SECONDS, Served, serve_command, serving, until
+from tests.serving import PATIENCE_SECONDS, Answer, Served, events_of, serve_command, serving, until
 
-from .conftest import Daemon
+from .conftest import Daemon, plain
 
 without_model = pytest.mark.usefixtures("bare_data_dir")
 pytestmark = without_model
@@ -72,6 +74,70 @@ async def test_rest_answers_as_lsp_does(
                 over_lsp = await editor.request(f"cairn/{method}", params)
                 over_http = await asyncio.to_thread(served.call, route, params)
                 assert in_lsp_terms(over_http) == in_lsp_terms(over_lsp), method
+
+
+@pytest.mark.asyncio
+async def test_rest_tells_the_stages_of_a_discovery_as_lsp_does(
+    daemon: Callable[..., AbstractAsyncContextManager[Daemon]], workspace: Path
+) -> None:
+    question, told = {"query": "how does mooring work"}, []
+    async with daemon(workspace) as editor:
+        await editor.until(is_settled)
+        editor.client.protocol.fm.features.pop(types.PROGRESS, None)
+        editor.client.feature(types.PROGRESS)(lambda params: told.append(plain(params.value)))
+        await editor.request("cairn/discover", {**question, "partialResultToken": "part"})
+        with serving(str(workspace)) as served:
+            await asyncio.to_thread(ready, served)
+            events = events_of((await asyncio.to_thread(ask_for_events, served, question)).body)
+            whole = await asyncio.to_thread(served.call, "discover", question)
+            again = events_of((await asyncio.to_thread(ask_for_events, served, question)).body)
+    *stages, (last, answer) = events
+    assert last == "answer"
+    assert [name for name, _ in stages] == [value["stage"] for value in told]
+    assert len(told) == 9
+    assert in_lsp_terms([value for _, value in stages]) == in_lsp_terms(told)
+    assert in_lsp_terms(answer) == in_lsp_terms(whole)
+    assert [name for name, _ in again] == ["answer"], "a kept answer runs no stage"
+
+
+def ask_for_events(served: Served, params: Any) -> Answer:
+    answer = served.ask("/api/v1/discover", params, headers={"Accept": "text/event-stream"})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    return answer
+
+
+def test_a_client_that_leaves_its_events_ends_the_work(workspace: Path) -> None:
+    for part in range(40):  # enough that the stages take longer than leaving
+        words = " ".join(f"ship berth tide pilot word{part}x{n}." for n in range(60))
+        (workspace / f"note{part}.md").write_text(f"# Note {part}\n\n{words}\n")
+    with serving(str(workspace)) as served:
+        ready(served)
+        counted = 'cairn_requests_total{front="http",method="discover",outcome="cancelled"}'
+
+        def leave_at_first_event() -> bool:
+            body = json.dumps({"query": f"which ship has which berth and pilot {time.monotonic()}"}).encode()
+            head = (
+                f"POST /api/v1/discover HTTP/1.1\r\nHost: localhost:{served.port}\r\nAccept: text/event-stream\r\n"
+                f"Authorization: Bearer {served.token}\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n"
+            )
+            with socket.create_connection(("127.0.0.1", served.port), PATIENCE_SECONDS) as client:
+                client.sendall(head.encode() + body)
+                received = b""
+                while b"event: filter_collections" not in received:
+                    received += client.recv(65_536)
+            return counted in served.ask("/metrics").body.decode()
+
+        until(leave_at_first_event)  # now and then the stages are faster
+        assert served.call("search", {"query": "moor a ship"})["results"]
+
+
+def test_what_fails_is_told_by_the_last_event(workspace: Path) -> None:
+    with serving(str(workspace)) as served:
+        answer = ask_for_events(served, {"query": "a", "config": {"render": {"formatStyle": "html"}}})
+        ((name, body),) = events_of(answer.body)
+        assert (name, body["error"]["code"]) == ("error", "invalidParams")
+        assert body["error"]["field"] == "config.render.formatStyle"
 
 
 def test_answers_are_strict_compact_json_in_utf_8(workspace: Path) -> None:

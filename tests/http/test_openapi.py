@@ -53,6 +53,13 @@ def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
         assert place
 
 
+def test_methods_that_stream_say_so(document: dict[str, Any]) -> None:
+    for route, method in ROUTES.items():
+        answered = document["paths"][f"/api/v1/{route}"]["post"]["responses"]["200"]["content"]
+        assert ("text/event-stream" in answered) is method.streams, route
+    assert "DiscoverProgress" in document["components"]["schemas"]
+
+
 def test_every_refusal_of_a_method_is_described(document: dict[str, Any]) -> None:
     statuses = {str(status) for status, _ in CODES.values()} - {"404"}
     for path, operations in document["paths"].items():

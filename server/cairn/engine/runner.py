@@ -20,6 +20,7 @@ from cairn.errors import InvalidRequestError, OutOfTimeError, QueryCancelledErro
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
+    from cairn.protocol import DiscoverProgress
 
 T = TypeVar("T")
 
@@ -61,6 +62,13 @@ def answer(
                 else:
                     found = engine.fallback.ask(method, request, params)
         return unstructure(found) if as_json else found
+
+
+def progress_json(progress: DiscoverProgress) -> dict[str, Any]:
+    """The JSON data of what a stage changed; what it did not change is absent."""
+    from cairn.schema.convert import unstructure
+
+    return {key: value for key, value in unstructure(progress).items() if value is not None}
 
 
 @contextmanager

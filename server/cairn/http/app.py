@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cairn.engine.methods import HTTP, METHODS, Method
 from cairn.http.admission import HEALTH, Admission, Served
 from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_handlers
+from cairn.http.events import event_response, wants_events
 from cairn.operations.prometheus import CONTENT_TYPE
 from cairn.schema import strict_json
 from cairn.schema.convert import snake_case
@@ -78,13 +79,23 @@ def http_app(served: Served) -> ASGIApp:
 
 
 async def _ask(served: Served, method: Method, request: Request) -> Response:
-    """The answer of one method."""
+    """The answer of one method, whole or as events.
+
+    What is wrong with the request itself is refused before; whatever comes of asking an engine is told by the events.
+    """
     settings, workspace = served.settings, _workspace(request)
     data = await _params(request, settings) if request.method == "POST" else {}
-    answer = served.runner.answer(
-        method.name, data, front=HTTP, workspace=workspace, seconds=settings.request_seconds
+    ask = partial(
+        served.runner.answer,
+        method.name,
+        data,
+        front=HTTP,
+        workspace=workspace,
+        seconds=settings.request_seconds,
     )
-    return _answer(strict_json.dumps(await _unless_left(request, answer)))
+    if method.streams and wants_events(request.headers):
+        return event_response(lambda tell: ask(tell=tell))
+    return _answer(strict_json.dumps(await _unless_left(request, ask())))
 
 
 def _not_found(path: str) -> str:

@@ -73,6 +73,19 @@ def error_response(refusal: RefusedError) -> Response:
     )
 
 
+def refusal_of(problem: Exception) -> RefusedError:
+    """How a request is refused whose answer failed."""
+    if isinstance(problem, RefusedError):
+        return problem
+    if isinstance(problem, InvalidRequestError):
+        return RefusedError("invalidParams", str(problem), field=problem.field)
+    if isinstance(problem, CairnError):  # each says what stands in the way, and what to do about it
+        return RefusedError(
+            "outOfTime" if isinstance(problem, OutOfTimeError) else "unavailable", str(problem)
+        )
+    return RefusedError("internal", "Something went wrong; the log of `cairn serve` says what.")
+
+
 def error_handlers(not_found: Callable[[str], str]) -> Mapping[Any, ExceptionHandler]:
     """How each kind of error is told; `not_found` says of an address that it leads nowhere."""
 
@@ -90,15 +103,11 @@ def error_handlers(not_found: Callable[[str], str]) -> Mapping[Any, ExceptionHan
     async def left(_: Request, __: Exception) -> Any:
         logger.debug("a client left before its answer")
 
-    message = "Something went wrong; the log of `cairn serve` says what."
     return {
-        RefusedError: told(lambda _, refusal: refusal),
-        InvalidRequestError: told(lambda _, it: RefusedError("invalidParams", str(it), field=it.field)),
-        OutOfTimeError: told(lambda _, it: RefusedError("outOfTime", str(it))),
-        # Each says what stands in the way, and what to do about it.
-        CairnError: told(lambda _, it: RefusedError("unavailable", str(it))),
+        RefusedError: told(lambda _, problem: refusal_of(problem)),
+        CairnError: told(lambda _, problem: refusal_of(problem)),
         404: told(lambda request, _: RefusedError("notFound", not_found(request.scope["path"]))),
         405: told(wrong_verb),
         ClientDisconnect: left,
-        Exception: told(lambda _, __: RefusedError("internal", message)),
+        Exception: told(lambda _, problem: refusal_of(problem)),
     }

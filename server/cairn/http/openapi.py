@@ -9,6 +9,8 @@ from cairn import __version__
 from cairn.engine.methods import STAGES, Method
 from cairn.http.app import API, ROUTES, is_plain_question
 from cairn.http.errors import CODES
+from cairn.http.events import ANSWER, ERROR, MEDIA_TYPE
+from cairn.protocol import DiscoverProgress
 from cairn.schema import strict_json
 from cairn.schema.json_schema import COMPONENTS, Describer
 from cairn.settings.tree import ServeSettings
@@ -24,6 +26,11 @@ _ABOUT = """Ranked passages, cited evidence and prompts from the local index of 
 
 Every method takes its params as a JSON object and answers as over LSP, where its name is `cairn/` and the same in
 camelCase. Lines are LSP ranges: 0-based, the end exclusive."""
+
+_EVENTS = f"""Server-sent events, for requests with `Accept: {MEDIA_TYPE}`. When a stage of discovery has ended, there is an event of \
+its name (`broad_discovery`), whose data are a `DiscoverProgress`; parts of the answer that the stage did not change are absent. \
+The last event is `{ANSWER}`, whose data are the whole answer, or `{ERROR}`, whose data are an `Error`. An answer that was kept from \
+before runs no stage. Lines that begin with a colon only keep the connection."""
 
 
 def description(url: str = "") -> bytes:
@@ -92,6 +99,9 @@ def _methods(route: str, method: Method, schemas: dict[str, Any]) -> dict[str, A
         "parameters": [{"$ref": "#/components/parameters/workspace"}],
     }
     answered = {"200": _response("The answer.", answer)}
+    if method.streams:
+        Describer(schemas, prefix=COMPONENTS).type(DiscoverProgress)
+        answered["200"]["content"][MEDIA_TYPE] = {"schema": {"type": "string", "description": _EVENTS}}
     described: dict[str, Any] = {
         "post": {
             "operationId": route,

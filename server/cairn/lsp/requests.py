@@ -16,6 +16,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from cairn.engine.methods import LSP, METHODS, SYMBOLS
+from cairn.engine.runner import progress_json
 from cairn.errors import InvalidRequestError
 from cairn.lsp.connection import Connection, error_responses
 from cairn.protocol import DiscoverProgress, Symbol
@@ -163,8 +164,6 @@ def _streaming(server: Connection, params: Any) -> Iterator[Callable[[DiscoverPr
 
     def tell(progress: DiscoverProgress) -> None:
         """Take in what a stage changed; on the query thread."""
-        from cairn.schema.convert import unstructure
-
         ended = stages.index(progress.stage) + 1
         if work is not None and ended < len(stages):
             report = types.WorkDoneProgressReport(
@@ -172,8 +171,8 @@ def _streaming(server: Connection, params: Any) -> Iterator[Callable[[DiscoverPr
             )
             server.soon(lambda: send(work, report))
         if partial is not None:
-            known = {key: value for key, value in unstructure(progress).items() if value is not None}
-            server.soon(lambda: send(partial, known))
+            changed = progress_json(progress)
+            server.soon(lambda: send(partial, changed))
 
     first = STAGES_IN_WORDS[stages[0]]
     send(work, types.WorkDoneProgressBegin(title="Cairn", cancellable=False, message=first, percentage=0))
