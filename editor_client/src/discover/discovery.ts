@@ -16,6 +16,7 @@ import {
 } from "vscode";
 
 import { isCancelled } from "../api.ts";
+import { folderName } from "../places.ts";
 import type { DiscoverAnswer } from "../protocol.ts";
 import type { Server } from "../server.ts";
 import { explain } from "../trouble.ts";
@@ -64,7 +65,7 @@ export class Discoveries implements TextDocumentContentProvider, Disposable {
   provideTextDocumentContent(uri: Uri): string {
     const kept = this.#kept.get(uri.path);
     const root = workspace.workspaceFolders?.[0]?.uri.toString() ?? "";
-    if (kept) return discoveryAsMarkdown(kept.question, kept.answer, root);
+    if (kept) return discoveryAsMarkdown(kept.question, kept.answer, root, folderName);
     const asked = [...this.#kept.values()].find(({ promptPath }) => promptPath === uri.path);
     if (asked) return asked.answer.answerPrompt;
     return "This answer is no longer there. Ask again with *Cairn: Discover*.\n";

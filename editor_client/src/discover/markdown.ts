@@ -9,9 +9,14 @@ const SECTION_GAP = "\n\n";
 
 /**
  * `root` is the URI of the first workspace folder: the preview follows no link to another scheme, and takes what begins
- * with `/` as relative to that.
+ * with `/` as relative to that. `folderName` tells workspace folders apart by their URI; undefined where there is one only.
  */
-export function discoveryAsMarkdown(question: string, answer: DiscoverAnswer, root: string): string {
+export function discoveryAsMarkdown(
+  question: string,
+  answer: DiscoverAnswer,
+  root: string,
+  folderName: (uri: string) => string | undefined,
+): string {
   const { verdict, excerpts, index } = answer;
   const parts = [`# ${escape(question)}`];
   if (verdict.note) parts.push(`*${escape(verdict.note)}*`);
@@ -25,7 +30,7 @@ export function discoveryAsMarkdown(question: string, answer: DiscoverAnswer, ro
   const sections = leadingSections(answer, root);
   parts.push(...sections);
   if (sections.length > 0 && excerpts.length > 0) parts.push("## Excerpts");
-  parts.push(...excerpts.flatMap((each) => excerptParts(each, root)));
+  parts.push(...excerpts.flatMap((each) => excerptParts(each, root, folderName(each.folder))));
   const places = answer.chunks.filter((chunk) => !excerpts.some((each) => overlap(chunk, each)));
   if (places.length > 0)
     parts.push("## Further places", places.map((place, index) => passage(place, index, root)).join("\n"));
@@ -57,9 +62,13 @@ function leadingSections({ plan, excerpts, chunks, answerPrompt }: DiscoverAnswe
 }
 
 /** A link to the lines, what they belong to and why they are shown, and the lines themselves. */
-function excerptParts(excerpt: Excerpt, root: string): string[] {
+function excerptParts(excerpt: Excerpt, root: string, folder = ""): string[] {
   const title = excerpt.headerPath || excerpt.symbol;
-  const about = [title && `**${escape(title)}**`, excerpt.reason && `*${escape(excerpt.reason)}*`];
+  const about = [
+    escape(folder),
+    title && `**${escape(title)}**`,
+    excerpt.reason && `*${escape(excerpt.reason)}*`,
+  ];
   return [
     `### ${link(excerpt.citation, excerpt, root)}`,
     about.filter(Boolean).join(" · "),

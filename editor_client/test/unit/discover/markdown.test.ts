@@ -5,8 +5,8 @@ import { code, discoveryAsMarkdown as asMarkdown, escape } from "../../../src/di
 import type { DiscoverAnswer } from "../../../src/protocol.ts";
 import { bullet, discoverAnswer, excerpt, lines, result, verdict } from "../results.ts";
 
-const shown = (question: string, answer: DiscoverAnswer, root = "file:///w") =>
-  asMarkdown(question, answer, root);
+const shown = (question: string, answer: DiscoverAnswer, root = "file:///w", folder?: string) =>
+  asMarkdown(question, answer, root, () => folder);
 
 void test("evidence stands in its section, with a link to its lines", () => {
   const text = shown("how does routing work", discoverAnswer([bullet()]));
@@ -36,6 +36,11 @@ void test("an excerpt is code in its language, below a link to its lines and why
   ];
   assert.ok(text.includes(expected.join("\n")), text);
   assert.match(text, /^1 excerpt from 1 file\./m);
+});
+
+void test("an excerpt of one folder of several names it", () => {
+  const text = shown("q", discoverAnswer([], { excerpts: [excerpt()] }), "file:///w", "tide*s");
+  assert.match(text, /^tide\\\*s · \*\*Flask/m);
 });
 
 void test("excerpts come in their order, and sections before them only where the prompt has those", () => {
