@@ -20,7 +20,7 @@ _GAP = 20
 facts that 93 questions need were found within 4,000 tokens."""
 _MOST_LINES = 80
 """Of a passage that others were joined to."""
-_CHUNKS_PER_FILE = 4
+_CHUNKS_PER_FILE = 3
 """Chunks of each shown file, about, that are read for it."""
 
 
@@ -81,7 +81,9 @@ def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], 
 def _read(passage: FurtherPassage, reader: IndexReader, path: str) -> None:
     """Give the passage its text, as the index has it, without blank lines around it."""
     lines: dict[int, str] = {}
-    for stored in reader.between(path, passage.first, passage.last):
+    best = passage.best.stored
+    is_within = best.chunk.start_line <= passage.first and passage.last <= best.chunk.end_line
+    for stored in [best] if is_within else reader.between(path, passage.first, passage.last):
         own = lines_of(stored.chunk.text.removesuffix("\n"))
         lines.update(enumerate(own, stored.chunk.start_line))
     told = [n for n in range(passage.first, passage.last) if lines.get(n, "").strip()]

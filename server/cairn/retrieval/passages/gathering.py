@@ -120,11 +120,13 @@ class _Chunk:
 def gather_windows(
     ranking: Ranking, table: StaticTable | None, most: int, files: Set[tuple[int, str]] | None = None
 ) -> Windows:
-    """The windows of the `most` most promising chunks, file after file; with `files`, of these files alone."""
+    """The windows of the `most` most promising chunks, file after file; with `files`, only those found in these files."""
     totals = share(ranking.scores.totals)
     order = np.argsort(-totals, kind="stable")
-    every = [*_candidates(ranking, totals), *_of_first_files(ranking, totals, order[:_WHOLE_FILES])]
-    if files is not None:
+    every = _candidates(ranking, totals)
+    if files is None:
+        every += _of_first_files(ranking, totals, order[:_WHOLE_FILES])
+    else:
         wanted = {n for n, file in enumerate(ranking.candidates.files) if (file.folder, file.path) in files}
         every = [chunk for chunk in every if chunk.file in wanted]
     every.sort(key=lambda chunk: -chunk.promise)

@@ -55,7 +55,7 @@ def passages(
 ) -> list[Passage]:
     """The windows of the `most` most promising chunks, best first; none where nothing was found.
 
-    With `files`, given by folder and path, only their chunks count.
+    With `files`, given by folder and path, only those of their chunks count that were found, and no reasons are given.
     """
     windows = gather_windows(ranking, table, most, files)
     if not windows.texts:
@@ -63,7 +63,7 @@ def passages(
     parts = np.stack([signal.weight * signal.value(windows) for signal in SIGNALS])
     scores = parts.sum(axis=0)
     scores += _of_best_definitions(windows, scores)
-    reasons = _reasons(windows, parts)
+    reasons = _reasons(windows, parts) if files is None else [""] * len(scores)
     found = []
     for place in np.argsort(-scores, kind="stable").tolist():
         chunk, (first, last) = int(windows.chunk_of[place]), windows.spans[place]
