@@ -164,6 +164,8 @@ def _kept(measured: Measured) -> Figures:
                 "max_bullets": each.max_bullets,
                 "required": each.required,
                 "found": each.found,
+                "in_excerpts": each.in_excerpts,
+                "in_either": each.in_either,
                 "in_chunks": each.in_chunks,
                 "action": each.action,
                 "ms": round(each.ms, 1),

@@ -26,6 +26,10 @@ class Scored:
     max_bullets: int
     found: int
     """Required citations that some bullet cites…"""
+    in_excerpts: int
+    """…those of which some excerpt shows a line…"""
+    in_either: int
+    """…those that a bullet or an excerpt has…"""
     in_chunks: int
     """…and those that lie in one of the answer's chunks."""
     bullets: int
@@ -56,6 +60,8 @@ def score(
         question=question,
         max_bullets=max_bullets,
         found=covered(answer["bullets"], question),
+        in_excerpts=covered(answer.get("excerpts", ()), question),
+        in_either=covered([*answer["bullets"], *answer.get("excerpts", ())], question),
         in_chunks=covered(answer["chunks"], question),
         bullets=len(answer["bullets"]),
         standing=sum(stands(bullet, tree) for bullet in answer["bullets"]),
@@ -67,7 +73,7 @@ def score(
 
 
 def covered(shown: Iterable[Mapping[str, Any]], question: Question) -> int:
-    """Required citations of which some alternative shares a line with one of the bullets or chunks shown."""
+    """Required citations of which some alternative shares a line with one of the bullets, excerpts or chunks shown."""
     kept = list(shown)
     return sum(
         any(overlaps(each, place) for each in kept for place in alternatives)
@@ -117,6 +123,8 @@ def figures(scored: Sequence[Scored]) -> dict[str, Any]:
         "found": {
             str(most): _share(sum(e.found for e in some), required) for most, some in with_setting.items()
         },
+        "in_excerpts": _share(sum(each.in_excerpts for each in first), required),
+        "in_either": _share(sum(each.in_either for each in first), required),
         "in_chunks": _share(sum(each.in_chunks for each in first), required),
         "bullets": sum(each.bullets for each in scored),
         "standing": _share(sum(each.standing for each in scored), sum(each.bullets for each in scored)),
@@ -136,12 +144,24 @@ def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
     settings = list(next(iter(rows.values()))["found"])
     heads = ["", "questions", "required"]
     heads += [f"found, {most} bullets" for most in settings]
-    heads += ["in chunks", "bullets standing", "same bytes", "verdicts", "biggest prompt", "median ms"]
+    heads += [
+        "in excerpts",
+        "in either",
+        "in chunks",
+        "bullets standing",
+        "same bytes",
+        "verdicts",
+        "biggest prompt",
+        "median ms",
+    ]
     lines = [_row(heads), _row(["---"] * len(heads))]
     for name, each in rows.items():
         cells = [name, str(each["questions"]), str(each["required"])]
         cells += [_percent(each["found"][most]) for most in settings]
-        cells += [_percent(each["in_chunks"]), _percent(each["standing"]), _percent(each["same_bytes"])]
+        cells += [
+            _percent(each[name])
+            for name in ("in_excerpts", "in_either", "in_chunks", "standing", "same_bytes")
+        ]
         cells += [", ".join(f"{count} {action}" for action, count in each["actions"].items())]
         cells += [str(each["biggest_prompt_tokens"]), f"{each['median_ms']:g}"]
         lines.append(_row(cells))

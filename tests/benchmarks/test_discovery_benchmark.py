@@ -70,16 +70,18 @@ def test_one_other_answer_among_several_is_not_the_same(tmp_path: Path) -> None:
         shown("quay.py", 2, 3, "def moor(ship)"),
         shown("quay.py", 3, 4, "def cast_off(ship)"),
         chunks=(shown("guide.md", 0, 30),),
+        excerpts=[shown("guide.md", 19, 20)],
     )
     scored = score(QUESTION, 20, [first, first, first], tmp_path, prompt_tokens=77, ms=1.5)
     assert (scored.found, scored.in_chunks, scored.required) == (1, 2, 2)
+    assert (scored.in_excerpts, scored.in_either) == (1, 2)
     assert (scored.bullets, scored.standing, scored.action) == (2, 1, "answer")
     assert scored.same
     assert not score(QUESTION, 20, [first, first, answer()], tmp_path, 77, 1.5).same
 
 
 def scored(max_bullets: int, found: int, ms: float, *, same: bool = True, action: str = "answer") -> Scored:
-    return Scored(QUESTION, max_bullets, found, 2, 4, 3, same, action, int(ms) * 10, ms)
+    return Scored(QUESTION, max_bullets, found, 1, 2, 2, 4, 3, same, action, int(ms) * 10, ms)
 
 
 def test_the_table_has_a_column_for_each_number_of_bullets() -> None:
@@ -97,11 +99,13 @@ def test_the_table_has_a_column_for_each_number_of_bullets() -> None:
     heads, _, row, *_ = table({"quay": found}).splitlines()
     assert "| found, 20 bullets | found, 40 bullets |" in heads
     assert heads.count("|") == row.count("|")
-    assert row.startswith("| quay | 2 | 4 | 25.0% | 75.0% | 100.0% | 75.0% | 75.0% | 1 answer, 1 clarify |")
+    assert row.startswith(
+        "| quay | 2 | 4 | 25.0% | 75.0% | 50.0% | 100.0% | 100.0% | 75.0% | 75.0% | 1 answer, 1 clarify |"
+    )
 
 
 def test_questions_without_evidence_have_no_share_that_stands() -> None:
-    nothing = Scored(QUESTION, 20, 0, 0, 0, 0, True, "noMatch", 0, 1.0)
+    nothing = Scored(QUESTION, 20, 0, 0, 0, 0, 0, 0, True, "noMatch", 0, 1.0)
     assert figures([nothing])["standing"] is None
     assert "|  |" in table({"quay": figures([nothing])})
 

@@ -29,7 +29,8 @@ _KNOWN_SHARE = 0.8
 questions need were found within 4,000 tokens."""
 _TELLING_CHARACTERS = 12
 """Shorter lines are alike everywhere: brackets, `return`, `else`."""
-_VARYING = re.compile(r"async|await|[\W_]+")
+_WAITS = re.compile(r"\b(?:async|await)\s+")
+"""What tells a function that waits from its twin that does not."""
 _SPARE_SHARE = 0.03
 """Of the budget. Where no more is left, nothing that is worth showing fits."""
 
@@ -87,9 +88,8 @@ class Quoter:
         place = _place_now(passage, file.lines) if file else None
         if file is None or place is None:
             return 0
-        telling = {
-            _essence(line) for line in file.lines[slice(*place)] if len(line.strip()) >= _TELLING_CHARACTERS
-        }
+        bare = (_WAITS.sub("", line).strip() for line in file.lines[slice(*place)])
+        telling = {line for line in bare if len(line) >= _TELLING_CHARACTERS}
         if not telling or len(telling & self._shown) >= _KNOWN_SHARE * len(telling):
             return 0
         near = file.near(*place)
@@ -144,11 +144,6 @@ class Quoter:
             reason=passage.reason,
             score=min(1.0, passage.score / best),
         )
-
-
-def _essence(line: str) -> str:
-    """What near-copies of a line share with it: its letters and digits in lower case, without `async` and `await`."""
-    return _VARYING.sub("", line.lower())
 
 
 def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int] | None:
