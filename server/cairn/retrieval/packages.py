@@ -23,6 +23,8 @@ from cairn.workspace.collections import MANIFESTS, FileKind, file_kind
 
 _FEWEST = 7
 """A workspace of fewer has a main one, which most questions are about."""
+_NOISE = 0.1
+"""Cosines that differ by less say nothing: with them, a question about ripgrep's core lost its facts to `crates/cli`."""
 _MOST = 2_000
 """Packages of a folder that are compared: 8 ms."""
 _CHUNKS = 4
@@ -67,7 +69,7 @@ class Packages:
 def packages_asked_about(
     readers: Sequence[IndexReader], query: Query, table: StaticTable | None
 ) -> list[Packages]:
-    """For each index its packages: how much nearer in meaning each is to the question than they usually are.
+    """For each index its packages: how much nearer in meaning each is to the question than they usually are, by more than chance.
 
     There is nothing to tell without the static `table`, or where there are fewer than seven packages.
     """
@@ -79,7 +81,7 @@ def packages_asked_about(
     usual = np.median(np.concatenate(cosines))
     found = []
     for some, near in zip(known, cosines, strict=True):
-        pairs = list(zip(some, np.maximum(near - usual, 0.0).tolist(), strict=True))
+        pairs = list(zip(some, np.maximum(near - usual - _NOISE, 0.0).tolist(), strict=True))
         found.append(
             Packages({each.folder: value for each, value in pairs}, {p.project: value for p, value in pairs})
         )

@@ -188,7 +188,7 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("meaning of the chunk", 0.7, _of_chunk("similarity")),
     PassageSignal("its file", 0.8, _of_chunk("file")),
     PassageSignal("place of its file", 0.2, _of_chunk("place")),
-    PassageSignal("its package", 1.0, _of_chunk("package"), "in the package asked about"),
+    PassageSignal("its package", 2.0, _of_chunk("package"), "in the package asked about"),
     PassageSignal("defines it", 0.6, _definition, "defines {names}"),
     PassageSignal("is the message", 1.5, _message, "has the message"),
     PassageSignal("gives the value", 0.5, _value, "gives a value"),
