@@ -24,6 +24,17 @@ def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
     return start, (chunk.end_line if is_main else start + 1)
 
 
+def definition_at(chunk: Chunk, first: int, last: int) -> str:
+    """The definition that the lines `[first, last)` of the file are about: the first that begins there, or else the nearest above.
+
+    A chunk of several small definitions is called after its main one, which may be another.
+    """
+    places = sorted((definition_lines(chunk, name)[0], name) for name in chunk.defines)
+    within = [name for line, name in places if first <= line < last]
+    above = [name for line, name in places if line < first]
+    return within[0] if within else above[-1] if above else chunk.symbol
+
+
 def _is_head(line: str, head: str) -> bool:
     """Whether the line holds the definition's head, without any space, or the first line of it."""
     squeezed = "".join(line.split())

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field, frozen
 
+from cairn.chunking.definition_place import definition_at
 from cairn.discovery.render import TokenCounter, shown_excerpt
 from cairn.discovery.verification import LinesNow
 from cairn.protocol.evidence import Excerpt
@@ -35,7 +36,7 @@ _SPARE_SHARE = 0.03
 """Of the budget. Where no more is left, nothing that is worth showing fits."""
 
 
-@define
+@define(eq=False)
 class _Quoted:
     """An excerpt while it grows."""
 
@@ -45,7 +46,7 @@ class _Quoted:
     last: int
 
 
-@frozen
+@frozen(eq=False)
 class _File:
     """A file that is quoted, as it is now."""
 
@@ -138,7 +139,7 @@ class Quoter:
             range=whole_lines(quoted.first, quoted.last),
             text="\n".join(lines),
             citation=citation(stored.path, (quoted.first, quoted.last)),
-            symbol=chunk.symbol,
+            symbol=definition_at(chunk, quoted.passage.first, quoted.passage.last),
             header_path=chunk.header_path,
             language=chunk.language,
             reason=passage.reason,

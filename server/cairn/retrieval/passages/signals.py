@@ -197,6 +197,6 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("is a test", 0.6, _test, "a test"),
     PassageSignal("lists such things", 0.8, _list, "lists such things"),
     PassageSignal("is a comment", -0.2, _comment),
-    PassageSignal("is beside the question", -0.3, _beside),
+    PassageSignal("is beside the question", -0.8, _beside),
     PassageSignal("tells of releases", -0.3, _history),
 )
