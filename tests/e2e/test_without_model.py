@@ -82,7 +82,7 @@ async def test_a_fresh_install_answers_by_meaning(daemon: Start, workspace: Path
 async def test_evidence_may_have_no_word_of_the_question(
     daemon: Start, workspace: Path, least: float, action: str
 ) -> None:
-    verdict = {"minStaticSimilarity": least, "sureStaticSimilarity": least}
+    verdict = {"minEvidence": least}
     async with daemon(workspace, options={"search": {"verdict": verdict}}) as cairn:
         await cairn.ready()
         answer = await cairn.request("cairn/discover", {"query": IN_OTHER_WORDS})

@@ -71,7 +71,7 @@ def test_rules(query: str, found: tuple[StoredChunk, ...], action: str, message:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"min_score": 100.0}, {"min_lead": 0.99}, {"min_coverage": 1.01}],
+    [{"min_score": 100.0}, {"min_coverage": 1.01}],
     ids=lambda settings: next(iter(settings)),
 )
 def test_thresholds_can_be_moved(settings: Mapping[str, float]) -> None:
@@ -80,10 +80,10 @@ def test_thresholds_can_be_moved(settings: Mapping[str, float]) -> None:
     assert judge(query, found, VerdictSettings(**settings), (1.0,)).action != "answer"
 
 
-def test_results_as_good_as_the_first_are_asked_about() -> None:
+def test_an_answer_needs_no_result_that_leads() -> None:
     others = (passage("Workspace of others", "Theirs.", f"docs/{n}.md") for n in range(3))
     verdict = judged("workspace panels", WORKSPACE, *others, scores=(0.5, 0.49, 0.48, 0.47))
-    assert verdict.message == "Do you mean Workspace (docs/workspace.md) or Workspace of others (docs/0.md)?"
+    assert (verdict.action, verdict.candidates[0].path) == ("answer", "docs/workspace.md")
     assert verdict.confidence == pytest.approx(1 - 0.48 / 0.5)
 
 

@@ -14,9 +14,10 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.protocol.evidence import ChunkMetadata, ScoredChunk
 from cairn.retrieval.learned import Learned
-from cairn.retrieval.meaning import Meaning, ModelMeaning, StaticMeaning, table_of
+from cairn.retrieval.meaning import Meaning, ModelMeaning, table_of
 from cairn.retrieval.packages import packages_asked_about
-from cairn.retrieval.passages.ranking import Passage, passages
+from cairn.retrieval.passages.ranking import Passage, rank_passages
+from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import EVERYTHING, Ranking, neighbours, rank
 from cairn.retrieval.scores import Ranked
@@ -42,8 +43,6 @@ class IndexedSearcher:
     everywhere: bool = field(default=False, kw_only=True)
     """Whether all collections are ranked, whichever are searched first."""
 
-    similarity: float | None = field(default=None, init=False)
-    """The highest cosine similarity of a passage to the question; None where none was compared."""
     without_vectors: bool = field(default=False, init=False)
     """Whether meaning was to be compared and could not be."""
     found: dict[str, Ranked] = field(factory=dict, init=False)
@@ -54,11 +53,6 @@ class IndexedSearcher:
     _full_score: float = field(default=0.0, init=False)
     _first: Ranking | None = field(default=None, init=False)
     """The ranking by the question that was searched first."""
-
-    @property
-    def static(self) -> bool:
-        """Whether `similarity` is by static vectors."""
-        return isinstance(self._meaning, StaticMeaning)
 
     @cached_property
     def _vocabulary(self) -> IndexVocabulary:
@@ -117,7 +111,6 @@ class IndexedSearcher:
         self._first = self._first or ranking
         if not self._full_score:
             self._full_score = float(ranking.values.max(initial=0.0))
-            self.similarity = float(ranking.candidates.similarity.max(initial=0.0)) or None
         return ranking
 
     def asked_about(self, query: str, collections: Sequence[str]) -> Mapping[str, float]:
@@ -156,7 +149,16 @@ class IndexedSearcher:
 
     def passages(self) -> Sequence[Passage]:
         """As `Searcher` says."""
-        return passages(self._first, table_of(self._meaning)) if self._first else ()
+        return self._passages[0]
+
+    @property
+    def strength(self) -> Strength | None:
+        """What the passages show of the question; None where nothing was found."""
+        return self._passages[1]
+
+    @cached_property
+    def _passages(self) -> tuple[Sequence[Passage], Strength | None]:
+        return rank_passages(self._first, table_of(self._meaning)) if self._first else ((), None)
 
     def _scored(self, ranked: Ranked) -> ScoredChunk:
         stored, chunk = ranked.stored, ranked.stored.chunk

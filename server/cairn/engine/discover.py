@@ -28,7 +28,7 @@ from cairn.protocol import AnswerPlan, Bullet, Excerpt, ScoredChunk, SearchResul
 from cairn.retrieval.intent import readme_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Ranked
-from cairn.retrieval.verdict import NOTHING_MATCHES, judge_evidence
+from cairn.retrieval.verdict import NOTHING_MATCHES, judge
 from cairn.schema.convert import unstructure
 from cairn.settings.discovery import DiscoveryConfig
 from cairn.settings.layers import overlay
@@ -103,14 +103,9 @@ class _Discovery:
         """What to do with what was found; None where nothing was asked."""
         if not self.query.text.strip():
             return None
-        return judge_evidence(
-            self.query,
-            in_order(chunks, self.searcher.found),
-            self.workspace.settings.search.verdict,
-            self.terms.shares,
-            self.searcher.similarity,
-            static=self.searcher.static,
-        )
+        found = in_order(chunks, self.searcher.found)
+        settings = self.workspace.settings.search.verdict
+        return judge(self.query, found, settings, self.terms.shares, self.searcher.strength)
 
     def listener(self, tell: Tell) -> Callable[[str, Discovery], None]:
         """A listener to the stages that tells what each changed of the answer."""

@@ -17,7 +17,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.meaning import table_of
-from cairn.retrieval.passages.further import further_passages
+from cairn.retrieval.passages.further import further_passages, passages_of_results
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.rarity import term_shares
@@ -52,12 +52,13 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
     )
     found = ranking.results(max(params.limit, JUDGED), settings.diversity)
     shown = found[: params.limit]
-    further = further_passages(ranking, shown, params.passages - 1, table_of(workspace.meaning))
+    passages, strength = passages_of_results(ranking, found, table_of(workspace.meaning))
+    further = further_passages(ranking, passages, shown, params.passages - 1)
     results = search_results(workspace, shown, query, params.context, explain=params.explain)
     results = tuple(map(with_passages, results, further))
     answer = protocol.SearchAnswer(
         results=results,
-        verdict=judge(query, found, settings.verdict, term_shares(query, workspace.vocabulary)),
+        verdict=judge(query, found, settings.verdict, term_shares(query, workspace.vocabulary), strength),
         query=protocol.QueryInfo(
             query.normalized, query.terms, query.type.value, query.alpha, query.corrections
         ),

@@ -1,9 +1,9 @@
 """Whether the best result answers, or a question back would help more.
 
-The count of one document's matching words suits a few short help texts, where a document that has the words of a question is
-the one that is meant. In a repository many files have them. So that count decides only whether a match is a weak one and
-which of two documents of a name is meant; beside it stand two measures of all results, which are calibrated
-(`benchmarks/retrieval/verdicts.py`): how much of the question the results hold, and how far the first one leads.
+One verdict for search and discovery. The count of one document's matching words (S2's) suits a few short help texts, where a
+document that has the words of a question is the one that is meant. In a repository many files have them. So that count judges
+questions of a word or two, and which of two documents of a name is meant. Longer questions are judged by what their best
+passages show (`Strength`), by a rule of four numbers that is calibrated (`benchmarks/answers/verdicts.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from cairn.protocol import Candidate, Verdict
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.diversity import first_of_files
 from cairn.retrieval.matching import matcher
+from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import Query
 from cairn.retrieval.query_types import QueryType
 from cairn.retrieval.scores import Ranked
@@ -45,6 +46,21 @@ _MAX_INTENTS = 2
 _CONNECTIVE = re.compile(r"\s*,\s*|\s+(?:and|or|&)\s+", re.IGNORECASE)
 
 NOTHING_MATCHES = "Which part should I explain?"
+WEAK = "The evidence is weak: it may be about something else."
+
+WEIGHTS = (17.0, 4.3, -3.4, -2.3)
+"""What counts for an answer, as log odds: the similarity of the best passages, the share of the question that one file's passages
+hold, each name that none of them holds, and being asked whether there is such a thing. Fitted, and rounded
+(`benchmarks/answers/verdicts.py --fit`)."""
+BIAS = -9.4
+_ASKS_WHICH = re.compile(
+    r"\s*(?:which|what)\s+(?:[\w'-]+\s+){0,3}?(?:options?|settings?|flags?|switch(?:es)?|parameters?|arguments?|propert(?:y|ies)"
+    r"|functions?|methods?|class(?:es)?|types?|decorators?|helpers?|hooks?|commands?|plugins?|extensions?|middlewares?|filters?"
+    r"|loaders?|processors?|validators?|layers?|extractors?|adapters?|encoders?|interceptors?|calls?|fields?|values?)\b",
+    re.IGNORECASE,
+)
+"""A question whether there is such a thing. Others speak of what is there: how it works, or why."""
+
 WHICH_FIRST = "Which one should I go deeper on?"
 
 
@@ -100,57 +116,39 @@ _Decision = tuple[Action, str, Sequence[Evidence]]
 
 
 def judge(
-    query: Query, found: Sequence[Ranked], settings: VerdictSettings, shares: Sequence[float]
-) -> Verdict:
-    """The confidence rules over the results, best ranked first; `shares` are the terms' (`rarity.term_shares`).
-
-    The first JUDGED files of `found` count, each with its first chunk; with fewer, leading them says less.
-    """
-    found = first_of_files(found)[:JUDGED]
-    judged = [evidence(query, ranked.stored, shares) for ranked in found]
-    coverage = max((each.coverage for each in judged), default=0.0)
-    lead = _lead(found)
-    if not any(each.score for each in judged) or coverage < settings.min_coverage:
-        decision = _NOTHING
-    else:
-        decision = _several(query, found, settings) or _decide(query, judged, lead, settings)
-    return _verdict(query, decision, lead, coverage)
-
-
-def judge_evidence(
     query: Query,
     found: Sequence[Ranked],
     settings: VerdictSettings,
     shares: Sequence[float],
-    similarity: float | None,
-    *,
-    static: bool,
+    strength: Strength | None = None,
 ) -> Verdict:
-    """Whether there is evidence for the question, or another question to ask first; `found` and `shares` as for `judge`.
+    """What to do with the results, best ranked first; `shares` are the terms' (`rarity.term_shares`).
 
-    An answer made of several passages needs none that leads. `similarity` is the best cosine of a passage, None where
-    there are no vectors: questions in other words than the text's have no other sign. `static` says that it is by static
-    vectors, whose cosines are others than those of the model.
+    The first JUDGED files of `found` count, each with its first chunk. `strength` is what their passages show of the question;
+    without it the words alone decide, as they do without vectors and for a question that is translated word by word.
     """
     found = first_of_files(found)[:JUDGED]
     judged = [evidence(query, ranked.stored, shares) for ranked in found]
-    # Half of a term's share is for being called so, which a passage to be quoted need not be.
     coverage = max((sum(shares[term] for term in _held(query, each.stored)) for each in found), default=0.0)
-    if query.language:
-        similarity = None  # of what is translated word by word, it is lower
-    if static:
-        near, sure, most = settings.min_static_similarity, settings.sure_static_similarity, _MOST_BY_STATIC
-    else:
-        near, sure, most = settings.min_similarity, settings.sure_similarity, _MOST
-    is_sure = similarity is not None and similarity >= sure
-    is_near = similarity is not None and similarity >= near
-    is_held = coverage >= (settings.min_coverage if similarity is None else most)
-    is_some = is_sure or (any(each.score for each in judged) and (is_near or is_held))
-    # No passage holds, or is similar to, the whole of two questions.
-    decision = _several(query, found, settings)
-    if decision is None:
-        decision = _decide_evidence(query, judged, settings, is_sure) if found and is_some else _NOTHING
+    # A name is meant as it is written; of what is translated word by word, similarities are lower.
+    likely = None if query.is_symbol or query.language else likelihood(query, shares, strength)
+    decision = _several(query, found, settings) or _decide(query, judged, settings, coverage, likely)
     return _verdict(query, decision, _lead(found), coverage)
+
+
+def likelihood(query: Query, shares: Sequence[float], strength: Strength | None) -> float | None:
+    """How likely passages of this strength answer the question, 0 to 1; None where they were not compared by meaning."""
+    if strength is None or strength.similarity is None:
+        return None
+    weighed = zip(WEIGHTS, features(query, shares, strength), strict=True)
+    return 1 / (1 + math.exp(-BIAS - sum(weight * value for weight, value in weighed)))
+
+
+def features(query: Query, shares: Sequence[float], strength: Strength) -> tuple[float, ...]:
+    """What `WEIGHTS` weigh."""
+    held = max((sum(shares[term] for term in terms) for terms in strength.held), default=0.0)
+    asks_which = bool(_ASKS_WHICH.match(query.meant or query.text))
+    return strength.similarity or 0.0, held, float(strength.missing_names), float(asks_which)
 
 
 def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) -> Verdict:
@@ -168,36 +166,27 @@ def _verdict(query: Query, decision: _Decision, lead: float, coverage: float) ->
     )
 
 
-_MOST = 0.75
-"""Of the question: what holds so much of it answers it, whatever the model says. Chosen, not fitted: a passage about something
-else seldom holds more than half (of 144 questions put to other projects, 10 % found one)."""
-_MOST_BY_STATIC = 0.3
-"""Whatever static vectors say: little more than by words alone, since they are often far from long questions. With 0.4, 12 of
-the 30 questions that discovery was never tuned on were told that nothing matches, with 0.3 one was."""
-
-
-def _decide(query: Query, judged: Sequence[Evidence], lead: float, settings: VerdictSettings) -> _Decision:
-    top = _explained(query, judged) or judged[0]
-    if not _is_strong(top, query, settings):
-        return _unsure(top, judged)
-    if rival := _namesake(query, top, judged, settings):
-        return _between(top, rival)
-    others = [each for each in judged if each.score and each is not top]
-    # What is explained need not lead by its score.
-    if lead < settings.min_lead and others and top is judged[0]:
-        return _between(top, others[0])
-    return Action.ANSWER, "", (top,)
-
-
-def _decide_evidence(
-    query: Query, judged: Sequence[Evidence], settings: VerdictSettings, is_sure: bool
+def _decide(
+    query: Query, judged: Sequence[Evidence], settings: VerdictSettings, coverage: float, likely: float | None
 ) -> _Decision:
+    strong = [each for each in judged[: 1 + _COMPARED] if _is_strong(each, query, settings)]
+    matches = any(each.score for each in judged)
+    is_short = len(query.terms) <= settings.min_matched_terms
+    if likely is None:
+        is_there = matches and coverage >= settings.min_coverage
+    elif is_short:  # who types a name or two means what is called so, however near its text comes
+        is_called_so = any(len(each.matched) == len(query.terms) for each in strong)
+        is_there = matches and (is_called_so or likely >= settings.min_evidence)
+    else:
+        is_there = bool(judged) and likely >= settings.min_evidence
+    if not is_there:
+        return _NOTHING
     top = _explained(query, judged) or judged[0]
+    if likely is not None and not is_short:
+        return Action.ANSWER, "" if likely >= settings.sure_evidence else WEAK, (top,)
     if rival := _namesake(query, top, judged, settings):
         return _between(top, rival)
-    if not is_sure and not any(_is_strong(each, query, settings) for each in judged[: 1 + _COMPARED]):
-        return _unsure(top, judged)
-    return Action.ANSWER, "", (top,)
+    return (Action.ANSWER, "", (top,)) if strong else _unsure(top, judged)
 
 
 def _is_strong(judged: Evidence, query: Query, settings: VerdictSettings) -> bool:

@@ -72,7 +72,7 @@ class EmbeddingSettings:
 
 @frozen
 class VerdictSettings:
-    """When to answer and when to ask back: S2's thresholds (phase 1), and two of the calibration."""
+    """When to answer and when to ask back: S2's thresholds (phase 1), and those of the calibration."""
 
     min_score: float = 3.0
     """S2's count of the first result, from which its match is no weak one."""
@@ -83,23 +83,11 @@ class VerdictSettings:
     min_confidence: float = field(default=0.3, metadata=SHARE)
     """…and by what share of the first one's."""
     min_coverage: float = field(default=0.25, metadata=SHARE)
-    """Share of the question, by the rarity of its terms, that some result must hold. Three quarters of 110 questions that
-    could not be answered held less, and 2 % of 88 that could."""
-    min_lead: float = field(default=0.25, metadata=SHARE)
-    """By what share of its score the first result must lead the mean of the next three. At 0.25, 51 % of the answerable
-    questions are answered and 84 % of the answers begin with a right file; 0.35 answers 34 %, 93 % of them so; 0.15 65 %,
-    79 % (benchmarks/retrieval/verdicts.py --fit)."""
-    min_similarity: float = field(default=0.3, metadata=SHARE)
-    """Of evidence: the cosine similarity of some passage to the question by all-MiniLM-L6-v2, below which it is about
-    something else, unless it holds three quarters of the question. Of 149 questions that could be answered none was below,
-    of 238 that could not 60 %; of the former 9 were below 0.4."""
-    sure_similarity: float = field(default=0.45, metadata=SHARE)
-    """…and from which it is no weak match, whatever words it has."""
-    min_static_similarity: float = field(default=0.47, metadata=SHARE)
-    """The same by the code model that comes with Cairn, whose similarities are others: below it, some passage must hold 30 %
-    of the question (benchmarks/discovery/evidence.py --fit)."""
-    sure_static_similarity: float = field(default=0.6, metadata=SHARE)
-    """…and from which it is no weak match."""
+    """Without vectors, and for names: the share of the question, by the rarity of its terms, that some result must hold."""
+    min_evidence: float = field(default=0.2, metadata=SHARE)
+    """With them: how likely the passages found must answer (0 to 1, calibrated), or else the question is refused."""
+    sure_evidence: float = field(default=0.5, metadata=SHARE)
+    """…and from which it is no weak match, whatever S2's count says."""
 
 
 @frozen

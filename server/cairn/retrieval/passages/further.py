@@ -8,7 +8,8 @@ from attrs import define
 
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
-from cairn.retrieval.passages.ranking import Passage, passages
+from cairn.retrieval.passages.ranking import Passage, rank_passages
+from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scores import Ranked
 from cairn.text.verbatim import lines_of
@@ -34,14 +35,27 @@ class FurtherPassage:
     text: str = ""
 
 
+def passages_of_results(
+    ranking: Ranking, found: Sequence[Ranked], table: StaticTable | None
+) -> tuple[list[Passage], Strength | None]:
+    """The passages of the files found, best first, and what they show; none for a name, which its definition answers."""
+    files = {(result.folder, result.stored.path) for result in found}
+    if not files or ranking.legs.query.is_symbol:
+        return [], None
+    return rank_passages(ranking, table, _CHUNKS_PER_FILE * len(files), files)
+
+
 def further_passages(
-    ranking: Ranking, shown: Sequence[Ranked], most: int, table: StaticTable | None
+    ranking: Ranking, ranked: Sequence[Passage], shown: Sequence[Ranked], most: int
 ) -> list[Sequence[FurtherPassage]]:
-    """For each of the results up to `most` further passages of its file, best first; none overlaps another or the result."""
+    """For each of the results up to `most` passages of its file among the `ranked`, best first.
+
+    None overlaps another or the result.
+    """
     files = {(result.folder, result.stored.path): result for result in reversed(shown)}
-    if most <= 0 or not shown or ranking.legs.query.is_symbol:
+    ranked = [each for each in ranked if (each.folder, each.stored.path) in files]
+    if most <= 0:
         return [()] * len(shown)
-    ranked = passages(ranking, table, _CHUNKS_PER_FILE * len(files), files.keys())
     found: dict[tuple[int, str], list[FurtherPassage]] = {file: [] for file in files}
     for passage in ranked:
         if passage.score < _LEAST_SHARE * ranked[0].score:

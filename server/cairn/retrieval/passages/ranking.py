@@ -15,6 +15,7 @@ from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.passages.gathering import Windows, gather_windows
 from cairn.retrieval.passages.signals import SIGNALS
+from cairn.retrieval.passages.strength import Strength, strength
 from cairn.retrieval.question_kinds import QuestionKind
 from cairn.retrieval.ranking import Ranking
 
@@ -28,6 +29,7 @@ _FLOWS, _FLOW_GAIN = 2, 0.5
 """The same where the question is what happens in order: then most of the answer stands in one or two."""
 _NEXT_GAIN = 0.8
 """What each further definition gains beside the one before."""
+_MEANING = [signal.name for signal in SIGNALS].index("meaning")
 _TERMS_SHOWN = 4
 """Words that a reason names; a heading has no room for more."""
 
@@ -57,10 +59,21 @@ def passages(
 
     With `files`, given by folder and path, only those of their chunks count that were found, and no reasons are given.
     """
+    return rank_passages(ranking, table, most, files)[0]
+
+
+def rank_passages(
+    ranking: Ranking,
+    table: StaticTable | None,
+    most: int = MOST_CHUNKS,
+    files: Set[tuple[int, str]] | None = None,
+) -> tuple[list[Passage], Strength | None]:
+    """As `passages`, with what they show of the question; None where nothing was found."""
     windows = gather_windows(ranking, table, most, files)
     if not windows.texts:
-        return []
-    parts = np.stack([signal.weight * signal.value(windows) for signal in SIGNALS])
+        return [], None
+    values = np.stack([signal.value(windows) for signal in SIGNALS])
+    parts = np.array([[signal.weight] for signal in SIGNALS]) * values
     scores = parts.sum(axis=0)
     scores += _of_best_definitions(windows, scores)
     reasons = _reasons(windows, parts) if files is None else [""] * len(scores)
@@ -78,7 +91,7 @@ def passages(
                 reasons[place],
             )
         )
-    return found
+    return found, strength(windows, scores, values[_MEANING])
 
 
 def _of_best_definitions(windows: Windows, scores: Floats) -> Floats:

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""Whether the verdict refuses what a repository has nothing about, and answers the rest; and the fit of its rule.
+
+    python benchmarks/answers/verdicts.py --sets DIR [DIR ...] --checkouts DIR [DIR ...] --data DIR
+        [--absent FILE] [--projects DIR] [--relevance DIR] [--fit]
+
+In process, over indexes that the daemon makes in `--data` where there are none. Asked are the questions of sets of facts,
+of `--absent` (topics that are absent from real repositories, and present ones in the same words), with `--projects` those for
+discovery, and with `--relevance` searches, which all have an answer. `--fit` fits the rule's weights: on all, on each half of
+the repositories to be shown on the other, and on all but an eighth at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import numpy as np
+from attrs import frozen
+from discovery.projects import Project, read_projects, tree_of
+from engine.index_file import index_path
+from numpy.typing import NDArray
+from retrieval.checkouts import CheckoutError, checkout
+from retrieval.sets import Repository, SetError, repositories_of
+
+from answers.facts import read_fact_sets
+from answers.workplaces import Workplace
+from cairn.embedding.packaged import load_packaged
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.index_reader import IndexReader
+from cairn.protocol import Verdict
+from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.passages.further import passages_of_results
+from cairn.retrieval.passages.ranking import rank_passages
+from cairn.retrieval.passages.strength import Strength
+from cairn.retrieval.query import Query, understand
+from cairn.retrieval.ranking import rank
+from cairn.retrieval.rarity import term_shares
+from cairn.retrieval.scores import Ranked
+from cairn.retrieval.verdict import JUDGED, WEAK, Action, features, judge
+from cairn.settings.tree import SearchSettings
+
+_ABSENT = Path(__file__).parent / "sets/absent/questions.json"
+_DISCOVERY = Path(__file__).parents[1] / "discovery/questions"
+_SETTINGS = SearchSettings(leg_deadline_ms=60_000.0)
+_WORTH = {"relevance": 0.3, "present": 0.6}
+"""What a question of these sets counts in the fit, beside 1; then answerable ones and others count the same in all."""
+WANTED_ANSWERED = 0.95
+"""Of the answerable questions that are not searches."""
+_SMOOTHING = 1.0
+_FOLDS = 8
+_STEPS = 30
+
+
+@frozen
+class Asked:
+    """A question, and whether the repository has an answer."""
+
+    set: str
+    repository: str
+    text: str
+    answerable: bool
+
+
+@frozen(eq=False)
+class Judged:
+    """What was found for a question, as search and as discovery find it."""
+
+    asked: Asked
+    query: Query
+    shares: tuple[float, ...]
+    found: Sequence[Ranked]
+    search: Strength | None
+    discover: Strength | None
+
+    def said(self, strength: Strength | None) -> Verdict:
+        return judge(self.query, self.found, _SETTINGS.verdict, self.shares, strength)
+
+
+# --- what is asked ------------------------------------------------------------------------------------
+
+
+def places(options: argparse.Namespace) -> Iterator[tuple[Workplace, list[Asked]]]:
+    """Every place with what is asked about it."""
+    asked: dict[str, list[Asked]] = {}
+    repositories: dict[str, Repository] = {}
+    for question in read_fact_sets(options.sets):
+        repositories[question.repository.name] = question.repository
+        asked.setdefault(question.repository.name, []).append(
+            Asked(question.set, question.repository.name, question.text, question.answerable)
+        )
+    repositories |= repositories_of(options.absent.parent)
+    for item in json.loads(options.absent.read_text(encoding="utf-8")):
+        for name, answerable in (("absent", False), ("present", True)):
+            asked.setdefault(item["repo"], []).extend(
+                Asked(name, item["repo"], text, answerable) for text in item[name]
+            )
+    if options.relevance:
+        for name in repositories.keys() & {path.stem for path in options.relevance.glob("*.json")}:
+            searches = json.loads((options.relevance / f"{name}.json").read_text(encoding="utf-8"))
+            asked[name] += [Asked("relevance", name, each["query"], True) for each in searches]
+    projects = {
+        each.name: each for half in ("tuned", "held_out") for each in read_projects(_DISCOVERY / half)
+    }
+    for name, of_place in asked.items():
+        if name in repositories:
+            (place,) = _workplaces([repositories[name]], options)
+            yield place, of_place
+        elif options.projects:
+            project = projects[name]
+            own = [Asked("discovery", name, question.text, True) for question in project.questions]
+            yield _place_of(project, options), [*of_place, *own]
+
+
+def _workplaces(repositories: Sequence[Repository], options: argparse.Namespace) -> Iterator[Workplace]:
+    for each in repositories:
+        folders = [folder for folder in options.checkouts if (folder / each.name).exists()]
+        tree = checkout(each, (folders or options.checkouts)[0])
+        yield Workplace(each, tree, options.data / each.name, ())
+
+
+def _place_of(project: Project, options: argparse.Namespace) -> Workplace:
+    tree = tree_of(project, options.projects)
+    return Workplace(
+        Repository(project.name, "", "", "", "."),
+        tree,
+        options.data / f"{project.name}-{project.version}",
+        (),
+    )
+
+
+# --- asking -------------------------------------------------------------------------------------------
+
+
+def judge_all(place: Workplace, asked: Iterable[Asked]) -> list[Judged]:
+    """Put the questions to the place's index."""
+    if not list(place.data.glob("workspaces/*")):
+        print(f"{place.repository.name}: its index is made", file=sys.stderr, flush=True)
+        with place.served():
+            pass
+    reader = IndexReader(index_path(place.data).parent)
+    vocabulary, table = IndexVocabulary([reader]), load_packaged()
+    judged = []
+    for each in asked:
+        query = understand(each.text, vocabulary=vocabulary)
+        ranking = rank([reader], [query], StaticMeaning(table), _SETTINGS)
+        found = ranking.results(JUDGED, _SETTINGS.diversity)
+        _, search = passages_of_results(ranking, found, table)
+        _, discover = rank_passages(ranking, table)
+        shares = term_shares(query, vocabulary) if query.terms else ()
+        judged.append(Judged(each, query, shares, found, search, discover))
+    return judged
+
+
+# --- figures ------------------------------------------------------------------------------------------
+
+
+def table(judged: Sequence[Judged]) -> str:
+    """A Markdown table of what is said, by set."""
+    lines = ["| questions | | answer | … weakly | clarify | noMatch |", "|---|---|---|---|---|---|"]
+    groups = sorted({(each.asked.set, not each.asked.answerable) for each in judged})
+    for name, is_absent in groups:
+        group = [j for j in judged if (j.asked.set, not j.asked.answerable) == (name, is_absent)]
+        for front in ("search", "discover"):
+            said = [each.said(getattr(each, front)) for each in group]
+            shares = [
+                sum(verdict.action == action for verdict in said) / len(said)
+                for action in (Action.ANSWER, Action.CLARIFY, Action.NO_MATCH)
+            ]
+            weak = sum(verdict.message == WEAK for verdict in said) / len(said)
+            kind = "absent" if is_absent else "answerable"
+            cells = [f"{share:.0%}" for share in (shares[0], weak, *shares[1:])]
+            lines.append(f"| {name}, {kind}, {front} | {len(said)} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+# --- the fit ------------------------------------------------------------------------------------------
+
+
+@frozen(eq=False)
+class Rule:
+    """Weights of the features, the bias, and the log odds from which a question is answered."""
+
+    weights: NDArray[np.float64]
+    bias: float
+    least: float
+
+    def odds(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Log odds, by row."""
+        return rows @ self.weights + self.bias
+
+
+def fit(
+    rows: NDArray[np.float64],
+    answerable: NDArray[np.bool_],
+    worth: NDArray[np.float64],
+    own: NDArray[np.bool_],
+) -> Rule:
+    """Logistic regression by Newton's method; `own` are the questions of which WANTED_ANSWERED are to be answered."""
+    worth = worth.copy()
+    for side in (answerable, ~answerable):
+        worth[side] *= len(rows) / 2 / worth[side].sum()
+    mean, spread = rows.mean(axis=0), rows.std(axis=0) + 1e-9
+    scaled = np.column_stack([(rows - mean) / spread, np.ones(len(rows))])
+    smoothing = np.diag([_SMOOTHING] * rows.shape[1] + [0.0])
+    found = np.zeros(scaled.shape[1])
+    for _ in range(_STEPS):
+        likely = 1 / (1 + np.exp(-scaled @ found))
+        slope = scaled.T @ (worth * (likely - answerable)) + smoothing @ found
+        curve = (scaled * (worth * likely * (1 - likely))[:, None]).T @ scaled + smoothing
+        found -= np.linalg.solve(curve, slope)
+    weights = found[:-1] / spread
+    bias = float(found[-1] - weights @ mean)
+    least = float(np.quantile((rows @ weights + bias)[own & answerable], 1 - WANTED_ANSWERED, method="lower"))
+    return Rule(weights, bias, least)
+
+
+def show_fit(judged: Sequence[Judged], halves: dict[str, str]) -> None:
+    """Print the rule fitted on all questions that it judges, and what rules say to repositories they were not fitted on."""
+    kept = [
+        (each, s) for each in judged if len(each.query.terms) > 2 and (s := each.discover) and each.search
+    ]
+    rows = np.array([features(each.query, each.shares, strength) for each, strength in kept])
+    answerable = np.array([each.asked.answerable for each, _ in kept])
+    sets = np.array([each.asked.set for each, _ in kept])
+    repositories = np.array([each.asked.repository for each, _ in kept])
+    worth = np.array([_WORTH.get(name, 1.0) for name in sets])
+    own = ~np.isin(sets, list(_WORTH))
+
+    def fitted(these: NDArray[np.bool_]) -> Rule:
+        return fit(rows[these], answerable[these], worth[these], own[these])
+
+    def show(title: str, is_answered: NDArray[np.bool_], these: NDArray[np.bool_]) -> None:
+        told = {
+            "answerable": own & answerable,
+            "present": sets == "present",
+            "searches": sets == "relevance",
+        }
+        parts = [
+            f"{name} {is_answered[these & which].mean():.0%}"
+            for name, which in told.items()
+            if (these & which).any()
+        ]
+        print(
+            f"{title}: answered: {', '.join(parts)}; absent refused: {1 - is_answered[these & ~answerable].mean():.0%}"
+        )
+
+    everything = np.ones(len(rows), np.bool_)
+    rule = fitted(everything)
+    print(
+        f"weights {rule.weights.round(2)}, bias {rule.bias:.2f}, answered from {1 / (1 + np.exp(-rule.least)):.2f}"
+    )
+    show("Fitted on all", rule.odds(rows) >= rule.least, everything)
+    for half in "ab":
+        those = np.array([halves.get(name, "a") == half for name in repositories])
+        rule = fitted(~those)
+        show(f"Half {half}, fitted on the other", rule.odds(rows) >= rule.least, those)
+    names, left_out = sorted(set(repositories)), np.empty(len(rows), np.bool_)
+    for fold in range(_FOLDS):
+        those = np.isin(repositories, names[fold::_FOLDS])
+        rule = fitted(~those)
+        left_out[those] = rule.odds(rows[those]) >= rule.least
+    show("Each fitted on other repositories", left_out, everything)
+
+
+# --- the command --------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    options = _arguments()
+    try:
+        judged = [each for place, asked in places(options) for each in judge_all(place, asked)]
+    except (SetError, CheckoutError) as problem:
+        sys.exit(str(problem))
+    print(table(judged))
+    if options.fit:
+        items = json.loads(options.absent.read_text(encoding="utf-8"))
+        show_fit(judged, {item["repo"]: item["half"] for item in items})
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", type=Path, nargs="+", default=[], help="folders with facts.json")
+    parser.add_argument(
+        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+    )
+    parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
+    parser.add_argument("--absent", type=Path, default=_ABSENT, help="absent topics, and present ones")
+    parser.add_argument("--projects", type=Path, help="where the projects are, or go")
+    parser.add_argument("--relevance", type=Path, help="a folder of searches by repository")
+    parser.add_argument("--fit", action="store_true", help="fit the rule")
+    options = parser.parse_args()
+    options.data = options.data.resolve()
+    return options
+
+
+if __name__ == "__main__":
+    main()

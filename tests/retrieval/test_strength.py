@@ -1,0 +1,79 @@
+"""What the best passages show of a question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+import pytest
+from attrs import frozen
+
+from cairn.chunking.model import Chunk
+from cairn.embedding.static import StaticTable
+from cairn.index.reader.records import StoredChunk
+from cairn.protocol.chunk_type import ChunkType
+from cairn.retrieval.passages.gathering import Windows
+from cairn.retrieval.passages.reading import read_chunk
+from cairn.retrieval.passages.strength import Strength, strength
+from cairn.retrieval.query import understand
+
+TABLE = cast(StaticTable, object())
+
+
+@frozen
+class File:
+    path: str
+    text: str
+
+
+def shown(
+    question: str, files: Sequence[File], scores: Sequence[float], table: StaticTable | None = TABLE
+) -> Strength:
+    """Of files of one window each."""
+    chunks = [
+        StoredChunk(number, file.path, "docs", "docs", Chunk(0, 0, 1, file.text, ChunkType.PROSE), "")
+        for number, file in enumerate(files)
+    ]
+    read = [read_chunk(chunk, None) for chunk in chunks]
+    nothing: Mapping[str, np.ndarray] = {}
+    windows = Windows(
+        understand(question),
+        table,
+        chunks,
+        [0] * len(files),
+        read,
+        np.arange(len(files)),
+        [each.spans[0] for each in read],
+        [each.texts[0] for each in read],
+        nothing,
+    )
+    return strength(windows, np.array(scores), np.array(scores) / 10)
+
+
+def test_the_best_three_passages_count() -> None:
+    files = [File(f"{n}.md", "tide") for n in range(5)]
+    assert shown("tide tables", files, [1, 5, 4, 3, 2]).similarity == pytest.approx(0.4)
+    assert shown("tide tables", files, [1, 5, 4, 3, 2], table=None).similarity is None
+
+
+def test_passages_of_one_file_hold_the_question_together() -> None:
+    files = [File("a.md", "the tide"), File("b.md", "tables"), File("a.md", "of the harbour")]
+    found = shown("tide tables harbour", files, [3, 2, 1])
+    assert found.held == (frozenset({0, 2}), frozenset({1}))
+
+
+@pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("Which option writes tide tables as YAML?", 1),
+        ("Which option keeps Redis connections to the harbour?", 1),
+        ("Which option speaks HTTP2 to Kafka?", 2),
+        ("Which option writes Tide tables?", 0),
+        ("Where do I find moorings? Kept in what?", 0),
+        ("which option writes yaml", 0),
+    ],
+)
+def test_names_that_no_passage_has_are_counted(question: str, missing: int) -> None:
+    files = [File("a.md", "the tide tables of the harbour")]
+    assert shown(question, files, [1]).missing_names == missing
