@@ -32,7 +32,6 @@ from attrs import frozen
 from engine.figures import Figures, surroundings
 from retrieval.sets import Repository
 
-from cairn.discovery.expansion import is_overview
 from cairn.engine.host import Host
 from cairn.settings.layers import CHARACTERS
 from cairn.settings.tree import Settings
@@ -51,6 +50,7 @@ _VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "5: no second ranking": {"focus": {"semanticReranking": False}},
     "6: no README first": {"readme": {"alwaysTop": False, "readmeBoost": 1}},
 }
+_OVERVIEWS = ("What is {}?", "{} features", "{} architecture")
 
 
 @frozen
@@ -88,21 +88,32 @@ def cited(
 
 
 def citation_figures(answers: Sequence[_Cited]) -> Figures:
-    """Shares of the required citations, of overviews and of other questions."""
-    groups = {
-        "overviews": [each for each in answers if is_overview(each.question.text)],
-        "others": [each for each in answers if not is_overview(each.question.text)],
-    }
+    """Shares of the required citations."""
+    required = sum(len(each.question.required) for each in answers)
     return {
-        **{
-            f"{kind}, {name}": round(
-                sum(e.by[kind] for e in some) / (sum(len(e.question.required) for e in some) or 1), 3
-            )
-            for kind in answers[0].by
-            for name, some in groups.items()
-        },
+        **{kind: round(sum(each.by[kind] for each in answers) / required, 3) for kind in answers[0].by},
         "ms": round(statistics.median(each.ms for each in answers), 1),
     }
+
+
+def overviews(places: Sequence[Workplace], host: Host, config: Any) -> Figures:
+    """Means over questions about each project as a whole: how much of it the evidence tells."""
+    answers = []
+    for place in places:
+        with opened(place, host, {"discovery": config}) as request:
+            answers += [
+                request("cairn/discover", {"query": text.format(place.repository.name)})
+                for text in _OVERVIEWS
+            ]
+    counts = {
+        "sections": [len(answer["plan"]["sections"]) for answer in answers],
+        "files of bullets": [len({each["path"] for each in answer["bullets"]}) for answer in answers],
+        "files of chunks": [len({each["path"] for each in answer["chunks"]}) for answer in answers],
+        "README first": [
+            any("readme" in each["path"].lower() for each in answer["bullets"][:1]) for answer in answers
+        ],
+    }
+    return {f"overviews, {name}": round(statistics.mean(values), 2) for name, values in counts.items()}
 
 
 def main() -> None:
@@ -138,7 +149,11 @@ def main() -> None:
                     place, {item["id"]: item["package"] for item in items}, host, {"discovery": config}
                 )
             ]
-            kept[name] = {**citation_figures(found), **_of_packages(packages)}
+            kept[name] = {
+                **citation_figures(found),
+                **overviews(places, host, config),
+                **_of_packages(packages),
+            }
     columns = list(next(iter(kept.values())))
     print(f"| | {' | '.join(columns)} |\n|---{'|---' * len(columns)}|")
     for name, row in kept.items():

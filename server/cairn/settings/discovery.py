@@ -67,7 +67,7 @@ class ScoringConfig:
 
 @frozen
 class ExpansionConfig:
-    """Stage 3: which families of query variations are generated."""
+    """Stage 3: which families of query variations are generated, for questions about a thing as a whole."""
 
     include_definition: bool = True
     include_features: bool = True
@@ -84,6 +84,8 @@ class BroadDiscoveryConfig:
 
     k_per_query: int = 10
     mmr_lambda: float = field(default=0.7, metadata=SHARE)
+    """Decides which chunks stay where more than `broadK` were found; their order is by score again after stage 5. By default
+    nearly all stay: with 1, 60 questions and 18 overviews had the same evidence."""
     similarity_threshold: float = field(default=0.3, metadata=SHARE)
     enable_deduplication: bool = True
     dedup_threshold: float = field(default=0.85, metadata=SHARE)
@@ -98,7 +100,8 @@ class SemanticFocusConfig:
     """Accepted without effect: no cross-encoder comes with Cairn."""
     similarity_threshold: float = field(default=0.35, metadata=SHARE)
     context_window: int = field(default=3, metadata=within(0, 50))
-    """Chunks added before and after each hit; more would be slow to rank again."""
+    """Chunks added before and after each hit; more would be slow to rank again. They fill the places that hits
+    leave in a small collection. Evidence is the same without them (60 questions, 18 overviews): excerpts have lines of their own."""
 
 
 @frozen
