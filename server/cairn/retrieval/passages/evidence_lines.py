@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 from rapidfuzz.distance import LCSseq
 
@@ -33,7 +32,6 @@ _PLACEHOLDER = re.compile(
     r"%[-+#0-9.*]*[a-zA-Z]|\$?\{[^{}]*\}|\$\w+|\{\}|\\\(.*?\)|#\{[^}]*\}|<\w+>|\\[nrt]|@\w+"
 )
 _WORD = re.compile(r"[^\W_]+")
-_SHAPE = re.compile(r"[A-Za-z0-9_$]+|\s+")
 _FEWEST_LITERAL_WORDS = 3
 _FULL_MATCH_WORDS = 6
 """Words of a message from which a match is as sure as it gets."""
@@ -117,13 +115,3 @@ def _match(message: Sequence[str], literal: Sequence[str]) -> float:
         return 0.0
     of_literal, of_message = shared / len(literal), shared / len(message)
     return max(of_literal, of_message) * min(1.0, shared / min(_FULL_MATCH_WORDS, len(message)))
-
-
-def longest_list(lines: Iterable[str]) -> int:
-    """The number of lines in the longest run of lines that look alike: where things are registered one by one."""
-    shapes = [_SHAPE.sub("x", line.strip()) if len(line.strip()) > 8 else "" for line in lines]
-    longest = run = 1
-    for before, shape in pairwise(shapes):
-        run = run + 1 if shape and shape == before else 1
-        longest = max(longest, run)
-    return longest

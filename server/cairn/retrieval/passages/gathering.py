@@ -17,6 +17,7 @@ from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.meaning import similarities
+from cairn.retrieval.passages.families import Family, mentioning
 from cairn.retrieval.passages.reading import ReadChunk, Runs, group_keys, read_chunk
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
@@ -44,6 +45,8 @@ class Windows:
     spans: Sequence[tuple[int, int]]
     """Lines of the chunk."""
     texts: Sequence[str]
+    families: Sequence[Family]
+    """Names that stand in lists here, where one more is to be added."""
     of_chunk: Mapping[str, Floats]
     """float64[chunks]: what ranking knows of each chunk: `file`, `place`, `keyword`, `similarity`, `package`."""
 
@@ -118,9 +121,16 @@ class _Chunk:
 
 
 def gather_windows(
-    ranking: Ranking, table: StaticTable | None, most: int, files: Set[tuple[int, str]] | None = None
+    ranking: Ranking,
+    table: StaticTable | None,
+    most: int,
+    files: Set[tuple[int, str]] | None = None,
+    listed: Sequence[Family] = (),
 ) -> Windows:
-    """The windows of the `most` most promising chunks, file after file; with `files`, only those found in these files."""
+    """The windows of the `most` most promising chunks, file after file; with `files`, only those found in these files.
+
+    With `listed` there are also the chunks that mention several members of one of these families.
+    """
     totals = share(ranking.scores.totals)
     order = np.argsort(-totals, kind="stable")
     every = _candidates(ranking, totals)
@@ -130,6 +140,9 @@ def gather_windows(
         wanted = {n for n, file in enumerate(ranking.candidates.files) if (file.folder, file.path) in files}
         every = [chunk for chunk in every if chunk.file in wanted]
     every.sort(key=lambda chunk: -chunk.promise)
+    if listed:
+        every = [*every[:most], *_mentioning(ranking, listed, every[:most])]
+        most = len(every)
     found: dict[tuple[int, int], StoredChunk] = {}
     for folder, reader in enumerate(ranking.readers):
         stored = reader.chunks([chunk.id for chunk in every[:most] if chunk.folder == folder])
@@ -151,6 +164,7 @@ def gather_windows(
         np.repeat(np.arange(len(read)), [len(each.spans) for each in read]),
         [span for each in read for span in each.spans],
         [text for each in read for text in each.texts],
+        listed,
         {
             "file": totals[file_of],
             "place": 1 / np.sqrt(1 + place[file_of]),
@@ -209,4 +223,20 @@ def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -
             file = here[outlines[chunk_id].path]
             near = max(0.0, similar.get(chunk_id, 0.0))
             found.append(_Chunk(folder, chunk_id, file, 0.0, near, words + near + 0.8 * float(totals[file])))
+    return found
+
+
+def _mentioning(ranking: Ranking, listed: Sequence[Family], known: Sequence[_Chunk]) -> list[_Chunk]:
+    """The chunks of candidate files that mention members of a family, beside those that are known."""
+    here = {(chunk.folder, chunk.id) for chunk in known}
+    places = {(file.folder, file.path): n for n, file in enumerate(ranking.candidates.files)}
+    found = []
+    for folder, reader in enumerate(ranking.readers):
+        ids = mentioning(reader, listed, ranking.legs.only, ranking.legs.cancelled)
+        new = reader.outlines([chunk_id for chunk_id in ids if (folder, chunk_id) not in here])
+        similar = similarities(ranking.vectors[:1], reader, list(new))[0] if ranking.vectors and new else {}
+        for chunk_id, outline in new.items():
+            if (folder, outline.path) in places:
+                near = max(0.0, similar.get(chunk_id, 0.0))
+                found.append(_Chunk(folder, chunk_id, places[folder, outline.path], 0.0, near, 0.0))
     return found

@@ -13,6 +13,7 @@ from attrs import frozen
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Floats
+from cairn.retrieval.passages.families import families
 from cairn.retrieval.passages.gathering import Windows, gather_windows
 from cairn.retrieval.passages.signals import SIGNALS
 from cairn.retrieval.passages.strength import Strength, strength
@@ -30,6 +31,8 @@ _FLOWS, _FLOW_GAIN = 2, 0.5
 _NEXT_GAIN = 0.8
 """What each further definition gains beside the one before."""
 _MEANING = [signal.name for signal in SIGNALS].index("meaning")
+_SEARCHED_FOR_LISTS = 60
+"""Windows of code in which lists are looked for, the best first."""
 _TERMS_SHOWN = 4
 """Words that a reason names; a heading has no room for more."""
 
@@ -72,10 +75,14 @@ def rank_passages(
     windows = gather_windows(ranking, table, most, files)
     if not windows.texts:
         return [], None
-    values = np.stack([signal.value(windows) for signal in SIGNALS])
-    parts = np.array([[signal.weight] for signal in SIGNALS]) * values
-    scores = parts.sum(axis=0)
-    scores += _of_best_definitions(windows, scores)
+    parts, scores = _scored(windows)
+    if QuestionKind.CHANGE in windows.kinds and files is None:
+        first = [
+            windows.lines[place] for place in np.argsort(-scores, kind="stable") if windows.is_code[place]
+        ]
+        if listed := families(first[:_SEARCHED_FOR_LISTS]):
+            windows = gather_windows(ranking, table, most, listed=listed)
+            parts, scores = _scored(windows)
     reasons = _reasons(windows, parts) if files is None else [""] * len(scores)
     found = []
     for place in np.argsort(-scores, kind="stable").tolist():
@@ -91,7 +98,14 @@ def rank_passages(
                 reasons[place],
             )
         )
-    return found, strength(windows, scores, values[_MEANING])
+    return found, strength(windows, scores, parts[_MEANING] / SIGNALS[_MEANING].weight)
+
+
+def _scored(windows: Windows) -> tuple[Floats, Floats]:
+    """float64[signals, windows], what each signal adds, and float64[windows], the scores."""
+    parts = np.stack([signal.weight * signal.value(windows) for signal in SIGNALS])
+    scores = parts.sum(axis=0)
+    return parts, scores + _of_best_definitions(windows, scores)
 
 
 def _of_best_definitions(windows: Windows, scores: Floats) -> Floats:

@@ -16,6 +16,7 @@ from cairn.chunking.definition_place import definition_lines
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.matching import matcher
 from cairn.retrieval.passages import evidence_lines as lines_show
+from cairn.retrieval.passages.families import lists, members_held
 from cairn.retrieval.passages.gathering import Windows
 from cairn.retrieval.question_kinds import QuestionKind, message_of
 from cairn.workspace.collections import FileKind
@@ -23,6 +24,8 @@ from cairn.workspace.collections import FileKind
 _K1, _B = 1.2, 0.75
 """BM25's customary constants."""
 _INT8_SCALE = 127.0
+_MOST_COUNTED = 3
+"""Members of a family, beside the first, that count: what mentions so many is a place for one more."""
 _NOTES = re.compile(
     r"(?:^|/)(?:change_?logs?|changes|history|news|release[-_ ]?notes|releases)(?:\.\w+)?\Z"
     r"|(?:^|/)(?:change_?logs?|changes|news(?:fragments)?|releasenotes|whatsnew|\.changeset|changelog\.d)/"
@@ -147,7 +150,18 @@ def _list(windows: Windows) -> Floats:
     """Whether things are listed one by one in the window, as they are where another one is to be added."""
     if QuestionKind.CHANGE not in windows.kinds:
         return np.zeros(len(windows.texts))
-    return np.minimum(1.0, (windows.each(lines_show.longest_list) - 1) / 4) * windows.is_code
+    return (
+        np.minimum(1.0, (windows.each(lambda lines: max(map(len, lists(lines)), default=1)) - 1) / 4)
+        * windows.is_code
+    )
+
+
+def _family(windows: Windows) -> Floats:
+    """How many others of the kind that is to be added the window mentions."""
+    if not windows.families:
+        return np.zeros(len(windows.texts))
+    held = [members_held(windows.families, text) for text in windows.texts]
+    return np.clip((np.array(held, np.float64) - 1) / _MOST_COUNTED, 0.0, 1.0) * windows.is_code
 
 
 def _comment(windows: Windows) -> Floats:
@@ -196,6 +210,7 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("uses it", 0.8, _call, "uses {names}"),
     PassageSignal("is a test", 0.6, _test, "a test"),
     PassageSignal("lists such things", 0.8, _list, "lists such things"),
+    PassageSignal("mentions others of its kind", 1.0, _family, "mentions others of its kind"),
     PassageSignal("is a comment", -0.2, _comment),
     PassageSignal("is beside the question", -0.8, _beside),
     PassageSignal("tells of releases", -0.3, _history),
