@@ -72,6 +72,8 @@ def test_passages_of_one_file_hold_the_question_together() -> None:
         ("Which option writes Tide tables?", 0),
         ("Where do I find moorings? Kept in what?", 0),
         ("which option writes yaml", 0),
+        ("What do I have to change to add YAML as another format of the tide tables?", 0),
+        ("It fails with: no harbour of the name PIER7 is known. Where is that checked?", 0),
     ],
 )
 def test_names_that_no_passage_has_are_counted(question: str, missing: int) -> None:

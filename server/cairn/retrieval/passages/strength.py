@@ -9,6 +9,7 @@ from attrs import frozen
 
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.passages.gathering import Windows
+from cairn.retrieval.question_kinds import QuestionKind
 from cairn.text.identifiers import identifier_words
 
 _BEST = 3
@@ -28,7 +29,8 @@ class Strength:
     held: tuple[frozenset[int], ...]
     """For each of the best files the places of the question's terms that its passages hold."""
     missing_names: int
-    """Names and abbreviations in the question, by their capitals and digits (`YAML`, `Redis`), that no passage holds."""
+    """Names and abbreviations in the question, by their capitals and digits (`YAML`, `Redis`), that no passage holds; 0 where it cites
+    a message or asks for a change."""
 
 
 def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength:
@@ -39,7 +41,9 @@ def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength
     best = dict.fromkeys(files[place] for place in order[:_FILES_OF].tolist())
     of_file = [np.array([file == each for file in files]) for each in best]
     somewhere: list[bool] = np.atleast_1d(holds.any(axis=0)).tolist()
-    named = _written_as_names(windows.query.meant or windows.query.text)
+    # Values in a message are the asker's own, and what is to be added is not there yet.
+    is_foreign = bool(windows.kinds & {QuestionKind.ERROR, QuestionKind.CHANGE})
+    named = frozenset() if is_foreign else _written_as_names(windows.query.meant or windows.query.text)
     terms = zip(windows.query.terms, somewhere, strict=True)
     return Strength(
         similarity=None if windows.table is None else float(similarities[order[:_BEST]].mean()),
