@@ -46,6 +46,7 @@ def shown(
         np.arange(len(files)),
         [each.spans[0] for each in read],
         [each.texts[0] for each in read],
+        (),
         nothing,
     )
     return strength(windows, np.array(scores), np.array(scores) / 10)
