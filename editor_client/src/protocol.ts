@@ -135,7 +135,10 @@ export interface Verdict {
   readonly matchedTerms: readonly string[];
   /** How much of the question some result holds, 0 to 1, rare terms counting more. */
   readonly coverage: number;
-  /** What a person should know of how the question was understood: that Cairn does not know its language. */
+  /**
+   * What a person should know of how the question was understood: that Cairn does not know its language, or that evidence
+   * was looked for by its beginning alone.
+   */
   readonly note: string;
 }
 

@@ -92,8 +92,8 @@ async def test_a_part_that_did_not_change_is_not_told_again(daemon: Start, works
         assert "chunks" in values["broad_discovery"]
         assert "chunks" not in values["promote_readme"]
         told.clear()
-        await cairn.request("cairn/discover", {"query": "", "partialResultToken": "nothing"})
-        assert all(value.keys() == {"stage", "metrics"} for _, value in told)
+        await cairn.request("cairn/discover", {"query": "?", "partialResultToken": "nothing"})
+        assert all(value.keys() == {"stage", "metrics"} for _, value in told[:-1])
         assert len(told) == 9
 
 

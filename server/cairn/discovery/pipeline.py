@@ -31,6 +31,8 @@ from cairn.retrieval.verdict import Action
 from cairn.settings.discovery import DiscoveryConfig
 
 NO_PLAN = AnswerPlan((), 0, ())
+CHANGED = "What was found has changed since it was indexed. Shall I look again?"
+"""What to ask back where none of the evidence stands in its file any more."""
 Judge = Callable[[Sequence[ScoredChunk]], Verdict | None]
 """Looks at the chunks that were found, best first. Where its verdict is not to answer, the message is a question to be put
 to whoever asked, before the answer or, where nothing matches, instead of one."""
@@ -100,8 +102,11 @@ class Discovery:
             self.verdict = self.judge(self.chunks)
             self.chunks = tuple(promote_readme(self.chunks, config.readme, self.readme))
         with self._stage("compress_evidence"):
-            self.bullets = tuple(self._evidence())
+            evidence = self._evidence()
+            self.bullets = tuple(verified(evidence, self.lines_now) if self.lines_now else evidence)
             self.excerpts = tuple(self._quotations())
+            if evidence and self.verdict and not (self.bullets or self.excerpts):
+                self.verdict = evolve(self.verdict, action=Action.NO_MATCH, message=CHANGED, candidates=())
             self._count(bullets_extracted=len(self.bullets))
         with self._stage("build_answer_plan"):
             self.plan = build_answer_plan(self.bullets, config.plan)
@@ -135,7 +140,7 @@ class Discovery:
         return verdict.message if verdict and verdict.action != Action.ANSWER else ""
 
     def _evidence(self) -> list[Bullet]:
-        """The bullets that are shown, whatever the verdict is."""
+        """The bullets that are shown, whatever the verdict is, as far as they still stand in their files."""
         config, verdict = self.config, self.verdict
         if verdict and verdict.action == Action.NO_MATCH:
             return []
@@ -145,7 +150,7 @@ class Discovery:
         if verdict and self._question_back and self.terms and len(verdict.candidates) <= 1:
             # What was found may be about something else; of two candidates, each is called what was asked for.
             bullets = [bullet for bullet in bullets if self.terms.coverage(bullet.text)]
-        return verified(bullets, self.lines_now) if self.lines_now else bullets
+        return bullets
 
     def _quotations(self) -> list[Excerpt]:
         """The excerpts that fill the prompt's budget, whatever the verdict is but that nothing matches."""

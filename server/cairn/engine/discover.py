@@ -26,7 +26,7 @@ from cairn.engine.search import nothing_judged
 from cairn.errors import InvalidRequestError
 from cairn.protocol import AnswerPlan, Bullet, Excerpt, ScoredChunk, SearchResult
 from cairn.retrieval.intent import readme_of
-from cairn.retrieval.query import Query
+from cairn.retrieval.query import MAX_QUERY_CHARS, Query
 from cairn.retrieval.scores import Ranked
 from cairn.retrieval.verdict import NOTHING_MATCHES, judge
 from cairn.schema.convert import unstructure
@@ -52,7 +52,7 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
     if (kept := recall(workspace, key)) is not None:
         return Attempt(_again(kept, milliseconds(started), index_state(workspace.folders)), cached=True)
     query = workspace.understood(params.query)
-    asked = _Discovery(workspace, query, workspace.terms(query), workspace.searcher())
+    asked = _Discovery(workspace, query, workspace.terms(query), workspace.searcher(), _cut(params))
     stages = Discovery(
         searcher=asked.searcher,
         collections=collections,
@@ -95,17 +95,18 @@ class _Discovery:
     query: Query
     terms: QueryTerms
     searcher: IndexedSearcher
+    cut: str
+    """What to say of a question that was too long; "" of any other."""
 
     def results(self, chunks: Sequence[ScoredChunk]) -> tuple[SearchResult, ...]:
         return search_results(self.workspace, in_order(chunks, self.searcher.found), self.query)
 
-    def judge(self, chunks: Sequence[ScoredChunk]) -> protocol.Verdict | None:
-        """What to do with what was found; None where nothing was asked."""
-        if not self.query.text.strip():
-            return None
+    def judge(self, chunks: Sequence[ScoredChunk]) -> protocol.Verdict:
+        """What to do with what was found."""
         found = in_order(chunks, self.searcher.found)
         settings = self.workspace.settings.search.verdict
-        return judge(self.query, found, settings, self.terms.shares, self.searcher.strength)
+        verdict = judge(self.query, found, settings, self.terms.shares, self.searcher.strength)
+        return evolve(verdict, note=" ".join(filter(None, (verdict.note, self.cut))))
 
     def listener(self, tell: Tell) -> Callable[[str, Discovery], None]:
         """A listener to the stages that tells what each changed of the answer."""
@@ -149,6 +150,15 @@ def _rounded_excerpts(excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
 def _rounded_plan(plan: AnswerPlan) -> AnswerPlan:
     sections = (evolve(section, bullets=_rounded(section.bullets)) for section in plan.sections)
     return evolve(plan, sections=tuple(sections))
+
+
+def _cut(params: protocol.DiscoverParams) -> str:
+    length = len(params.query)
+    return (
+        f"Only the first {MAX_QUERY_CHARS:,} of {length:,} characters were used."
+        if length > MAX_QUERY_CHARS
+        else ""
+    )
 
 
 def _asked(params: protocol.DiscoverParams) -> bytes:

@@ -6,15 +6,16 @@ from typing import Any
 
 from attrs import field, frozen
 
+from cairn.errors import InvalidRequestError
 from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics, Excerpt
 from cairn.protocol.search import AnsweredIn, IndexState, SearchResult, Verdict
-from cairn.schema.bounds import within
+from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.settings.discovery import FormatStyle
 
 
 @frozen
 class DiscoverParams:
-    query: str
+    query: str = field(metadata=at_most(pattern=NOT_BLANK))
     include: tuple[str, ...] = ()
     """Globs of collections to use; all when empty."""
     exclude: tuple[str, ...] | None = None
@@ -23,6 +24,10 @@ class DiscoverParams:
     format: FormatStyle | None = None
     config: dict[str, Any] = field(factory=dict)
     """Any part of the `discovery` settings, laid over them for this request."""
+
+    def __attrs_post_init__(self) -> None:
+        if not self.query.strip():
+            raise InvalidRequestError("query", "is empty; ask a question or name a symbol")
 
 
 @frozen

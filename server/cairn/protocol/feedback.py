@@ -8,10 +8,9 @@ import re
 from attrs import field, frozen
 
 from cairn.errors import InvalidRequestError
-from cairn.schema.bounds import at_most
+from cairn.schema.bounds import NOT_BLANK, at_most
 
 _HASH = re.compile(r"^[0-9a-f]{32}$")
-_NOT_BLANK = r"\S"
 
 
 class FeedbackAction(enum.StrEnum):
@@ -25,7 +24,7 @@ class FeedbackAction(enum.StrEnum):
 
 @frozen
 class FeedbackParams:
-    query: str = field(metadata=at_most(pattern=_NOT_BLANK))
+    query: str = field(metadata=at_most(pattern=NOT_BLANK))
     """What was asked; of it only the stems of its words are kept."""
     content_hash: str = field(metadata=at_most(pattern=_HASH.pattern))
     """Of the result."""

@@ -119,7 +119,8 @@ class Verdict:
     coverage: float = 0.0
     """How much of the question some result holds, 0 to 1, rare terms counting more."""
     note: str = ""
-    """What a person should know of how the question was understood: that Cairn does not know its language."""
+    """What a person should know of how the question was understood: that Cairn does not know its language, or that evidence
+    was looked for by its beginning alone."""
 
 
 @frozen

@@ -17,6 +17,9 @@ _KEY = "bounds"
 MAX_NUMBER = 1_000_000_000
 """Of lines, positions and counts: they stay far from where arithmetic and SQLite's 64 bits overflow."""
 
+NOT_BLANK = r"\S"
+"""The pattern of a text that holds more than whitespace."""
+
 
 @frozen
 class Bounds:

@@ -134,8 +134,8 @@ def _is_tuple(hint: Any) -> bool:
 
 
 def _is_dict(hint: Any) -> bool:
-    """Whether `hint` is `dict[str, …]` or `Mapping[str, …]`; of values of any type, there is nothing to check."""
-    return typing.get_origin(hint) in (dict, Mapping) and typing.get_args(hint)[1] is not Any
+    """Whether `hint` is `dict[str, …]` or `Mapping[str, …]`."""
+    return typing.get_origin(hint) in (dict, Mapping)
 
 
 def _shown(value: Any) -> str:

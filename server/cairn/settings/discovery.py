@@ -140,7 +140,8 @@ class PromptRenderConfig:
     include_sources: bool = True
     include_metadata: bool = False
     format_style: FormatStyle = FormatStyle.MARKDOWN
-    max_prompt_tokens: int = 4000
+    max_prompt_tokens: int = field(default=4000, metadata=within(100, 1_000_000))
+    """The prompt never has more. With fewer than 100 it would have no room for evidence."""
     tokenizer: str = field(default="", metadata=NAMES_A_FILE)
     """What counts the tokens: a `tokenizer.json` file, such as that of the language model the prompt is for; `characters`
     for S1's estimate of four to a token; empty for the installed model's tokenizer, or that estimate where none is
