@@ -222,7 +222,11 @@ async def test_the_worked_example_of_s1(daemon: Start, vectorizer: Path) -> None
     assert metrics["chunksFound"] >= metrics["chunksAfterDedup"] == len(answer["chunks"])
     assert metrics["bulletsExtracted"] == len(answer["bullets"]) == answer["plan"]["totalBullets"]
     assert len({bullet["path"] for bullet in answer["bullets"]}) >= 5
-    assert answer["answerPrompt"] == in_the_layout_of_s1(answer)
+    prompt, _, excerpts = answer["answerPrompt"].partition("\n## Excerpts\n\n")
+    assert prompt == in_the_layout_of_s1(answer)
+    assert [line[4:] for line in excerpts.splitlines() if line.startswith("### ")] == [
+        excerpt["citation"] for excerpt in answer["excerpts"]
+    ]
 
 
 async def test_readme_evidence_comes_first_where_the_project_is_asked_about_alone(
@@ -409,7 +413,9 @@ async def test_as_many_bullets_as_are_asked_for(daemon: Start, vectorizer: Path)
             few = await discover(cairn, OVERVIEW, maxBullets=most)
             assert few["bullets"] == every["bullets"][:most]
         none = await discover(cairn, OVERVIEW, maxBullets=0)
-        assert (none["bullets"], none["answerPrompt"], none["metrics"]["finalPromptTokens"]) == ([], "", 0)
+        assert none["bullets"] == []
+        assert "## Evidence" not in none["answerPrompt"]
+        assert none["excerpts"]  # which are no bullets
         assert none["verdict"] == every["verdict"]
         assert none["chunks"] == every["chunks"]
 
@@ -417,11 +423,19 @@ async def test_as_many_bullets_as_are_asked_for(daemon: Start, vectorizer: Path)
 async def test_plain_and_json_hold_what_markdown_holds(daemon: Start, vectorizer: Path) -> None:
     async with daemon(vectorizer) as cairn:
         await cairn.ready()
-        markdown = await discover(cairn, OVERVIEW)
-        plain = await discover(cairn, OVERVIEW, format="plain")
-        data = json.loads((await discover(cairn, OVERVIEW, format="json"))["answerPrompt"])
-    unmarked = re.sub(r"^(#+ |- (?=\[))", "", markdown["answerPrompt"], flags=re.MULTILINE)
-    assert plain["answerPrompt"] == unmarked != markdown["answerPrompt"]
+        roomy = {"render": {"maxPromptTokens": 8_000}}
+        markdown = await discover(cairn, OVERVIEW, config=roomy)
+        plain = await discover(cairn, OVERVIEW, format="plain", config=roomy)
+        data = json.loads((await discover(cairn, OVERVIEW, format="json", config=roomy))["answerPrompt"])
+    sections, _, excerpts = markdown["answerPrompt"].partition("\n## Excerpts\n")
+    unmarked = re.sub(r"^(#+ |- (?=\[))", "", sections, flags=re.MULTILINE)
+    assert plain["answerPrompt"].startswith(unmarked)
+    assert unmarked != sections
+    for excerpt, written in zip(markdown["excerpts"], data["excerpts"], strict=False):
+        assert written["citation"] == excerpt["citation"]
+        assert written["text"] == excerpt["text"]
+        assert f"{excerpt['citation']}\n{excerpt['text']}\n" in plain["answerPrompt"]
+        assert f"{excerpt['text']}\n```" in excerpts
     assert data["question"] == OVERVIEW
     assert data["found"]["pieces"] == len(markdown["bullets"])
     assert [(section["title"], [piece["text"] for piece in section["evidence"]]) for section in data["sections"]] == [

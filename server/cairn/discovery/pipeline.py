@@ -31,6 +31,10 @@ from cairn.retrieval.verdict import Action
 from cairn.settings.discovery import DiscoveryConfig
 
 NO_PLAN = AnswerPlan((), 0, ())
+_NEAREST_SHARE = 0.25
+"""Of the prompt's budget, for the nearest excerpts where nothing matches: a wrong refusal still shows where to look."""
+_LEAST_COVERAGE = 0.5
+"""Of the question, for that: what holds less of it is not near."""
 CHANGED = "What was found has changed since it was indexed. Shall I look again?"
 """What to ask back where none of the evidence stands in its file any more."""
 Judge = Callable[[Sequence[ScoredChunk]], Verdict | None]
@@ -111,10 +115,9 @@ class Discovery:
         with self._stage("build_answer_plan"):
             self.plan = build_answer_plan(self.bullets, config.plan)
         with self._stage("render_llm_prompt"):
-            # Sections lead where the question is what something is; elsewhere its answer stands in the code.
-            plan = self.plan if self.readme is Readme.FIRST or not self.excerpts else NO_PLAN
+            plan = leading_plan(self.plan, self.readme, self.excerpts)
             self.prompt = render_llm_prompt(
-                plan, self.bullets, config.render, count_tokens, query, self._question_back, self.excerpts
+                plan, self.bullets, config.render, count_tokens, query, self._asked_instead, self.excerpts
             )
             self._count(final_prompt_tokens=count_tokens(self.prompt) if self.prompt else 0)
         return self
@@ -139,6 +142,12 @@ class Discovery:
         verdict = self.verdict
         return verdict.message if verdict and verdict.action != Action.ANSWER else ""
 
+    @property
+    def _asked_instead(self) -> str:
+        """What the prompt asks instead of answering; "" where its evidence leads."""
+        refused = self.verdict and self.verdict.action == Action.NO_MATCH
+        return self._question_back if refused or not (self.bullets or self.excerpts) else ""
+
     def _evidence(self) -> list[Bullet]:
         """The bullets that are shown, whatever the verdict is, as far as they still stand in their files."""
         config, verdict = self.config, self.verdict
@@ -153,13 +162,20 @@ class Discovery:
         return bullets
 
     def _quotations(self) -> list[Excerpt]:
-        """The excerpts that fill the prompt's budget, whatever the verdict is but that nothing matches."""
-        config = self.config.render
-        if self.lines_now is None or (self.verdict and self.verdict.action == Action.NO_MATCH):
+        """The excerpts that fill the prompt's budget; the nearest few where they may be about something else."""
+        config, verdict = self.config.render, self.verdict
+        if self.lines_now is None:
             return []
         left = config.max_prompt_tokens - self.count_tokens(frame(config, self.query))
+        if verdict and verdict.action == Action.NO_MATCH:
+            left = int(_NEAREST_SHARE * left) if verdict.coverage >= _LEAST_COVERAGE else 0
         quoter = Quoter(self.folders, self.lines_now, self.count_tokens, config)
         return quoter.quote(self.searcher.passages(), left) if left > 0 else []
+
+
+def leading_plan(plan: AnswerPlan, readme: Readme, excerpts: Sequence[Excerpt]) -> AnswerPlan:
+    """The plan as the prompt has it: its sections lead where the question is what something is; elsewhere excerpts answer."""
+    return plan if readme is Readme.FIRST or not excerpts else NO_PLAN
 
 
 def _milliseconds(start: float, end: float) -> float:

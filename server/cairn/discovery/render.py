@@ -34,6 +34,10 @@ ASK_INSTEAD = "There is no evidence for this question here. Do not answer it; as
 CHARACTERS_PER_TOKEN = 4
 """S1's estimate, for callers without a tokenizer."""
 
+NEAREST_INSTRUCTIONS = (
+    "There is no clear evidence for this question here; these are only the nearest excerpts. "
+    "If they do not hold the answer, say so, and ask the user:"
+)
 BULLETS_SHARE = 0.4
 """Of the budget, for sections where excerpts follow: an overview has a few sentences of each."""
 _QUESTION_SHARE = 4
@@ -64,7 +68,8 @@ def render_llm_prompt(
     are excerpts. Of these the last are left out. The counts in the prompt are of what it holds. When nothing fits, the
     prompt says how many pieces were found; when that does not fit either, or there is no evidence, it is empty.
 
-    `ask` is a question to put to the user instead of an answer, where there is no evidence. `bullets` are shown, as one
+    `ask` is a question to put to the user instead of an answer, where there is no evidence or only excerpts that may be
+    about something else. `bullets` are shown, as one
     section, only where neither the plan nor an excerpt is. `query` is put before the instructions: S1's prompt leaves it
     out, and a model would not know what to answer.
     """
@@ -77,7 +82,7 @@ def render_llm_prompt(
 
     def prompt_of(count: int, quoted: int) -> str:
         kept = _keep(sections, set(ranking[:count]))
-        return _written(_content(kept, excerpts[:quoted], config, query), config.format_style)
+        return _written(_content(kept, excerpts[:quoted], config, query, ask), config.format_style)
 
     def most(possible: int, tokens: float, prompt: Callable[[int], str]) -> int:
         """The most pieces, of so many possible ones, with which the prompt takes up to so many tokens."""
@@ -136,7 +141,11 @@ def _sources(sections: Sequence[Section]) -> dict[str, list[str]]:
 
 
 def _content(
-    sections: Sequence[Section], excerpts: Sequence[Excerpt], config: PromptRenderConfig, query: str
+    sections: Sequence[Section],
+    excerpts: Sequence[Excerpt],
+    config: PromptRenderConfig,
+    query: str,
+    ask: str = "",
 ) -> dict[str, Any]:
     """What the prompt says, at least one bullet or excerpt: its JSON layout."""
     content: dict[str, Any] = {}
@@ -158,7 +167,7 @@ def _content(
         if config.include_sources:
             content["sources"] = [{"id": key, "citations": value} for key, value in sources.items()]
     else:
-        content["instructions"] = EXCERPT_INSTRUCTIONS
+        content["instructions"] = f"{NEAREST_INSTRUCTIONS} {ask}" if ask else EXCERPT_INSTRUCTIONS
     if excerpts:
         content["excerpts"] = [_quoted(excerpt, config) for excerpt in excerpts]
     return content

@@ -28,6 +28,7 @@ from cairn.discovery import (
     semantic_focus,
 )
 from cairn.discovery.order import merge
+from cairn.discovery.pipeline import leading_plan
 from cairn.discovery.terms import content_words
 from cairn.discovery.verification import verified
 from cairn.engine.discover import laid_over
@@ -143,12 +144,14 @@ def render(workspace: OpenWorkspace, params: protocol.RenderPromptParams) -> pro
     sections = tuple(evolve(section, bullets=_bullets(section.bullets)) for section in params.plan.sections)
     config = _config(workspace.settings.discovery.render, params.config)
     count_tokens = workspace.token_counter(config.tokenizer)
+    query = workspace.understood(params.query)
     prompt = render_llm_prompt(
-        evolve(params.plan, sections=sections),
+        leading_plan(evolve(params.plan, sections=sections), readme_of(query), params.excerpts),
         _bullets(params.bullets),
         config,
         count_tokens,
-        _question(workspace, params.query),
+        query.text if query.terms else "",
+        excerpts=params.excerpts,
     )
     return protocol.PromptAnswer(prompt, count_tokens(prompt) if prompt else 0)
 

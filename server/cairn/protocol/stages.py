@@ -22,6 +22,7 @@ from cairn.protocol.evidence import (
     AnswerPlan,
     Bullet,
     CollectionRef,
+    Excerpt,
     ScoredChunk,
 )
 from cairn.schema.bounds import MAX_NUMBER, Bounds, at_most, within
@@ -189,9 +190,11 @@ class RenderPromptParams:
 
     plan: AnswerPlan
     bullets: tuple[Bullet, ...] = field(default=(), metadata=at_most(items=MAX_BULLETS))
-    """Shown only where the plan holds none."""
+    """Shown only where the plan holds none and there are no excerpts."""
     query: str = ""
     """Stands in the prompt before the instructions."""
+    excerpts: tuple[Excerpt, ...] = field(default=(), metadata=at_most(items=MAX_BULLETS))
+    """Those of `cairn/discover`, in their order. With them the plan leads only where the query asks what something is."""
     config: dict[str, Any] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
