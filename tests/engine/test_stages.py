@@ -112,8 +112,11 @@ def shaped(cls: Any, sound: bool, own_config: Any = None) -> st.SearchStrategy[d
     needed, others = {}, {}
     for field in attrs.fields(cls):
         values = shaped(own_config, sound) if field.name == "config" else fitting(hints[field.name], sound)
-        if sound and bounds_of(field) == SHARE:
+        bounds = bounds_of(field)
+        if sound and bounds == SHARE:
             values = st.floats(0, 1)
+        elif sound and hints[field.name] is int and bounds and bounds.low and bounds.high:
+            values = st.integers(int(bounds.low), int(bounds.high))
         if sound and field.name.endswith("_at"):
             values = st.none() | st.datetimes(timezones=st.just(UTC) | st.none()).map(datetime.isoformat)
         place = needed if field.default is attrs.NOTHING else others
