@@ -7,7 +7,8 @@ that were shown already are not shown again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from attrs import define, field, frozen
 
@@ -44,6 +45,8 @@ class _Quoted:
     """The first, and so the best."""
     first: int
     last: int
+    cost: int = 0
+    """Tokens that it takes in the prompt."""
 
 
 @frozen(eq=False)
@@ -63,8 +66,7 @@ class Quoter:
 
     folders: Sequence[str]
     """The URIs of the folders that passages number."""
-    lines_now: LinesNow | None
-    """None where the index alone says what stands in files."""
+    lines_now: LinesNow
     count_tokens: TokenCounter
     config: PromptRenderConfig = field(factory=PromptRenderConfig)
     _files: dict[str, _File | None] = field(factory=dict, init=False)
@@ -78,8 +80,7 @@ class Quoter:
             best = best or passage.score
             if passage.score < _LEAST_SHARE * best or budget - used <= _SPARE_SHARE * budget:
                 break
-            cost = self._add(passage, budget - used)
-            used += cost
+            used += self._add(passage, budget - used)
         return [self._excerpt(uri, quoted, best) for uri, quoted in self._order]
 
     def _add(self, passage: Passage, left: int) -> int:
@@ -99,12 +100,13 @@ class Quoter:
             min([place[0], *(each.first for each in near)]),
             max([place[1], *(each.last for each in near)]),
         )
-        cost = self._cost(uri, merged) - sum(self._cost(uri, each) for each in near)
-        if cost > left:
+        merged.cost = self.count_tokens(shown_excerpt(self._excerpt(uri, merged, 1.0), self.config))
+        added = merged.cost - sum(each.cost for each in near)
+        if added > left:
             return 0
         self._put(uri, file, merged, near)
         self._shown |= telling
-        return cost
+        return added
 
     def _put(self, uri: str, file: _File, merged: _Quoted, near: Sequence[_Quoted]) -> None:
         """Let `merged` stand for all of `near`, at the place of the first."""
@@ -113,7 +115,7 @@ class Quoter:
             self._order.append((uri, merged))
             return
         first = min(near, key=lambda each: self._order.index((uri, each)))
-        first.first, first.last = merged.first, merged.last
+        first.first, first.last, first.cost = merged.first, merged.last, merged.cost
         for each in near:
             if each is not first:
                 file.quoted.remove(each)
@@ -121,12 +123,9 @@ class Quoter:
 
     def _file(self, uri: str) -> _File | None:
         if uri not in self._files:
-            lines = self.lines_now(uri) if self.lines_now else None
+            lines = self.lines_now(uri)
             self._files[uri] = None if lines is None else _File(lines)
         return self._files[uri]
-
-    def _cost(self, uri: str, quoted: _Quoted) -> int:
-        return self.count_tokens(shown_excerpt(self._excerpt(uri, quoted, 1.0), self.config))
 
     def _excerpt(self, uri: str, quoted: _Quoted, best: float) -> Excerpt:
         passage, file = quoted.passage, self._files[uri]
@@ -159,9 +158,15 @@ def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int] | None
     wanted = bare[above : len(bare) - below]
     first = passage.first + above
     height = len(wanted)
-    starts = (first, *sorted(range(len(lines) - height + 1), key=lambda start: abs(start - first)))
+    elsewhere = (start for start in range(len(lines) - height + 1) if lines[start].strip() == wanted[0])
+    starts = chain([first], _nearest(elsewhere, first))
     for start in starts:
         now = lines[start : start + height]
         if now and now[0].strip() == wanted[0] and [line.strip() for line in now] == wanted:
             return start, start + height
     return None
+
+
+def _nearest(starts: Iterable[int], first: int) -> Iterator[int]:
+    """The lines, the nearest to `first` before others; nothing is looked at before it is asked for."""
+    yield from sorted(starts, key=lambda start: abs(start - first))
