@@ -63,12 +63,18 @@ def lines_shown(path: str, lines: Mapping[str, Any], text: str) -> Cited:
 
 
 def cited_in_prompt(prompt: str) -> Iterator[Cited]:
-    """What stands in a fence below a line with `path#Lfirst-Llast`. A fence that does not end holds no line."""
+    """What stands in a fence below a line with `path#Lfirst-Llast`. A fence that does not end holds no line.
+
+    What is quoted may itself look like a heading, as links of a README do: no citation is looked for within a fence.
+    """
     lines = lines_of(prompt)
-    for number, line in enumerate(lines[:-1]):
-        heading, fence = _HEADING.match(line), _FENCE.match(lines[number + 1])
+    number = 0
+    while number < len(lines) - 1:
+        heading, fence = _HEADING.match(lines[number]), _FENCE.match(lines[number + 1])
+        number += 1
         if heading and fence:
-            body = _fenced(lines[number + 2 :], fence["fence"])
+            body = _fenced(lines[number + 1 :], fence["fence"])
+            number += len(body) + 1
             yield Cited(
                 heading["path"], int(heading["first"]), int(heading["last"] or heading["first"]), body
             )

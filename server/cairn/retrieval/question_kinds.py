@@ -46,11 +46,12 @@ _WORDING = {
         | \b(?:life\ ?cycle|steps|stages|phases)\b | \bfrom\b.{3,60}\b(?:to|until|till)\b""",
     QuestionKind.CHANGE: r"""^(?:add|change|extend|implement|introduce|support)\b
         | \bwh(?:at|ich|ere)\b.{0,60}\b(?:change[ds]?|touch(?:ed)?|edit(?:ed)?|modif(?:y|ied)|adapt(?:ed)?|extend(?:ed)?|register(?:ed)?)\b
-            (?=.*\b(?:add|new|another|one\ more|support|also)\b)
+            (?=.{0,200}\b(?:add|new|another|one\ more|support|also)\b)
         | \b(?:to|I)\ (?:add|introduce|support)\ (?:an?|another|one\ more|new|my\ own)\b""",
     QuestionKind.COMPARE: r"""\bdiffer(?:s|ent|ence|ences)?\b | \bversus\b | \bvs\b | \bcompar\w+ | \bunlike\b
         | \bas\ opposed\ to\b | \bin\ contrast\b | \brather\ than\b""",
 }
+# Repetitions that may start anywhere have an upper bound: a question of thousands of characters is read within milliseconds.
 _PATTERNS = {
     kind: re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.DOTALL) for kind, pattern in _WORDING.items()
 }
@@ -68,7 +69,7 @@ _COMPLAINS = re.compile(
 _SPEAKS = re.compile(r"\b(?:I|my|we|our|me|us)\b|\?")
 _PREFIX = re.compile(r"\s*(?:[\w.$@/\\\[\]<>*-]+[ \t]){0,5}?[\w.$@/\\\[\]<>*()-]+:\s+(?=\S)")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’`]?\s+(?=[A-Z])")
-_QUOTED = re.compile(r"\"([^\"]{8,})\"|“([^”]{8,})”|`([^`]{8,})`|(?<!\w)'([^']{8,})'(?!\w)")
+_QUOTED = re.compile(r"\"([^\"]{8,})\"|“([^“”]{8,})”|`([^`]{8,})`|(?<!\w)'([^']{8,})'(?!\w)")
 _FEWEST_WORDS = 3
 _WORD = re.compile(r"[^\W_]+")
 
@@ -112,8 +113,8 @@ def _declared(text: str) -> str:
 
 
 _VALUE = re.compile(
-    r"\"[^\"]*\"|“[^”]*”|`[^`]*`|(?<!\w)'[^']*'(?!\w)"  # quoted
-    r"|\S*[/\\]\S*|\S*\w[.:@]\w\S*"  # paths, addresses, qualified names
+    r"\"[^\"]*\"|“[^“”]*”|`[^`]*`|(?<!\w)'[^']*'(?!\w)"  # quoted
+    r"|\S{0,100}[/\\]\S*|\S{0,100}\w[.:@]\w\S*"  # paths, addresses, qualified names
     r"|[.:;,]\s|\s[-*•]\s"  # where a message is put together
     r"|[<\[({][^<>\[\](){}]*[>\])}]|[-+]?\b\w*\d\S*"  # in brackets, with digits
 )

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from rapidfuzz.distance import LCSseq
 
 _ASSIGNED = re.compile(
-    r"""^\s*(?:\#\s*define\s+\w+\s+[(\-"'\w]
-        | (?:[\w$.<>\[\]:*&,@|?\s]+?\s)?[\w$.@"'\[\]-]+(?:\s*:\s*[^=\n]{1,60})?\s*(?:=|:|=>|:=)\s*
+    r"""(?:\#\s*define\s+\w+\s+[(\-"'\w]
+        | (?:[\w$.<>\[\]:*&,@|?\s]+?\s)?[\w$.@"'\[\]-]++(?:\s*:\s*[^=\n]{1,60})?\s*(?:=|:|=>|:=)\s*
           (?:[-+(]*\d|["'`]|true\b|false\b|null\b|nil\b|None\b|True\b|False\b|[A-Z][\w.]*\b|Duration\b|time\.))""",
     re.VERBOSE,
 )
@@ -26,10 +26,14 @@ _TEST_HEAD = re.compile(
         |func\s+Test|(?:public\s+)?(?:void|fun)\s+test|TEST(?:_F|_P|_CASE|_IMPL)?\(|\[(?:Fact|Theory|Test)|public\s+function\s+test)""",
     re.VERBOSE,
 )
+_MOST_CHARACTERS = 200
+"""Of a line, from its first word on. What stands further to the right, as in minified code, is not looked at: the patterns may
+take time with the square of a line's length."""
 _COMMENT_SIGNS = ("#", "//", "*", "/*", '"""', "--")
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.){6,})\'|`((?:[^`\\]|\\.)*)`')
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.){6,})\'|`((?:[^`\\]|\\.)*)`|\\.')
+"""A string literal; or an escaped character outside of one, which begins none."""
 _PLACEHOLDER = re.compile(
-    r"%[-+#0-9.*]*[a-zA-Z]|\$?\{[^{}]*\}|\$\w+|\{\}|\\\(.*?\)|#\{[^}]*\}|<\w+>|\\[nrt]|@\w+"
+    r"%[-+#0-9.*]*[a-zA-Z]|\$?\{[^{}]*\}|\$\w+|\{\}|\\\([^)\n]{0,80}\)|#\{[^}]{0,80}\}|<\w+>|\\[nrt]|@\w+"
 )
 _WORD = re.compile(r"[^\W_]+")
 _FEWEST_LITERAL_WORDS = 3
@@ -39,7 +43,7 @@ _FULL_MATCH_WORDS = 6
 
 def assigns(line: str) -> bool:
     """Whether the line gives a name a literal value."""
-    return bool(_ASSIGNED.match(line))
+    return bool(_ASSIGNED.match(line.lstrip()[:_MOST_CHARACTERS]))
 
 
 def has_number(line: str) -> bool:
