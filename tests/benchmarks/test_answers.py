@@ -222,6 +222,11 @@ seven
 """
 
 
+def test_no_citation_is_looked_for_within_a_fence() -> None:
+    prompt = "### berth.md#L1-L2\n```markdown\n- a\n- [b](/berth.py#L9)\n```\n"
+    assert list(cited_in_prompt(prompt)) == [Cited("berth.md", 1, 2, ("- a", "- [b](/berth.py#L9)"))]
+
+
 def test_fenced_lines_below_a_heading_are_cited() -> None:
     assert list(cited_in_prompt(PROMPT)) == [
         Cited("src/berth.py", 2, 3, ("two", "three")),

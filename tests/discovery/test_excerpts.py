@@ -1,21 +1,33 @@
-"""Excerpts of real files: near-copies do not fill the evidence."""
+"""Excerpts of real files: as they stand there now, within the budget, each line once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+import json
+from itertools import pairwise
+from typing import Any
 
 import pytest
-from tests.retrieval.indexed_folder import IndexedFolder
+from attrs import evolve
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.retrieval.passages.asked_folder import AskedFolder
+from tests.retrieval.passages.conftest import FolderOf, folder_of
 
-from cairn.discovery.excerpts import Quoter
-from cairn.discovery.indexed_searcher import IndexedSearcher
-from cairn.discovery.render import estimate_tokens
+from cairn.discovery.pipeline import NO_PLAN
+from cairn.discovery.render import (
+    EXCERPT_INSTRUCTIONS,
+    estimate_tokens,
+    fence_for,
+    frame,
+    render_llm_prompt,
+    shown_excerpt,
+)
 from cairn.protocol.evidence import Excerpt
-from cairn.retrieval.meaning import StaticMeaning
-from cairn.text.uris import file_uri
+from cairn.settings.discovery import FormatStyle, PromptRenderConfig
+from cairn.text.verbatim import lines_of
 
-URI = "file:///port"
+__all__ = ["folder_of"]
+QUESTION = "where is a ship moored at a berth"
 MOORING = '''def moor_ship(harbour, ship):
     """Moor the ship at the first berth that is long enough."""
     for berth in harbour.berths_by_length():
@@ -34,31 +46,24 @@ OTHER = '''def unmoor_ship(harbour, ship):
     """Let the ship go, and its berth be free again."""
     harbour.release(ship.berth)
 '''
+LONG = "".join(
+    f'def moor_{word}_ship(harbour, ship):\n    """Moor the {word} ship at a berth of its own."""\n'
+    + "".join(f"    harbour.{word}_berth_{line}.moor(ship, {line})\n" for line in range(12))
+    + "\n\n"
+    for word in ("large", "small", "slow", "fast", "old", "new", "naval", "fishing", "sailing", "loaded")
+)
+PORT = {"port/mooring.py": MOORING, "port/leaving.py": OTHER, "docs/mooring.md": GUIDE, "port/long.py": LONG}
 
 
-@pytest.fixture
-def quoted(tmp_path: Path) -> Iterator[Callable[[dict[str, str]], list[Excerpt]]]:
-    made: list[IndexedFolder] = []
+def stands(folder: AskedFolder, excerpt: Excerpt) -> bool:
+    """Whether the excerpt is word by word what the file has in the lines that it cites."""
+    lines = folder.lines_now(excerpt.uri) or ()
+    first, last = excerpt.range.start.line, excerpt.range.end.line
+    is_cited = excerpt.citation == f"{excerpt.path}#L{first + 1}-L{last}"
+    return is_cited and excerpt.text == "\n".join(lines[first:last])
 
-    def quote(files: dict[str, str]) -> list[Excerpt]:
-        folder = IndexedFolder(tmp_path, files)
-        made.append(folder)
-        meaning = StaticMeaning(folder.models.table)
-        searcher = IndexedSearcher(
-            [URI], [folder.reader], meaning, folder.settings.search, lambda: False, {}, everywhere=True
-        )
-        searcher.search(["where is a ship moored at a berth"], [], 10)
 
-        def lines_now(uri: str) -> Sequence[str] | None:
-            return next(
-                (text.splitlines() for path, text in files.items() if file_uri(URI, path) == uri), None
-            )
-
-        return Quoter([URI], lines_now, estimate_tokens).quote(searcher.passages(), 4000)
-
-    yield quote
-    for folder in made:
-        folder.close()
+# --- each line once ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -70,15 +75,232 @@ def quoted(tmp_path: Path) -> Iterator[Callable[[dict[str, str]], list[Excerpt]]
     ],
 )
 def test_a_copy_is_not_shown_beside_its_original(
-    quoted: Callable[[dict[str, str]], list[Excerpt]], first: str, second: str, text: str, copy: str
+    folder_of: FolderOf, first: str, second: str, text: str, copy: str
 ) -> None:
-    shown = [excerpt.path for excerpt in quoted({first: text, second: copy, "port/leaving.py": OTHER})]
+    folder = folder_of({first: text, second: copy, "port/leaving.py": OTHER})
+    shown = [excerpt.path for excerpt in folder.excerpts(QUESTION)]
     assert len([path for path in shown if path in (first, second)]) == 1
     assert "port/leaving.py" in shown
 
 
-def test_what_is_said_otherwise_is_no_copy(quoted: Callable[[dict[str, str]], list[Excerpt]]) -> None:
+def test_what_is_said_otherwise_is_no_copy(folder_of: FolderOf) -> None:
     other = MOORING.replace("first berth", "cheapest berth").replace("by_length", "by_price")
     other = other.replace("berth.length >= ship.length + SAFETY_MARGIN", "berth.price <= ship.budget")
-    shown = [excerpt.path for excerpt in quoted({"port/mooring.py": MOORING, "port/cheap.py": other})]
-    assert sorted(shown) == ["port/cheap.py", "port/mooring.py"]
+    folder = folder_of({"port/mooring.py": MOORING, "port/cheap.py": other})
+    assert sorted(excerpt.path for excerpt in folder.excerpts(QUESTION)) == [
+        "port/cheap.py",
+        "port/mooring.py",
+    ]
+
+
+def test_passages_next_to_each_other_become_one_excerpt(folder_of: FolderOf) -> None:
+    folder = folder_of({"port/long.py": LONG, "port/leaving.py": OTHER})
+    passages = [each for each in folder.passages(QUESTION) if each.stored.path == "port/long.py"]
+    assert len(passages) > 3
+    for order in (passages, sorted(passages, key=lambda each: each.first)):
+        same = [evolve(each, score=1.0) for each in order]
+        (excerpt,) = folder.quote(same, 100_000)
+        assert stands(folder, excerpt)
+        assert excerpt.text.strip() == LONG.strip()
+
+
+def test_a_joined_excerpt_keeps_the_place_and_the_reason_of_its_best_passage(folder_of: FolderOf) -> None:
+    folder = folder_of(PORT)
+    long = sorted(
+        (each for each in folder.passages(QUESTION) if each.stored.path == "port/long.py"),
+        key=lambda each: each.first,
+    )
+    (other,) = [each for each in folder.passages(QUESTION) if each.stored.path == "port/leaving.py"]
+    first, second = evolve(long[0], score=1.0, reason="best"), evolve(long[1], score=0.8, reason="next")
+    excerpts = folder.quote([first, evolve(other, score=0.9), second])
+    assert [(each.path, each.reason, each.score) for each in excerpts] == [
+        ("port/long.py", "best", 1.0),
+        ("port/leaving.py", other.reason, 0.9),
+    ]
+
+
+# --- as files are now -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_excerpts_are_the_lines_that_they_cite(folder_of: FolderOf, line_end: str) -> None:
+    folder = folder_of({path: text.replace("\n", line_end) for path, text in PORT.items()})
+    excerpts = folder.excerpts(QUESTION)
+    assert {"port/mooring.py", "docs/mooring.md", "port/long.py"} <= {each.path for each in excerpts}
+    assert all(stands(folder, excerpt) for excerpt in excerpts)
+    assert [each.score for each in excerpts] == sorted((each.score for each in excerpts), reverse=True)
+
+
+def edited(folder: AskedFolder, change: Any, path: str = "port/mooring.py") -> list[Excerpt]:
+    """The excerpts where the file changes between finding and quoting; no index hears of it."""
+    passages = folder.passages(QUESTION)
+    file = folder.root / path
+    text = change(file.read_text(encoding="utf-8"))
+    file.write_text(text, encoding="utf-8")
+    return folder.quote(passages)
+
+
+def test_lines_that_moved_are_cited_where_they_stand_now(folder_of: FolderOf) -> None:
+    folder = folder_of(PORT)
+    excerpts = edited(folder, lambda text: "import harbour\n\n\n" + text)
+    (moved,) = [excerpt for excerpt in excerpts if excerpt.path == "port/mooring.py"]
+    assert (moved.range.start.line, moved.text) == (3, MOORING.rstrip("\n"))
+    assert all(stands(folder, excerpt) for excerpt in excerpts)
+
+
+def test_lines_that_were_indented_are_quoted_as_they_are_now(folder_of: FolderOf) -> None:
+    folder = folder_of(PORT)
+    excerpts = edited(
+        folder, lambda text: "class Port:\n" + "".join(f"    {line}\n" for line in text.splitlines())
+    )
+    (moved,) = [excerpt for excerpt in excerpts if excerpt.path == "port/mooring.py"]
+    assert moved.text.startswith("    def moor_ship")
+    assert stands(folder, moved)
+
+
+def test_lines_that_stand_twice_are_cited_at_the_nearest_place(folder_of: FolderOf) -> None:
+    folder = folder_of({**PORT, "port/mooring.py": "\n" * 20 + MOORING})
+    between = "\n" * 9
+    excerpts = edited(folder, lambda text: MOORING + between + "x = 1\n" + MOORING + between * 9 + MOORING)
+    (nearest,) = [excerpt for excerpt in excerpts if excerpt.path == "port/mooring.py"]
+    assert nearest.range.start.line == 16
+
+
+def test_lines_that_changed_are_not_quoted(folder_of: FolderOf) -> None:
+    folder = folder_of(PORT)
+    excerpts = edited(folder, lambda text: text.replace("SAFETY_MARGIN", "2.5"))
+    assert "port/mooring.py" not in {excerpt.path for excerpt in excerpts}
+    assert excerpts
+    assert all(stands(folder, excerpt) for excerpt in excerpts)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\n\n\n"])
+def test_a_file_that_was_emptied_is_not_quoted(folder_of: FolderOf, text: str) -> None:
+    excerpts = edited(folder_of(PORT), lambda _: text)
+    assert "port/mooring.py" not in {excerpt.path for excerpt in excerpts}
+
+
+def test_a_file_that_vanished_is_not_quoted(folder_of: FolderOf) -> None:
+    folder = folder_of(PORT)
+    passages = folder.passages(QUESTION)
+    (folder.root / "port/mooring.py").unlink()
+    shown = {excerpt.path for excerpt in folder.quote(passages)}
+    assert shown >= {"port/long.py"}
+    assert "port/mooring.py" not in shown
+
+
+def test_unsaved_text_is_quoted_as_it_is_on_the_screen(folder_of: FolderOf) -> None:
+    folder = folder_of(PORT)
+    typed = "# A ship is moored by the harbour master alone.\n" + MOORING.replace(
+        "first berth", "cheapest berth"
+    )
+    folder.type("port/mooring.py", typed)
+    excerpts = folder.excerpts(QUESTION)
+    (shown,) = [excerpt for excerpt in excerpts if excerpt.path == "port/mooring.py"]
+    assert shown.text == typed.rstrip("\n")
+    assert stands(folder, shown)
+
+
+def test_without_vectors_there_are_excerpts(folder_of: FolderOf) -> None:
+    folder = folder_of(PORT)
+    excerpts = folder.quote(folder.passages(QUESTION, with_vectors=False))
+    assert "port/mooring.py" in {excerpt.path for excerpt in excerpts}
+    assert all(stands(folder, excerpt) for excerpt in excerpts)
+
+
+# --- the budget -------------------------------------------------------------------------------------
+
+
+def prompt(excerpts: list[Excerpt], config: PromptRenderConfig, query: str = QUESTION) -> str:
+    return render_llm_prompt(NO_PLAN, (), config, estimate_tokens, query, excerpts=excerpts)
+
+
+@pytest.mark.parametrize("style", FormatStyle)
+@pytest.mark.parametrize("metadata", [False, True])
+@pytest.mark.parametrize("budget", [100, 150, 300, 1_000, 4_000, 1_000_000])
+def test_excerpts_fill_the_prompt_and_never_exceed_its_budget(
+    folder_of: FolderOf, style: FormatStyle, metadata: bool, budget: int
+) -> None:
+    config = PromptRenderConfig(format_style=style, include_metadata=metadata, max_prompt_tokens=budget)
+    folder = folder_of(PORT)
+    excerpts = folder.excerpts(
+        QUESTION, budget=budget - estimate_tokens(frame(config, QUESTION)), config=config
+    )
+    shown = prompt(excerpts, config)
+    assert estimate_tokens(shown) <= budget
+    assert all(json.dumps(each.text)[1:-1] in shown or each.text in shown for each in excerpts)
+    if budget >= 1_000:
+        assert {"port/mooring.py", "port/long.py"} <= {excerpt.path for excerpt in excerpts}
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> AskedFolder:
+    return AskedFolder(tmp_path_factory.mktemp("port"), PORT)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    order=st.lists(st.integers(0, 1_000), max_size=30),
+    scores=st.lists(st.floats(-2, 2), min_size=1, max_size=30),
+    budget=st.integers(-10, 2_000),
+    style=st.sampled_from(FormatStyle),
+)
+def test_any_passages_are_quoted_within_any_budget(
+    port: AskedFolder, order: list[int], scores: list[float], budget: int, style: FormatStyle
+) -> None:
+    every, config = port.passages(QUESTION), PromptRenderConfig(format_style=style)
+    given_scores = [scores[place % len(scores)] for place in range(len(order))]
+    passages = [
+        evolve(every[number % len(every)], score=score)
+        for number, score in zip(order, given_scores, strict=True)
+    ]
+    excerpts = port.quote(passages, budget, config)
+    assert sum(estimate_tokens(shown_excerpt(each, config)) for each in excerpts) <= max(0, budget)
+    assert all(stands(port, each) for each in excerpts)
+    spans = sorted((each.path, each.range.start.line, each.range.end.line) for each in excerpts)
+    assert all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(spans))
+
+
+@pytest.mark.parametrize("style", FormatStyle)
+def test_a_question_longer_than_the_budget_leaves_room_for_excerpts(
+    folder_of: FolderOf, style: FormatStyle
+) -> None:
+    question = QUESTION + " or elsewhere" * 500
+    config = PromptRenderConfig(format_style=style, max_prompt_tokens=1_000)
+    left = 1_000 - estimate_tokens(frame(config, question))
+    assert left > 600
+    excerpts = folder_of(PORT).excerpts(QUESTION, budget=left, config=config)
+    shown = prompt(excerpts, config, question)
+    assert estimate_tokens(shown) <= 1_000
+    assert "or elsewhere" in shown
+    assert excerpts
+    assert all(excerpt.citation in shown for excerpt in excerpts)
+
+
+# --- in the prompt ----------------------------------------------------------------------------------
+
+
+def test_the_prompt_shows_each_excerpt_under_its_citation(folder_of: FolderOf) -> None:
+    excerpts = folder_of({"port/mooring.py": MOORING}).excerpts(QUESTION)
+    assert prompt(excerpts, PromptRenderConfig()) == (
+        f"## Question\n{QUESTION}\n\n## Instructions\n{EXCERPT_INSTRUCTIONS}\n\n## Excerpts\n\n"
+        f"### port/mooring.py#L1-L6\n```python\n{MOORING}```\n"
+    )
+
+
+def test_a_fence_within_an_excerpt_does_not_end_its_block(folder_of: FolderOf) -> None:
+    guide = "# Mooring\n\nA ship is moored at a berth:\n```sh\nmoor --ship\n```\n````text\nmoored\n````\n"
+    excerpts = folder_of({"docs/mooring.md": guide}).excerpts(QUESTION)
+    lines = lines_of(prompt(excerpts, PromptRenderConfig()))
+    opened = next(place for place, line in enumerate(lines) if line.startswith("`````"))
+    fence = "`" * 5
+    assert lines[opened] == fence + "markdown"
+    assert lines.index(fence) == len(lines) - 2, "the block ends with the prompt"
+    assert "````" in lines[opened : lines.index(fence)]
+
+
+@given(st.lists(st.sampled_from(["`", "```", "````", "\n", " ", "~~~", "a"]), max_size=40).map("".join))
+def test_no_line_of_a_text_is_its_fence(text: str) -> None:
+    fence = fence_for(text)
+    assert len(fence) >= 3
+    assert not any(line.strip().startswith(fence) for line in lines_of(text))

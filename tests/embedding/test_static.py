@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cairn.embedding.static import BODY_TOKENS, StaticTable, entry_type
-from cairn.embedding.word_pieces import WordPieces
+from cairn.embedding.word_pieces import WordPieces, words_of
 
 WORDS = ["red", "green", "blue"]
 
@@ -130,3 +130,41 @@ def test_it_needs_neither_libraries_of_models_nor_threads() -> None:
     )
     outcome = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert outcome.stdout.split() == ["0", "[]"]
+
+
+def test_pieces_of_a_text_make_the_vector_of_the_text(static_table: StaticTable) -> None:
+    texts = ["where a ship is moored", "def moor_ship(harbour): return None", "", "…"]
+    rows = [static_table.pieces(words_of(text), 64) for text in texts]
+    assert np.array_equal(static_table.embed_pieces_int8(rows), static_table.embed_int8(texts, 64))
+    assert static_table.embed_pieces_int8([]).shape == (0, static_table.dimension)
+
+
+def test_only_so_many_pieces_are_taken(static_table: StaticTable) -> None:
+    words = words_of("where a ship is moored at a berth")
+    assert static_table.pieces(words, 3) == static_table.pieces(words, 100)[:3]
+
+
+def test_the_nearest_token_counts_however_many_others_there_are(static_table: StaticTable) -> None:
+    texts = ["moor the ship", "ledger entry column " * 20 + " moor the ship", "ledger entry column", ""]
+    pieces = [static_table.pieces(words_of(text), 256) for text in texts]
+    near = static_table.nearness("moor a ship", pieces)
+    assert near[0] == pytest.approx(near[1], abs=0.1)
+    assert near[1] > near[2] + 0.2
+    assert near[3] == 0
+    assert near.max() <= 1.001
+
+
+def test_one_text_is_as_near_as_among_others(static_table: StaticTable) -> None:
+    pieces = [
+        static_table.pieces(words_of(text), 256) for text in ("tide table", "", "crane hoist", "moor ship")
+    ]
+    every = static_table.nearness("which crane lifts a ship", pieces)
+    alone = [float(static_table.nearness("which crane lifts a ship", [each])[0]) for each in pieces]
+    assert every == pytest.approx(alone, abs=1e-6)
+
+
+@pytest.mark.parametrize(("question", "texts"), [("", [[1]]), ("…", [[1]]), ("ship", []), ("ship", [[], []])])
+def test_nothing_to_compare_is_near_nothing(
+    static_table: StaticTable, question: str, texts: list[list[int]]
+) -> None:
+    assert static_table.nearness(question, texts).tolist() == [0.0] * len(texts)

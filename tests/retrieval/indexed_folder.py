@@ -40,8 +40,8 @@ def _table() -> StaticTable:
 class _StaticAlone:
     """A static table and no model."""
 
-    def __init__(self) -> None:
-        self.table = _table()
+    def __init__(self, table: StaticTable | None) -> None:
+        self.table = table or _table()
 
     def installed(self) -> InstalledModel | None:
         return None
@@ -59,12 +59,13 @@ class _StaticAlone:
 class IndexedFolder:
     """A folder, its index, and an editor with documents open over it."""
 
-    def __init__(self, base: Path, files: Mapping[str, str]) -> None:
+    def __init__(self, base: Path, files: Mapping[str, str], table: StaticTable | None = None) -> None:
+        """With `table` its vectors are those of the real one, instead of made-up ones."""
         self.root = base / "port"
         self.root.mkdir()
         (base / "data").mkdir()
         self.settings = Settings()
-        self.models = _StaticAlone()
+        self.models = _StaticAlone(table)
         self.writer = IndexWriter(base / "data")
         self.static = StaticIntake(self.writer, self.models, lambda: ())
         self.static.select_table(EmbeddingSettings())
@@ -76,7 +77,7 @@ class IndexedFolder:
         """Write the files and index them."""
         for path, text in files.items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / path).write_text(text, encoding="utf-8")
+            (self.root / path).write_text(text, encoding="utf-8", newline="")
         self.index()
 
     def index(self) -> None:

@@ -7,8 +7,7 @@ that were shown already are not shown again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 
 from attrs import define, field, frozen
 
@@ -57,6 +56,7 @@ class _File:
     quoted: list[_Quoted] = field(factory=list)
 
     def near(self, first: int, last: int) -> list[_Quoted]:
+        """What is quoted next to these lines, in the order in which it was added."""
         return [each for each in self.quoted if first <= each.last + _GAP and each.first - _GAP <= last]
 
 
@@ -78,7 +78,7 @@ class Quoter:
         used, best = 0, 0.0
         for passage in passages:
             best = best or passage.score
-            if passage.score < _LEAST_SHARE * best or budget - used <= _SPARE_SHARE * budget:
+            if passage.score <= max(0.0, _LEAST_SHARE * best) or budget - used <= _SPARE_SHARE * budget:
                 break
             used += self._add(passage, budget - used)
         return [self._excerpt(uri, quoted, best) for uri, quoted in self._order]
@@ -114,12 +114,10 @@ class Quoter:
             file.quoted.append(merged)
             self._order.append((uri, merged))
             return
-        first = min(near, key=lambda each: self._order.index((uri, each)))
-        first.first, first.last, first.cost = merged.first, merged.last, merged.cost
-        for each in near:
-            if each is not first:
-                file.quoted.remove(each)
-                self._order.remove((uri, each))
+        near[0].first, near[0].last, near[0].cost = merged.first, merged.last, merged.cost
+        for each in near[1:]:
+            file.quoted.remove(each)
+            self._order.remove((uri, each))
 
     def _file(self, uri: str) -> _File | None:
         if uri not in self._files:
@@ -156,17 +154,13 @@ def _place_now(passage: Passage, lines: Sequence[str]) -> tuple[int, int] | None
     above = next(place for place, line in enumerate(bare) if line)
     below = next(place for place, line in enumerate(reversed(bare)) if line)
     wanted = bare[above : len(bare) - below]
-    first = passage.first + above
-    height = len(wanted)
-    elsewhere = (start for start in range(len(lines) - height + 1) if lines[start].strip() == wanted[0])
-    starts = chain([first], _nearest(elsewhere, first))
-    for start in starts:
-        now = lines[start : start + height]
-        if now and now[0].strip() == wanted[0] and [line.strip() for line in now] == wanted:
-            return start, start + height
-    return None
+    first, height = passage.first + above, len(wanted)
 
+    def stands_at(start: int) -> bool:
+        return [line.strip() for line in lines[start : start + height]] == wanted
 
-def _nearest(starts: Iterable[int], first: int) -> Iterator[int]:
-    """The lines, the nearest to `first` before others; nothing is looked at before it is asked for."""
-    yield from sorted(starts, key=lambda start: abs(start - first))
+    if stands_at(first):
+        return first, first + height
+    starts = (place for place, line in enumerate(lines) if line.strip() == wanted[0] and stands_at(place))
+    nearest = min(starts, key=lambda start: abs(start - first), default=None)
+    return None if nearest is None else (nearest, nearest + height)

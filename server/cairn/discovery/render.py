@@ -78,7 +78,7 @@ def render_llm_prompt(
         sections = (Section(SECTIONS[SectionType.OTHER][1], SectionType.OTHER, 1, tuple(bullets)),)
     ranking = _best_first(sections)
     budget = config.max_prompt_tokens
-    query = _shortened(query.strip(), CHARACTERS_PER_TOKEN * budget // _QUESTION_SHARE)
+    query = _shortened(query, config)
 
     def prompt_of(count: int, quoted: int) -> str:
         kept = _keep(sections, set(ranking[:count]))
@@ -107,8 +107,10 @@ def render_llm_prompt(
     return first_that_fits(f"{pieces} pieces of information were found; none fits into {budget} tokens.")
 
 
-def _shortened(text: str, characters: int) -> str:
-    return text if len(text) <= characters else text[: max(0, characters - 1)] + "…"
+def _shortened(query: str, config: PromptRenderConfig) -> str:
+    """The question, cut where it would take more than its share of the budget."""
+    query, characters = query.strip(), CHARACTERS_PER_TOKEN * config.max_prompt_tokens // _QUESTION_SHARE
+    return query if len(query) <= characters else query[: max(0, characters - 1)] + "…"
 
 
 def _best_first(sections: Sequence[Section]) -> list[tuple[int, int]]:
@@ -192,7 +194,8 @@ def shown_excerpt(excerpt: Excerpt, config: PromptRenderConfig) -> str:
 
 def frame(config: PromptRenderConfig, query: str) -> str:
     """What the prompt says beside its excerpts, where it has no sections."""
-    return _written(_content((), (), config, query), config.format_style) + "## Excerpts\n\n"
+    content = _content((), (), config, _shortened(query, config))
+    return _written(content, config.format_style) + "## Excerpts\n\n"
 
 
 def _evidence(bullet: Bullet, config: PromptRenderConfig) -> dict[str, Any]:

@@ -94,8 +94,11 @@ class StaticTable:
         starts = np.cumsum(lengths) - lengths
         some = lengths > 0
         nearest = np.zeros((len(asked), len(texts)), np.float32)
-        nearest[:, some] = np.maximum.reduceat(cosines[:, columns], starts[some], axis=1)
-        near: NDArray[np.float64] = (weights @ nearest / weights.sum()).astype(np.float64)
+        for row, near_token in zip(
+            nearest, cosines, strict=True
+        ):  # one by one, as all at once are hundreds of MB
+            row[some] = np.maximum.reduceat(near_token[columns], starts[some])
+        near: NDArray[np.float64] = (weights @ nearest / (weights.sum() or 1.0)).astype(np.float64)
         return near
 
     def _embed(
@@ -113,7 +116,8 @@ class StaticTable:
         self, rows: Sequence[list[int]], below: Sequence[list[int]], scale: str, sums: NDArray[np.float32]
     ) -> None:
         """Write each row's sum of token vectors, and of those `below` it, into `sums`, float32[n, dimension]."""
-        counts = np.array([[len(row), len(more)] for row, more in zip(rows, below, strict=True)]).ravel()
+        lengths = [[len(row), len(more)] for row, more in zip(rows, below, strict=True)]
+        counts = np.array(lengths, np.intp).ravel()
         parts = itertools.chain.from_iterable(zip(rows, below, strict=True))
         ids = np.fromiter(itertools.chain.from_iterable(parts), np.intp, counts.sum())
         # Code repeats its words: each is looked up once, and one product of matrices adds them up.

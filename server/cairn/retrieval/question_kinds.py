@@ -66,7 +66,7 @@ _COMPLAINS = re.compile(
     r"|unsupported|unable|already|illegal|bad|too|expected|refused|denied|without|error|only)\b",
     re.IGNORECASE,
 )
-_SPEAKS = re.compile(r"\b(?:I|my|we|our|me|us)\b|\?")
+_SPEAKS = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur|me|us)\b|\?")
 _PREFIX = re.compile(r"\s*(?:[\w.$@/\\\[\]<>*-]+[ \t]){0,5}?[\w.$@/\\\[\]<>*()-]+:\s+(?=\S)")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’`]?\s+(?=[A-Z])")
 _QUOTED = re.compile(r"\"([^\"]{8,})\"|“([^“”]{8,})”|`([^`]{8,})`|(?<!\w)'([^']{8,})'(?!\w)")

@@ -70,14 +70,15 @@ def uses(names: Sequence[str]) -> re.Pattern[str] | None:
 
 
 _DEFINES = re.compile(
-    r"^\s*(?:[\w$@*&<>\[\],.:]+\s+)*(?:def|func|fn|function|class|struct|interface|trait|enum|type|macro_rules!|#\s*define)\b"
-    r"|^\s*(?:from\b.*\bimport|import|use|require|#\s*include|export\s+\{|extern|\*|//|#\s|--)"
+    r"(?:[\w$@*&<>()\[\],.:]+\s+)*(?:(?:def(?:p|macrop?|module|delegate|impl)?|func|fun|fn|class|interface|trait|type|macro_rules!|#\s*define)\s+[\w(<&]"
+    r"|(?:struct|enum)\b(?!.*=)|function\b)"
+    r"|from\b.*\bimport\b|(?:import|use|require|extern)\b|#\s*include|export\s+\{|\*|//|#\s|--"
 )
 
 
 def defines_or_imports(line: str) -> bool:
     """Whether the line defines something, imports it or is a comment: no use of it."""
-    return bool(_DEFINES.match(line))
+    return bool(_DEFINES.match(line.lstrip()[:_MOST_CHARACTERS]))
 
 
 def is_comment(line: str) -> bool:

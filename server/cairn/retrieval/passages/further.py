@@ -64,8 +64,7 @@ def further_passages(
         chunk = files[file].stored.chunk
         _add(found[file], passage, (chunk.start_line, chunk.end_line), most)
     for (folder, path), of_file in found.items():
-        for each in of_file:
-            _read(each, ranking.readers[folder], path)
+        found[folder, path] = [each for each in of_file if _read(each, ranking.readers[folder], path)]
     # Where a file has several results, the first has its further passages.
     return [found.pop((result.folder, result.stored.path), ()) for result in shown]
 
@@ -92,8 +91,8 @@ def _add(found: list[FurtherPassage], passage: Passage, shown: tuple[int, int], 
             found.remove(each)
 
 
-def _read(passage: FurtherPassage, reader: IndexReader, path: str) -> None:
-    """Give the passage its text, as the index has it, without blank lines around it."""
+def _read(passage: FurtherPassage, reader: IndexReader, path: str) -> bool:
+    """Give the passage its text, as the index has it, without blank lines around it; False where it has none any more."""
     lines: dict[int, str] = {}
     best = passage.best.stored
     is_within = best.chunk.start_line <= passage.first and passage.last <= best.chunk.end_line
@@ -101,5 +100,7 @@ def _read(passage: FurtherPassage, reader: IndexReader, path: str) -> None:
         own = lines_of(stored.chunk.text.removesuffix("\n"))
         lines.update(enumerate(own, stored.chunk.start_line))
     told = [n for n in range(passage.first, passage.last) if lines.get(n, "").strip()]
-    passage.first, passage.last = told[0], told[-1] + 1
-    passage.text = "\n".join(lines.get(n, "") for n in range(passage.first, passage.last))
+    if told:
+        passage.first, passage.last = told[0], told[-1] + 1
+        passage.text = "\n".join(lines.get(n, "") for n in range(passage.first, passage.last))
+    return bool(told)

@@ -63,7 +63,7 @@ def _read(text: str, path: str, header: str, table: StaticTable | None) -> ReadC
         tuple(np.fromiter(map(word_key, each), np.int64) for each in words),
         pieces,
         table.embed_pieces_int8([above + each for each in pieces])
-        if table and spans
+        if table
         else np.zeros((len(spans), 0), np.int8),
         tuple(sum(map(is_comment, lines[first:last])) / (last - first) for first, last in spans),
     )

@@ -1,0 +1,81 @@
+"""An indexed folder that is asked questions: its passages as they are ranked, and the excerpts that quote them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.retrieval.indexed_folder import IndexedFolder
+
+from cairn.discovery.excerpts import Quoter
+from cairn.discovery.indexed_searcher import IndexedSearcher
+from cairn.discovery.render import estimate_tokens
+from cairn.embedding.packaged import load_packaged
+from cairn.embedding.static import StaticTable
+from cairn.protocol.evidence import Excerpt
+from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.passages.further import FurtherPassage, further_passages, passages_of_results
+from cairn.retrieval.passages.ranking import Passage
+from cairn.retrieval.query import understand
+from cairn.retrieval.ranking import rank
+from cairn.retrieval.scores import Ranked
+from cairn.settings.discovery import PromptRenderConfig
+from cairn.text.uris import file_uri
+from cairn.text.verbatim import lines_of
+
+
+@cache
+def packaged_table() -> StaticTable:
+    return load_packaged()
+
+
+class AskedFolder(IndexedFolder):
+    """With the static table that comes with Cairn."""
+
+    def __init__(self, base: Path, files: Mapping[str, str]) -> None:
+        super().__init__(base, files, packaged_table())
+        self.uri = self.root.as_uri()
+        self.meaning = StaticMeaning(packaged_table())
+
+    def passages(self, question: str, *, with_vectors: bool = True) -> Sequence[Passage]:
+        meaning = self.meaning if with_vectors else None
+        searcher = IndexedSearcher(
+            [self.uri], [self.reader], meaning, self.settings.search, lambda: False, {}, everywhere=True
+        )
+        searcher.search([question], [], 10)
+        return searcher.passages()
+
+    def shown(self, passage: Passage) -> str:
+        """The lines of the passage, as the index has them."""
+        chunk = passage.stored.chunk
+        lines = lines_of(chunk.text)
+        return "\n".join(lines[passage.first - chunk.start_line : passage.last - chunk.start_line])
+
+    def further(
+        self, question: str, most: int, limit: int = 10
+    ) -> list[tuple[Ranked, Sequence[FurtherPassage]]]:
+        """The results of a search, each with up to `most` further passages."""
+        ranking = rank([self.reader], [understand(question)], self.meaning, self.settings.search)
+        results = ranking.results(limit, self.settings.search.diversity)
+        ranked, _ = passages_of_results(ranking, results, packaged_table())
+        return list(zip(results, further_passages(ranking, ranked, results, most), strict=True))
+
+    def lines_now(self, uri: str) -> Sequence[str] | None:
+        """The lines of a file, unsaved text before what is saved."""
+        for file in self.root.rglob("*"):
+            path = file.relative_to(self.root).as_posix()
+            if file.is_file() and file_uri(self.uri, path) == uri:
+                text = self.overlay.text_of(path)
+                return lines_of(file.read_bytes().decode() if text is None else text)
+        return None
+
+    def quote(
+        self, passages: Sequence[Passage], budget: int = 4_000, config: PromptRenderConfig | None = None
+    ) -> list[Excerpt]:
+        quoter = Quoter([self.uri], self.lines_now, estimate_tokens, config or PromptRenderConfig())
+        return quoter.quote(passages, budget)
+
+    def excerpts(self, question: str, **how: Any) -> list[Excerpt]:
+        return self.quote(self.passages(question), **how)

@@ -1,0 +1,102 @@
+"""Further passages of the files that a search shows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from tests.retrieval.passages.conftest import FolderOf
+
+STEPS = (
+    "berth ship mooring",
+    "tide water pilot",
+    "crane crate unloading",
+    "customs duty paper",
+    "fuel bunker barge",
+    "anchor chain winch",
+    "ship berth mooring rope",
+    "ship berth mooring fee",
+)
+
+
+def long_file(gap: int) -> str:
+    """Eight functions, `gap` lines of other code between them."""
+    parts = []
+    for number, words in enumerate(STEPS):
+        name = words.replace(" ", "_")
+        parts.append(f'def {name}_{number}(harbour, ship):\n    """Handle the {words} of the ship."""\n')
+        parts += [f"    harbour.do_{name}(ship, {line})\n" for line in range(6)]
+        parts += [f"    ledger.append(entry_{number}_{line})\n" for line in range(gap)]
+        parts.append("\n\n")
+    return "".join(parts)
+
+
+OTHER = (
+    'def leave(ship):\n    """Let the ship leave the berth, and its mooring be free."""\n    ship.leave()\n'
+)
+QUESTION = "how is the mooring of a ship at a berth handled"
+
+
+@pytest.mark.parametrize("gap", [0, 12, 40])
+def test_further_passages_overlap_neither_the_result_nor_each_other(folder_of: FolderOf, gap: int) -> None:
+    folder = folder_of({"port/steps.py": long_file(gap), "port/leaving.py": OTHER})
+    found = 0
+    for result, further in folder.further(QUESTION, most=2):
+        chunk = result.stored.chunk
+        spans = sorted([(chunk.start_line, chunk.end_line), *((each.first, each.last) for each in further)])
+        assert all(before[1] <= after[0] for before, after in pairwise(spans)), spans
+        assert len(further) <= 2
+        found += len(further)
+    assert found
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_further_passages_are_lines_of_the_file(folder_of: FolderOf, line_end: str) -> None:
+    text = long_file(12)
+    folder = folder_of({"port/steps.py": text.replace("\n", line_end), "port/leaving.py": OTHER})
+    lines = text.split("\n")
+    every = [each for result, further in folder.further(QUESTION, most=2) for each in further]
+    assert every
+    for each in every:
+        assert each.text == "\n".join(lines[each.first : each.last])
+        assert lines[each.first].strip()
+        assert lines[each.last - 1].strip()
+
+
+def test_none_are_given_where_none_are_wanted(folder_of: FolderOf) -> None:
+    folder = folder_of({"port/steps.py": long_file(12), "port/leaving.py": OTHER})
+    shown = folder.further(QUESTION, most=0)
+    assert shown
+    assert not any(further for _, further in shown)
+
+
+def test_a_name_is_answered_by_its_definition_alone(folder_of: FolderOf) -> None:
+    folder = folder_of({"port/steps.py": long_file(12), "port/leaving.py": OTHER})
+    shown = folder.further("ship_berth_mooring_rope_6", most=2)
+    assert shown
+    assert not any(further for _, further in shown)
+
+
+def test_further_passages_show_unsaved_text(folder_of: FolderOf) -> None:
+    folder = folder_of({"port/steps.py": long_file(12), "port/leaving.py": OTHER})
+    typed = long_file(12).replace("the ship.", "the vessel and her ship.")
+    folder.type("port/steps.py", "# typed\n" + typed)
+    lines = ("# typed\n" + typed).split("\n")
+    every = [
+        each
+        for result, further in folder.further(QUESTION, most=2)
+        for each in further
+        if result.stored.path == "port/steps.py"
+    ]
+    assert every
+    assert all(each.text == "\n".join(lines[each.first : each.last]) for each in every)
+
+
+def test_the_chunks_between_two_lines_are_read_in_order(folder_of: FolderOf) -> None:
+    folder = folder_of({"port/steps.py": long_file(40), "port/leaving.py": OTHER})
+    page = folder.reader.page("port/steps.py")
+    assert len(page) > 2
+    first, last = page[1].chunk.start_line, page[2].chunk.start_line + 1
+    assert folder.reader.between("port/steps.py", first, last) == page[1:3]
+    assert folder.reader.between("port/steps.py", first, first) == []
+    assert folder.reader.between("port/gone.py", 0, 100) == []
