@@ -36,6 +36,8 @@ from cairn.index.vectors.intake import static_vectors
 from cairn.index.vectors.store import ChunkText
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.learned import Learned
+from cairn.retrieval.meaning import table_of
+from cairn.retrieval.passages.ranking import best_chunks
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.related import ChunkRange, relate
@@ -229,7 +231,10 @@ class _ContextRequest:
             learned=self.learned,
             cancelled=workspace.cancelled,
         )
-        ranked = ranking.results(limit + len(passage.chunks), workspace.settings.search.diversity)
+        most = limit + len(passage.chunks)
+        ranked = best_chunks(ranking, table_of(workspace.meaning), most) or ranking.results(
+            most, workspace.settings.search.diversity
+        )
         others = [r for r in ranked if r.folder != passage.folder or r.stored.id not in passage.ids]
         passages = with_query(others, related, limit, readme_patterns)
         return tuple(passages), ranking.problem, not ranking.legs.broken_off

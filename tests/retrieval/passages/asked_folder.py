@@ -17,7 +17,7 @@ from cairn.embedding.static import StaticTable
 from cairn.protocol.evidence import Excerpt
 from cairn.retrieval.meaning import StaticMeaning
 from cairn.retrieval.passages.further import FurtherPassage, further_passages, passages_of_results
-from cairn.retrieval.passages.ranking import Passage
+from cairn.retrieval.passages.ranking import Passage, best_chunks
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked
@@ -52,6 +52,10 @@ class AskedFolder(IndexedFolder):
         chunk = passage.stored.chunk
         lines = lines_of(chunk.text)
         return "\n".join(lines[passage.first - chunk.start_line : passage.last - chunk.start_line])
+
+    def best_chunks(self, question: str, limit: int = 10) -> list[Ranked]:
+        ranking = rank([self.reader], [understand(question)], self.meaning, self.settings.search)
+        return best_chunks(ranking, packaged_table(), limit)
 
     def further(
         self, question: str, most: int, limit: int = 10

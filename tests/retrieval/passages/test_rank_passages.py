@@ -201,3 +201,21 @@ def test_a_question_without_a_known_word_is_answered(folder_of: FolderOf, questi
     for with_vectors in (True, False):
         for passage in folder.passages(question, with_vectors=with_vectors):
             assert passage.first < passage.last
+
+
+def test_chunks_of_best_passages_may_be_several_of_a_file(folder_of: FolderOf) -> None:
+    filler = "".join(f"    boxes.append(crate_{n})\n" for n in range(60))
+    crane = (
+        'def lower_the_crane(crane, load):\n    "'
+        'Lower the load of a crane to the quay."'
+        "\n    boxes = []\n" + filler + "    return boxes\n\n\n"
+    )
+    raise_ = (
+        'def raise_the_crane(crane, load):\n    "'
+        'Raise the load of a crane from the quay."'
+        "\n    boxes = []\n" + filler + "    return boxes\n"
+    )
+    folder = folder_of({"port/cranes.py": crane + raise_, "docs/tides.md": "# Tides\n\nWater falls.\n"})
+    found = folder.best_chunks("how is the load of a crane lowered and raised from the quay")
+    assert [each.stored.path for each in found[:2]] == ["port/cranes.py", "port/cranes.py"]
+    assert len({each.stored.id for each in found}) == len(found)

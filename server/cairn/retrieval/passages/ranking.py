@@ -19,6 +19,7 @@ from cairn.retrieval.passages.signals import SIGNALS
 from cairn.retrieval.passages.strength import Strength, strength
 from cairn.retrieval.question_kinds import QuestionKind
 from cairn.retrieval.ranking import Ranking
+from cairn.retrieval.scores import Ranked
 
 MOST_CHUNKS = 100
 """Chunks that are cut into windows. With 60, 0.015 fewer of the facts were found within 8,000 tokens; 300 find no more."""
@@ -63,6 +64,19 @@ def passages(
     With `files`, given by folder and path, only those of their chunks count that were found, and no reasons are given.
     """
     return rank_passages(ranking, table, most, files)[0]
+
+
+def best_chunks(ranking: Ranking, table: StaticTable | None, limit: int) -> list[Ranked]:
+    """The `limit` chunks that hold the best passages, best first, several of a file where they are better than others.
+
+    Where a name is asked for, its definitions come first, as a search has them.
+    """
+    best: dict[tuple[int, int], Ranked] = {}
+    if not ranking.legs.query.is_symbol:
+        for passage in passages(ranking, table):
+            chunk = Ranked(passage.folder, passage.stored, passage.score, "hybrid", ())
+            best.setdefault((passage.folder, passage.stored.id), chunk)
+    return list(best.values())[:limit]
 
 
 def rank_passages(
