@@ -224,7 +224,11 @@ async def test_questions_without_content_get_an_empty_answer(
         answer = await cairn.search(query)
         assert answer["results"] == []
         assert answer["verdict"]["action"] == "noMatch"
-        assert (await cairn.request("cairn/discover", {"query": query}))["bullets"] == []
+        if not query.strip():
+            with pytest.raises(JsonRpcInvalidParams, match="query: is empty"):
+                await cairn.request("cairn/discover", {"query": query})
+        else:
+            assert (await cairn.request("cairn/discover", {"query": query}))["bullets"] == []
 
 
 @pytest.mark.parametrize(
@@ -270,7 +274,14 @@ async def test_discover_cites_lines_that_hold_the_evidence(daemon: Start, worksp
             start, end = bullet["range"]["start"]["line"], bullet["range"]["end"]["line"]
             assert bullet["citation"] == f"{bullet['path']}#L{start + 1}-L{end}"
             assert stands_in(bullet["text"], lines[start:end])
-            assert bullet["sourceId"] in answer["answerPrompt"]
+        assert answer["excerpts"]
+        for excerpt in answer["excerpts"]:
+            lines = (workspace / excerpt["path"]).read_text().splitlines()
+            start, end = excerpt["range"]["start"]["line"], excerpt["range"]["end"]["line"]
+            assert excerpt["citation"] == f"{excerpt['path']}#L{start + 1}-L{end}"
+            assert excerpt["text"] == "\n".join(lines[start:end])
+            assert f"{excerpt['citation']}" in answer["answerPrompt"]
+            assert excerpt["text"] in answer["answerPrompt"]
         assert set(answer["metrics"]["stages"]) == {
             "filter_collections", "score_collections", "expand_queries_baseline", "broad_discovery",
             "semantic_focus", "promote_readme", "compress_evidence", "build_answer_plan", "render_llm_prompt",

@@ -57,7 +57,7 @@ def test_a_word_is_known_in_any_inflection_and_within_identifiers_and_paths(
         ("stoppped", ("stoppped → stopped",)),
         ("serialzes", ("serialzes → serializes",)),
         ("mastre", ("mastre → master",)),
-        ("sesionStore", ("sesion → session",)),
+        ("conectionStore", ("conection → connection",)),
         ("guied", ("guied → guide",)),  # the name of one file
         ("barnacel", ()),  # in one chunk only, and nothing is called so
         ("harbor", ()),  # likewise
