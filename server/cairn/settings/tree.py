@@ -84,7 +84,7 @@ class VerdictSettings:
     """…and by what share of the first one's."""
     min_coverage: float = field(default=0.25, metadata=SHARE)
     """Without vectors, and for names: the share of the question, by the rarity of its terms, that some result must hold."""
-    min_evidence: float = field(default=0.1, metadata=SHARE)
+    min_evidence: float = field(default=0.05, metadata=SHARE)
     """With them: how likely the passages found must answer (0 to 1, calibrated), or else the question is refused."""
     sure_evidence: float = field(default=0.5, metadata=SHARE)
     """…and from which it is no weak match, whatever S2's count says."""
