@@ -188,3 +188,24 @@ def test_a_passage_that_runs_past_its_lines_cites_all_of_them():
     (given,) = [chunk(cell, path="analysis.ipynb", line_range=(4, 5))]
     bullets = compress_evidence([given], 20, 3, CompressionConfig())
     assert {bullet.lines for bullet in bullets} == {(4, 5)}
+
+
+def test_an_overview_has_sentences_about_its_subject_alone():
+    life = chunk(
+        "Harbour is maintained by ada and bob since long ago.",
+        1.0,
+        "README.md",
+        header_path="Harbour > Maintainers",
+    )
+    about = chunk(
+        "Many big ports of the world use it by now.\n\nA harbour-tides plugin is a companion of it that knows tides.\n\nHarbour is a planner for the moorings of big ports.\n",
+        0.6,
+    )
+    assert texts(run([life, about], "what is harbour")) == [
+        "Harbour is a planner for the moorings of big ports."
+    ]
+
+
+def test_where_nothing_is_about_the_subject_sentences_that_hold_its_words_are_kept():
+    given = chunk("In most big ports there may be one harbour.")
+    assert texts(run([given], "what is harbour")) == [given.content]

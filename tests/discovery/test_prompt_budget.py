@@ -55,7 +55,9 @@ def project_chunks():
 @pytest.fixture(scope="module")
 def evidence():
     """Bullets of different texts."""
-    bullets = compress_evidence(list(project_chunks()), 1_000, 100, CompressionConfig(), "what is evidence")
+    bullets = compress_evidence(
+        list(project_chunks()), 1_000, 100, CompressionConfig(), "how is evidence found"
+    )
     distinct = list({each.text: each for each in bullets}.values())
     assert len(distinct) > 150
     assert len({each.category for each in distinct}) > 3

@@ -62,6 +62,17 @@ def test_near_passages_answer_without_a_word_of_the_question() -> None:
     assert judged(query, Strength(0.7, (), 0), found=()).action == "noMatch"
 
 
+def test_what_is_introduced_is_answered_however_short_the_question() -> None:
+    between = Strength(0.45, (frozenset({0}),), 0)
+    unsure = judged("what is home", between, found=(HOME_PAGE, HOME_WIDGET))
+    introduced = judged(
+        "what is home", evolve(between, introductions=((0, HOME_WIDGET),)), found=(HOME_PAGE, HOME_WIDGET)
+    )
+    assert unsure.action == "clarify"
+    assert (introduced.action, introduced.message) == ("answer", "")
+    assert [candidate.path for candidate in introduced.candidates] == [HOME_WIDGET.path]
+
+
 def chance(query: str, strength: Strength) -> float:
     asked = understand(query)
     found = likelihood(asked, even_shares(asked), strength)

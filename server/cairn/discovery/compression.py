@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cairn.discovery.categories import categorize
 from cairn.discovery.code_evidence import code_passages
@@ -20,7 +20,8 @@ from cairn.discovery.passages import Passage, prose_passages
 from cairn.discovery.terms import QueryTerms
 from cairn.protocol.evidence import Bullet, ScoredChunk
 from cairn.protocol.places import citation, whole_lines
-from cairn.settings.discovery import BulletCategory, CompressionConfig
+from cairn.retrieval.introductions import Introduced, is_furniture, key_of_name
+from cairn.settings.discovery import CompressionConfig
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of, stands_in
 
@@ -35,8 +36,11 @@ not (0.90)."""
 # of the question that the sentence holds found 0.68 of what must be cited, the chunk's score alone 0.58, the share
 # alone 0.57 (docs/ranking.md has what was tried besides).
 CHUNK_SHARE = 2 / 3
-DEFINITION_SHARE = 0.25
-"""Of the sentence's part, to a definition whose subject is a term, where the question asks what something is."""
+SAYS, OPENS, IS_ABOUT = 0.4, 0.25, 0.2
+"""Of the sentence's part where an overview is asked for: for saying what the subject is, for standing at the beginning of its
+README, and for being about it; the rest for what else of the question it holds."""
+LEAST_SHARE = 0.5
+"""Of the best sentence's score: what an overview adds beyond is beside the point. Elsewhere sentences may be near one another."""
 START_SHARE = 0.05
 """Of the sentence's part: first sentences introduce (`prefer_starts`), so that they win where others say as much."""
 START_DECAY = 0.25
@@ -54,9 +58,6 @@ _SPARE = 2.0
 """Candidates for each bullet, from which no weaker chunk is read: near-copies and the limits of documents take some."""
 
 _WORD = re.compile(r"\w+")
-_DEFINITION_QUESTION = re.compile(
-    r"\s*(?:what(?:'s|’s| is| are)|define|o que (?:é|são)|qual é)\b", re.IGNORECASE
-)
 _CODE_TYPES = frozenset({"code", "config", "cmd", "api"})
 """In a document these types are fences, which are no evidence, or text about them, which is prose."""
 _PROSE_EXTENSIONS = frozenset({"md", "markdown", "mdx", "mkd", "rst", "txt", "adoc", "asciidoc", "org"})
@@ -81,9 +82,10 @@ def compress_evidence(
     """
     if max_bullets <= 0 or max_per_doc <= 0:
         return []
-    asks_for_definition = bool(_DEFINITION_QUESTION.match(query))
-    scorer = _Scorer(QueryTerms.of(query) if terms is None else terms, asks_for_definition)
-    chosen = _choose(_candidates(chunks, scorer, config, max_bullets), max_bullets, max_per_doc)
+    terms = QueryTerms.of(query) if terms is None else terms
+    chosen = _chosen(chunks, terms, max_bullets, max_per_doc, config)
+    if terms.about and not chosen:  # of what nothing is about, whatever holds its words
+        chosen = _chosen(chunks, evolve(terms, about=None), max_bullets, max_per_doc, config)
     sources = _source_ids(candidate.chunk for candidate in chosen)
     # The chunks of a promoted README may score more than 1; their bullets are the measure then.
     scale = max([1.0, *(candidate.score for candidate in chosen)])
@@ -94,7 +96,7 @@ def _candidates(
     chunks: Sequence[ScoredChunk], scorer: _Scorer, config: CompressionConfig, max_bullets: int
 ) -> list[_Candidate]:
     """The passages that may become bullets, best first; chunks that cannot hold any of the best are not read."""
-    bounds = [(scorer.most(chunk), chunk) for chunk in chunks]
+    bounds = [(scorer.most(chunk), chunk) for chunk in chunks if scorer.takes(chunk)]
     bounds.sort(key=lambda pair: -pair[0])
     found: list[_Candidate] = []
     for bound, chunk in bounds:
@@ -104,18 +106,26 @@ def _candidates(
     return sorted(found, key=_Candidate.order)
 
 
-def _choose(candidates: Iterable[_Candidate], max_bullets: int, max_per_doc: int) -> list[_Candidate]:
+def _chosen(
+    chunks: Sequence[ScoredChunk],
+    terms: QueryTerms,
+    max_bullets: int,
+    max_per_doc: int,
+    config: CompressionConfig,
+) -> list[_Candidate]:
+    candidates = _candidates(chunks, _Scorer(terms), config, max_bullets)
+    least = LEAST_SHARE * candidates[0].score if terms.about and candidates else 0.0
     chosen: list[_Candidate] = []
     word_sets: list[frozenset[str]] = []
     contributing: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
     for candidate in candidates:
-        if len(chosen) == max_bullets:
+        if len(chosen) == max_bullets or candidate.score < least:
             break
-        chunks = contributing[_document(candidate.chunk)]
+        documents = contributing[_document(candidate.chunk)]
         words = frozenset(_WORD.findall(candidate.passage.text.lower()))
-        has_place = candidate.chunk.doc_id in chunks or len(chunks) < max_per_doc
+        has_place = candidate.chunk.doc_id in documents or len(documents) < max_per_doc
         if has_place and not any(len(words & other) > SAME_TEXT * len(words | other) for other in word_sets):
-            chunks.add(candidate.chunk.doc_id)
+            documents.add(candidate.chunk.doc_id)
             chosen.append(candidate)
             word_sets.append(words)
     return chosen
@@ -126,32 +136,44 @@ class _Scorer:
     """Scores passages by what is asked for."""
 
     terms: QueryTerms
-    asks_for_definition: bool
 
     def score(self, chunk: ScoredChunk, passage: Passage, start: float) -> float:
         """What a passage of the chunk is worth; `start` is the worth of its position, 0 to 1."""
         alone = LEANING_FIT if passage.leaning else 1.0
         if not self.terms.groups:  # only its chunk and its place tell
             return chunk.score * (CHUNK_SHARE + (1 - CHUNK_SHARE) * start * alone)
-        fit = self._fit(passage, start) * alone
+        held = self.terms.coverage(passage.text)
+        if self.terms.about:
+            introduces = self._introduces(self.terms.about, chunk, passage)
+            if not introduces:
+                return 0.0
+            held = introduces + (1 - SAYS - OPENS - IS_ABOUT) * held
+        fit = (START_SHARE * start + (1 - START_SHARE) * held) * alone
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
     def most(self, chunk: ScoredChunk) -> float:
         """What no passage of the chunk can exceed."""
         if not self.terms.groups:
             return chunk.score
-        held = self.terms.coverage(chunk.content)
-        fit = START_SHARE + (1 - START_SHARE) * max(held, DEFINITION_SHARE + (1 - DEFINITION_SHARE) * held)
+        held = 1.0 if self.terms.about else self.terms.coverage(chunk.content)
+        fit = START_SHARE + (1 - START_SHARE) * held
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
-    def _fit(self, passage: Passage, start: float) -> float:
-        held = self.terms.coverage(passage.text)
-        if self.asks_for_definition:
-            subject = " ".join(passage.text.split()[:SUBJECT_WORDS])
-            category = categorize(passage.text, head=passage.head)
-            defines = category is BulletCategory.DEFINITION and self.terms.coverage(subject) > 0
-            held = DEFINITION_SHARE * defines + (1 - DEFINITION_SHARE) * held
-        return START_SHARE * start + (1 - START_SHARE) * held
+    def takes(self, chunk: ScoredChunk) -> bool:
+        """Whether its passages may be evidence: nobody who asks what something is wants to know who maintains it."""
+        place = chunk.metadata
+        return not (self.terms.about and is_furniture(place.header_path.split(" > "), place.file_path))
+
+    def _introduces(self, about: Introduced, chunk: ScoredChunk, passage: Passage) -> float:
+        """How well the passage introduces what an overview is asked of; 0 for one that is about something else."""
+        place = chunk.metadata
+        is_head = bool(passage.head) and key_of_name(place.symbol) == about.key
+        line = (place.line_range or (0, 0))[0] + passage.first
+        opens = about.opening(place.file_path, chunk.collection, place.header_path, line)
+        first = " ".join(passage.text.split()[:SUBJECT_WORDS])
+        return (
+            SAYS * max(is_head, about.said_in(passage.text)) + OPENS * opens + IS_ABOUT * about.names(first)
+        )
 
 
 @frozen
@@ -180,7 +202,8 @@ def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> 
     for position, passage in enumerate(_passages(chunk, config.min_sentence_words)):
         if config.min_sentence_words <= len(passage.text.split()) <= config.max_sentence_words:
             start = 1 / (1 + START_DECAY * position) if config.prefer_starts else 1.0
-            candidates.append(_Candidate(passage, chunk, scorer.score(chunk, passage, start)))
+            if score := scorer.score(chunk, passage, start):
+                candidates.append(_Candidate(passage, chunk, score))
     lines = lines_of(chunk.content)
     best: list[_Candidate] = []
     for candidate in sorted(candidates, key=_Candidate.order):

@@ -147,6 +147,13 @@ class IndexedSearcher:
             rows[[wanted[chunk_id] for chunk_id in ids]] = vectors
         return rows
 
+    def introductions(self) -> list[ScoredChunk]:
+        """As `Searcher` says."""
+        found = self.strength.introductions if self.strength else ()
+        return [
+            self._scored(Ranked(folder, stored, self._full_score, "hybrid", ())) for folder, stored in found
+        ]
+
     def passages(self) -> Sequence[Passage]:
         """As `Searcher` says."""
         return self._passages[0]

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from attrs import field, frozen
 
+from cairn.retrieval.introductions import Introduced
 from cairn.retrieval.languages.translation import in_english
 from cairn.retrieval.matching import matcher
 from cairn.text.identifiers import identifier_words
@@ -49,6 +50,9 @@ class QueryTerms:
     shares: tuple[float, ...] = field()
     """Each term's share of the question, by inverse document frequency; they add up to 1. All are alike where none is given."""
 
+    about: Introduced | None = None
+    """What the question asks for an overview of; None where it asks something else."""
+
     @shares.default
     def _all_alike(self) -> tuple[float, ...]:
         return (1 / len(self.groups),) * len(self.groups) if self.groups else ()
@@ -68,14 +72,10 @@ class QueryTerms:
     @classmethod
     def of(cls, query: str) -> QueryTerms:
         """The terms of `query`, in English, without alternatives; none when it is empty or made of function words alone."""
-        parts = (
-            part
-            for word in content_words(in_english(query).text)
-            for part in _parts(word)
-            if not is_stopword(part)
-        )
+        english = in_english(query).text
+        parts = (part for word in content_words(english) for part in _parts(word) if not is_stopword(part))
         by_stem = {stem(part): part for part in reversed([*parts])}
-        return cls(tuple((part,) for part in reversed(by_stem.values())))
+        return cls(tuple((part,) for part in reversed(by_stem.values())), about=Introduced.by(english))
 
     def counts(self, text: str) -> Counter[int]:
         """How often each term, by its place, occurs in `text`; terms that do not occur are left out."""

@@ -18,6 +18,7 @@ from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.retrieval.introductions import Introduced
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import Query, understand
@@ -105,7 +106,7 @@ class OpenWorkspace(Request):
         """The question's terms with what else counts as each, weighed by inverse document frequency in these folders."""
         from cairn.discovery.terms import QueryTerms
 
-        return QueryTerms(query.groups, term_shares(query, self.vocabulary))
+        return QueryTerms(query.groups, term_shares(query, self.vocabulary), Introduced.by(query.wording))
 
     def searcher(self, *, everywhere: bool = False) -> IndexedSearcher:
         """A searcher of all folders; `everywhere` is that of `IndexedSearcher`."""

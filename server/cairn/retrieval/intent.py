@@ -10,8 +10,10 @@ from __future__ import annotations
 import enum
 import re
 
+from cairn.retrieval.introductions import subject_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.query_types import QueryType
+from cairn.retrieval.question_kinds import question_kinds
 from cairn.text.words import stem
 
 
@@ -56,6 +58,10 @@ def readme_of(query: Query) -> Readme:
     explains = query.type is QueryType.EXPLANATION
     asks_what = _ASKS_WHAT.match(query.wording) is not None
     is_whole = asks_for_overview(query.wording) and (len(query.terms) <= _MOST_TERMS or not asks_what)
+    if question_kinds(query.wording):
+        return Readme.RAISED if explains else Readme.AS_IT_IS
+    if subject_of(query.wording) and len(query.terms) <= _MOST_TERMS:
+        return Readme.FIRST
     if is_whole or (explains and len(query.terms) <= _OVERVIEW_TERMS):
         return Readme.FIRST
     return Readme.RAISED if explains else Readme.AS_IT_IS

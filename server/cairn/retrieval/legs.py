@@ -13,18 +13,26 @@ from itertools import chain
 from attrs import define, field, frozen
 
 from cairn.errors import CairnError, OutOfTimeError, QueryCancelledError
-from cairn.index.queries.files import best_by_file, files_at, files_by_path, files_by_subjects
+from cairn.index.queries.files import (
+    best_by_file,
+    files_at,
+    files_by_path,
+    files_by_subjects,
+    introducing_files,
+)
 from cairn.index.queries.keywords import Postings, keyword_counts, read_postings
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, Hit
 from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.text.exact import Literal
+from cairn.retrieval.introductions import subject_of
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
 from cairn.retrieval.meaning import QueryVector, finder, similarities
 from cairn.retrieval.query import Query
 from cairn.settings.tree import Leg, SearchSettings
 from cairn.text.words import stem
+from cairn.workspace.collections import MANIFESTS
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +44,8 @@ _MAX_LITERALS = 4
 """Quoted texts that are looked for; each takes a look at the whole index."""
 _MAX_FILES = 40
 """Files that may be found as wholes, by their paths and by their commits each."""
+_MAX_INTRODUCING = 4
+"""READMEs, and manifests, that compete wherever an overview is asked for, though a name stands in thousands of files."""
 _SUBJECT_ROWS = 4_000
 """Files whose commits' subjects are scored: a third of the chunks, for there are fewer files than chunks."""
 _RESPELLED = 0.5
@@ -171,8 +181,13 @@ class Legs:
                 }
                 pool.named = frozenset(files_at(reader, self.query.paths, _MAX_FILES, leg.deadline))
                 by_path = files_by_path(reader, paths.match, _MAX_FILES, leg.deadline)
+                introducing = (
+                    introducing_files(reader, MANIFESTS, _MAX_INTRODUCING, leg.deadline)
+                    if subject_of(self.query.wording)
+                    else ()
+                )
                 pool.files = dict.fromkeys(
-                    [*sorted(pool.named), *by_path, *best_by_file(pool.subjects, _MAX_FILES)]
+                    [*sorted(pool.named), *by_path, *best_by_file(pool.subjects, _MAX_FILES), *introducing]
                 )
 
     def _plan(self, reader: IndexReader, table: str, rows: int, deadline: Deadline) -> KeywordPlan:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
+from cairn.retrieval.introductions import DESCRIPTION
 from cairn.retrieval.query import Query
 from cairn.workspace.collections import MANIFESTS, FileKind, file_kind
 
@@ -30,12 +31,6 @@ _MOST = 2_000
 _CHUNKS = 4
 """Of a manifest: its description stands near the top."""
 _TOKENS = 64
-_DESCRIPTION = re.compile(
-    r'''"description"\s*:\s*"((?:[^"\\\n]|\\.)*)"
-        | ^\s*description\s*=\s*(?:"""(.*?)"""|"([^"\n]*)"|\'([^\'\n]*)\'|([^"\'\s].*))$
-        | <description>(.*?)</description>''',
-    re.MULTILINE | re.DOTALL | re.VERBOSE,
-)
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
@@ -96,7 +91,7 @@ def _packages(reader: IndexReader) -> Sequence[Package]:
     for each in (stored[chunk] for chunk in ids if chunk in stored):
         folder = each.path.rpartition("/")[0]
         project, description = described.get(folder, ("", ""))
-        found = None if description else _DESCRIPTION.search(each.chunk.text)
+        found = None if description else DESCRIPTION.search(each.chunk.text)
         if file_kind(f"{folder}/code.c") is FileKind.SOURCE:
             described[folder] = (
                 project or each.collection.rpartition("-")[0],

@@ -14,6 +14,7 @@ from itertools import pairwise
 from attrs import field, frozen
 
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.retrieval.introductions import with_project_named
 from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.mentions import Mentions, read_mentions
 from cairn.retrieval.query_types import QueryType, is_name, own_name, query_type
@@ -162,7 +163,8 @@ def understand(
     shortened = [f"only the first {MAX_QUERY_CHARS} of {len(text)} characters were used"] if is_cut else []
     meant, phrases = rewrite_phrases(cut, settings.synonyms)
     translation = in_english(meant)
-    meant = translation.text
+    meant = with_project_named(translation.text, vocabulary)
+    english = meant
     trace = read_trace(meant) or Trace(message=meant)
     mentions = read_mentions(trace.message)
     kind = _type(mentions, trace)
@@ -202,7 +204,7 @@ def understand(
         paths=tuple(dict.fromkeys((*mentions.paths, *trace.paths))),
         literals=message_fragments(trace.message) or mentions.literals,
         quotes=mentions.quotes,
-        english="" if translation.text == cut else translation.text,
+        english="" if english == cut else english,
         language=translation.language.name if translation.language else "",
         note=translation.note,
         meant=replaced(

@@ -17,6 +17,7 @@ from attrs import evolve
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.file_names import folder_stems, joined_name, languages, name_stems, versions
 from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
+from cairn.retrieval.introductions import introduces, key_of_name, subject_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Asked, Family, Signal, Value, best, of_file, top
 from cairn.text.words import stem
@@ -162,18 +163,19 @@ def _documents(wanted: Documents) -> Value:
 
 
 def _introduction(asked: Asked) -> Floats:
-    """How well the file introduces the project, where that is asked for: its README does before other ones."""
+    """How well the file introduces the project, or what of it is asked about: its README does before other ones."""
+    subject = key_of_name(subject_of(asked.query.wording))
 
     def share(file: FileCandidate) -> float:
-        if file.kind != FileKind.DOCS:
+        if file.kind != FileKind.DOCS or not introduces(file.path):
             return 0.0
         *folders, name = file.path.lower().split("/")
-        called = name.partition(".")[0]
-        if called == "readme":
-            return 0.5 if folders else 1.0
-        return 0.5 if called in ("index", "intro", "introduction", "overview") and len(folders) < 3 else 0.0
+        if name.startswith("readme"):
+            is_its_own = not folders or (subject and subject == key_of_name(folders[-1]))
+            return 1.0 if is_its_own else 0.5
+        return 0.5 if len(folders) < 3 else 0.0
 
-    return asked.each(share) * asks_for_overview(asked.query.wording)
+    return asked.each(share) * (bool(subject) or asks_for_overview(asked.query.wording))
 
 
 def _asks(words: str) -> frozenset[str]:

@@ -132,7 +132,10 @@ def judge(
     coverage = max((sum(shares[term] for term in _held(query, each.stored)) for each in found), default=0.0)
     # A name is meant as it is written; of what is translated word by word, similarities are lower.
     likely = None if query.is_symbol or query.language else likelihood(query, shares, strength)
-    decision = _several(query, found, settings) or _decide(query, judged, settings, coverage, likely)
+    introduction = _introduction(judged, strength)
+    decision = (
+        introduction or _several(query, found, settings) or _decide(query, judged, settings, coverage, likely)
+    )
     return _verdict(query, decision, _lead(found), coverage)
 
 
@@ -226,6 +229,14 @@ def _lead(found: Sequence[Ranked]) -> float:
     if not scores or scores[0] <= 0:
         return 0.0
     return max(0.0, 1 - sum(scores[1:]) / _COMPARED / scores[0])
+
+
+def _introduction(judged: Sequence[Evidence], strength: Strength | None) -> _Decision | None:
+    """The answer to what something is, where the best passages introduce it."""
+    if strength is None or not strength.introductions:
+        return None
+    path = strength.introductions[0][1].path
+    return Action.ANSWER, "", [each for each in judged if each.path == path][:1] or judged[:1]
 
 
 def _several(query: Query, found: Sequence[Ranked], settings: VerdictSettings) -> _Decision | None:

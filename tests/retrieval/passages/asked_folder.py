@@ -15,9 +15,10 @@ from cairn.discovery.render import estimate_tokens
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.protocol.evidence import Excerpt
-from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.meaning import Meaning, StaticMeaning
 from cairn.retrieval.passages.further import FurtherPassage, further_passages, passages_of_results
 from cairn.retrieval.passages.ranking import Passage, best_chunks
+from cairn.retrieval.passages.strength import Strength
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.scores import Ranked
@@ -40,12 +41,17 @@ class AskedFolder(IndexedFolder):
         self.meaning = StaticMeaning(packaged_table())
 
     def passages(self, question: str, *, with_vectors: bool = True) -> Sequence[Passage]:
-        meaning = self.meaning if with_vectors else None
+        return self._searched(question, self.meaning if with_vectors else None).passages()
+
+    def strength(self, question: str) -> Strength | None:
+        return self._searched(question, self.meaning).strength
+
+    def _searched(self, question: str, meaning: Meaning | None) -> IndexedSearcher:
         searcher = IndexedSearcher(
             [self.uri], [self.reader], meaning, self.settings.search, lambda: False, {}, everywhere=True
         )
         searcher.search([question], [], 10)
-        return searcher.passages()
+        return searcher
 
     def shown(self, passage: Passage) -> str:
         """The lines of the passage, as the index has them."""

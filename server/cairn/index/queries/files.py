@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import translate
 from typing import Any
 
+from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.deadline import Cancelled
 
@@ -17,6 +18,17 @@ def files_by_path(reader: IndexReader, match: str, limit: int, cancelled: Cancel
     sql = """SELECT f.path FROM paths_fts CROSS JOIN files f ON f.id = paths_fts.rowid
         WHERE paths_fts MATCH ? AND f.is_text ORDER BY bm25(paths_fts, 2.5, 1), f.id LIMIT ?"""
     return _paths(reader, sql, (match, limit), cancelled) if match else []
+
+
+def introducing_files(
+    reader: IndexReader, manifests: Sequence[str], limit: int, cancelled: Cancelled
+) -> list[str]:
+    """The READMEs nearest to the folder's top, and the `manifests` there, at most `limit` of each."""
+    readmes = """SELECT f.path FROM paths_fts CROSS JOIN files f ON f.id = paths_fts.rowid
+        WHERE paths_fts MATCH 'readme' AND f.is_text ORDER BY length(f.path) - length(replace(f.path, '/', '')), f.path LIMIT ?"""
+    named = "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?)) AND is_text LIMIT ?"
+    found = _paths(reader, readmes, (limit,), cancelled)
+    return [*found, *_paths(reader, named, (json.dumps(manifests), limit), cancelled)]
 
 
 def files_with_chunk(reader: IndexReader, content_hash: str, path: str = "") -> list[str]:
@@ -86,6 +98,17 @@ def readme_paths(reader: IndexReader, patterns: Sequence[str]) -> list[str]:
     paths = {path for (path,) in reader.select("SELECT path FROM files WHERE is_text")}
     is_readme = readme_rule(patterns)
     return sorted(filter(is_readme, paths.union(reader.hidden)))
+
+
+def opening_chunks(reader: IndexReader, paths: Sequence[str], lines: int, only: ChunkFilter) -> list[int]:
+    """The chunks that begin within the first `lines` of these files, file after file."""
+    condition, values = passes(reader, "c.id", only)
+    rows = reader.select(
+        f"""SELECT c.id FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value
+            JOIN chunks c ON c.file_id = f.id AND c.start_line < ? WHERE {condition} ORDER BY wanted.key, c.position""",
+        (json.dumps(paths), lines, *values),
+    )
+    return [chunk_id for (chunk_id,) in rows]
 
 
 def readme_rule(patterns: Sequence[str]) -> Callable[[str], bool]:

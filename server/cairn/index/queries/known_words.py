@@ -96,6 +96,15 @@ class IndexVocabulary:
                 found += reader.facts().chunks
         return found
 
+    @property
+    def main_collection(self) -> str:
+        """The collection of a file at the root of the first index that has one there; "" for none."""
+        for reader in self.readers:
+            with suppress(CairnError):
+                for (collection,) in reader.select(_SELECT_MAIN):
+                    return str(collection)
+        return ""
+
     def near(self, word: str, errors: int) -> Sequence[KnownWord]:
         """Words at most about `errors` letters away from the lower-case `word`, best first within an index."""
         found: list[KnownWord] = []
@@ -135,6 +144,7 @@ def _read_near(
     return {each: [near for source in reader.sources for near in _near(source, *each)] for each in asked}
 
 
+_SELECT_MAIN = "SELECT collection FROM files WHERE instr(path, '/') = 0 ORDER BY path LIMIT 1"
 _SELECT_ABSENT = """
     SELECT key FROM json_each(?) WHERE NOT EXISTS
     (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')

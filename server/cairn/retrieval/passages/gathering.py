@@ -6,16 +6,19 @@ Only the chunks that promise most are cut: of 95 questions none had less in its 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
 from cairn.embedding.static import StaticTable
+from cairn.index.queries.files import opening_chunks
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.candidates import Floats
+from cairn.retrieval.introductions import OPENING_LINES, Introduced, introduces, subject_of
 from cairn.retrieval.meaning import similarities
 from cairn.retrieval.passages.families import Family, mentioning
 from cairn.retrieval.passages.reading import ReadChunk, Runs, group_keys, read_chunk
@@ -25,6 +28,11 @@ from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scoring import coverage, share
 from cairn.workspace.collections import FileKind
 
+_TOP, _OPENING, _SAYS = 0.8, 0.6, 0.4
+"""What counts for an introduction: to stand at the very top of a README or near it, and to say what its subject is."""
+_TOP_LINES = 20
+_INTRODUCING_FILES = 8
+"""READMEs and the like whose beginnings compete, whatever was found in them."""
 _WHOLE_FILES = 4
 """Files of which all chunks compete, whichever were found; with more, nothing changes."""
 _MOST_OF_A_FILE = 300
@@ -53,6 +61,24 @@ class Windows:
     @cached_property
     def kinds(self) -> frozenset[QuestionKind]:
         return question_kinds(self.query.wording)
+
+    @cached_property
+    def introductions(self) -> Floats:
+        """float64[windows]: how well each introduces what the question asks for an overview of; 0 where none is asked for."""
+        asked = Introduced.by(self.query.wording)
+        if asked is None:
+            return np.zeros(len(self.texts))
+        values = []
+        for chunk, (first, _), text in zip(self.chunk_of, self.spans, self.texts, strict=True):
+            stored = self.chunks[chunk]
+            line = stored.chunk.start_line + first
+            if asked.describes(stored.path, stored.collection, text):
+                values.append(1.0)
+                continue
+            opening = asked.opening(stored.path, stored.collection, stored.chunk.header_path, line)
+            begins = _TOP if line < _TOP_LINES else _OPENING
+            values.append(min(1.0, begins * opening + _SAYS * asked.said_in(text)))
+        return np.array(values)
 
     @cached_property
     def keys(self) -> list[tuple[int, ...]]:
@@ -140,16 +166,20 @@ def gather_windows(
         wanted = {n for n, file in enumerate(ranking.candidates.files) if (file.folder, file.path) in files}
         every = [chunk for chunk in every if chunk.file in wanted]
     every.sort(key=lambda chunk: -chunk.promise)
+    beside: list[_Chunk] = []
     if listed:
-        every = [*every[:most], *_mentioning(ranking, listed, every[:most])]
-        most = len(every)
+        legs = ranking.legs
+        beside = _beside(
+            ranking, every[:most], lambda _, reader: mentioning(reader, listed, legs.only, legs.cancelled)
+        )
+    elif files is None and subject_of(ranking.legs.query.wording):
+        beside = _beside(ranking, every[:most], partial(_openings, ranking))
+    every = [*every[:most], *beside]
     found: dict[tuple[int, int], StoredChunk] = {}
     for folder, reader in enumerate(ranking.readers):
-        stored = reader.chunks([chunk.id for chunk in every[:most] if chunk.folder == folder])
+        stored = reader.chunks([chunk.id for chunk in every if chunk.folder == folder])
         found.update({(folder, chunk_id): each for chunk_id, each in stored.items()})
-    chosen = [
-        (chunk, found[chunk.folder, chunk.id]) for chunk in every[:most] if (chunk.folder, chunk.id) in found
-    ]
+    chosen = [(chunk, found[chunk.folder, chunk.id]) for chunk in every if (chunk.folder, chunk.id) in found]
     chosen.sort(key=lambda pair: (pair[0].file, pair[1].chunk.position))
     read = [read_chunk(stored, table) for _, stored in chosen]
     place = np.empty(len(totals), np.intp)
@@ -226,17 +256,29 @@ def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -
     return found
 
 
-def _mentioning(ranking: Ranking, listed: Sequence[Family], known: Sequence[_Chunk]) -> list[_Chunk]:
-    """The chunks of candidate files that mention members of a family, beside those that are known."""
+def _beside(
+    ranking: Ranking, known: Sequence[_Chunk], ids_of: Callable[[int, IndexReader], Sequence[int]]
+) -> list[_Chunk]:
+    """The chunks of candidate files that `ids_of` names for each folder, beside those that are known."""
     here = {(chunk.folder, chunk.id) for chunk in known}
     places = {(file.folder, file.path): n for n, file in enumerate(ranking.candidates.files)}
     found = []
     for folder, reader in enumerate(ranking.readers):
-        ids = mentioning(reader, listed, ranking.legs.only, ranking.legs.cancelled)
-        new = reader.outlines([chunk_id for chunk_id in ids if (folder, chunk_id) not in here])
+        new = reader.outlines(
+            [chunk_id for chunk_id in ids_of(folder, reader) if (folder, chunk_id) not in here]
+        )
         similar = similarities(ranking.vectors[:1], reader, list(new))[0] if ranking.vectors and new else {}
         for chunk_id, outline in new.items():
             if (folder, outline.path) in places:
                 near = max(0.0, similar.get(chunk_id, 0.0))
                 found.append(_Chunk(folder, chunk_id, places[folder, outline.path], 0.0, near, 0.0))
     return found
+
+
+def _openings(ranking: Ranking, folder: int, reader: IndexReader) -> Sequence[int]:
+    """The first chunks of the files that introduce something, those at the top of the folder first."""
+    paths = [
+        file.path for file in ranking.candidates.files if file.folder == folder and introduces(file.path)
+    ]
+    paths.sort(key=lambda path: path.count("/"))
+    return opening_chunks(reader, paths[:_INTRODUCING_FILES], OPENING_LINES, ranking.legs.only)

@@ -14,6 +14,7 @@ from attrs import frozen
 
 from cairn.chunking.definition_place import definition_lines
 from cairn.retrieval.candidates import Floats
+from cairn.retrieval.introductions import is_furniture, subject_of
 from cairn.retrieval.matching import matcher
 from cairn.retrieval.passages import evidence_lines as lines_show
 from cairn.retrieval.passages.families import lists, members_held
@@ -170,10 +171,14 @@ def _comment(windows: Windows) -> Floats:
 
 
 def _beside(windows: Windows) -> Floats:
-    """A test or an example, where none is asked for."""
+    """A test or an example, where none is asked for; of a project's life, where it is asked what it is."""
     if QuestionKind.TESTS in windows.kinds:
         return np.zeros(len(windows.texts))
-    return windows.of_kind(FileKind.TESTS, FileKind.EXAMPLES)
+    beside = windows.of_kind(FileKind.TESTS, FileKind.EXAMPLES)
+    if not subject_of(windows.query.wording):
+        return beside
+    places = [(each.chunk.header_path.split(" > "), each.path) for each in windows.chunks]
+    return np.maximum(beside, windows.of_chunks([is_furniture(*place) for place in places]))
 
 
 def _history(windows: Windows) -> Floats:
@@ -204,6 +209,7 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("place of its file", 0.2, _of_chunk("place")),
     PassageSignal("its package", 2.0, _of_chunk("package"), "in the package asked about"),
     PassageSignal("defines it", 0.6, _definition, "defines {names}"),
+    PassageSignal("introduces it", 3.5, lambda windows: windows.introductions, "introduces it"),
     PassageSignal("is the message", 1.5, _message, "has the message"),
     PassageSignal("gives the value", 0.5, _value, "gives a value"),
     PassageSignal("reads the option", 0.4, _option, "reads or declares an option"),

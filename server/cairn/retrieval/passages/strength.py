@@ -7,6 +7,7 @@ import re
 import numpy as np
 from attrs import frozen
 
+from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.passages.gathering import Windows
 from cairn.retrieval.question_kinds import QuestionKind
@@ -16,6 +17,8 @@ _BEST = 3
 """Passages whose similarity counts: one may be near by chance."""
 _FILES_OF = 5
 """Best passages whose files count: what is asked about stands in one file, whose passages hold the question together."""
+_INTRODUCES = 0.5
+"""What a passage must have of an introduction to be one."""
 _WORD = re.compile(r"[^\W\d_][\w/+#.-]*")
 _LIKE_A_NAME = re.compile(r".*[A-Z].*[A-Z]|.*\d")
 
@@ -31,6 +34,8 @@ class Strength:
     missing_names: int
     """Names and abbreviations in the question, by their capitals and digits (`YAML`, `Redis`), that no passage holds; 0 where it cites
     a message or asks for a change."""
+    introductions: tuple[tuple[int, StoredChunk], ...] = ()
+    """Folder and chunk of those of the best passages that introduce what an overview is asked of, best first."""
 
 
 def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength:
@@ -45,10 +50,16 @@ def strength(windows: Windows, scores: Floats, similarities: Floats) -> Strength
     is_foreign = bool(windows.kinds & {QuestionKind.ERROR, QuestionKind.CHANGE})
     named = frozenset() if is_foreign else _written_as_names(windows.query.meant or windows.query.text)
     terms = zip(windows.query.terms, somewhere, strict=True)
+    introducing = dict.fromkeys(
+        int(windows.chunk_of[place])
+        for place in order[:_FILES_OF]
+        if windows.introductions[place] >= _INTRODUCES
+    )
     return Strength(
         similarity=None if windows.table is None else float(similarities[order[:_BEST]].mean()),
         held=tuple(frozenset(np.flatnonzero(holds[these].any(axis=0)).tolist()) for these in of_file),
         missing_names=sum(not is_held for term, is_held in terms if term in named),
+        introductions=tuple((windows.folders[chunk], windows.chunks[chunk]) for chunk in introducing),
     )
 
 

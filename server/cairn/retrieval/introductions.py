@@ -1,0 +1,152 @@
+"""What introduces the subject of a question that asks what something is: the beginning of its README, and a sentence that says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from attrs import frozen
+
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.retrieval.question_kinds import question_kinds
+from cairn.workspace.collections import MANIFESTS, FileKind, file_kind
+
+_KIND_OF_TEXT = r"(?:(?:short|brief|quick|general|high[- ]level|one[- ]line)\ )?(?:overview|summary|introduction|description)"
+_ASKS = rf"""\s*(?:(?:can|could|would)\ you\ |please\ )*
+    (?:what(?:['’]s|\ is|\ are)\ (?:the\ )?purpose\ of | what(?:['’]s|\ is|\ are|\ does|\ do)? | who(?:['’]s|\ is|\ are) | explain | describe | define
+    | introduce | summari[sz]e | tell\ (?:me|us)\ about
+    | (?:give|show|write)\ (?:me\ |us\ )?(?:an?\ |the\ )?{_KIND_OF_TEXT}\ (?:of|to|for) | (?:an?\ |the\ )?{_KIND_OF_TEXT}\ (?:of|to))\s+"""
+_THIS_PROJECT = r"""(?:(?:this|our|my|the\ (?:whole|entire))\ (?:whole\ |entire\ )?
+    (?:project|repo(?:sitory)?|code\ ?base|workspace|library|package|framework|tool|app(?:lication)?|program|software|code)
+    | the\ (?:project|repo(?:sitory)?|code\ ?base))\b"""
+_OVERVIEW = re.compile(
+    rf"{_ASKS}(?:an?\ |the\ )?(?P<subject>[\w.+\#@/`-]+(?:\ [\w.+\#@/`-]+){{0,2}}?)(?:\ (?:do|all\ about|about|(?:used\ |good\ )?for|mean))?[\s?.!]*\Z",
+    re.VERBOSE | re.IGNORECASE,
+)
+_OF_THIS_PROJECT = re.compile(
+    rf"(?P<asks>(?:{_ASKS})?)(?P<project>{_THIS_PROJECT})", re.VERBOSE | re.IGNORECASE
+)
+_NO_LETTERS = re.compile(r"[\W_]+")
+_EXTENSION = re.compile(r"\.(?:js|ts|py|rs|go|rb|net)\Z", re.IGNORECASE)
+_FOLDERS_OF_DOCUMENTS = frozenset({"doc", "docs", "documentation", "source", "src", "en"})
+_WHOLE = re.compile(r"[-_](?:parent|root|monorepo|workspace|aggregator)\Z", re.IGNORECASE)
+_DOES = 0.4
+_INTRODUCING = frozenset({"readme", "index", "intro", "introduction", "overview"})
+OPENING_LINES = 60
+"""Of a README: what follows is how to install it, or whom to thank."""
+DESCRIPTION = re.compile(
+    r'''"description"\s*:\s*"((?:[^"\\\n]|\\.)*)"
+        | ^\s*description\s*=\s*(?:"""(.*?)"""|"([^"\n]*)"|\'([^\'\n]*)\'|([^"\'\s].*))$
+        | <description>(.*?)</description>''',
+    re.MULTILINE | re.DOTALL | re.VERBOSE,
+)
+"""What a manifest says its package is."""
+_FURNITURE = re.compile(
+    r"\b(?:contribut\w+|pull requests?|maintainers?|security(?: policy| issues?)?|licen[cs]es?|copyright|releases?|opinions|sponsors?|supported by|backers"
+    r"|(?:core|project|current) team|team members|people|authors?|credits|acknowledge?ments?|thanks|get(?:ting)? help|donat\w+|code of conduct"
+    r"|enterprise|troubleshooting|faq|agents\.md|skill|submitting \w+|reviewing \w+|reporting \w+)\b",
+    re.IGNORECASE,
+)
+
+
+_FURNITURE_FILE = re.compile(
+    r"^\.github/|(?:^|/)(?:contributing|security|code_of_conduct|governance|maintainers|authors|licen[cs]e|support|ecosystem|links"
+    r"|change_?log|changes|history|news|releases?|upgrading|todo)(?:\.\w+)*\Z"
+)
+
+
+@lru_cache(maxsize=256)
+def subject_of(text: str) -> str:
+    """What an overview is asked of, as it is written ("what is X", "explain X"); "" where more, or something else, is asked.
+
+    `text` is the wording in English.
+    """
+    found = _OVERVIEW.fullmatch(text)
+    return "" if found is None or question_kinds(text) else found["subject"].rstrip(".")
+
+
+def with_project_named(text: str, vocabulary: IndexVocabulary | None) -> str:
+    """`text` with the name instead of "this project" or "the repository", where it begins with it or asks for an overview of it."""
+    found = _OF_THIS_PROJECT.match(text) if vocabulary else None
+    if found is None or vocabulary is None or not (project := project_of(vocabulary.main_collection)):
+        return text
+    return f"{found['asks']}{project}{text[found.end() :]}"
+
+
+def key_of_name(name: str) -> str:
+    """What spellings of a name share: `serde_json` and "Serde JSON", `express` and "Express.js"."""
+    return _NO_LETTERS.sub("", _EXTENSION.sub("", name)).lower()
+
+
+def project_of(collection: str) -> str:
+    """The name of the project that a collection is of, without what a manifest of several packages adds."""
+    return _WHOLE.sub("", collection.rpartition("-")[0])
+
+
+def introduces(path: str) -> bool:
+    """Whether a file of this name is one that introduces what is around it."""
+    name = path.rpartition("/")[2]
+    return name in MANIFESTS or name.lower().partition(".")[0] in _INTRODUCING
+
+
+def is_furniture(headings: Sequence[str], path: str = "") -> bool:
+    """Whether what stands under the headings, or in such a file, is about a project's life rather than about what it makes."""
+    return any(map(_FURNITURE.search, headings)) or bool(_FURNITURE_FILE.search(path.lower()))
+
+
+@frozen
+class Introduced:
+    """The subject of a question that asks what it is."""
+
+    subject: str
+    key: str
+    _says: re.Pattern[str]
+    """Begins a sentence that says something of the subject: in a group of its own, what it is."""
+    _named: re.Pattern[str]
+
+    @classmethod
+    def by(cls, wording: str) -> Introduced | None:
+        """What the question asks for an overview of; None where it asks something else."""
+        subject = subject_of(wording).strip("`")
+        key = key_of_name(subject)
+        return cls(subject, key, *_patterns(subject)) if key else None
+
+    def said_in(self, text: str) -> float:
+        """1 where a sentence says what the subject is, 0.4 where one says what it does, else 0."""
+        return max((1.0 if found["is"] else _DOES for found in self._says.finditer(text)), default=0.0)
+
+    def names(self, text: str) -> bool:
+        """Whether the text has the subject as a word of its own, not as part of a longer name (`express-session`, `express.Router`)."""
+        return bool(self._named.search(text))
+
+    def describes(self, path: str, collection: str, text: str) -> bool:
+        """Whether the text is of the subject's manifest, and has its description."""
+        is_manifest = path.rpartition("/")[2] in MANIFESTS and self.key == key_of_name(project_of(collection))
+        return is_manifest and bool(DESCRIPTION.search(text))
+
+    def opening(self, path: str, collection: str, header_path: str, line: int) -> bool:
+        """Whether what stands there, at the 0-based `line`, is of the beginning of a document that introduces the subject."""
+        if line >= OPENING_LINES or not introduces(path) or file_kind(path) is not FileKind.DOCS:
+            return False
+        *folders, _ = path.lower().split("/")
+        headings = header_path.split(" > ")
+        names = [headings[0], *folders[-1:]]
+        if _FOLDERS_OF_DOCUMENTS.issuperset(folders):
+            names.append(project_of(collection))
+        return self.key in map(key_of_name, names) and not is_furniture(headings)
+
+
+@lru_cache(maxsize=64)
+def _patterns(subject: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What begins a sentence about the subject, and what names it, in the singular or plural."""
+    words = r"[\s_-]*".join(map(re.escape, re.findall(r"[\w.+#@/]+", subject.removesuffix("s")))) + "s?"
+    says = re.compile(
+        rf"""(?:^|(?<=[.!?]\s))[^\w\n]*(?:the\s+|an?\s+|package\s+|module\s+)?[*_`"'\[(]*{words}(?![\w-])[`*_"'\])]*
+            (?:\s+\([^()\n]*\))?(?:\s+(?:framework|library|package|project|module|crate|gem))?
+            (?:(?P<is>\s+(?:is|are)\s+(?:an?|the|one|my|our)\s|\s*(?:\u2013|\u2014|\s-\s))
+            |\s+(?:is|are)\s+(?!(?:not|used|now|currently|also|still|being|available|licen[cs]ed|released|only|no|on|at|in)\b)
+            |\s+(?:provides?|offers?|lets|allows|enables|helps|makes|implements?|adapts|defines?|represents?|means|refers\sto|stands\sfor)\s)""",
+        re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+    )
+    return says, re.compile(rf"(?<![\w/.-]){words}(?!\w|[-/.:]+\w)", re.IGNORECASE)
