@@ -92,7 +92,10 @@ export interface SearchResult {
   readonly folder: string;
   readonly uri: string;
   readonly range: Range;
-  /** The line to go to, as in LSP's symbols: the one that names `symbol`, or else the first. */
+  /**
+   * The line to go to, as in LSP's symbols: the one that names `symbol`, or else the first. Of what is related the lines
+   * that relate: the call, the mention or the definition of a name, or those that are nearest in meaning.
+   */
   readonly selectionRange: Range;
   readonly collection: string;
   readonly title: string;

@@ -32,6 +32,27 @@ EXCERPT = Excerpt(
     reason="defines Berth",
     score=1.0,
 )
+RESULT = protocol.SearchResult(
+    path="src/berths.py",
+    folder="file:///harbour",
+    uri="file:///harbour/src/berths.py",
+    range=whole_lines(11, 20),
+    selection_range=whole_lines(11, 12),
+    collection="harbour-source",
+    title="Berth",
+    header_path="Berth",
+    symbol="Berth",
+    symbol_kind="class",
+    type=ChunkType.CODE,
+    language="python",
+    score=1.0,
+    source="hybrid",
+    matched_terms=(),
+    reasons=(),
+    snippet="class Berth:\n",
+    context=protocol.Context(),
+    content_hash="0" * 32,
+)
 BULLET = Bullet(
     text="A berth holds one ship.",
     citation="README.md#L3-L3",
@@ -118,28 +139,7 @@ def test_further_passages_stand_below_the_heading_of_their_file(capsys: pytest.C
         FilePassage(whole_lines(39, 52), "def leave(self):\n    pass", "leave", "Berth > leave", 0.6),
         FilePassage(whole_lines(69, 70), "x = 1", "", "", 0.5),
     )
-    result = protocol.SearchResult(
-        path="src/berths.py",
-        folder="file:///harbour",
-        uri="file:///harbour/src/berths.py",
-        range=whole_lines(11, 20),
-        selection_range=whole_lines(11, 12),
-        collection="harbour-source",
-        title="Berth",
-        header_path="Berth",
-        symbol="Berth",
-        symbol_kind="class",
-        type=ChunkType.CODE,
-        language="python",
-        score=1.0,
-        source="hybrid",
-        matched_terms=(),
-        reasons=(),
-        snippet="class Berth:\n",
-        context=protocol.Context(),
-        content_hash="0" * 32,
-        passages=further,
-    )
+    result = evolve(RESULT, passages=further)
     query = protocol.QueryInfo("q", ("q",), "name", 0.5)
     answer_text.print_search(protocol.SearchAnswer((result,), VERDICT, query, INDEX, {}))
     assert capsys.readouterr().out.splitlines() == [
@@ -153,3 +153,26 @@ def test_further_passages_stand_below_the_heading_of_their_file(capsys: pytest.C
         "      x = 1",
         "",
     ]
+
+
+def test_a_related_passage_is_shown_from_the_line_that_relates(capsys: pytest.CaptureFixture[str]) -> None:
+    body = "".join(f"    ship_{n} = None\n" for n in range(7))
+    result = evolve(
+        RESULT,
+        snippet=f"class Berth:\n{body}    moor(ship)\n",
+        selection_range=whole_lines(19, 20),
+        match_explain=("calls `moor`: 1.00 × 1.5 = +1.50",),
+    )
+    answer_text.print_related(protocol.RelatedAnswer((result,), INDEX, {}))
+    assert capsys.readouterr().out.splitlines() == [
+        " 1  src/berths.py:12-20  1.00 hybrid",
+        "    Berth",
+        "    20      moor(ship)",
+        "    · calls `moor`: 1.00 × 1.5 = +1.50",
+        "",
+    ]
+    answer_text.print_related(
+        protocol.RelatedAnswer((evolve(result, selection_range=whole_lines(12, 13)),), INDEX, {})
+    )
+    shown = capsys.readouterr().out.splitlines()[2:-2]
+    assert shown == [f"    {13 + n}      ship_{n} = None" for n in range(6)]

@@ -129,7 +129,8 @@ def test_documents_are_looked_for_where_nearer_code_would_hide_them(tmp_path: Pa
     passage = ChunkRange(0, "port/ship0.py", tuple(folder.reader.page("port/ship0.py")))
 
     def found(besides: ChunkFilter | None) -> set[str]:
-        return {each.stored.path for each in relate([folder.reader], passage, lambda: False, besides=besides)}
+        relations = relate([folder.reader], passage, lambda: False, besides=besides)
+        return {each.stored.path for each in relations.found}
 
     assert "docs/ships.md" not in found(None)
     assert "docs/ships.md" in found(ChunkFilter(types=("prose",)))

@@ -44,6 +44,13 @@ def by_path(answer: Any) -> dict[str, Any]:
     return {each["result"]["path"]: each for each in answer["passages"]}
 
 
+def selected(workspace: Path, passage: Any) -> str:
+    """The lines of the file at which the passage is related."""
+    result = passage["result"]
+    first, end = (result["selectionRange"][side]["line"] for side in ("start", "end"))
+    return "".join((workspace / result["path"]).read_text().splitlines(keepends=True)[first:end])
+
+
 def part(answer: Any, name: str) -> Any:
     return next(each for each in answer["parts"] if each["name"] == name)
 
@@ -60,8 +67,10 @@ async def test_a_cursor_in_a_function_gets_what_belongs_to_it(daemon: Start, wor
         found = by_path(answer)
         berths, document = found["src/harbour/berths.py"], found["docs/assigning.md"]
         assert (berths["group"], document["group"]) == ("code", "documents")
-        assert {"defines what it uses", "file that it imports"} <= set(berths["reasons"])
-        assert "uses what it defines" in document["reasons"]
+        assert {"defines `Berth`", "file that it imports"} <= set(berths["reasons"])
+        assert "mentions `assign_berths`" in document["reasons"]
+        assert "class Berth" in selected(workspace, berths)
+        assert "`assign_berths`" in selected(workspace, document)
         assert "moor_ship" in berths["result"]["matchedTerms"]
         assert "src/harbour/schedule.py" not in found  # it is one chunk
         assert answer["place"]["symbol"] == "assign_berths"
@@ -102,7 +111,7 @@ async def test_moving_in_a_chunk_is_free_until_anything_changes(daemon: Start, w
         assert {**again, "timings": {}} == {**moved, "timings": {}}
         # What is typed counts before it is saved.
         assert "src/harbour/berths.py" not in [
-            path for path, each in by_path(first).items() if "defines what it uses" in each["reasons"]
+            path for path, each in by_path(first).items() if "defines `moor_ship`" in each["reasons"]
         ]
         open_document(cairn, uri, cranes.read_text())
         change_document(
@@ -110,7 +119,7 @@ async def test_moving_in_a_chunk_is_free_until_anything_changes(daemon: Start, w
         )
         typed = await context(cairn, uri, 1)
         assert "cached" not in typed["timings"]
-        assert "defines what it uses" in by_path(typed)["src/harbour/berths.py"]["reasons"]
+        assert "defines `moor_ship`" in by_path(typed)["src/harbour/berths.py"]["reasons"]
         assert "berth.moor_ship(cargo)" in typed["context"]
 
 
@@ -205,7 +214,7 @@ async def test_a_query_about_the_place_comes_first(daemon: Start, workspace: Pat
         first = answer["passages"][0]
         assert first["result"]["path"] == "src/harbour/tides.py"
         assert "found by the query" in first["reasons"]
-        assert any("uses what it defines" in each["reasons"] for each in answer["passages"])
+        assert any("tests `Berth`" in each["reasons"] for each in answer["passages"])
         assert "src/harbour/berths.py" not in by_path(answer)
         assert "- `hour of high water`\n" in answer["context"]
         assert "hour of high water" not in (await context(cairn, berths, 5))["context"]
@@ -232,7 +241,7 @@ async def test_a_document_without_an_index_is_answered_by_its_text(
             open_document(cairn, uri, text)
             answer = await context(cairn, uri, 1)
             tides = by_path(answer)["src/harbour/tides.py"]
-            assert "defines what it uses" in tides["reasons"]
+            assert "defines `high_water`" in tides["reasons"]
             assert "similar in meaning" in {
                 reason for each in answer["passages"] for reason in each["reasons"]
             }
@@ -322,6 +331,6 @@ async def test_without_a_model_names_relate_and_tokens_are_estimated(daemon: Sta
     async with daemon(workspace, options={"embedding": {"enabled": False}}) as cairn:
         await cairn.until(lambda status: status["state"] == "degraded")
         answer = await context(cairn, schedule, 8)
-        assert "defines what it uses" in by_path(answer)["src/harbour/berths.py"]["reasons"]
+        assert "defines `Berth`" in by_path(answer)["src/harbour/berths.py"]["reasons"]
         assert 0 <= sum(each["tokens"] for each in answer["parts"]) - answer["tokens"] < 60
         assert answer["tokens"] == -(-len(answer["context"]) // 4)

@@ -93,6 +93,16 @@ def test_a_passage_shows_its_place_what_it_is_why_it_is_there_and_its_text() -> 
     assert "Paths are relative to file:///harbour" in text
 
 
+def test_what_is_related_tells_how_and_at_which_line() -> None:
+    call = result(reasons=("calls `moor`",), selection_range=protocol.whole_lines(16, 17))
+    near = result(reasons=("similar in meaning",), selection_range=protocol.whole_lines(12, 15))
+    answer = protocol.RelatedAnswer((call, near), protocol.IndexState(1, True), {})
+    (text,) = mcp_text.related(DONE, unstructure(answer), {})
+    assert "   why: calls `moor`\n   see: 17\n" in text
+    assert "   why: similar in meaning\n   see: 13-15\n" in text
+    assert "see:" not in search_text()
+
+
 def test_a_fence_is_longer_than_any_in_the_text() -> None:
     text = search_text(results=(result(snippet="a\n````\nb\n", language="markdown"),))
     assert "`````markdown\na\n````\nb\n`````" in text

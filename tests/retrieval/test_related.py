@@ -64,7 +64,7 @@ def passage(folder: IndexedFolder, path: str, position: int = 0) -> ChunkRange:
 
 def related(folder: IndexedFolder, path: str, limit: int = 20) -> dict[str, set[str]]:
     """The names of the relations by path."""
-    found = rank_related(relate([folder.reader], passage(folder, path), never), limit)
+    found = rank_related(relate([folder.reader], passage(folder, path), never).found, limit)
     return {r.stored.path: {reason.signal for reason in r.reasons} for r in found}
 
 
@@ -79,7 +79,7 @@ def test_each_way_of_being_related_is_found_and_named(folder: IndexedFolder) -> 
 def test_the_passage_itself_is_no_result_but_the_rest_of_its_file_may_be(folder: IndexedFolder) -> None:
     folder.save({"port/long.py": long_text(4)})
     wanted = passage(folder, "port/long.py", 1)
-    found = rank_related(relate([folder.reader], wanted, never), 20)
+    found = rank_related(relate([folder.reader], wanted, never).found, 20)
     assert wanted.chunks[0].id not in {r.stored.id for r in found}
     assert all(SAME_FILE in {p.signal for p in r.reasons} for r in found if r.stored.path == wanted.path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cairn.chunking.model import Chunk
-from cairn.text.verbatim import find_words
+from cairn.text.verbatim import find_words, starts_with_mark
 
 
 def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
@@ -19,7 +19,7 @@ def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
     head = "".join(chunk.signature.split()) if is_main else ""
     at = next((n for n in naming if head and _is_head(lines[n], head)), None)
     if at is None:
-        at = next((n for n in naming if _DEFINING.match(lines[n])), naming[0] if naming else 0)
+        at = min(naming, key=lambda n: _unlike_definition(name, lines[n]), default=0)
     start = min(chunk.start_line + at, chunk.end_line - 1)
     return start, (chunk.end_line if is_main else start + 1)
 
@@ -33,6 +33,19 @@ def definition_at(chunk: Chunk, first: int, last: int) -> str:
     within = [name for line, name in places if first <= line < last]
     above = [name for line, name in places if line < first]
     return within[0] if within else above[-1] if above else chunk.symbol
+
+
+def _unlike_definition(name: str, line: str) -> int:
+    """How little the line, which names it, looks like its definition: from 0, what is defined by a keyword, to 4, a comment."""
+    head = _HEAD.match(line)
+    if head and name in (head["name"], head["name"] + head["mark"]):
+        return 0
+    if starts_with_mark(line.strip()):
+        return 4
+    at = find_words(name, line)
+    if _VALUE.match(line, at + len(name)) and line[at - 1 : at] != ".":
+        return 1
+    return 2 if _DEFINING.match(line) else 3
 
 
 def _is_head(line: str, head: str) -> bool:
@@ -55,3 +68,10 @@ _KINDS = {
     "module": "module", "namespace": "module",
 }  # fmt: skip
 _DEFINING = re.compile(rf"[ \t]*(?:\w+[ \t]+)*?(?P<keyword>{'|'.join(_KINDS)})\b")
+_HEAD = re.compile(
+    rf"[ \t]*(?:[\w@]+[ \t]+)*?(?:{'|'.join(_KINDS)}|defp|defmacrop?|\#[ \t]*define|@callback|typealias|protocol|object|get|set)"
+    r"[ \t]+(?:\([^()]*\)[ \t]*)?(?:\w+[.:]+)*(?P<name>[\w$]+)(?P<mark>[?!]?)"
+)
+"""A keyword, a receiver in Go and an owner in C++ or Lua, and the name."""
+_VALUE = re.compile(r"\??(?:\[\w*\])?[ \t]*(?:[:;,<{(]|=(?!=))")
+"""What stands after a name where that is given a type, a value, parameters or a body."""

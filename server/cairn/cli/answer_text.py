@@ -9,6 +9,7 @@ from cairn.cli.code import write_code
 from cairn.cli.console import escape, link, rule, warn, write, write_exactly
 from cairn.cli.output import tell
 from cairn.cli.state_text import PHASES
+from cairn.text.verbatim import lines_of
 
 if TYPE_CHECKING:
     from cairn.protocol import (
@@ -36,8 +37,18 @@ def print_search(answer: SearchAnswer) -> None:
 
 
 def print_related(answer: RelatedAnswer) -> None:
-    """Each related passage, and how it is related."""
-    _print_results(answer.results)
+    """Each related passage from the lines that relate, and how it is related."""
+    for result, head in _numbered(answer.results):
+        write(f"{head}  [dim]{result.score:.2f} {result.source}[/]")
+        if result.title:
+            write(f"    [cyan]{escape(result.header_path or result.title)}[/]")
+        lines = lines_of(result.snippet.removesuffix("\n"))
+        first = min(result.selection_range.start.line - result.range.start.line, len(lines) - 1)
+        shown = "\n".join(lines[first : first + _SNIPPET_LINES])
+        write_code(shown, result.path, result.language, result.range.start.line + first + 1)
+        for reason in result.match_explain or ():
+            write(f"    · {escape(reason)}")
+        write()
     if not answer.results:
         write("Nothing is related to this passage.")
     _print_completeness(answer.index)

@@ -82,13 +82,14 @@ def with_query(
         key = _key(result)
         score = _QUERY_WEIGHT / (_RANK + found[key]) if key in found else 0.0
         reasons: tuple[str, ...] = (FOUND,) if key in found else ()
-        contributions = result.reasons
+        contributions, lines = result.reasons, result.lines
         if key in near:
             place, each = near[key]
+            lines = each.ranked.lines
             score = max(score, 1 / (_RANK + place))
             reasons += each.reasons
             contributions = contributions if each.ranked is result else (*contributions, *each.ranked.reasons)
-        ranked = evolve(result, score=score / best_possible, reasons=contributions)
+        ranked = evolve(result, score=score / best_possible, reasons=contributions, lines=lines)
         fused.append(Grouped(group_of(result.stored), reasons, ranked))
     return sorted(fused, key=_best_first)[:limit]
 

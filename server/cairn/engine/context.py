@@ -24,7 +24,7 @@ from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
 from cairn.engine.folders import Folder, path_of_uri, places_of
 from cairn.engine.open_workspace import OpenWorkspace
-from cairn.engine.related import covered, indexed_page, shared_names
+from cairn.engine.related import covered, indexed_page, shared_names, table_for
 from cairn.engine.request import Attempt
 from cairn.engine.results import milliseconds, search_result
 from cairn.errors import InvalidRequestError
@@ -41,6 +41,7 @@ from cairn.retrieval.passages.ranking import best_chunks
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.related import ChunkRange, relate
+from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.verdict import matched_terms
 from cairn.workspace.builtin_rules import is_private_key, may_hold_secrets
 from cairn.workspace.collections import file_kind
@@ -216,11 +217,7 @@ class _ContextRequest:
         """What belongs to the place, why a leg of the search failed, and whether nothing was broken off."""
         workspace, passage, limit = self.workspace, self.passage, self.params.limit
         readme_patterns = workspace.settings.discovery.readme.readme_patterns
-        related: list[Grouped] = []
-        if passage.chunks and workspace.readers:
-            vector = None if self.is_indexed else self._vector()
-            found = relate(workspace.readers, passage, workspace.cancelled, besides=_DOCUMENTS, vector=vector)
-            related = related_passages(found, limit, readme_patterns)
+        related = self._related() if passage.chunks and workspace.readers else []
         if self.query is None or not workspace.readers:
             return tuple(related), None, True
         ranking = rank(
@@ -238,6 +235,22 @@ class _ContextRequest:
         others = [r for r in ranked if r.folder != passage.folder or r.stored.id not in passage.ids]
         passages = with_query(others, related, limit, readme_patterns)
         return tuple(passages), ranking.problem, not ranking.legs.broken_off
+
+    def _related(self) -> list[Grouped]:
+        """What is related to the passage, with the lines that are."""
+        workspace, limit = self.workspace, self.params.limit
+        vector = None if self.is_indexed else self._vector()
+        relations = relate(
+            workspace.readers, self.passage, workspace.cancelled, besides=_DOCUMENTS, vector=vector
+        )
+        related = related_passages(
+            relations.found, limit, workspace.settings.discovery.readme.readme_patterns
+        )
+        ranked = with_lines([each.ranked for each in related], relations, table_for(workspace, relations))
+        return [
+            Grouped(each.group, result.spoken_for_by(), result)
+            for each, result in zip(related, ranked, strict=True)
+        ]
 
     def _vector(self) -> PassageVector:
         """A vector of text that is not indexed: a static one, which takes no time."""

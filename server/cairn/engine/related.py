@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cairn import protocol
+from cairn.embedding.static import StaticTable
 from cairn.engine.completeness import index_state
 from cairn.engine.folders import Folder, path_of_uri, places_of
 from cairn.engine.results import contexts, milliseconds, search_result
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.related import ChunkRange, rank_related, relate
+from cairn.retrieval.related import ChunkRange, Relations, rank_related, relate
+from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.scores import Ranked
 
 if TYPE_CHECKING:
@@ -29,13 +31,20 @@ def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.
     folders, readers = request.folders, request.readers
     number, inside, page = indexed_page(folders, readers, params.text_document.uri)
     passage = ChunkRange(number, inside, tuple(covered(page, params.range)))
-    found = rank_related(relate(readers, passage, request.cancelled), params.limit)
+    relations = relate(readers, passage, request.cancelled)
+    ranked = rank_related(relations.found, params.limit)
+    found = with_lines(ranked, relations, table_for(request, relations))
     used, defined = passage.used, passage.defined
     results = tuple(
         search_result(folders, ranked, shared_names(used, defined, ranked), around)
         for ranked, around in zip(found, contexts(found, readers, params.context), strict=True)
     )
     return protocol.RelatedAnswer(results, index_state(folders), {"total": milliseconds(started)})
+
+
+def table_for(request: OpenWorkspace, relations: Relations) -> StaticTable | None:
+    """The static table, which compares single lines with the passage; not loaded for one that has no such vector."""
+    return None if relations.vector.static is None else request.engine.model.static_table()
 
 
 def indexed_page(

@@ -71,12 +71,13 @@ def search_result(
     if asked_for and asked_for != chunk.symbol:
         chunk = _as(asked_for, chunk)
     named = definition_lines(stored.chunk, chunk.symbol)[0] if chunk.symbol else chunk.start_line
+    selected = ranked.lines or (named, named + 1)
     return protocol.SearchResult(
         path=stored.path,
         folder=folder.uri,
         uri=folder.uri_of(stored.path),
         range=protocol.whole_lines(chunk.start_line, chunk.end_line),
-        selection_range=protocol.whole_lines(named, named + 1),
+        selection_range=protocol.whole_lines(*selected),
         collection=stored.collection,
         title=chunk.title,
         header_path=chunk.header_path,

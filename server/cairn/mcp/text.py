@@ -49,7 +49,7 @@ def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[st
     """The passages, numbered, each with how it is related."""
     answer = structure(data, protocol.RelatedAnswer)
     head = [] if answer.results else ["Nothing is related to that passage."]
-    passages = _passages(answer.results, arguments)
+    passages = _passages(answer.results, arguments, with_lines=True)
     return [_paragraphs(*head, *passages, *_missing(engine, answer))]
 
 
@@ -163,9 +163,16 @@ def _missing(
 
 
 def _passages(
-    results: Sequence[protocol.SearchResult], arguments: Mapping[str, Any], *, brief: bool = False
+    results: Sequence[protocol.SearchResult],
+    arguments: Mapping[str, Any],
+    *,
+    brief: bool = False,
+    with_lines: bool = False,
 ) -> list[str]:
-    """Each with its place and, unless `brief`, its text; the folder is named once where they have one in common."""
+    """Each with its place and, unless `brief`, its text; the folder is named once where they have one in common.
+
+    `with_lines` tells the line to go to, or those that count.
+    """
     folders = {result.folder for result in results}
     shown = []
     for number, result in enumerate(results, 1):
@@ -174,6 +181,8 @@ def _passages(
             lines.append(f"   folder: {result.folder}")
         if result.reasons:
             lines.append(f"   why: {'; '.join(result.reasons)}")
+        if with_lines:
+            lines.append(f"   see: {_lines(result.selection_range)}")
         if arguments.get("explain"):
             lines += [f"   · {line}" for line in result.match_explain or ()]
         if not brief:

@@ -116,7 +116,7 @@ EXAMPLES
 - The line 5 alone, three results: {"textDocument": {"uri": "file:///home/ada/harbour/README.md"}, "range": {"start": \
 {"line": 4, "character": 0}, "end": {"line": 4, "character": 0}}, "limit": 3}
 
-RETURNS passages as cairn_search does; the reasons say how each is related.\
+RETURNS passages as cairn_search does; the reasons say how each is related, "see" at which lines.\
 """
 
 _STATUS = """\

@@ -73,7 +73,8 @@ class SearchResult:
     uri: str
     range: Range
     selection_range: Range
-    """The line to go to, as in LSP's symbols: the one that names `symbol`, or else the first."""
+    """The line to go to, as in LSP's symbols: the one that names `symbol`, or else the first. Of what is related the lines
+    that relate: the call, the mention or the definition of a name, or those that are nearest in meaning."""
     collection: str
     title: str
     header_path: str

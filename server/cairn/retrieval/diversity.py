@@ -85,15 +85,18 @@ def _best_first(result: Ranked) -> float:
     return -result.score
 
 
-def near_duplicates(ranked: Sequence[Ranked], similarity: float) -> set[int]:
+def near_duplicates(ranked: Sequence[Ranked], similarity: float, enough: int | None = None) -> set[int]:
     """The places of those whose text is nearly the same as a better one's.
 
-    `similarity` is the Jaccard similarity, 0 to 1, of two texts' pairs of words from which they count as one.
+    `similarity` is the Jaccard similarity, 0 to 1, of two texts' pairs of words from which they count as one. What comes
+    after `enough` others is not looked at.
     """
     copies: set[int] = set()
     texts: set[str] = set()
     known: list[frozenset[tuple[str, str]]] = []
     for place, result in enumerate(ranked):
+        if len(known) == enough:
+            break
         text = result.stored.chunk.text
         pairs = _pairs(text)
         if text.strip() in texts or (pairs and any(_alike(pairs, other, similarity) for other in known)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from statistics import fmean
 
@@ -20,7 +21,7 @@ from cairn.index.queries.symbols import FoundName, definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.diversity import first_of_files, near_duplicates
+from cairn.retrieval.diversity import near_duplicates
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
 from cairn.retrieval.scores import Contribution, Ranked
 from cairn.settings.tree import DiversitySettings
@@ -48,6 +49,7 @@ WEIGHTS: Mapping[str, float] = {
 """Each times a value of 0 to 1. Chosen, not fitted: there are no judgements of what is related. Who reads a passage has
 the rest of its file before them."""
 
+_BEST_POSSIBLE = sum(weight for weight in WEIGHTS.values() if weight > 0)
 
 _NEAREST = 60
 """Chunks that are looked at for being similar."""
@@ -83,17 +85,22 @@ class ChunkRange:
     path: str
     chunks: tuple[StoredChunk, ...]
 
-    @property
+    @cached_property
     def ids(self) -> frozenset[int]:
         return frozenset(stored.id for stored in self.chunks)
 
     @property
+    def symbols(self) -> Mapping[str, str]:
+        """What its chunks are called after, with the kind of each."""
+        return {each.chunk.symbol: each.chunk.symbol_kind for each in self.chunks if each.chunk.symbol}
+
+    @cached_property
     def defined(self) -> list[str]:
         """The names that it defines, in order."""
         names = (name for stored in self.chunks for name in stored.chunk.defines)
         return [name for name in dict.fromkeys(names) if _is_distinctive(name)][:_MOST_NAMES]
 
-    @property
+    @cached_property
     def used(self) -> list[str]:
         """The other identifiers in its text, in order."""
         own = {name for stored in self.chunks for name in stored.chunk.defines}
@@ -112,6 +119,21 @@ class Related:
     values: Mapping[str, float]
 
 
+@frozen
+class Relations:
+    """What is related to a passage, and by which names. Names count that few files define: whoever writes them means these."""
+
+    passage: ChunkRange
+    found: Sequence[Related]
+    """In no order."""
+    defined: Sequence[str]
+    """The names that the passage defines."""
+    used: Mapping[tuple[int, int], Sequence[str]]
+    """Names that the passage uses, by folder and chunk that defines them, those of fewer files first."""
+    vector: relations.PassageVector
+    """The passage's."""
+
+
 def relate(
     readers: Sequence[OverlaidReader],
     passage: ChunkRange,
@@ -119,39 +141,50 @@ def relate(
     *,
     besides: ChunkFilter | None = None,
     vector: relations.PassageVector | None = None,
-) -> list[Related]:
-    """All that is found to be related to the passage, in no order.
+) -> Relations:
+    """All that is found to be related to the passage.
 
     Of the chunks that pass `besides` the nearest in meaning are looked at as well, where others are nearer. `vector` is
     the passage's, where it is not in an index. Raises QueryCancelledError soon after `cancelled()` turns true.
     """
-    search = _Search(readers, passage, cancelled, besides, vector)
+    own = vector or relations.passage_vector(readers[passage.folder], sorted(passage.ids))
+    search = _Search(readers, passage, cancelled, besides, own)
     for leg in (search.by_names, search.by_files, search.by_meaning):
         leg()
         if cancelled():
             raise QueryCancelledError("The request was cancelled.")
-    return search.found()
+    return Relations(passage, search.found(), search.defined, search.used, own)
 
 
 def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
     """Ranked by the weighted sum of their relations; a file's second chunk and copies stand behind all others."""
-    best_possible = sum(weight for weight in WEIGHTS.values() if weight > 0)
-    ranked = []
-    for related in found:
-        parts = [Contribution(name, value, WEIGHTS[name]) for name, value in related.values.items() if value]
-        parts.sort(key=lambda part: -abs(part.value * part.weight))
-        score = max(0.0, sum(part.value * part.weight for part in parts)) / best_possible
-        if score:
-            ranked.append(
-                Ranked(related.folder, related.stored, score, _source(related.values), tuple(parts))
-            )
-    ranked.sort(key=lambda r: (-r.score, r.folder, r.stored.path, r.stored.chunk.position))
-    first = first_of_files(ranked)
-    chosen = set(map(id, first))
-    ordered = [*first, *(result for result in ranked if id(result) not in chosen)][: 2 * limit]
-    copies = near_duplicates(ordered, _SIMILARITY)
-    distinct = [result for place, result in enumerate(ordered) if place not in copies]
-    return [*distinct, *(ordered[place] for place in sorted(copies))][:limit]
+    scored = sorted(((score, related) for related in found if (score := _score(related))), key=_best_first)
+    first: dict[tuple[int, str], tuple[float, Related]] = {}
+    for each in scored:
+        first.setdefault((each[1].folder, each[1].stored.path), each)
+    chosen = set(map(id, first.values()))
+    ordered = [*first.values(), *(each for each in scored if id(each) not in chosen)]
+    ranked = [_ranked(*each) for each in ordered[: 2 * limit]]
+    copies = near_duplicates(ranked, _SIMILARITY, limit)
+    distinct = [result for place, result in enumerate(ranked) if place not in copies]
+    return [*distinct, *(ranked[place] for place in sorted(copies))][:limit]
+
+
+def _best_first(scored: tuple[float, Related]) -> tuple[float, int, str, int]:
+    score, related = scored
+    return -score, related.folder, related.stored.path, related.stored.chunk.position
+
+
+def _score(related: Related) -> float:
+    """0 to 1."""
+    parts = (value * WEIGHTS[name] for name, value in related.values.items())
+    return max(0.0, sum(sorted(parts, key=lambda part: -abs(part)))) / _BEST_POSSIBLE
+
+
+def _ranked(score: float, related: Related) -> Ranked:
+    parts = [Contribution(name, value, WEIGHTS[name]) for name, value in related.values.items() if value]
+    parts.sort(key=lambda part: -abs(part.value * part.weight))
+    return Ranked(related.folder, related.stored, score, _source(related.values), tuple(parts))
 
 
 def _source(values: Mapping[str, float]) -> str:
@@ -169,10 +202,15 @@ class _Search:
     readers: Sequence[OverlaidReader]
     passage: ChunkRange
     cancelled: Cancelled
-    besides: ChunkFilter | None = None
-    vector: relations.PassageVector | None = None
+    besides: ChunkFilter | None
+    vector: relations.PassageVector
+    defined: Sequence[str] = field(default=(), init=False)
+    used: dict[tuple[int, int], list[str]] = field(factory=dict, init=False)
+    """Both as in `Relations`."""
     _pools: list[defaultdict[int, dict[str, float]]] = field(init=False)
     """The relations of chunks, by folder and chunk."""
+    _read: defaultdict[int, dict[int, StoredChunk]] = field(factory=lambda: defaultdict(dict), init=False)
+    """Chunks that were read already, by folder."""
     _files: defaultdict[str, dict[str, float]] = field(factory=lambda: defaultdict(dict), init=False)
     """By path in the passage's folder: the relations of whole files."""
 
@@ -180,29 +218,32 @@ class _Search:
         self._pools = [defaultdict(dict) for _ in self.readers]
 
     def by_names(self) -> None:
-        used, defined = self.passage.used, self.passage.defined
-        # Names that few files define: whoever writes them means these.
-        files = _files_defining(definitions_of(self.readers[self.passage.folder], defined))
-        rare = [name for name in defined if 1 <= len(files[name]) <= _RARE]
-        for reader, pool in zip(self.readers, self._pools, strict=True):
-            definitions = definitions_of(reader, used)
+        passage = self.passage
+        files = _files_defining(definitions_of(self.readers[passage.folder], passage.defined))
+        self.defined = [name for name in passage.defined if 1 <= len(files[name]) <= _RARE]
+        for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
+            definitions = definitions_of(reader, passage.used)
             files = _files_defining(definitions)
-            told: dict[int, float] = defaultdict(float)
+            told: defaultdict[int, list[str]] = defaultdict(list)
             for each in definitions:
                 if len(files[each.name]) <= _RARE:
-                    told[each.chunk_id] += 1 / len(files[each.name])
+                    told[each.chunk_id].append(each.name)
             for chunk, names in told.items():
-                pool[chunk][DEFINES] = names / (names + 1)
-            hits = self._using(reader, rare)
+                worth = sum(1 / len(files[name]) for name in names)
+                pool[chunk][DEFINES] = worth / (worth + 1)
+                self.used[folder, chunk] = sorted(names, key=lambda name: len(files[name]))
+            hits = self._using(folder, self.defined)
             top = max((hit.score for hit in hits), default=1.0)
             for hit in hits:
                 pool[hit.chunk_id][USES] = max(0.0, hit.score / top)
 
-    def _using(self, reader: OverlaidReader, names: Sequence[str]) -> list[Hit]:
+    def _using(self, folder: int, names: Sequence[str]) -> list[Hit]:
         """The chunks that hold one of these very names; keywords alone would find `unloaded` for `unload`."""
+        reader = self.readers[folder]
         match = " OR ".join(f'"{name}"' for name in names)
         hits = reader.keywords(match, _TEXT_ONLY, _MOST_USING, _ALL, self.cancelled) if match else []
         stored = reader.chunks(hit.chunk_id for hit in hits)
+        self._read[folder].update(stored)
         wanted = set(names)
         return [
             hit
@@ -229,25 +270,27 @@ class _Search:
     def by_meaning(self) -> None:
         """Similar chunks, and how similar those are that were found already; a chunk for each related file."""
         here = self.passage.folder
-        own = self.vector or relations.passage_vector(self.readers[here], sorted(self.passage.ids))
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
-            vector = _query_vector(own, relations.static_table(reader))
+            vector = _query_vector(self.vector, relations.static_table(reader))
             looked_into = self._chunks_of_files(reader) if folder == here else []
             hits: list[Hit] = []
             similar: dict[int, float] = {}
+            background = 0.0
             if vector is not None:
                 hits = vector.nearest(reader, _NEAREST, _ALL, self.cancelled)
                 if self.besides is not None:
                     hits += vector.nearest(reader, _NEAREST_BESIDES, self.besides, self.cancelled)
                 similar = {hit.chunk_id: hit.score for hit in hits}
                 unknown = pool.keys() | set(chain.from_iterable(looked_into))
-                similar |= vector.similarities(reader, sorted(unknown - similar.keys()))
+                sample = relations.spread_ids(reader, _SAMPLE)
+                compared = vector.similarities(reader, sorted((unknown - similar.keys()).union(sample)))
+                by_chance = [compared[chunk] for chunk in sample if chunk in compared]
+                background = fmean(by_chance) if by_chance else 0.0
+                similar = compared | similar
             for chunks in looked_into:
                 best = max(chunks, key=lambda chunk: similar.get(chunk, -1.0))
                 pool[best].setdefault(SIMILAR, 0.0)
             if vector is not None:
-                by_chance = vector.similarities(reader, relations.spread_ids(reader, _SAMPLE)).values()
-                background = fmean(by_chance) if by_chance else 0.0
                 for chunk in {hit.chunk_id for hit in hits} | pool.keys():
                     value = (similar.get(chunk, background) - background) / max(1e-6, 1 - background)
                     pool[chunk][SIMILAR] = min(1.0, max(0.0, value))
@@ -268,7 +311,8 @@ class _Search:
         found = []
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             here = folder == self.passage.folder
-            for chunk, stored in reader.chunks(pool).items():
+            known = {chunk: stored for chunk, stored in self._read[folder].items() if chunk in pool}
+            for chunk, stored in (known | reader.chunks(pool.keys() - known.keys())).items():
                 if not (here and chunk in self.passage.ids):
                     of_file = self._files.get(stored.path, {}) if here else {}
                     found.append(Related(folder, stored, {**pool[chunk], **of_file}))

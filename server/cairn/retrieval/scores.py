@@ -116,6 +116,8 @@ class Ranked:
     source: str
     """`exact`, `keyword`, `embedding` or `hybrid`."""
     reasons: tuple[Contribution, ...]
+    lines: tuple[int, int] | None = None
+    """The lines `[first, last)` of the file for which it is shown; None where that is its definition or its beginning."""
 
     def spoken_for_by(self) -> tuple[str, ...]:
         """Names of the signals that speak for it, the strongest first."""

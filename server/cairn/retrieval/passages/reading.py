@@ -21,7 +21,7 @@ from cairn.text.words import stem
 
 _REMEMBERED = 2_000
 """Chunks; about 5 KB each beside their texts."""
-_TOKENS = 256
+TOKENS = 256
 """Of a window, its path and headings; longer ones are tables of data."""
 
 
@@ -54,8 +54,8 @@ def _read(text: str, path: str, header: str, table: StaticTable | None) -> ReadC
     spans = tuple((first, last) for first, last in windows(lines) if any(map(str.strip, lines[first:last])))
     texts = tuple("\n".join(lines[first:last]) for first, last in spans)
     words = [words_of(each) for each in texts]
-    above = table.pieces(words_of(f"{path}\n{header}"), _TOKENS) if table else []
-    pieces = tuple(table.pieces(each, _TOKENS) if table else [] for each in words)
+    above = table.pieces(words_of(f"{path}\n{header}"), TOKENS) if table else []
+    pieces = tuple(table.pieces(each, TOKENS) if table else [] for each in words)
     return ReadChunk(
         lines,
         spans,

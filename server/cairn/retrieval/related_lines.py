@@ -1,0 +1,208 @@
+"""Which lines of a related chunk relate to the passage, and in which words: the call of what the passage defines, the
+definition of what it uses, or else the window that is nearest in meaning.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Sequence, Set
+from itertools import islice
+
+import numpy as np
+from attrs import evolve, frozen
+
+from cairn.chunking.definition_place import definition_lines
+from cairn.chunking.model import Chunk
+from cairn.embedding.static import StaticTable
+from cairn.embedding.word_pieces import words_of
+from cairn.index.queries.relations import PassageVector
+from cairn.index.reader.records import StoredChunk
+from cairn.index.store.schema import STATIC_LENGTH, static_table_name
+from cairn.protocol.chunk_type import ChunkType
+from cairn.retrieval.candidates import Floats
+from cairn.retrieval.passages.evidence_lines import is_comment
+from cairn.retrieval.passages.reading import TOKENS
+from cairn.retrieval.passages.windows import windows
+from cairn.retrieval.related import DEFINES, USES, ChunkRange, Relations
+from cairn.retrieval.scores import Ranked
+from cairn.text.identifiers import identifier_words
+from cairn.text.verbatim import find_words, lines_of
+from cairn.workspace.collections import FileKind
+
+_MARGIN = 0.1
+"""By so much a window must be nearer in meaning, as a cosine, than the one with the definition: where it was, another model
+found it nearer in 73 % of 60 cases, and in 62 % of all where it was nearer at all."""
+_IMPORTS = re.compile(
+    r"\s*(?:from\b.*\bimport\b|(?:pub(?:\(\w+\))?\s+)?(?:import|use|export\s*\{)\s|#\s*include\b)"
+)
+_TYPES = frozenset(("class", "struct", "interface", "trait", "enum", "type"))
+
+
+class _Way(enum.IntEnum):
+    """How a line has a name, what tells most first."""
+
+    DEFINITION = 0
+    CALL = 1
+    READ = 2
+    IMPORT = 3
+    COMMENT = 4
+
+
+@frozen(order=True)
+class _Mention:
+    """A line with a name that the passage defines; what tells more comes before what tells less."""
+
+    is_aside: bool
+    """Whether it is an import or a comment."""
+    is_minor: bool
+    """Whether the name is another than what the passage is called after."""
+    is_word: bool
+    """Whether the name is one word, which may be another thing's as well."""
+    way: _Way
+    line: int
+    """0-based within the chunk."""
+    name: str
+
+
+def with_lines(ranked: Sequence[Ranked], relations: Relations, table: StaticTable | None) -> list[Ranked]:
+    """The results with the lines that relate, and with the name in what is said of them.
+
+    Without `table` what is related by its meaning alone is given no lines.
+    """
+    named = [_by_name(result, relations) for result in ranked]
+    unnamed = [place for place, result in enumerate(named) if result.lines is None]
+    vector = _vector(relations.vector, table)
+    if table is None or vector is None or not unnamed:
+        return named
+    nearest = _nearest([named[place].stored for place in unnamed], table, vector)
+    for place, lines in zip(unnamed, nearest, strict=True):
+        named[place] = evolve(named[place], lines=lines)
+    return named
+
+
+def _by_name(result: Ranked, relations: Relations) -> Ranked:
+    """The result with the line of a name, if one relates it."""
+    stored, passage = result.stored, relations.passage
+    used = relations.used.get((result.folder, stored.id), ())
+    shown = _lines_of_names(stored, passage, used, relations.defined)
+    said = {relation: words for relation, (_, words) in shown.items()}
+    if not shown:  # what others define as well is no reason, but shows where to look
+        used = [name for name in (stored.chunk.symbol,) if name in passage.used and not _is_word(name)]
+        defined = [name for name in passage.symbols if not _is_word(name)]
+        shown = _lines_of_names(stored, passage, used, defined)
+    if not shown:
+        return result
+    relation = next((each.signal for each in result.reasons if each.signal in shown), next(iter(shown)))
+    line = min(shown[relation][0], stored.chunk.end_line - 1)
+    reasons = (evolve(each, signal=said.get(each.signal, each.signal)) for each in result.reasons)
+    return evolve(result, reasons=tuple(reasons), lines=(line, line + 1))
+
+
+def _lines_of_names(
+    stored: StoredChunk, passage: ChunkRange, used: Sequence[str], defined: Sequence[str]
+) -> dict[str, tuple[int, str]]:
+    """By relation the line of the file at which a name relates the chunk to the passage, and what it does there."""
+    found = {}
+    if used:
+        name = min(used, key=lambda name: (name != stored.chunk.symbol, _is_word(name)))
+        found[DEFINES] = definition_lines(stored.chunk, name)[0], f"defines `{name}`"
+    if mention := _mention(stored, passage, set(defined)):
+        line = stored.chunk.start_line + mention.line
+        found[USES] = line, f"{_verb(mention, stored, passage)} `{mention.name}`"
+    return found
+
+
+def _mention(stored: StoredChunk, passage: ChunkRange, wanted: Set[str]) -> _Mention | None:
+    """The line of the chunk that tells most of how it uses what the passage defines."""
+    chunk = stored.chunk
+    found, lines = [], lines_of(chunk.text)
+    for name in wanted:
+        if name not in chunk.text:
+            continue
+        own = definition_lines(chunk, name)[0] - chunk.start_line if name in chunk.defines else None
+        for number, line in enumerate(lines):
+            if find_words(name, line) >= 0:
+                way = _Way.DEFINITION if own == number else _way(chunk, lines, number, name)
+                aside = way >= _Way.IMPORT
+                found.append(_Mention(aside, name not in passage.symbols, _is_word(name), way, number, name))
+    return min(found, default=None)
+
+
+def _way(chunk: Chunk, lines: Sequence[str], number: int, name: str) -> _Way:
+    line = lines[number]
+    if chunk.type is ChunkType.PROSE:
+        return _Way.READ
+    if _IMPORTS.match(line):
+        return _Way.IMPORT
+    in_docstring = chunk.language == "python" and sum(each.count('"""') for each in lines[:number]) % 2
+    if in_docstring or is_comment(line):
+        return _Way.COMMENT
+    return _Way.CALL if re.search(rf"(?<!\w){re.escape(name)}\(", line) else _Way.READ
+
+
+def _verb(mention: _Mention, stored: StoredChunk, passage: ChunkRange) -> str:
+    is_prose = stored.chunk.type is ChunkType.PROSE or stored.kind == FileKind.DOCS
+    if is_prose or mention.way is _Way.COMMENT:
+        return "mentions"
+    if mention.way is _Way.IMPORT:
+        return "imports"
+    if mention.way is _Way.DEFINITION:
+        return "also defines"
+    if stored.kind == FileKind.TESTS:
+        return "tests"
+    is_type = passage.symbols.get(mention.name) in _TYPES
+    return "calls" if mention.way is _Way.CALL and not is_type else "uses"
+
+
+def _is_word(name: str) -> bool:
+    return len(identifier_words(name)) < 2
+
+
+# --- meaning ---------------------------------------------------------------------------------------
+
+
+def _vector(given: PassageVector, table: StaticTable | None) -> Floats | None:
+    """float64[dimension] of length 1, about; None where there is none that can be compared with `table`'s."""
+    if (
+        table is None
+        or given.static is None
+        or given.static_table != static_table_name(table.id, table.dimension)
+    ):
+        return None
+    return given.static.astype(np.float64) / STATIC_LENGTH
+
+
+def _nearest(
+    chunks: Sequence[StoredChunk], table: StaticTable, vector: Floats
+) -> list[tuple[int, int] | None]:
+    """For each of the chunks the lines of the window that is nearer to the vector than the definition; None for none.
+
+    Windows are compared without their path and headings, which are those of the whole chunk.
+    """
+    read = [tuple(lines_of(stored.chunk.text.removesuffix("\n"))) for stored in chunks]
+    spans = [[span for span in windows(lines) if any(map(str.strip, lines[slice(*span)]))] for lines in read]
+    pieces = [
+        table.pieces(words_of("\n".join(lines[slice(*span)])), TOKENS)
+        for lines, of_chunk in zip(read, spans, strict=True)
+        for span in of_chunk
+    ]
+    cosines = iter((table.embed_pieces_int8(pieces) @ vector / STATIC_LENGTH).tolist())
+    found = []
+    for stored, lines, of_chunk in zip(chunks, read, spans, strict=True):
+        near = list(islice(cosines, len(of_chunk)))
+        found.append(_nearer(stored.chunk, lines, of_chunk, near))
+    return found
+
+
+def _nearer(
+    chunk: Chunk, lines: Sequence[str], spans: Sequence[tuple[int, int]], cosines: Sequence[float]
+) -> tuple[int, int] | None:
+    at = definition_lines(chunk, chunk.symbol)[0] - chunk.start_line if chunk.symbol else 0
+    own = next((place for place, (first, last) in enumerate(spans) if first <= at < last), 0)
+    best = max(range(len(spans)), key=cosines.__getitem__, default=own)
+    if not spans or cosines[best] - cosines[own] < _MARGIN:
+        return None
+    told = [number for number in range(*spans[best]) if lines[number].strip()]
+    first, last = (min(chunk.start_line + number, chunk.end_line - 1) for number in (told[0], told[-1]))
+    return first, last + 1

@@ -1,0 +1,161 @@
+"""Which lines of a related chunk relate, and how that is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from tests.retrieval.indexed_folder import IndexedFolder
+
+from cairn.index.queries.relations import PassageVector
+from cairn.retrieval.related import ChunkRange, rank_related, relate
+from cairn.retrieval.related_lines import with_lines
+from cairn.retrieval.scores import Ranked
+
+FILLER = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(9))
+BERTHS = "class Berth:\n    pass\n\n\ndef moor_ship(vessel):\n    return vessel.rope\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[IndexedFolder]:
+    folder = IndexedFolder(tmp_path, {"port/berths.py": BERTHS})
+    yield folder
+    folder.close()
+
+
+def related(folder: IndexedFolder, path: str, *, by_meaning: bool = True) -> dict[str, Ranked]:
+    """What is related to a file, by path."""
+    passage = ChunkRange(0, path, tuple(folder.reader.page(path)))
+    relations = relate([folder.reader], passage, lambda: False)
+    table = folder.models.static_table() if by_meaning else None
+    return {r.stored.path: r for r in with_lines(rank_related(relations.found, 20), relations, table)}
+
+
+def selected(result: Ranked) -> str:
+    """The lines that relate, as the chunk has them."""
+    assert result.lines is not None
+    chunk = result.stored.chunk
+    assert chunk.start_line <= result.lines[0] < result.lines[1] <= chunk.end_line
+    lines = chunk.text.splitlines()
+    return "\n".join(lines[result.lines[0] - chunk.start_line : result.lines[1] - chunk.start_line])
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line", "reason"),
+    [
+        (
+            "port/schedule.py",
+            f"from port.berths import moor_ship\n\n# moor_ship is called below\ndef assign(v):\n{FILLER}    return moor_ship(v)\n",
+            "    return moor_ship(v)",
+            "calls `moor_ship`",
+        ),
+        (
+            "port/table.py",
+            f"def table(v):\n{FILLER}    return {{'moor': moor_ship}}\n",
+            "    return {'moor': moor_ship}",
+            "uses `moor_ship`",
+        ),
+        (
+            "tests/test_schedule.py",
+            f"def test_mooring():\n{FILLER}    assert moor_ship(1)\n",
+            "    assert moor_ship(1)",
+            "tests `moor_ship`",
+        ),
+        (
+            "port/other.py",
+            f"{FILLER.replace('    ', '')}def moor_ship(boat, how):\n    return moor_ship(boat)\n",
+            "def moor_ship(boat, how):",
+            "also defines `moor_ship`",
+        ),
+        (
+            "port/all.py",
+            "import os\n\nfrom port.berths import moor_ship\n",
+            "from port.berths import moor_ship",
+            "imports `moor_ship`",
+        ),
+        (
+            "port/noted.py",
+            f'def note(v):\n    """Note it.\n\n    Unlike moor_ship(v), which moors it.\n    """\n{FILLER}',
+            "    Unlike moor_ship(v), which moors it.",
+            "mentions `moor_ship`",
+        ),
+        (
+            "notes/mooring.md",
+            "# Mooring\n\nA ship is moored\nby `moor_ship`.\n",
+            "by `moor_ship`.",
+            "mentions `moor_ship`",
+        ),
+    ],
+)
+def test_a_chunk_that_has_what_the_passage_defines_is_shown_where_it_does(
+    folder: IndexedFolder, path: str, text: str, line: str, reason: str
+) -> None:
+    folder.save({path: text})
+    found = related(folder, "port/berths.py")[path]
+    assert selected(found) == line
+    assert reason in found.spoken_for_by()
+
+
+def test_a_type_is_used_and_not_called(folder: IndexedFolder) -> None:
+    folder.save({"port/quay.py": f"def quay():\n{FILLER}    return Berth()\n"})
+    found = related(folder, "port/berths.py")["port/quay.py"]
+    assert selected(found) == "    return Berth()"
+    assert "uses `Berth`" in found.spoken_for_by()
+
+
+def test_a_chunk_that_defines_what_the_passage_uses_is_shown_at_the_definition(folder: IndexedFolder) -> None:
+    folder.save({"port/schedule.py": "def assign(v):\n    return moor_ship(v)\n"})
+    found = related(folder, "port/schedule.py")["port/berths.py"]
+    assert selected(found) == "def moor_ship(vessel):"
+    assert "defines `moor_ship`" in found.spoken_for_by()
+
+
+def test_an_explanation_has_the_name_as_well(folder: IndexedFolder) -> None:
+    folder.save({"port/schedule.py": "def assign(v):\n    return moor_ship(v)\n"})
+    found = related(folder, "port/schedule.py")["port/berths.py"]
+    assert any(str(reason).startswith("defines `moor_ship`: ") for reason in found.reasons)
+
+
+def test_a_name_that_many_define_shows_the_line_but_is_no_reason(folder: IndexedFolder) -> None:
+    others = {f"port/copy{n}.py": f"def moor_ship(boat):\n    return {n}\n" for n in range(4)}
+    call = f"from port.berths import moor_ship\n\n\ndef moor(vessel):\n{FILLER}    return moor_ship(vessel)\n"
+    folder.save(
+        {**others, "port/berths.py": "def moor_ship(vessel):\n    ship = vessel\n", "port/call.py": call}
+    )
+    found = related(folder, "port/berths.py")["port/call.py"]
+    assert selected(found) == "    return moor_ship(vessel)"
+    assert not any("moor_ship" in reason for reason in found.spoken_for_by())
+
+
+PLACES: Mapping[str, str] = {
+    "notes/water.md": "# Water\n\nThe tide and the moon.\n",
+    "docs/water.md": "# Everything\n\n" + "A crane can lift and hoist.\n" * 12 + "\nThe moon pulls the water: the tide.\n",
+}  # fmt: skip
+
+
+def test_what_is_similar_is_shown_at_the_window_that_is(folder: IndexedFolder) -> None:
+    folder.save(PLACES)
+    found = related(folder, "notes/water.md")["docs/water.md"]
+    assert "moon pulls the water" in selected(found)
+    assert "# Everything" not in selected(found)
+
+
+def test_what_is_similar_from_its_beginning_on_is_shown_there(folder: IndexedFolder) -> None:
+    folder.save({**PLACES, "notes/water.md": "# Cranes\n\nA crane: lift and hoist.\n"})
+    assert related(folder, "notes/water.md")["docs/water.md"].lines is None
+
+
+def test_without_vectors_what_is_similar_has_no_lines(folder: IndexedFolder) -> None:
+    folder.save(PLACES)
+    assert related(folder, "notes/water.md", by_meaning=False)["docs/water.md"].lines is None
+
+
+def test_vectors_of_another_table_are_not_compared(folder: IndexedFolder) -> None:
+    folder.save(PLACES)
+    passage = ChunkRange(0, "notes/water.md", tuple(folder.reader.page("notes/water.md")))
+    relations = relate([folder.reader], passage, lambda: False)
+    ranked = rank_related(relations.found, 20)
+    other = evolve(relations, vector=PassageVector(static_table="another", static=relations.vector.static))
+    assert all(result.lines is None for result in with_lines(ranked, other, folder.models.static_table()))
