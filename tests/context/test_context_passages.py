@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.context.passages import FOUND, Group, Grouped, passage_item, related_passages, with_query
@@ -118,6 +119,14 @@ def test_the_best_that_a_query_found_comes_first_and_both_take_turns(folder: Ind
     assert fused[0].reasons == (FOUND,)
     assert fused[4].reasons == (FOUND, DEFINES, IMPORTED)  # both have it
     assert all(0 < each.ranked.score <= 1 for each in fused)
+
+
+def test_what_a_query_found_is_shown_where_it_is_related(folder: IndexedFolder) -> None:
+    (near,) = related_passages(related(folder, cranes(1)), 10, PATTERNS)
+    near = evolve(near, ranked=evolve(near.ranked, lines=(1, 2)))
+    found = rank_related(related(folder, {f"port/crane{n}.py": {SIMILAR: 1.0} for n in (0, 1)}), 10)
+    lines = {each.ranked.stored.path: each.ranked.lines for each in with_query(found, [near], 8, PATTERNS)}
+    assert lines == {"port/crane0.py": (1, 2), "port/crane1.py": None}
 
 
 def test_documents_are_looked_for_where_nearer_code_would_hide_them(tmp_path: Path) -> None:

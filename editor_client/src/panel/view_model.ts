@@ -133,11 +133,11 @@ function passageContent(passage: ContextPassage, index: number, around: Surround
 }
 
 /**
- * The first lines of a passage that say something, without the indentation that they share. Where a word through which it
- * is related stands only further down, the last two are the line with that word and the one after it.
+ * The first lines of a passage that say something, without the indentation that they share. Where the line to go to, or
+ * else a word through which it is related, stands only further down, the last two are that line and the one after it.
  */
 export function snippet(
-  result: Pick<SearchResult, "snippet" | "title" | "type" | "matchedTerms">,
+  result: Pick<SearchResult, "snippet" | "title" | "type" | "matchedTerms" | "range" | "selectionRange">,
 ): SnippetLine[] {
   const lines = result.snippet
     .split(/\r\n|\r|\n/)
@@ -150,7 +150,10 @@ export function snippet(
     ),
   );
   const words = wordsOf(result.matchedTerms);
-  const first = words ? telling.findIndex(({ text }) => text.search(words) >= 0) : -1;
+  const line = result.selectionRange.start.line - result.range.start.line;
+  const selected = telling.findIndex(({ number }) => number >= line);
+  const worded = words ? telling.findIndex(({ text }) => text.search(words) >= 0) : -1;
+  const first = selected >= SNIPPET_LINES ? selected : worded;
   const far = first >= SNIPPET_LINES;
   const chosen = far
     ? [...telling.slice(0, SNIPPET_LINES - 2), ...telling.slice(first, first + 2)]

@@ -158,6 +158,17 @@ void test("a snippet leads to the word through which the passage is related", ()
   );
 });
 
+void test("a snippet leads to the line to go to, whichever words stand elsewhere", () => {
+  const text = ["import call_it", "", "def a():", "  one", "  two", "  three", "  call_it()", "  seven"];
+  const shown = { snippet: text.join("\n"), matchedTerms: ["call_it"], range: lines(592, 600) };
+  assert.deepEqual(snippetText({ ...shown, selectionRange: lines(598, 599) }), [
+    "import call_it",
+    "def a():",
+    "  call_it()",
+    "  seven",
+  ]);
+});
+
 void test("words are marked whole, and never taken for patterns", () => {
   const marked = (text: string, ...matchedTerms: string[]) =>
     snippet(result({ snippet: text, matchedTerms })).flatMap(({ pieces }) =>
