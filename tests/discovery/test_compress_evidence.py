@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 from tests.discovery.discovery_builders import chunk
 
 from cairn.discovery import BulletCategory, CompressionConfig, compress_evidence
@@ -209,3 +210,15 @@ def test_an_overview_has_sentences_about_its_subject_alone():
 def test_where_nothing_is_about_the_subject_sentences_that_hold_its_words_are_kept():
     given = chunk("In most big ports there may be one harbour.")
     assert texts(run([given], "what is harbour")) == [given.content]
+
+
+def test_what_a_readme_begins_with_says_what_its_project_is():
+    given = chunk(
+        "# harbour\n\nMoorings for each ship.\n\nRun this on each and every quay of the port.\n",
+        0.6,
+        "README.md",
+        header_path="harbour",
+    )
+    found = run([evolve(given, metadata=evolve(given.metadata, line_range=(0, 5)))], "what is harbour")
+    assert (found[0].text, found[0].category) == ("Moorings for each ship.", BulletCategory.DEFINITION)
+    assert "Moorings for each ship." not in texts(run([given], "how are ships moored by everybody"))

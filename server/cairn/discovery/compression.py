@@ -20,8 +20,8 @@ from cairn.discovery.passages import Passage, prose_passages
 from cairn.discovery.terms import QueryTerms
 from cairn.protocol.evidence import Bullet, ScoredChunk
 from cairn.protocol.places import citation, whole_lines
-from cairn.retrieval.introductions import Introduced, is_furniture, key_of_name
-from cairn.settings.discovery import CompressionConfig
+from cairn.retrieval.introductions import TOP_LINES, Introduced, is_furniture, key_of_name
+from cairn.settings.discovery import BulletCategory, CompressionConfig
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of, stands_in
 
@@ -39,6 +39,8 @@ CHUNK_SHARE = 2 / 3
 SAYS, OPENS, IS_ABOUT = 0.4, 0.25, 0.2
 """Of the sentence's part where an overview is asked for: for saying what the subject is, for standing at the beginning of its
 README, and for being about it; the rest for what else of the question it holds."""
+TAGLINE_WORDS = 4
+"""What a README begins with may be short: "Very low overhead JavaScript logger."."""
 LEAST_SHARE = 0.5
 """Of the best sentence's score: what an overview adds beyond is beside the point. Elsewhere sentences may be near one another."""
 START_SHARE = 0.05
@@ -137,14 +139,14 @@ class _Scorer:
 
     terms: QueryTerms
 
-    def score(self, chunk: ScoredChunk, passage: Passage, start: float) -> float:
+    def score(self, chunk: ScoredChunk, passage: Passage, start: float, *, is_tagline: bool = False) -> float:
         """What a passage of the chunk is worth; `start` is the worth of its position, 0 to 1."""
         alone = LEANING_FIT if passage.leaning else 1.0
         if not self.terms.groups:  # only its chunk and its place tell
             return chunk.score * (CHUNK_SHARE + (1 - CHUNK_SHARE) * start * alone)
         held = self.terms.coverage(passage.text)
         if self.terms.about:
-            introduces = self._introduces(self.terms.about, chunk, passage)
+            introduces = max(SAYS * is_tagline, self._introduces(self.terms.about, chunk, passage))
             if not introduces:
                 return 0.0
             held = introduces + (1 - SAYS - OPENS - IS_ABOUT) * held
@@ -159,6 +161,12 @@ class _Scorer:
         fit = START_SHARE + (1 - START_SHARE) * held
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
 
+    def is_first(self, chunk: ScoredChunk) -> bool:
+        """Whether the document that introduces what an overview is asked of begins with the chunk."""
+        place = chunk.metadata
+        at = place.file_path, chunk.collection, place.header_path, 0
+        return bool(self.terms.about and place.chunk_index == 0 and self.terms.about.opening(*at))
+
     def takes(self, chunk: ScoredChunk) -> bool:
         """Whether its passages may be evidence: nobody who asks what something is wants to know who maintains it."""
         place = chunk.metadata
@@ -169,7 +177,7 @@ class _Scorer:
         place = chunk.metadata
         is_head = bool(passage.head) and key_of_name(place.symbol) == about.key
         line = (place.line_range or (0, 0))[0] + passage.first
-        opens = about.opening(place.file_path, chunk.collection, place.header_path, line)
+        opens = line < TOP_LINES and about.opening(place.file_path, chunk.collection, place.header_path, line)
         first = " ".join(passage.text.split()[:SUBJECT_WORDS])
         return (
             SAYS * max(is_head, about.said_in(passage.text)) + OPENS * opens + IS_ABOUT * about.names(first)
@@ -183,6 +191,8 @@ class _Candidate:
     passage: Passage
     chunk: ScoredChunk
     score: float
+    is_tagline: bool = False
+    """Whether it is the first sentence of what introduces the subject of an overview."""
 
     def order(self) -> tuple[float, str, str, str, int, int, str]:
         """Best first; equals by where they stand."""
@@ -198,12 +208,15 @@ def _document(chunk: ScoredChunk) -> tuple[str, str, str]:
 
 def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> list[_Candidate]:
     """The chunk's best passages within the word window, none of them part of another."""
-    candidates = []
-    for position, passage in enumerate(_passages(chunk, config.min_sentence_words)):
-        if config.min_sentence_words <= len(passage.text.split()) <= config.max_sentence_words:
+    candidates: list[_Candidate] = []
+    is_first = scorer.is_first(chunk)
+    fewest = min(TAGLINE_WORDS, config.min_sentence_words) if is_first else config.min_sentence_words
+    for position, passage in enumerate(_passages(chunk, fewest)):
+        if fewest <= len(passage.text.split()) <= config.max_sentence_words:
             start = 1 / (1 + START_DECAY * position) if config.prefer_starts else 1.0
-            if score := scorer.score(chunk, passage, start):
-                candidates.append(_Candidate(passage, chunk, score))
+            is_tagline = is_first and not position and passage.first < TOP_LINES
+            if score := scorer.score(chunk, passage, start, is_tagline=is_tagline):
+                candidates.append(_Candidate(passage, chunk, score, is_tagline))
     lines = lines_of(chunk.content)
     best: list[_Candidate] = []
     for candidate in sorted(candidates, key=_Candidate.order):
@@ -253,6 +266,11 @@ def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: 
     path, lines = chunk.metadata.file_path, _cited_lines(chunk, passage) if cite else None
     # Of code the path is of definitions, whose names tell nothing.
     headings = "" if _is_code(chunk) else chunk.metadata.header_path
+    category = (
+        BulletCategory.DEFINITION
+        if candidate.is_tagline
+        else categorize(passage.text, headings, passage.head)
+    )
     return Bullet(
         text=passage.text,
         citation=citation(path, lines),
@@ -262,7 +280,7 @@ def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: 
         uri=file_uri(chunk.metadata.folder, path),
         range=whole_lines(*(lines or (0, 0))),
         score=candidate.score / scale,
-        category=categorize(passage.text, headings, passage.head),
+        category=category,
     )
 
 

@@ -33,8 +33,8 @@ _FOLDERS_OF_DOCUMENTS = frozenset({"doc", "docs", "documentation", "source", "sr
 _WHOLE = re.compile(r"[-_](?:parent|root|monorepo|workspace|aggregator)\Z", re.IGNORECASE)
 _DOES = 0.4
 _INTRODUCING = frozenset({"readme", "index", "intro", "introduction", "overview"})
-OPENING_LINES = 60
-"""Of a README: what follows is how to install it, or whom to thank."""
+TOP_LINES, OPENING_LINES = 20, 60
+"""Of a README: what it begins with, and what follows is how to install it, or whom to thank."""
 DESCRIPTION = re.compile(
     r'''"description"\s*:\s*"((?:[^"\\\n]|\\.)*)"
         | ^\s*description\s*=\s*(?:"""(.*?)"""|"([^"\n]*)"|\'([^\'\n]*)\'|([^"\'\s].*))$

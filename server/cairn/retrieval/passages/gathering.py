@@ -18,7 +18,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.candidates import Floats
-from cairn.retrieval.introductions import OPENING_LINES, Introduced, introduces, subject_of
+from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, Introduced, introduces, subject_of
 from cairn.retrieval.meaning import similarities
 from cairn.retrieval.passages.families import Family, mentioning
 from cairn.retrieval.passages.reading import ReadChunk, Runs, group_keys, read_chunk
@@ -30,7 +30,6 @@ from cairn.workspace.collections import FileKind
 
 _TOP, _OPENING, _SAYS = 0.8, 0.6, 0.4
 """What counts for an introduction: to stand at the very top of a README or near it, and to say what its subject is."""
-_TOP_LINES = 20
 _INTRODUCING_FILES = 8
 """READMEs and the like whose beginnings compete, whatever was found in them."""
 _WHOLE_FILES = 4
@@ -76,7 +75,7 @@ class Windows:
                 values.append(1.0)
                 continue
             opening = asked.opening(stored.path, stored.collection, stored.chunk.header_path, line)
-            begins = _TOP if line < _TOP_LINES else _OPENING
+            begins = _TOP if line < TOP_LINES else _OPENING
             values.append(min(1.0, begins * opening + _SAYS * asked.said_in(text)))
         return np.array(values)
 
