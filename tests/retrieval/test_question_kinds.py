@@ -23,6 +23,7 @@ from cairn.retrieval.question_kinds import QuestionKind, message_fragments, mess
         (QuestionKind.TESTS, "Is mooring at night tested?"),
         (QuestionKind.CALLERS, "What calls moor_ship?"),
         (QuestionKind.CALLERS, "Where is moor_ship used?"),
+        (QuestionKind.CALLERS, "Where in the harbour master's office is moor_ship called?"),
         (QuestionKind.FLOW, "What happens when a ship arrives, step by step?"),
         (QuestionKind.CHANGE, "What do I have to change to add another kind of crane?"),
         (QuestionKind.CHANGE, "Add support for tankers"),

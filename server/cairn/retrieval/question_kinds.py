@@ -40,7 +40,7 @@ _WORDING = {
     QuestionKind.TESTS: r"""\b(?:which|what|where)\b.{0,20}\btests?\b | \btested\b | \btest\ (?:case|suite)s?\b
         | \btests?\ (?:for|of|that|which|check\w*|cover\w*|make|verif\w+|assert\w*|ensur\w+)\b""",
     QuestionKind.CALLERS: r"""\b(?:who|what|which|where)\b.{0,60}\b(?:calls?|invokes?|consults?|references?|call\ sites?)\b
-        | \b(?:callers?|usages?|uses|call\ sites?)\ of\b | \bwhere\ (?:is|are)\b.{0,60}\b(?:called|used|invoked|consulted|referenced)\b
+        | \b(?:callers?|usages?|uses|call\ sites?)\ of\b | \bwhere\b.{0,40}\b(?:is|are)\b.{0,60}\b(?:called|used|invoked|consulted|referenced)\b
         | \b(?:who|what|which\ \w+)\ (?:\w+\ )?(?:uses?|depends?\ on|relies\ on|makes?\ use\ of)\b""",
     QuestionKind.FLOW: r"""\bstep\ by\ step\b | \bin\ (?:what|which)\ order\b | \bin\ order\b | \bwhat\ happens\b | \bsequence\ of\b
         | \b(?:life\ ?cycle|steps|stages|phases)\b | \bfrom\b.{3,60}\b(?:to|until|till)\b""",

@@ -204,6 +204,31 @@ PIECES = [
     "from ",
     "const ",
 ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["# moor", "#moor", "  // moor", "/** Moors.", " * the ship", " */", "-- moor", '    """Moors."""'],
+)
+def test_a_comment_is_told_by_its_sign(line: str) -> None:
+    assert is_comment(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "#define MOORED 1",
+        "# include <quay.h>",
+        "#[derive(Debug)]",
+        "#![allow(dead)]",
+        "*ship = moored;",
+        "moor()  # at once",
+    ],
+)
+def test_what_only_looks_like_a_comment_is_code(line: str) -> None:
+    assert not is_comment(line)
+
+
 READERS: list[Callable[[str], float]] = [
     assigns,
     begins_test,

@@ -29,7 +29,10 @@ _TEST_HEAD = re.compile(
 _MOST_CHARACTERS = 200
 """Of a line, from its first word on. What stands further to the right, as in minified code, is not looked at: the patterns may
 take time with the square of a line's length."""
-_COMMENT_SIGNS = ("#", "//", "*", "/*", '"""', "--")
+_COMMENT = re.compile(
+    r"\s*(?://|/\*|\*(?=[\s/*]|\Z)|--|\"{3}|#(?!\s*(?:define|undef|include|if|ifn?def|el(?:se|if)|endif|pragma|error)\b|!?\[))"
+)
+"""Not the preprocessor's lines, nor attributes."""
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.){6,})\'|`((?:[^`\\]|\\.)*)`|\\.')
 """A string literal; or an escaped character outside of one, which begins none."""
 _PLACEHOLDER = re.compile(
@@ -83,7 +86,7 @@ def defines_or_imports(line: str) -> bool:
 
 def is_comment(line: str) -> bool:
     """Whether the line is a comment, or begins a docstring."""
-    return line.lstrip().startswith(_COMMENT_SIGNS)
+    return bool(_COMMENT.match(line))
 
 
 def words_of_message(text: str) -> list[str]:
