@@ -24,6 +24,7 @@ from cairn.retrieval.introductions import TOP_LINES, Introduced, is_furniture, k
 from cairn.settings.discovery import BulletCategory, CompressionConfig
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of, stands_in
+from cairn.workspace.collections import FileKind, file_kind
 
 MAX_BULLETS_PER_CHUNK = 3
 """More from one passage is the passage itself, not its evidence."""
@@ -168,9 +169,11 @@ class _Scorer:
         return bool(self.terms.about and place.chunk_index == 0 and self.terms.about.opening(*at))
 
     def takes(self, chunk: ScoredChunk) -> bool:
-        """Whether its passages may be evidence: nobody who asks what something is wants to know who maintains it."""
-        place = chunk.metadata
-        return not (self.terms.about and is_furniture(place.header_path.split(" > "), place.file_path))
+        """Whether its passages may be evidence: who asks what something is wants neither its tests nor its maintainers."""
+        if self.terms.about is None:
+            return True
+        path, headings = chunk.metadata.file_path, chunk.metadata.header_path.split(" > ")
+        return file_kind(path) not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_furniture(headings, path)
 
     def _introduces(self, about: Introduced, chunk: ScoredChunk, passage: Passage) -> float:
         """How well the passage introduces what an overview is asked of; 0 for one that is about something else."""
