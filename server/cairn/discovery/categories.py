@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from cairn.retrieval.introductions import is_furniture
 from cairn.settings.discovery import BulletCategory
 
 # Weights: tuned on tests/data/categories_tuned.tsv. A category needs THRESHOLD in all.
@@ -100,13 +101,8 @@ _CUES = (
         _words(r"usage|examples?|use[ -]cases?|tutorials?|quick ?start|getting started|recipes?"),
     ),
 )
-_FURNITURE_HEADING = _words(
-    r"contribut\w+|pull requests?|maintainers?|security policy|licen[cs]e|releases|opinions|sponsors"
-    r"|code of conduct|troubleshooting|faq|agents\.md|skill|submitting \w+|reviewing \w+"
-)
-
 _MIGRATION_HEADING = _words(r"migrat\w+ (?:guide|to)|upgrading")
-"""The same, except under a heading that is a cue itself: "New features"."""
+"""About a project's life, except under a heading that is a cue itself: "New features"."""
 
 _NO_SUBJECT = (
     r"(?:if|when|unless|whether|while|because|since|as|there|this|that|these|which|who|where|it|here|for|in|by|with|to)\b"
@@ -168,7 +164,7 @@ def _is_definition(text: str) -> bool:
 
 def _is_furniture(headings: list[str]) -> bool:
     """Whether the headings are about the project's life rather than about what it makes."""
-    if any(map(_FURNITURE_HEADING.search, headings)):
+    if is_furniture(headings):
         return True
     is_cue = bool(headings) and any(cues.heading.search(headings[-1]) for cues in _CUES)
     return not is_cue and any(map(_MIGRATION_HEADING.search, headings))

@@ -14,11 +14,11 @@ from cairn.workspace.collections import MANIFESTS, FileKind, file_kind
 
 _KIND_OF_TEXT = r"(?:(?:short|brief|quick|general|high[- ]level|one[- ]line)\ )?(?:overview|summary|introduction|description)"
 _ASKS = rf"""\s*(?:(?:can|could|would)\ you\ |please\ )*
-    (?:what(?:['’]s|\ is|\ are)\ (?:the\ )?purpose\ of | what(?:['’]s|\ is|\ are|\ does|\ do)? | who(?:['’]s|\ is|\ are) | explain | describe | define
+    (?:what(?:['’]s|\ is|\ are)\ (?:the\ )?purpose\ of | what(?:['’]s|\ is|\ are|\ does|\ do) | who(?:['’]s|\ is|\ are) | explain | describe | define
     | introduce | summari[sz]e | tell\ (?:me|us)\ about
     | (?:give|show|write)\ (?:me\ |us\ )?(?:an?\ |the\ )?{_KIND_OF_TEXT}\ (?:of|to|for) | (?:an?\ |the\ )?{_KIND_OF_TEXT}\ (?:of|to))\s+"""
 _THIS_PROJECT = r"""(?:(?:this|our|my|the\ (?:whole|entire))\ (?:whole\ |entire\ )?
-    (?:project|repo(?:sitory)?|code\ ?base|workspace|library|package|framework|tool|app(?:lication)?|program|software|code)
+    (?:project|repo(?:sitory)?|code\ ?base|workspace|library|package|framework|tool|app(?:lication)?|program|software)
     | the\ (?:project|repo(?:sitory)?|code\ ?base))\b"""
 _OVERVIEW = re.compile(
     rf"{_ASKS}(?:an?\ |the\ )?(?P<subject>[\w.+\#@/`-]+(?:\ [\w.+\#@/`-]+){{0,2}}?)(?:\ (?:do|all\ about|about|(?:used\ |good\ )?for|mean))?[\s?.!]*\Z",
@@ -43,13 +43,11 @@ DESCRIPTION = re.compile(
 )
 """What a manifest says its package is."""
 _FURNITURE = re.compile(
-    r"\b(?:contribut\w+|pull requests?|maintainers?|security(?: policy| issues?)?|licen[cs]es?|copyright|releases?|opinions|sponsors?|supported by|backers"
+    r"\b(?:contribut\w+|pull requests?|maintainers?|security (?:policy|issues?)|licen[cs]es?|copyright|releases?|opinions|sponsors?|supported by|backers"
     r"|(?:core|project|current) team|team members|people|authors?|credits|acknowledge?ments?|thanks|get(?:ting)? help|donat\w+|code of conduct"
     r"|enterprise|troubleshooting|faq|agents\.md|skill|submitting \w+|reviewing \w+|reporting \w+)\b",
     re.IGNORECASE,
 )
-
-
 _FURNITURE_FILE = re.compile(
     r"^\.github/|(?:^|/)(?:contributing|security|code_of_conduct|governance|maintainers|authors|licen[cs]e|support|ecosystem|links"
     r"|change_?log|changes|history|news|releases?|upgrading|todo)(?:\.\w+)*\Z"
@@ -99,8 +97,8 @@ def is_furniture(headings: Sequence[str], path: str = "") -> bool:
 class Introduced:
     """The subject of a question that asks what it is."""
 
-    subject: str
     key: str
+    """What spellings of its name share."""
     _says: re.Pattern[str]
     """Begins a sentence that says something of the subject: in a group of its own, what it is."""
     _named: re.Pattern[str]
@@ -110,7 +108,7 @@ class Introduced:
         """What the question asks for an overview of; None where it asks something else."""
         subject = subject_of(wording).strip("`")
         key = key_of_name(subject)
-        return cls(subject, key, *_patterns(subject)) if key else None
+        return cls(key, *_patterns(subject)) if key else None
 
     def said_in(self, text: str) -> float:
         """1 where a sentence says what the subject is, 0.4 where one says what it does, else 0."""
@@ -142,7 +140,7 @@ def _patterns(subject: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What begins a sentence about the subject, and what names it, in the singular or plural."""
     words = r"[\s_-]*".join(map(re.escape, re.findall(r"[\w.+#@/]+", subject.removesuffix("s")))) + "s?"
     says = re.compile(
-        rf"""(?:^|(?<=[.!?]\s))[^\w\n]*(?:the\s+|an?\s+|package\s+|module\s+)?[*_`"'\[(]*{words}(?![\w-])[`*_"'\])]*
+        rf"""(?:^|(?<=[.!?]\s))[^\w\n]*(?:(?:the|an?|package|module)\s+[*_`"'\[(]*)?{words}(?![\w-])[`*_"'\])]*
             (?:\s+\([^()\n]*\))?(?:\s+(?:framework|library|package|project|module|crate|gem))?
             (?:(?P<is>\s+(?:is|are)\s+(?:an?|the|one|my|our)\s|\s*(?:\u2013|\u2014|\s-\s))
             |\s+(?:is|are)\s+(?!(?:not|used|now|currently|also|still|being|available|licen[cs]ed|released|only|no|on|at|in)\b)
