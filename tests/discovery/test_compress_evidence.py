@@ -222,3 +222,9 @@ def test_what_a_readme_begins_with_says_what_its_project_is():
     found = run([evolve(given, metadata=evolve(given.metadata, line_range=(0, 5)))], "what is harbour")
     assert (found[0].text, found[0].category) == ("Moorings for each ship.", BulletCategory.DEFINITION)
     assert "Moorings for each ship." not in texts(run([given], "how are ships moored by everybody"))
+
+
+def test_where_the_subject_is_introduced_its_words_alone_make_no_evidence():
+    manifest = chunk('"description": "Plans moorings."', 0.9, "package.json", collection="harbour-config")
+    plugins = chunk("In most big ports there may be one harbour.", 0.9)
+    assert run([manifest, plugins], "what is harbour") == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.retrieval.file_names import folder_stems, joined_name, name_stems, versions
+from cairn.retrieval.file_names import folder_stems, is_translated_readme, joined_name, name_stems, versions
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,13 @@ def test_any_path_has_names(path: str) -> None:
     assert all(number >= 0 and path.startswith(above) for above, number in versions(path))
     assert joined_name(path) == joined_name(path).lower()
     assert "" not in folder_stems(path) or not path.isascii() or "/" in path
+
+
+@pytest.mark.parametrize("name", ["README_KO.md", "README.zh-CN.md", "readme-ja.rst"])
+def test_a_readme_names_the_language_that_it_is_translated_to(name: str) -> None:
+    assert is_translated_readme(f"docs/{name}")
+
+
+@pytest.mark.parametrize("name", ["README.md", "README_EN.md", "README-dev.md", "KO.md", "README.en-US.md"])
+def test_other_readmes_are_no_translations(name: str) -> None:
+    assert not is_translated_readme(name)

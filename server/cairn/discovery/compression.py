@@ -40,8 +40,8 @@ CHUNK_SHARE = 2 / 3
 SAYS, OPENS, IS_ABOUT = 0.4, 0.25, 0.2
 """Of the sentence's part where an overview is asked for: for saying what the subject is, for standing at the beginning of its
 README, and for being about it; the rest for what else of the question it holds."""
-TAGLINE_WORDS = 4
-"""What a README begins with may be short: "Very low overhead JavaScript logger."."""
+OVERVIEW_WORDS = 4
+"""What says what something is may be short: "Very low overhead JavaScript logger."."""
 LEAST_SHARE = 0.5
 """Of the best sentence's score: what an overview adds beyond is beside the point. Elsewhere sentences may be near one another."""
 START_SHARE = 0.05
@@ -87,7 +87,8 @@ def compress_evidence(
         return []
     terms = QueryTerms.of(query) if terms is None else terms
     chosen = _chosen(chunks, terms, max_bullets, max_per_doc, config)
-    if terms.about and not chosen:  # of what nothing is about, whatever holds its words
+    if not chosen and terms.about and not any(_introduces(terms.about, chunk) for chunk in chunks):
+        # Of what has no introduction, and is not named, sentences that hold its words: "routing" and "routes".
         chosen = _chosen(chunks, evolve(terms, about=None), max_bullets, max_per_doc, config)
     sources = _source_ids(candidate.chunk for candidate in chosen)
     # The chunks of a promoted README may score more than 1; their bullets are the measure then.
@@ -147,7 +148,8 @@ class _Scorer:
             return chunk.score * (CHUNK_SHARE + (1 - CHUNK_SHARE) * start * alone)
         held = self.terms.coverage(passage.text)
         if self.terms.about:
-            introduces = max(SAYS * is_tagline, self._introduces(self.terms.about, chunk, passage))
+            about = self.terms.about
+            introduces = SAYS + OPENS + IS_ABOUT if is_tagline else self._about(about, chunk, passage)
             if not introduces:
                 return 0.0
             held = introduces + (1 - SAYS - OPENS - IS_ABOUT) * held
@@ -164,9 +166,8 @@ class _Scorer:
 
     def is_first(self, chunk: ScoredChunk) -> bool:
         """Whether the document that introduces what an overview is asked of begins with the chunk."""
-        place = chunk.metadata
-        at = place.file_path, chunk.collection, place.header_path, 0
-        return bool(self.terms.about and place.chunk_index == 0 and self.terms.about.opening(*at))
+        is_first = chunk.metadata.chunk_index == 0
+        return is_first and self.terms.about is not None and _opens(self.terms.about, chunk, 0)
 
     def takes(self, chunk: ScoredChunk) -> bool:
         """Whether its passages may be evidence: who asks what something is wants neither its tests nor its maintainers."""
@@ -175,16 +176,29 @@ class _Scorer:
         path, headings = chunk.metadata.file_path, chunk.metadata.header_path.split(" > ")
         return file_kind(path) not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_furniture(headings, path)
 
-    def _introduces(self, about: Introduced, chunk: ScoredChunk, passage: Passage) -> float:
+    def _about(self, about: Introduced, chunk: ScoredChunk, passage: Passage) -> float:
         """How well the passage introduces what an overview is asked of; 0 for one that is about something else."""
         place = chunk.metadata
         is_head = bool(passage.head) and key_of_name(place.symbol) == about.key
         line = (place.line_range or (0, 0))[0] + passage.first
-        opens = line < TOP_LINES and about.opening(place.file_path, chunk.collection, place.header_path, line)
+        opens = line < TOP_LINES and _opens(about, chunk, line)
         first = " ".join(passage.text.split()[:SUBJECT_WORDS])
         return (
             SAYS * max(is_head, about.said_in(passage.text)) + OPENS * opens + IS_ABOUT * about.names(first)
         )
+
+
+def _opens(about: Introduced, chunk: ScoredChunk, line: int) -> bool:
+    place = chunk.metadata
+    return about.opening(place.file_path, chunk.collection, place.header_path, line)
+
+
+def _introduces(about: Introduced, chunk: ScoredChunk) -> bool:
+    """Whether the chunk introduces what an overview is asked of, though no sentence of it may say so."""
+    place = chunk.metadata
+    return _opens(about, chunk, (place.line_range or (0, 0))[0]) or about.describes(
+        place.file_path, chunk.collection, chunk.content
+    )
 
 
 @frozen
@@ -212,12 +226,15 @@ def _document(chunk: ScoredChunk) -> tuple[str, str, str]:
 def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> list[_Candidate]:
     """The chunk's best passages within the word window, none of them part of another."""
     candidates: list[_Candidate] = []
+    about, most = scorer.terms.about, config.max_sentence_words
     is_first = scorer.is_first(chunk)
-    fewest = min(TAGLINE_WORDS, config.min_sentence_words) if is_first else config.min_sentence_words
+    fewest = min(OVERVIEW_WORDS, config.min_sentence_words) if about else config.min_sentence_words
     for position, passage in enumerate(_passages(chunk, fewest)):
-        if fewest <= len(passage.text.split()) <= config.max_sentence_words:
+        words = len(passage.text.split())
+        is_tagline = is_first and not position and passage.first < TOP_LINES
+        says = is_tagline or (about is not None and about.said_in(passage.text) > 0)
+        if (fewest if says else config.min_sentence_words) <= words <= most:
             start = 1 / (1 + START_DECAY * position) if config.prefer_starts else 1.0
-            is_tagline = is_first and not position and passage.first < TOP_LINES
             if score := scorer.score(chunk, passage, start, is_tagline=is_tagline):
                 candidates.append(_Candidate(passage, chunk, score, is_tagline))
     lines = lines_of(chunk.content)

@@ -15,6 +15,7 @@ _LANGUAGE = re.compile(
     r"(ar|az|be|bg|bn|ca|cs|da|de|el|en|es|et|fa|fi|fr|he|hi|hu|hy|id|it|ja|ka|kk|ko|lt|lv|mk|ms|nl|no|pl|pt|ro|ru|sk|sl"
     r"|sq|sr|sv|th|tr|uk|ur|uz|vi|zh)(?:[-_][a-z]{2,4})?"
 )
+_TRANSLATED_README = re.compile(rf"readme[._-](?!en\b){_LANGUAGE.pattern}\.\w+")
 _VERSION = re.compile(r"v(\d+)")
 
 
@@ -49,6 +50,11 @@ def versions(path: str) -> tuple[tuple[str, int], ...]:
 def languages(path: str) -> tuple[tuple[str, str], ...]:
     """Folders that name a natural language: what lies above each of them, and its code."""
     return tuple(_folders_like(_LANGUAGE, path))
+
+
+def is_translated_readme(path: str) -> bool:
+    """Whether the file is a README in another language than English, by its name: `README_KO.md`, `README.zh-CN.md`."""
+    return bool(_TRANSLATED_README.fullmatch(path.rpartition("/")[2].lower()))
 
 
 def _folders_like(pattern: re.Pattern[str], path: str) -> Iterator[tuple[str, str]]:

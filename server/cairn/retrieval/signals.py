@@ -15,7 +15,14 @@ import numpy as np
 from attrs import evolve
 
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
-from cairn.retrieval.file_names import folder_stems, joined_name, languages, name_stems, versions
+from cairn.retrieval.file_names import (
+    folder_stems,
+    is_translated_readme,
+    joined_name,
+    languages,
+    name_stems,
+    versions,
+)
 from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
 from cairn.retrieval.introductions import introduces, key_of_name, subject_of
 from cairn.retrieval.query import Query
@@ -119,7 +126,9 @@ def _translation(asked: Asked) -> Floats:
 
     def is_one(file: FileCandidate) -> bool:
         codes = languages(file.path)
-        return any(code != "en" and (file.folder, above, "en") in places for above, code in codes)
+        return is_translated_readme(file.path) or any(
+            code != "en" and (file.folder, above, "en") in places for above, code in codes
+        )
 
     return asked.each(is_one) * (not asked.query.language)
 
