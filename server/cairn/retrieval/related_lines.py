@@ -36,6 +36,7 @@ found it nearer in 73 % of 60 cases, and in 62 % of all where it was nearer at a
 _IMPORTS = re.compile(
     r"\s*(?:from\b.*\bimport\b|(?:pub(?:\(\w+\))?\s+)?(?:import|use|export\s*\{)\s|#\s*include\b)"
 )
+_LETTER = re.compile(r"[^\W_]")
 _TYPES = frozenset(("class", "struct", "interface", "trait", "enum", "type"))
 
 
@@ -203,6 +204,8 @@ def _nearer(
     best = max(range(len(spans)), key=cosines.__getitem__, default=own)
     if not spans or cosines[best] - cosines[own] < _MARGIN:
         return None
-    told = [number for number in range(*spans[best]) if lines[number].strip()]
-    first, last = (min(chunk.start_line + number, chunk.end_line - 1) for number in (told[0], told[-1]))
-    return first, last + 1
+    first, last = spans[best]
+    while first < last - 1 and not _LETTER.search(lines[first]):
+        first += 1
+    start = min(chunk.start_line + first, chunk.end_line - 1)
+    return start, max(start + 1, min(chunk.start_line + last, chunk.end_line))
