@@ -26,7 +26,7 @@ CONTEXT_DECAY = 0.5
 """Score of a neighbour, for each step from its hit. S1 gives neighbours no score of their own; at one
 half they fill the places that hits left and push out only hits that are much weaker."""
 
-_PLAIN_WORD = re.compile(r"[(\"'“‘]?[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"'”’]?[.,;:!?]?\Z")
+_PLAIN_WORD = re.compile(r"(?<!\S)[(\"'“‘]?[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"'”’]?[.,;:!?]?(?!\S)")
 
 
 def semantic_focus(
@@ -74,7 +74,7 @@ def sentence_quality_score(text: str) -> float:
     S1 names this signal without a formula.
     """
     words = text.split()
-    return sum(bool(_PLAIN_WORD.match(word)) for word in words) / len(words) if words else 0.0
+    return len(_PLAIN_WORD.findall(text)) / len(words) if words else 0.0
 
 
 def _reranked(chunk: ScoredChunk, terms: QueryTerms) -> ScoredChunk:

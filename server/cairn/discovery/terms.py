@@ -67,7 +67,7 @@ class QueryTerms:
     def _likely(self) -> re.Pattern[str]:
         """Words that may hold a term."""
         beginnings = sorted({re.escape(each[: min(_PREFIX, len(each) - 1) or 1]) for each in self._term_of})
-        return re.compile(rf"\w*(?:{'|'.join(beginnings)})\w*" if beginnings else r"\Z\w", re.IGNORECASE)
+        return re.compile(rf"\b\w*(?:{'|'.join(beginnings)})\w*" if beginnings else r"\Z\w", re.IGNORECASE)
 
     @classmethod
     def of(cls, query: str) -> QueryTerms:

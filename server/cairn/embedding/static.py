@@ -34,7 +34,7 @@ class StaticTable:
         """`entries` has one `entry_type` for each id of `pieces`."""
         self.id = table_id
         """Changes with the table; vectors of two ids are never compared."""
-        self._entries = entries
+        self._entries = np.asarray(entries)  # a mapped file is looked into faster as a plain array
         self._pieces = pieces
 
     @property
@@ -73,7 +73,7 @@ class StaticTable:
     def embed_pieces_int8(self, rows: Sequence[list[int]]) -> NDArray[np.int8]:
         """int8[n, dimension]: as `embed_int8`, of texts that are given by their `pieces`."""
         vectors = np.zeros((len(rows), self.dimension), np.float32)
-        self._add_up(rows, [[]] * len(rows), "scale", vectors)
+        self._add_up(rows, None, "scale", vectors)
         return _rounded(_normalized(vectors))
 
     def nearness(self, question: str, texts: Sequence[Sequence[int]]) -> NDArray[np.float64]:
@@ -113,17 +113,21 @@ class StaticTable:
         return _normalized(vectors)
 
     def _add_up(
-        self, rows: Sequence[list[int]], below: Sequence[list[int]], scale: str, sums: NDArray[np.float32]
+        self,
+        rows: Sequence[list[int]],
+        below: Sequence[list[int]] | None,
+        scale: str,
+        sums: NDArray[np.float32],
     ) -> None:
         """Write each row's sum of token vectors, and of those `below` it, into `sums`, float32[n, dimension]."""
-        lengths = [[len(row), len(more)] for row, more in zip(rows, below, strict=True)]
-        counts = np.array(lengths, np.intp).ravel()
-        parts = itertools.chain.from_iterable(zip(rows, below, strict=True))
+        parts = rows if below is None else list(itertools.chain.from_iterable(zip(rows, below, strict=True)))
+        counts = np.array([len(part) for part in parts], np.intp)
+        owners = np.arange(len(parts)) // (1 if below is None else len(_WORTH))
         ids = np.fromiter(itertools.chain.from_iterable(parts), np.intp, counts.sum())
         # Code repeats its words: each is looked up once, and one product of matrices adds them up.
         tokens, columns = np.unique(ids, return_inverse=True)
-        places = np.repeat(np.repeat(np.arange(len(rows)), 2), counts) * len(tokens) + columns
-        worth = np.repeat(np.tile(_WORTH, len(rows)), counts)
+        places = np.repeat(owners, counts) * len(tokens) + columns
+        worth = None if below is None else np.repeat(np.tile(_WORTH, len(rows)), counts)
         shape = (len(rows), len(tokens))
         weights = np.bincount(places, worth, shape[0] * shape[1]).astype(np.float32).reshape(shape)
         entries = self._entries[tokens]

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 # Text beyond this many characters per token is cut before it is tokenised, so that a minified file costs no
 # more than another. English and code have 3 to 5 characters a token; only runs of huge words or blanks lose.
 _CHARACTERS_PER_TOKEN = 64
+_LINES_REMEMBERED = 20_000
+"""Some 3 MB."""
+_LONGEST_REMEMBERED = 200
+"""Characters of a line."""
 
 
 class TextTokenizer:
@@ -30,6 +34,7 @@ class TextTokenizer:
         self._special_tokens = tokenizer.num_special_tokens_to_add(False)
         self.counts_by_line = _ends_tokens_at_lines(tokenizer)
         """Whether a text has as many tokens as all its lines together."""
+        self._count_line = functools.lru_cache(_LINES_REMEMBERED)(self._count)
 
     def framed_ids(self, text: str, limit: int) -> list[int]:
         """The token ids of `text` with the special tokens the model wants; `limit` counts these too."""
@@ -42,7 +47,16 @@ class TextTokenizer:
         return ids
 
     def count(self, text: str) -> int:
-        """Tokens of the whole text, without special tokens."""
+        """Tokens of the whole text, without special tokens. The same lines are counted again and again: as an excerpt grows,
+        and with each prompt that might fit."""
+        if not self.counts_by_line:
+            return self._count(text)
+        return sum(
+            self._count_line(line) if len(line) <= _LONGEST_REMEMBERED else self._count(line)
+            for line in text.split("\n")
+        )
+
+    def _count(self, text: str) -> int:
         return len(self._tokenizer.encode(well_formed(text), add_special_tokens=False))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from cairn.text.identifiers import identifier_words
 
@@ -30,13 +30,13 @@ class WordPieces:
 
     def __init__(self, pieces: Iterable[str], most_remembered: int = _MOST_REMEMBERED) -> None:
         """The id of a piece is its place in `pieces`."""
-        self._starting: dict[str, int] = {}
-        self._continuing: dict[str, int] = {}
+        self._starting: dict[str, tuple[int, ...]] = _Known(self._pieces)
+        self._continuing: dict[str, tuple[int, ...]] = {}
         for number, piece in enumerate(pieces):
             if piece.startswith(CONTINUES):
-                self._continuing[piece[len(CONTINUES) :]] = number
+                self._continuing[piece[len(CONTINUES) :]] = (number,)
             else:
-                self._starting[piece] = number
+                self._starting[piece] = (number,)
         self._longest = max(map(len, (*self._starting, *self._continuing)), default=0)
         self._pieces_of = functools.lru_cache(most_remembered)(self._cut_up)
 
@@ -46,18 +46,13 @@ class WordPieces:
 
     def ids_of_words(self, words: Iterable[str], limit: int) -> list[int]:
         """The first `limit` ids of words in lower case, as `words_of` gives them."""
-        ids: list[int] = []
-        for word in words:
-            number = self._starting.get(word)
-            if number is not None:
-                ids.append(number)
-            else:
-                ids += self._pieces_of(word[:_MOST_CHARACTERS])
-            if len(ids) >= limit:
-                break
-        return ids[:limit]
+        ids = map(self._starting.__getitem__, words)
+        return list(itertools.islice(itertools.chain.from_iterable(ids), limit))
 
-    def _cut_up(self, word: str) -> list[int]:
+    def _pieces(self, word: str) -> tuple[int, ...]:
+        return self._pieces_of(word[:_MOST_CHARACTERS])
+
+    def _cut_up(self, word: str) -> tuple[int, ...]:
         """The longest piece that fits, again and again from the left; a character that none begins with is passed over."""
         pieces: list[int] = []
         start = 0
@@ -66,12 +61,23 @@ class WordPieces:
             for end in range(min(len(word), start + self._longest), start, -1):
                 number = known.get(word[start:end])
                 if number is not None:
-                    pieces.append(number)
+                    pieces += number
                     start = end
                     break
             else:
                 start += 1
-        return pieces
+        return tuple(pieces)
+
+
+class _Known(dict[str, tuple[int, ...]]):
+    """The ids of each word; of others by `missing`. So a text's words are looked up without a line of Python for each."""
+
+    def __init__(self, missing: Callable[[str], tuple[int, ...]]) -> None:
+        super().__init__()
+        self._missing = missing
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        return self._missing(word)
 
 
 def words_of(text: str) -> list[str]:

@@ -17,7 +17,7 @@ def identifier_words(name: str) -> list[str]:
     outside ASCII are kept together with their word.
     """
     if name.isascii():
-        return [word.lower() for word in _WORD.findall(_ASCII_PLURAL_ACRONYM.sub(_capitalised, name))]
+        return list(map(str.lower, _WORD.findall(_ASCII_PLURAL_ACRONYM.sub(_capitalised, name))))
     return [word.lower() for run in _RUN.findall(name) for word in _split_by_case(run)]
 
 
