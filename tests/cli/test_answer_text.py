@@ -176,3 +176,20 @@ def test_a_related_passage_is_shown_from_the_line_that_relates(capsys: pytest.Ca
     )
     shown = capsys.readouterr().out.splitlines()[2:-2]
     assert shown == [f"    {13 + n}      ship_{n} = None" for n in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "begins"),
+    [
+        (
+            protocol.Verdict("noMatch", "Which part should I explain?", (), 0.0, ()),
+            "Nothing here clearly matches. These are only the nearest. Which part should I explain?",
+        ),
+        (protocol.Verdict("answer", "The evidence is weak.", (), 0.0, ()), "The evidence is weak."),
+    ],
+)
+def test_what_the_verdict_says_comes_before_the_excerpts(
+    capsys: pytest.CaptureFixture[str], verdict: protocol.Verdict, begins: str
+) -> None:
+    answer_text.print_discovery(evolve(discovery(EXCERPT), verdict=verdict), limit=2)
+    assert " ".join(capsys.readouterr().out.split()).startswith(begins)

@@ -23,6 +23,7 @@ from cairn.discovery.render import (
     shown_excerpt,
 )
 from cairn.protocol.evidence import Excerpt
+from cairn.retrieval.verdict import WEAK
 from cairn.settings.discovery import FormatStyle, PromptRenderConfig
 from cairn.text.verbatim import lines_of
 
@@ -211,8 +212,19 @@ def test_without_vectors_there_are_excerpts(folder_of: FolderOf) -> None:
 # --- the budget -------------------------------------------------------------------------------------
 
 
-def prompt(excerpts: list[Excerpt], config: PromptRenderConfig, query: str = QUESTION) -> str:
-    return render_llm_prompt(NO_PLAN, (), config, estimate_tokens, query, excerpts=excerpts)
+def prompt(
+    excerpts: list[Excerpt], config: PromptRenderConfig, query: str = QUESTION, warning: str = ""
+) -> str:
+    return render_llm_prompt(NO_PLAN, (), config, estimate_tokens, query, excerpts=excerpts, warning=warning)
+
+
+def test_a_warning_stands_in_the_instructions_and_within_the_budget(folder_of: FolderOf) -> None:
+    config = PromptRenderConfig(max_prompt_tokens=150)
+    folder = folder_of(PORT)
+    left = 150 - estimate_tokens(frame(config, QUESTION, WEAK))
+    shown = prompt(folder.excerpts(QUESTION, budget=left, config=config), config, warning=WEAK)
+    assert f"{EXCERPT_INSTRUCTIONS} {WEAK}\n" in shown
+    assert estimate_tokens(shown) <= 150
 
 
 @pytest.mark.parametrize("style", FormatStyle)

@@ -20,10 +20,7 @@ export function discoveryAsMarkdown(
   const { verdict, excerpts, index } = answer;
   const parts = [`# ${escape(question)}`];
   if (verdict.note) parts.push(`*${escape(verdict.note)}*`);
-  if (verdict.action !== "answer") {
-    const offers = verdict.candidates.map((offer) => `> - **${escape(offer.title)}** ${code(offer.path)}`);
-    parts.push([`> ${escape(verdict.message)}`, ...(offers.length > 0 ? [">", ...offers] : [])].join("\n"));
-  }
+  parts.push(...decision(answer));
   parts.push(summary(answer));
   if (index.note) parts.push(`*${escape(index.note)}*`);
   if (!index.complete) parts.push("*The index is not complete yet: asked later, there may be more.*");
@@ -35,6 +32,16 @@ export function discoveryAsMarkdown(
   if (places.length > 0)
     parts.push("## Further places", places.map((place, index) => passage(place, index, root)).join("\n"));
   return parts.join(SECTION_GAP) + "\n";
+}
+
+/** What the verdict says before the evidence: that it is weak, that it is the nearest alone, or a question back. */
+function decision({ verdict, excerpts }: DiscoverAnswer): string[] {
+  const { action, message, candidates } = verdict;
+  if (action === "answer") return message ? [`*${escape(message)}*`] : [];
+  const offers = candidates.map((offer) => `> - **${escape(offer.title)}** ${code(offer.path)}`);
+  const nearest = excerpts.length > 0 ? " What follows is only the nearest." : "";
+  const refusal = action === "noMatch" ? `**Nothing here clearly matches.**${nearest} ` : "";
+  return [[`> ${refusal}${escape(message)}`, ...(offers.length > 0 ? [">", ...offers] : [])].join("\n")];
 }
 
 function summary({ excerpts, bullets, answerPrompt, metrics }: DiscoverAnswer): string {

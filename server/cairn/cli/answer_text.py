@@ -31,8 +31,8 @@ _SNIPPET_LINES = 6
 
 def print_search(answer: SearchAnswer) -> None:
     """Each result with its place, its reasons and the beginning of its text."""
+    _print_verdict(answer.verdict, bool(answer.results))
     _print_results(answer.results)
-    _print_verdict(answer.verdict)
     _print_state(answer.retrieval, answer.index)
 
 
@@ -79,6 +79,7 @@ def print_page(answer: PageAnswer) -> None:
 
 def print_discovery(answer: DiscoverAnswer, limit: int) -> None:
     """The first `limit` excerpts as numbered lines of code; before them the evidence, where the prompt has that, too."""
+    _print_verdict(answer.verdict, bool(answer.excerpts))
     has_sections = not answer.excerpts or any(s.title in answer.answer_prompt for s in answer.plan.sections)
     if has_sections:
         _print_sections(answer.plan)
@@ -94,7 +95,6 @@ def print_discovery(answer: DiscoverAnswer, limit: int) -> None:
         write("  ".join([f"[bold]{number:>2}[/]", place, *filter(None, about)]))
         write_code(excerpt.text, excerpt.path, excerpt.language, excerpt.range.start.line + 1)
         write()
-    _print_verdict(answer.verdict)
     more = len(answer.excerpts) - limit
     if more > 0:
         write(f"[dim]{more} more excerpts: -n {len(answer.excerpts)} shows them.[/]")
@@ -165,11 +165,14 @@ def _print_completeness(index: IndexState) -> None:
     warn(index.note, "" if index.complete else "The index is not complete yet.")
 
 
-def _print_verdict(verdict: Verdict) -> None:
+def _print_verdict(verdict: Verdict, has_nearest: bool) -> None:
+    """`has_nearest`: whether something is shown though nothing matches."""
     if verdict.note:
         write(f"[italic]{escape(verdict.note)}[/]\n")
     if verdict.message:
-        write(f"[italic]{escape(verdict.message)}[/]\n")
+        refusal = "Nothing here clearly matches. " if verdict.action == "noMatch" else ""
+        nearest = "These are only the nearest. " if refusal and has_nearest else ""
+        write(f"[italic]{refusal}{nearest}{escape(verdict.message)}[/]\n")
 
 
 def _numbered(results: Sequence[SearchResult]) -> Iterator[tuple[SearchResult, str]]:

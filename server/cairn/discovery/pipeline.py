@@ -27,7 +27,7 @@ from cairn.discovery.verification import LinesNow, verified
 from cairn.protocol.evidence import AnswerPlan, Bullet, CollectionRef, DiscoveryMetrics, Excerpt, ScoredChunk
 from cairn.protocol.search import Verdict
 from cairn.retrieval.intent import Readme
-from cairn.retrieval.verdict import Action
+from cairn.retrieval.verdict import WEAK, Action
 from cairn.settings.discovery import DiscoveryConfig
 
 NO_PLAN = AnswerPlan((), 0, ())
@@ -118,7 +118,14 @@ class Discovery:
         with self._stage("render_llm_prompt"):
             plan = leading_plan(self.plan, self.readme, self.excerpts)
             self.prompt = render_llm_prompt(
-                plan, self.bullets, config.render, count_tokens, query, self._asked_instead, self.excerpts
+                plan,
+                self.bullets,
+                config.render,
+                count_tokens,
+                query,
+                self._asked_instead,
+                self.excerpts,
+                self._warning,
             )
             self._count(final_prompt_tokens=count_tokens(self.prompt) if self.prompt else 0)
         return self
@@ -149,6 +156,11 @@ class Discovery:
         refused = self.verdict and self.verdict.action == Action.NO_MATCH
         return self._question_back if refused or not (self.bullets or self.excerpts) else ""
 
+    @property
+    def _warning(self) -> str:
+        """What the prompt says of evidence that answers, but may not."""
+        return WEAK if self.verdict and self.verdict.message == WEAK else ""
+
     def _evidence(self) -> list[Bullet]:
         """The bullets that are shown, whatever the verdict is, as far as they still stand in their files."""
         config, verdict = self.config, self.verdict
@@ -167,7 +179,7 @@ class Discovery:
         config, verdict = self.config.render, self.verdict
         if self.lines_now is None:
             return []
-        left = config.max_prompt_tokens - self.count_tokens(frame(config, self.query))
+        left = config.max_prompt_tokens - self.count_tokens(frame(config, self.query, self._warning))
         if verdict and verdict.action == Action.NO_MATCH:
             left = int(_NEAREST_SHARE * left) if verdict.coverage >= _LEAST_COVERAGE else 0
         quoter = Quoter(self.folders, self.lines_now, self.count_tokens, config)

@@ -60,6 +60,7 @@ def render_llm_prompt(
     query: str = "",
     ask: str = "",
     excerpts: Sequence[Excerpt] = (),
+    warning: str = "",
 ) -> str:
     """The prompt for `plan`, never more than `config.max_prompt_tokens` by `count_tokens` (S1, stage 9).
 
@@ -68,6 +69,7 @@ def render_llm_prompt(
     are excerpts. Of these the last are left out. The counts in the prompt are of what it holds. When nothing fits, the
     prompt says how many pieces were found; when that does not fit either, or there is no evidence, it is empty.
 
+    `warning` is what to know of the excerpts where they answer.
     `ask` is a question to put to the user instead of an answer, where there is no evidence or only excerpts that may be
     about something else. `bullets` are shown, as one
     section, only where neither the plan nor an excerpt is. `query` is put before the instructions: S1's prompt leaves it
@@ -82,7 +84,7 @@ def render_llm_prompt(
 
     def prompt_of(count: int, quoted: int) -> str:
         kept = _keep(sections, set(ranking[:count]))
-        return _written(_content(kept, excerpts[:quoted], config, query, ask), config.format_style)
+        return _written(_content(kept, excerpts[:quoted], config, query, ask, warning), config.format_style)
 
     def most(possible: int, tokens: float, prompt: Callable[[int], str]) -> int:
         """The most pieces, of so many possible ones, with which the prompt takes up to so many tokens."""
@@ -148,6 +150,7 @@ def _content(
     config: PromptRenderConfig,
     query: str,
     ask: str = "",
+    warning: str = "",
 ) -> dict[str, Any]:
     """What the prompt says, at least one bullet or excerpt: its JSON layout."""
     content: dict[str, Any] = {}
@@ -169,7 +172,8 @@ def _content(
         if config.include_sources:
             content["sources"] = [{"id": key, "citations": value} for key, value in sources.items()]
     else:
-        content["instructions"] = f"{NEAREST_INSTRUCTIONS} {ask}" if ask else EXCERPT_INSTRUCTIONS
+        instructions = f"{NEAREST_INSTRUCTIONS} {ask}" if ask else f"{EXCERPT_INSTRUCTIONS} {warning}"
+        content["instructions"] = instructions.rstrip()
     if excerpts:
         content["excerpts"] = [_quoted(excerpt, config) for excerpt in excerpts]
     return content
@@ -192,9 +196,9 @@ def shown_excerpt(excerpt: Excerpt, config: PromptRenderConfig) -> str:
     return _code_block(quoted, _MARKS[config.format_style])
 
 
-def frame(config: PromptRenderConfig, query: str) -> str:
+def frame(config: PromptRenderConfig, query: str, warning: str = "") -> str:
     """What the prompt says beside its excerpts, where it has no sections."""
-    content = _content((), (), config, _shortened(query, config))
+    content = _content((), (), config, _shortened(query, config), warning=warning)
     return _written(content, config.format_style) + "## Excerpts\n\n"
 
 

@@ -175,6 +175,14 @@ def test_passages_fall_in_score_and_say_why_they_stand_there(folder_of: FolderOf
     assert passages[0].reason
 
 
+def test_a_reason_names_the_words_that_a_passage_holds_rather_than_its_meaning(folder_of: FolderOf) -> None:
+    folder = folder_of(PORT)
+    passages = folder.passages("how is a ship moored at a berth")
+    held = [passage.reason for passage in passages if "berth" in folder.shown(passage)]
+    assert held
+    assert "close in meaning" not in held
+
+
 def test_passages_are_the_lines_of_their_files(folder_of: FolderOf) -> None:
     folder = folder_of(PORT)
     for passage in folder.passages("how is a ship moored at a berth"):

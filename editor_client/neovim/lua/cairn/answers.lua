@@ -146,8 +146,10 @@ end
 -- What answers the question as Markdown, and the place in a file of each line that is quoted from one.
 function M.discovery(answer, question)
   local lines, places = { "# " .. question, "" }, {}
-  if answer.verdict.action ~= "answer" and is_given(answer.verdict.message) then
-    vim.list_extend(lines, { "> " .. answer.verdict.message, "" })
+  if is_given(answer.verdict.message) then
+    local refused = answer.verdict.action == "noMatch" and "Nothing here clearly matches. " or ""
+    local nearest = refused ~= "" and #answer.excerpts > 0 and "What follows is only the nearest. " or ""
+    vim.list_extend(lines, { "> " .. refused .. nearest .. answer.verdict.message, "" })
   end
   say_verdict(answer.verdict)
   if not answer.index.complete then

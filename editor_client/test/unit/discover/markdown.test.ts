@@ -98,6 +98,26 @@ void test("a question back is shown with what it offers, before anything else", 
   assert.match(text, /^> - \*\*Request\*\* `src\/wrappers\.py`$/m);
 });
 
+void test("where nothing matches, that is said before what is nearest, if there is something", () => {
+  const none = verdict({ action: "noMatch", message: "Which part should I explain?" });
+  const nearest = shown("q", discoverAnswer([], { verdict: none, excerpts: [excerpt({})] }));
+  assert.match(
+    nearest,
+    /^> \*\*Nothing here clearly matches\.\*\* What follows is only the nearest\. Which part/m,
+  );
+  const nothing = shown("q", discoverAnswer([], { verdict: none, excerpts: [] }));
+  assert.doesNotMatch(nothing, /nearest/);
+});
+
+void test("that the evidence is weak is said before it", () => {
+  const weak = verdict({
+    action: "answer",
+    message: "The evidence is weak: it may be about something else.",
+  });
+  const text = shown("q", discoverAnswer([bullet()], { verdict: weak }));
+  assert.ok(text.indexOf("The evidence is weak") < text.indexOf("## Definition"));
+});
+
 void test("no evidence, an incomplete index: both are said", () => {
   const text = shown(
     "q",

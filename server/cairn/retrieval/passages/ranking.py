@@ -5,7 +5,7 @@ the kind of question asks for. One ranking for search, discovery, context and re
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 import numpy as np
 from attrs import frozen
@@ -34,6 +34,11 @@ _NEXT_GAIN = 0.8
 _MEANING = [signal.name for signal in SIGNALS].index("meaning")
 _SEARCHED_FOR_LISTS = 60
 """Windows of code in which lists are looked for, the best first."""
+_WORDS = [signal.name for signal in SIGNALS].index("words of the question")
+_USUAL = [n for n, signal in enumerate(SIGNALS) if signal.name in ("meaning", "headings")]
+_TELLING = [n for n, signal in enumerate(SIGNALS) if signal.reason and n not in (_WORDS, *_USUAL)]
+"""Signals by which a window may be told from others in words, if they add this."""
+_LEAST_TELLING = 0.2
 _TERMS_SHOWN = 4
 """Words that a reason names; a heading has no room for more."""
 
@@ -141,15 +146,27 @@ def _of_best_definitions(windows: Windows, scores: Floats) -> Floats:
 
 
 def _reasons(windows: Windows, parts: Floats) -> list[str]:
-    """For each window the signal by which it stands out most among the others, in words; `parts` are float64[signals, windows]."""
-    said = np.array([bool(signal.reason) for signal in SIGNALS])
-    lifted = np.where(said[:, None] & (parts > 0), parts - parts.mean(axis=1, keepdims=True), -np.inf)
-    strongest = lifted.argmax(axis=0)
+    """What speaks for each window, in words; `parts` are float64[signals, windows].
+
+    What few windows have tells more than the words that it holds of the question, and these more than that it is near in meaning,
+    as most are.
+    """
+    telling = _strongest(parts, _TELLING)
+    usual = _strongest(parts - parts.mean(axis=1, keepdims=True), _USUAL)
     held = windows.counts > 0
     rarest = np.argsort(-windows.idf, kind="stable")
     reasons = []
-    for place, number in enumerate(strongest.tolist()):
-        reason = SIGNALS[number].reason if lifted[number, place] > -np.inf else ""
+    for place, (strongest, other) in enumerate(zip(telling, usual, strict=True)):
         terms = [windows.query.terms[term] for term in rarest if held[place, term]][:_TERMS_SHOWN]
+        number = strongest if strongest >= 0 else _WORDS if terms else other
+        reason = SIGNALS[number].reason if number >= 0 else ""
         reasons.append(reason.format(terms=", ".join(terms), names=", ".join(windows.names[:_TERMS_SHOWN])))
     return reasons
+
+
+def _strongest(parts: Floats, which: Sequence[int]) -> list[int]:
+    """For each window the place of the signal out of `which` that adds most; -1 where none adds anything that counts."""
+    chosen = parts[list(which)]
+    strongest = np.asarray(which)[chosen.argmax(axis=0)]
+    found: list[int] = np.where(chosen.max(axis=0) > _LEAST_TELLING, strongest, -1).tolist()
+    return found
