@@ -5,6 +5,8 @@ import type { Bullet, DiscoverAnswer, Excerpt, Range, SearchResult } from "../pr
 
 /** A column behind the end of any line, to which the editor goes back: all of the last line is selected, too. */
 const LINE_END = 9999;
+/** Places that are shown though nothing matches. */
+const NEAREST_PLACES = 5;
 const SECTION_GAP = "\n\n";
 
 /**
@@ -28,9 +30,12 @@ export function discoveryAsMarkdown(
   parts.push(...sections);
   if (sections.length > 0 && excerpts.length > 0) parts.push("## Excerpts");
   parts.push(...excerpts.flatMap((each) => excerptParts(each, root, folderName(each.folder))));
-  const places = answer.chunks.filter((chunk) => !excerpts.some((each) => overlap(chunk, each)));
-  if (places.length > 0)
-    parts.push("## Further places", places.map((place, index) => passage(place, index, root)).join("\n"));
+  const refused = verdict.action === "noMatch";
+  const places = answer.chunks
+    .filter((chunk) => !excerpts.some((each) => overlap(chunk, each)))
+    .slice(0, refused ? NEAREST_PLACES : undefined)
+    .map((place, index) => passage(place, index, root));
+  if (places.length > 0) parts.push(refused ? "## Nearest places" : "## Further places", places.join("\n"));
   return parts.join(SECTION_GAP) + "\n";
 }
 

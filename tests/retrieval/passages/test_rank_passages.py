@@ -183,6 +183,11 @@ def test_a_reason_names_the_words_that_a_passage_holds_rather_than_its_meaning(f
     assert "close in meaning" not in held
 
 
+def test_a_reason_names_a_name_as_it_is_written(folder_of: FolderOf) -> None:
+    passages = folder_of(PORT).passages("how is moor_ship told the SAFETY_MARGIN of a berth")
+    assert "has SAFETY_MARGIN" in {passage.reason for passage in passages}
+
+
 def test_passages_are_the_lines_of_their_files(folder_of: FolderOf) -> None:
     folder = folder_of(PORT)
     for passage in folder.passages("how is a ship moored at a berth"):

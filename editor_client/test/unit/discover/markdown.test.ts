@@ -107,6 +107,12 @@ void test("where nothing matches, that is said before what is nearest, if there 
   );
   const nothing = shown("q", discoverAnswer([], { verdict: none, excerpts: [] }));
   assert.doesNotMatch(nothing, /nearest/);
+  const places = shown(
+    "q",
+    discoverAnswer([], { verdict: none, chunks: Array.from({ length: 9 }, () => result()) }),
+  );
+  assert.match(places, /^## Nearest places$/m);
+  assert.equal(places.match(/^\d\. /gm)?.length, 5);
 });
 
 void test("that the evidence is weak is said before it", () => {

@@ -157,7 +157,9 @@ def _reasons(windows: Windows, parts: Floats) -> list[str]:
     rarest = np.argsort(-windows.idf, kind="stable")
     reasons = []
     for place, (strongest, other) in enumerate(zip(telling, usual, strict=True)):
-        terms = [windows.query.terms[term] for term in rarest if held[place, term]][:_TERMS_SHOWN]
+        text = windows.texts[place]
+        terms = [name for name in windows.names if name in text]
+        terms = (terms or [windows.query.terms[term] for term in rarest if held[place, term]])[:_TERMS_SHOWN]
         number = strongest if strongest >= 0 else _WORDS if terms else other
         reason = SIGNALS[number].reason if number >= 0 else ""
         reasons.append(reason.format(terms=", ".join(terms), names=", ".join(windows.names[:_TERMS_SHOWN])))
