@@ -53,8 +53,6 @@ class FixedSearcher:
     """Answers every query with the chunks of the asked collections; remembers what it was asked."""
 
     chunks: Sequence[ScoredChunk]
-    introducing: Sequence[ScoredChunk] = ()
-    """The chunks that introduce what is asked about."""
     ranked: Sequence[Passage] = ()
     """The passages, best first."""
     about: Sequence[str] = ()
@@ -83,9 +81,6 @@ class FixedSearcher:
             and 0 < abs(other.metadata.chunk_index - place.chunk_index) <= window
         ]
         return sorted(around, key=lambda other: other.metadata.chunk_index)
-
-    def introductions(self) -> list[ScoredChunk]:
-        return list(self.introducing)
 
     def passages(self) -> Sequence[Passage]:
         return self.ranked

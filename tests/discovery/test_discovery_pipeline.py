@@ -70,8 +70,8 @@ def test_a_question_becomes_a_prompt_with_cited_evidence():
     )
     assert "README.md#L13-L13" in response.prompt
     assert response.bullets[0].citation == "README.md#L13-L13"
-    assert [bullet.path for bullet in response.bullets] == ["README.md", "docs/guide.md"]
-    assert response.plan.total_bullets == 2
+    assert [bullet.path for bullet in response.bullets] == ["README.md", "docs/guide.md", "docs/guide.md"]
+    assert response.plan.total_bullets == 3
     assert response.chunks[0].metadata.file_path == "README.md"
 
 
@@ -85,7 +85,7 @@ def test_metrics_count_and_time_every_stage():
         queries_generated=8,
         chunks_found=6,
         chunks_after_dedup=3,
-        bullets_extracted=2,
+        bullets_extracted=3,
         final_prompt_tokens=len(run().prompt.split()),
     )
 
@@ -123,9 +123,9 @@ def test_each_stage_is_reported_with_what_is_known_by_then():
     sections = len(response.plan.sections)
     assert known["expand_queries_baseline"] == (0, 0, 0, False)
     assert known["broad_discovery"] == (3, 0, 0, False)
-    assert known["compress_evidence"] == (3, 2, 0, False)
-    assert known["build_answer_plan"] == (3, 2, sections, False)
-    assert known["render_llm_prompt"] == (3, 2, sections, True)
+    assert known["compress_evidence"] == (3, 3, 0, False)
+    assert known["build_answer_plan"] == (3, 3, sections, False)
+    assert known["render_llm_prompt"] == (3, 3, sections, True)
     assert stages == [STAGES[: i + 1] for i in range(9)]
 
 

@@ -43,7 +43,7 @@ README, and for being about it; the rest for what else of the question it holds.
 OVERVIEW_WORDS = 4
 """What says what something is may be short: "Very low overhead JavaScript logger."."""
 LEAST_SHARE = 0.5
-"""Of the best sentence's score: what an overview adds beyond is beside the point. Elsewhere sentences may be near one another."""
+"""Of the best sentence's score: what an overview adds beyond is beside the point, but in the subject's own documents."""
 START_SHARE = 0.05
 """Of the sentence's part: first sentences introduce (`prefer_starts`), so that they win where others say as much."""
 START_DECAY = 0.25
@@ -123,8 +123,11 @@ def _chosen(
     word_sets: list[frozenset[str]] = []
     contributing: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
     for candidate in candidates:
-        if len(chosen) == max_bullets or candidate.score < least:
+        if len(chosen) == max_bullets:
             break
+        path, collection = candidate.chunk.metadata.file_path, candidate.chunk.collection
+        if candidate.score < least and not (terms.about and terms.about.owns(path, collection)):
+            continue
         documents = contributing[_document(candidate.chunk)]
         words = frozenset(_WORD.findall(candidate.passage.text.lower()))
         has_place = candidate.chunk.doc_id in documents or len(documents) < max_per_doc
@@ -150,11 +153,17 @@ class _Scorer:
         if self.terms.about:
             about = self.terms.about
             introduces = SAYS + OPENS + IS_ABOUT if is_tagline else self._about(about, chunk, passage)
-            if not introduces:
+            if not introduces and not self._adds(about, chunk, passage):
                 return 0.0
             held = introduces + (1 - SAYS - OPENS - IS_ABOUT) * held
         fit = (START_SHARE * start + (1 - START_SHARE) * held) * alone
         return CHUNK_SHARE * chunk.score + (1 - CHUNK_SHARE) * fit
+
+    def _adds(self, about: Introduced, chunk: ScoredChunk, passage: Passage) -> bool:
+        """Whether the passage has its section in an overview, though it does not name the subject: its own documents are about it."""
+        category = _category(chunk, passage)
+        is_placed = category not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
+        return is_placed and about.owns(chunk.metadata.file_path, chunk.collection)
 
     def most(self, chunk: ScoredChunk) -> float:
         """What no passage of the chunk can exceed."""
@@ -281,16 +290,16 @@ def _source_ids(chunks: Iterable[ScoredChunk]) -> dict[str, str]:
     return {doc_id: name for owners in claimed.values() for doc_id, name in owners.items()}
 
 
+def _category(chunk: ScoredChunk, passage: Passage) -> BulletCategory:
+    # Of code the path is of definitions, whose names tell nothing.
+    headings = "" if _is_code(chunk) else chunk.metadata.header_path
+    return categorize(passage.text, headings, passage.head)
+
+
 def _bullet(candidate: _Candidate, scale: float, sources: dict[str, str], cite: bool) -> Bullet:
     chunk, passage = candidate.chunk, candidate.passage
     path, lines = chunk.metadata.file_path, _cited_lines(chunk, passage) if cite else None
-    # Of code the path is of definitions, whose names tell nothing.
-    headings = "" if _is_code(chunk) else chunk.metadata.header_path
-    category = (
-        BulletCategory.DEFINITION
-        if candidate.is_tagline
-        else categorize(passage.text, headings, passage.head)
-    )
+    category = BulletCategory.DEFINITION if candidate.is_tagline else _category(chunk, passage)
     return Bullet(
         text=passage.text,
         citation=citation(path, lines),

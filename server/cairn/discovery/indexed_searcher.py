@@ -9,6 +9,7 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import NDArray
 
+from cairn.discovery.order import merge
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
@@ -74,6 +75,7 @@ class IndexedSearcher:
         """
         if not queries:
             return []
+        is_first = self._only is None
         if self._only is None:
             every = {stats.name for reader in self._readers for stats in reader.stats().collections}
             is_all = self.everywhere or every <= set(collections)
@@ -81,7 +83,7 @@ class IndexedSearcher:
         ranking = self._ranked(tuple(queries), self._only)
         places = [ranking.best(number, collections, k, _CHUNKS_PER_FILE) for number in range(len(queries))]
         fetched = ranking.fetch(place for of_query in places for place in of_query)
-        return [
+        found = [
             [
                 self._scored(evolve(fetched[place], score=float(ranking.values[number, place])))
                 for place in of_query
@@ -89,6 +91,17 @@ class IndexedSearcher:
             ]
             for number, of_query in enumerate(places)
         ]
+        if is_first:
+            found[0] = merge([*self._introductions(collections), *found[0]])
+        return found
+
+    def _introductions(self, collections: Sequence[str]) -> list[ScoredChunk]:
+        """The chunks that introduce what the question asks for an overview of: it may be in hundreds that hold its name."""
+        found = self.strength.introductions if self.strength else ()
+        chunks = [
+            self._scored(Ranked(folder, stored, self._full_score, "hybrid", ())) for folder, stored in found
+        ]
+        return [chunk for chunk in chunks if chunk.collection in collections]
 
     def _ranked(self, queries: tuple[str, ...], only: ChunkFilter) -> Ranking:
         if known := self._rankings.get(queries):
@@ -146,13 +159,6 @@ class IndexedSearcher:
             ids, vectors = reader.vectors(list(wanted), embedder.model.dimension, embedder.model.id)
             rows[[wanted[chunk_id] for chunk_id in ids]] = vectors
         return rows
-
-    def introductions(self) -> list[ScoredChunk]:
-        """As `Searcher` says."""
-        found = self.strength.introductions if self.strength else ()
-        return [
-            self._scored(Ranked(folder, stored, self._full_score, "hybrid", ())) for folder, stored in found
-        ]
 
     def passages(self) -> Sequence[Passage]:
         """As `Searcher` says."""

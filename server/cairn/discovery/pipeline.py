@@ -104,8 +104,7 @@ class Discovery:
             self._count(chunks_found=len(found), chunks_after_dedup=len(self.chunks))
         with self._stage("promote_readme"):
             self.verdict = self.judge(self.chunks)
-            found = merge([*self.chunks, *self.searcher.introductions()])
-            self.chunks = tuple(promote_readme(found, config.readme, self.readme))
+            self.chunks = tuple(promote_readme(self.chunks, config.readme, self.readme))
         with self._stage("compress_evidence"):
             evidence = self._evidence()
             self.bullets = tuple(verified(evidence, self.lines_now) if self.lines_now else evidence)

@@ -30,8 +30,5 @@ class Searcher(Protocol):
     def vectors(self, chunks: Sequence[ScoredChunk]) -> NDArray[np.float32] | None:
         """float32[n, dimension] of unit length, zeros for a chunk that has none; None where nothing has any."""
 
-    def introductions(self) -> list[ScoredChunk]:
-        """The chunks that introduce what the question that was searched first asks for an overview of; none for any other."""
-
     def passages(self) -> Sequence[Passage]:
         """The lines that answer the question that was searched first, best first; none before a search."""

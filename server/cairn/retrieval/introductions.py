@@ -49,7 +49,7 @@ _FURNITURE = re.compile(
     re.IGNORECASE,
 )
 _FURNITURE_FILE = re.compile(
-    r"^\.github/|(?:^|/)(?:contributing|security|code_of_conduct|governance|maintainers|authors|licen[cs]e|support|ecosystem|links"
+    r"^\.github/|(?:^|/)(?:contributing|security|code_of_conduct|governance|maintainers|authors|licen[cs]e|support|ecosystem|links|third[-_]party"
     r"|change_?log|changes|history|news|releases?|upgrading|todo)(?:\.\w+)*\Z"
 )
 
@@ -122,6 +122,14 @@ class Introduced:
         """Whether the text is of the subject's manifest, and has its description."""
         is_manifest = path.rpartition("/")[2] in MANIFESTS and self.key == key_of_name(project_of(collection))
         return is_manifest and bool(DESCRIPTION.search(text))
+
+    def owns(self, path: str, collection: str) -> bool:
+        """Whether the file is one of the subject's own documents, at its top or among its documentation."""
+        folders = path.lower().split("/")[:-1]
+        is_there = _FOLDERS_OF_DOCUMENTS.issuperset(folders) and self.key == key_of_name(
+            project_of(collection)
+        )
+        return is_there and file_kind(path) is FileKind.DOCS
 
     def opening(self, path: str, collection: str, header_path: str, line: int) -> bool:
         """Whether what stands there, at the 0-based `line`, is of the beginning of a document that introduces the subject."""
