@@ -91,8 +91,8 @@ class IndexedSearcher:
             ]
             for number, of_query in enumerate(places)
         ]
-        if is_first:
-            found[0] = merge([*self._introductions(collections), *found[0]])
+        if is_first and (introductions := self._introductions(collections)):
+            found[0] = merge([*introductions, *found[0]])
         return found
 
     def _introductions(self, collections: Sequence[str]) -> list[ScoredChunk]:
