@@ -44,7 +44,18 @@ def test_a_literal_value_is_an_assignment(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["moor(ship)", "if ship == berth:", "return timeout", "# the timeout", "", "timeout"]
+    "line",
+    [
+        "moor(ship)",
+        "if ship == berth:",
+        "return timeout",
+        "# the timeout",
+        "",
+        "timeout",
+        "use harbour::Berth;",
+        "pub trait Ship: vessel::Vessel {",
+        "std::vector<Ship> ships;",
+    ],
 )
 def test_a_line_without_a_value_is_no_assignment(line: str) -> None:
     assert not assigns(line)

@@ -9,7 +9,7 @@ from rapidfuzz.distance import LCSseq
 
 _ASSIGNED = re.compile(
     r"""(?:\#\s*define\s+\w+\s+[(\-"'\w]
-        | (?:[\w$.<>\[\]:*&,@|?\s]+?\s)?[\w$.@"'\[\]-]++(?:\s*:\s*[^=\n]{1,60})?\s*(?:=|:|=>|:=)\s*
+        | (?:[\w$.<>\[\]:*&,@|?\s]+?\s)?[\w$.@"'\[\]-]++(?:\s*:(?!:)\s*[^=\n]{1,60})?\s*(?:=|(?<!:):(?!:)|=>|:=)\s*
           (?:[-+(]*\d|["'`]|true\b|false\b|null\b|nil\b|None\b|True\b|False\b|[A-Z][\w.]*\b|Duration\b|time\.))""",
     re.VERBOSE,
 )
