@@ -224,6 +224,31 @@ def test_what_a_readme_begins_with_says_what_its_project_is():
     assert "Moorings for each ship." not in texts(run([given], "how are ships moored by everybody"))
 
 
+def test_what_a_readme_begins_with_gives_way_to_a_sentence_that_says_what_its_project_is():
+    given = chunk(
+        "# harbour\n\nAda Lovelace and Bob Smith.\n\nHarbour is a planner for the moorings of big ports.\n",
+        0.6,
+        "README.md",
+        header_path="harbour",
+        line_range=(0, 5),
+    )
+    assert texts(run([given], "what is harbour")) == ["Harbour is a planner for the moorings of big ports."]
+
+
+def test_an_overview_quotes_no_code_that_only_uses_its_subject():
+    code = chunk(
+        'def moor(ship):\n    """Asks harbour where the ship is to be moored at night."""\n',
+        path="src/moor.py",
+        collection="demo-source",
+        chunk_type="code",
+        language="python",
+        signature="def moor(ship):",
+    )
+    script = chunk('complete -c harbour -l tides -d "Ask for the tides of the day"', path="harbour.fish.in")
+    about = chunk("Harbour is a planner for the moorings of big ports.", 0.6)
+    assert texts(run([code, script, about], "what is harbour")) == [about.content]
+
+
 def test_where_the_subject_is_introduced_its_words_alone_make_no_evidence():
     manifest = chunk('"description": "Plans moorings."', 0.9, "package.json", collection="harbour-config")
     plugins = chunk("In most big ports there may be one harbour.", 0.9)

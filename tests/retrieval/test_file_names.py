@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.retrieval.file_names import folder_stems, is_translated_readme, joined_name, name_stems, versions
+from cairn.retrieval.file_names import (
+    folder_stems,
+    is_release_notes,
+    is_translated_readme,
+    joined_name,
+    name_stems,
+    versions,
+)
 
 
 @pytest.mark.parametrize(
@@ -87,3 +94,15 @@ def test_a_readme_names_the_language_that_it_is_translated_to(name: str) -> None
 @pytest.mark.parametrize("name", ["README.md", "README_EN.md", "README-dev.md", "KO.md", "README.en-US.md"])
 def test_other_readmes_are_no_translations(name: str) -> None:
     assert not is_translated_readme(name)
+
+
+@pytest.mark.parametrize(
+    "path", ["CHANGELOG.md", "docs/release-notes.md", "docs/whatsnew/3.md", "History.txt"]
+)
+def test_release_notes_are_told_by_their_names(path: str) -> None:
+    assert is_release_notes(path)
+
+
+@pytest.mark.parametrize("path", ["src/changes.py/a.py", "docs/releasing.md", "newspaper.md"])
+def test_other_files_are_no_release_notes(path: str) -> None:
+    assert not is_release_notes(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cairn.retrieval.intent import Readme, readme_of
-from cairn.retrieval.introductions import Introduced, is_furniture, key_of_name, subject_of
+from cairn.retrieval.introductions import Introduced, is_furniture, key_of_name, subject_of, tells_who_owns
 from cairn.retrieval.query import understand
 
 
@@ -73,4 +73,33 @@ def test_a_subject_may_be_asked_for_in_the_plural() -> None:
 def test_what_is_about_a_projects_life_is_furniture() -> None:
     assert is_furniture(["harbour", "Current team members"])
     assert is_furniture(["Ships"], "CODE_OF_CONDUCT.md")
+    assert is_furniture(["Ships"], "docs/release-notes.md")
+    assert is_furniture(["Ships"], "docs/upgrading-to-10.md")
+    assert is_furniture(["Ships"], "docs/third-party-packages.md")
     assert not is_furniture(["harbour", "Releasing a ship"], "docs/security_of_berths.md")
+
+
+def test_who_owns_a_thing_is_not_what_it_is() -> None:
+    assert tells_who_owns("Harbour is a registered trademark of the port.")
+    assert tells_who_owns("Harbour is MIT licensed code.")
+    assert not tells_who_owns("Harbour is a planner for ports.")
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "is_own"),
+    [
+        ("README.md", 300, True),
+        ("docs/index.md", 300, True),
+        ("docs/tides.md", 3, True),
+        ("docs/tides.md", 300, False),  # there it is about tides
+        ("packages/tides/README.md", 3, False),
+        ("src/harbour.py", 3, False),
+    ],
+)
+def test_its_own_documents_speak_of_the_subject_and_others_at_their_beginning(
+    path: str, line: int, is_own: bool
+) -> None:
+    about = Introduced.by("what is harbour")
+    assert about is not None
+    assert about.owns(path, "harbour-docs", line) == is_own
+    assert not about.owns(path, "port-docs", line)

@@ -20,7 +20,7 @@ from cairn.discovery.passages import Passage, prose_passages
 from cairn.discovery.terms import QueryTerms
 from cairn.protocol.evidence import Bullet, ScoredChunk
 from cairn.protocol.places import citation, whole_lines
-from cairn.retrieval.introductions import TOP_LINES, Introduced, is_furniture, key_of_name
+from cairn.retrieval.introductions import TOP_LINES, Introduced, is_furniture, key_of_name, tells_who_owns
 from cairn.settings.discovery import BulletCategory, CompressionConfig
 from cairn.text.uris import file_uri
 from cairn.text.verbatim import lines_of, stands_in
@@ -43,7 +43,7 @@ README, and for being about it; the rest for what else of the question it holds.
 OVERVIEW_WORDS = 4
 """What says what something is may be short: "Very low overhead JavaScript logger."."""
 LEAST_SHARE = 0.5
-"""Of the best sentence's score: what an overview adds beyond is beside the point, but in the subject's own documents."""
+"""Of the best sentence's score: below it an overview keeps only what stands in the documents that introduce its subject."""
 START_SHARE = 0.05
 """Of the sentence's part: first sentences introduce (`prefer_starts`), so that they win where others say as much."""
 START_DECAY = 0.25
@@ -125,8 +125,7 @@ def _chosen(
     for candidate in candidates:
         if len(chosen) == max_bullets:
             break
-        path, collection = candidate.chunk.metadata.file_path, candidate.chunk.collection
-        if candidate.score < least and not (terms.about and terms.about.owns(path, collection)):
+        if candidate.score < least and not _owns(terms.about, candidate.chunk, candidate.passage):
             continue
         documents = contributing[_document(candidate.chunk)]
         words = frozenset(_WORD.findall(candidate.passage.text.lower()))
@@ -152,6 +151,8 @@ class _Scorer:
         held = self.terms.coverage(passage.text)
         if self.terms.about:
             about = self.terms.about
+            if tells_who_owns(passage.text):
+                return 0.0
             introduces = SAYS + OPENS + IS_ABOUT if is_tagline else self._about(about, chunk, passage)
             if not introduces and not self._adds(about, chunk, passage):
                 return 0.0
@@ -163,7 +164,7 @@ class _Scorer:
         """Whether the passage has its section in an overview, though it does not name the subject: its own documents are about it."""
         category = _category(chunk, passage)
         is_placed = category not in (BulletCategory.OTHER, BulletCategory.DEFINITION)
-        return is_placed and about.owns(chunk.metadata.file_path, chunk.collection)
+        return is_placed and _owns(about, chunk, passage)
 
     def most(self, chunk: ScoredChunk) -> float:
         """What no passage of the chunk can exceed."""
@@ -183,18 +184,32 @@ class _Scorer:
         if self.terms.about is None:
             return True
         path, headings = chunk.metadata.file_path, chunk.metadata.header_path.split(" > ")
-        return file_kind(path) not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_furniture(headings, path)
+        kind = file_kind(path)
+        if kind is not FileKind.DOCS and not _is_code(chunk):  # such as scripts that nothing reads as code
+            return False
+        return kind not in (FileKind.TESTS, FileKind.EXAMPLES) and not is_furniture(headings, path)
 
     def _about(self, about: Introduced, chunk: ScoredChunk, passage: Passage) -> float:
         """How well the passage introduces what an overview is asked of; 0 for one that is about something else."""
-        place = chunk.metadata
-        is_head = bool(passage.head) and key_of_name(place.symbol) == about.key
-        line = (place.line_range or (0, 0))[0] + passage.first
+        is_head = bool(passage.head) and key_of_name(chunk.metadata.symbol) == about.key
+        line = _first_line(chunk) + passage.first
         opens = line < TOP_LINES and _opens(about, chunk, line)
         first = " ".join(passage.text.split()[:SUBJECT_WORDS])
-        return (
-            SAYS * max(is_head, about.said_in(passage.text)) + OPENS * opens + IS_ABOUT * about.names(first)
-        )
+        is_about = not _is_code(chunk) and about.names(first)  # what code names, it uses
+        return SAYS * max(is_head, about.said_in(passage.text)) + OPENS * opens + IS_ABOUT * is_about
+
+
+def _may_be_tagline(passage: Passage) -> bool:
+    return passage.first < TOP_LINES and not passage.leaning
+
+
+def _first_line(chunk: ScoredChunk) -> int:
+    return (chunk.metadata.line_range or (0, 0))[0]
+
+
+def _owns(about: Introduced | None, chunk: ScoredChunk, passage: Passage) -> bool:
+    line = _first_line(chunk) + passage.first
+    return about is not None and about.owns(chunk.metadata.file_path, chunk.collection, line)
 
 
 def _opens(about: Introduced, chunk: ScoredChunk, line: int) -> bool:
@@ -205,7 +220,7 @@ def _opens(about: Introduced, chunk: ScoredChunk, line: int) -> bool:
 def _introduces(about: Introduced, chunk: ScoredChunk) -> bool:
     """Whether the chunk introduces what an overview is asked of, though no sentence of it may say so."""
     place = chunk.metadata
-    return _opens(about, chunk, (place.line_range or (0, 0))[0]) or about.describes(
+    return _opens(about, chunk, _first_line(chunk)) or about.describes(
         place.file_path, chunk.collection, chunk.content
     )
 
@@ -223,7 +238,7 @@ class _Candidate:
     def order(self) -> tuple[float, str, str, str, int, int, str]:
         """Best first; equals by where they stand."""
         collection, folder, path = _document(self.chunk)
-        line = (self.chunk.metadata.line_range or (0, 0))[0] + self.passage.first
+        line = _first_line(self.chunk) + self.passage.first
         index = self.chunk.metadata.chunk_index
         return -self.score, collection, folder, path, index, line, self.passage.text
 
@@ -238,10 +253,12 @@ def _best_of(chunk: ScoredChunk, scorer: _Scorer, config: CompressionConfig) -> 
     about, most = scorer.terms.about, config.max_sentence_words
     is_first = scorer.is_first(chunk)
     fewest = min(OVERVIEW_WORDS, config.min_sentence_words) if about else config.min_sentence_words
-    for position, passage in enumerate(_passages(chunk, fewest)):
+    passages = _passages(chunk, fewest)
+    says_it = [about is not None and about.said_in(passage.text) > 0 for passage in passages]
+    for position, passage in enumerate(passages):
         words = len(passage.text.split())
-        is_tagline = is_first and not position and passage.first < TOP_LINES
-        says = is_tagline or (about is not None and about.said_in(passage.text) > 0)
+        is_tagline = is_first and not position and _may_be_tagline(passage) and not any(says_it)
+        says = is_tagline or says_it[position]
         if (fewest if says else config.min_sentence_words) <= words <= most:
             start = 1 / (1 + START_DECAY * position) if config.prefer_starts else 1.0
             if score := scorer.score(chunk, passage, start, is_tagline=is_tagline):

@@ -16,6 +16,10 @@ _LANGUAGE = re.compile(
     r"|sq|sr|sv|th|tr|uk|ur|uz|vi|zh)(?:[-_][a-z]{2,4})?"
 )
 _TRANSLATED_README = re.compile(rf"readme[._-](?!en\b){_LANGUAGE.pattern}\.\w+")
+_RELEASE_NOTES = re.compile(
+    r"(?:^|/)(?:change_?logs?|changes|history|news|release[-_ ]?notes|releases)(?:\.\w+)?\Z"
+    r"|(?:^|/)(?:change_?logs?|changes|news(?:fragments)?|releasenotes|whatsnew|\.changeset|changelog\.d)/"
+)
 _VERSION = re.compile(r"v(\d+)")
 
 
@@ -55,6 +59,12 @@ def languages(path: str) -> tuple[tuple[str, str], ...]:
 def is_translated_readme(path: str) -> bool:
     """Whether the file is a README in another language than English, by its name: `README_KO.md`, `README.zh-CN.md`."""
     return bool(_TRANSLATED_README.fullmatch(path.rpartition("/")[2].lower()))
+
+
+@lru_cache(maxsize=50_000)
+def is_release_notes(path: str) -> bool:
+    """Whether the file tells what changed with each release, by its name or its folder's."""
+    return bool(_RELEASE_NOTES.search(path.lower()))
 
 
 def _folders_like(pattern: re.Pattern[str], path: str) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from attrs import frozen
 
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.retrieval.file_names import is_release_notes
 from cairn.retrieval.question_kinds import question_kinds
 from cairn.workspace.collections import MANIFESTS, FileKind, file_kind
 
@@ -49,9 +50,10 @@ _FURNITURE = re.compile(
     re.IGNORECASE,
 )
 _FURNITURE_FILE = re.compile(
-    r"^\.github/|(?:^|/)(?:contributing|security|code_of_conduct|governance|maintainers|authors|licen[cs]e|support|ecosystem|links|third[-_]party"
-    r"|change_?log|changes|history|news|releases?|upgrading|todo)(?:\.\w+)*\Z"
+    r"^\.github/|(?:^|/)(?:contributing|security|code_of_conduct|governance|maintainers|authors|licen[cs]e|support|ecosystem|links|third[-_]party[\w-]*"
+    r"|releas(?:e|ing)|(?:upgrad|migrat)(?:e|ing|ion)[\w-]*|todo)(?:\.\w+)*\Z"
 )
+_OWNERSHIP = re.compile(r"\b(?:trademarks?|copyright(?:ed)?|licen[cs]ed|sponsor\w*)\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)
@@ -90,7 +92,13 @@ def introduces(path: str) -> bool:
 
 def is_furniture(headings: Sequence[str], path: str = "") -> bool:
     """Whether what stands under the headings, or in such a file, is about a project's life rather than about what it makes."""
-    return any(map(_FURNITURE.search, headings)) or bool(_FURNITURE_FILE.search(path.lower()))
+    is_file = is_release_notes(path) or _FURNITURE_FILE.search(path.lower()) is not None
+    return is_file or any(map(_FURNITURE.search, headings))
+
+
+def tells_who_owns(text: str) -> bool:
+    """Whether a sentence is about to whom something belongs, or who pays for it, rather than about what it is."""
+    return bool(_OWNERSHIP.search(text))
 
 
 @frozen
@@ -123,13 +131,17 @@ class Introduced:
         is_manifest = path.rpartition("/")[2] in MANIFESTS and self.key == key_of_name(project_of(collection))
         return is_manifest and bool(DESCRIPTION.search(text))
 
-    def owns(self, path: str, collection: str) -> bool:
-        """Whether the file is one of the subject's own documents, at its top or among its documentation."""
+    def owns(self, path: str, collection: str, line: int) -> bool:
+        """Whether what stands there, at the 0-based `line`, is said of the subject by one of its own documents.
+
+        These are at its top or among its documentation. What does not introduce it does so at its beginning only: further
+        down a page on one matter is about that.
+        """
         folders = path.lower().split("/")[:-1]
         is_there = _FOLDERS_OF_DOCUMENTS.issuperset(folders) and self.key == key_of_name(
             project_of(collection)
         )
-        return is_there and file_kind(path) is FileKind.DOCS
+        return is_there and file_kind(path) is FileKind.DOCS and (introduces(path) or line < TOP_LINES)
 
     def opening(self, path: str, collection: str, header_path: str, line: int) -> bool:
         """Whether what stands there, at the 0-based `line`, is of the beginning of a document that introduces the subject."""

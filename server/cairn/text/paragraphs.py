@@ -38,7 +38,8 @@ _HTML = re.compile(
     r"|summary|svg|table|tbody|td|tfoot|th|thead|tr|ul|video)(?:[\s/>]|\Z)",
     re.IGNORECASE,
 )
-_PARAGRAPH_TAG = re.compile(r"<p>\s*", re.IGNORECASE)
+_PARAGRAPH_TAG = re.compile(r"<p(?:\s[^<>]*)?>\s*", re.IGNORECASE)
+_PARAGRAPH_END = re.compile(r"</p>", re.IGNORECASE)
 _XML_DOC_TAG = re.compile(
     r"</?(?:summary|remarks|param|typeparam|returns|value|exception|example|para|seealso|permission)\b[^>]*>\s*"
 )
@@ -195,6 +196,7 @@ class _ParagraphReader:
         self._fence = ""
         self._comment = False
         self._until_blank = False
+        self._in_paragraph_tag = False
         self._body_of: int | None = None
         self._in_list = False
 
@@ -206,6 +208,7 @@ class _ParagraphReader:
         if self._is_skipped(indent, text):
             return
         if not text:
+            self._in_paragraph_tag = False
             self.close()
             return
         quote = None if text.startswith(">>>") else _QUOTE.match(text)
@@ -246,9 +249,10 @@ class _ParagraphReader:
             if not text or indent > self._body_of:
                 return True
             self._body_of = None
-        if self._until_blank:
+        if self._until_blank and not _PARAGRAPH_TAG.match(text):
             self._until_blank = bool(text)
             return True
+        self._until_blank = False
         return False
 
     def _starts_skipping(self, number: int, indent: int, text: str) -> bool:
@@ -265,7 +269,8 @@ class _ParagraphReader:
             self._until_blank = True
         elif _HTML.match(text) and not self._paragraph_tag(text):
             self.close()
-            self._until_blank = True
+            self._until_blank = not self._in_paragraph_tag
+            self._in_paragraph_tag &= not _PARAGRAPH_END.match(text)
         elif text == ".." or text.startswith(".. "):
             self.close()
             self._read_directive(number, indent, text)
@@ -325,7 +330,8 @@ class _ParagraphReader:
         if marker or _FIELD.match(text):
             if item:
                 self._end_lead_in()
-                self._in_list = True
+            self._in_list |= marker is not None  # the indented lines that follow are text
+            self._in_paragraph_tag = bool(_PARAGRAPH_TAG.match(text))
             self.close()
             text = text[marker.end() :] if marker else text
             if text:

@@ -6,7 +6,6 @@ Weights of the first eight form a plateau: each may be halved or doubled and the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -14,6 +13,7 @@ from attrs import frozen
 
 from cairn.chunking.definition_place import definition_lines
 from cairn.retrieval.candidates import Floats
+from cairn.retrieval.file_names import is_release_notes
 from cairn.retrieval.introductions import is_furniture, subject_of
 from cairn.retrieval.matching import matcher
 from cairn.retrieval.passages import evidence_lines as lines_show
@@ -27,10 +27,6 @@ _K1, _B = 1.2, 0.75
 _INT8_SCALE = 127.0
 _MOST_COUNTED = 3
 """Members of a family, beside the first, that count: what mentions so many is a place for one more."""
-_NOTES = re.compile(
-    r"(?:^|/)(?:change_?logs?|changes|history|news|release[-_ ]?notes|releases)(?:\.\w+)?\Z"
-    r"|(?:^|/)(?:change_?logs?|changes|news(?:fragments)?|releasenotes|whatsnew|\.changeset|changelog\.d)/"
-)
 
 
 def _bm25(windows: Windows) -> Floats:
@@ -183,7 +179,7 @@ def _beside(windows: Windows) -> Floats:
 
 def _history(windows: Windows) -> Floats:
     """Notes on releases, which say what once changed."""
-    return windows.of_chunks([bool(_NOTES.search(chunk.path.lower())) for chunk in windows.chunks])
+    return windows.of_chunks([is_release_notes(chunk.path) for chunk in windows.chunks])
 
 
 @frozen
