@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cairn.cli.code import write_code
@@ -32,23 +32,13 @@ _SNIPPET_LINES = 6
 def print_search(answer: SearchAnswer) -> None:
     """Each result with its place, its reasons and the beginning of its text."""
     _print_verdict(answer.verdict, bool(answer.results))
-    _print_results(answer.results)
+    _print_results(answer.results, lambda result: _print_lines(result.snippet, "    "))
     _print_state(answer.retrieval, answer.index)
 
 
 def print_related(answer: RelatedAnswer) -> None:
     """Each related passage from the lines that relate, and how it is related."""
-    for result, head in _numbered(answer.results):
-        write(f"{head}  [dim]{result.score:.2f} {result.source}[/]")
-        if result.title:
-            write(f"    [cyan]{escape(result.header_path or result.title)}[/]")
-        lines = lines_of(result.snippet.removesuffix("\n"))
-        first = min(result.selection_range.start.line - result.range.start.line, len(lines) - 1)
-        shown = "\n".join(lines[first : first + _SNIPPET_LINES])
-        write_code(shown, result.path, result.language, result.range.start.line + first + 1)
-        for reason in result.match_explain or ():
-            write(f"    · {escape(reason)}")
-        write()
+    _print_results(answer.results, _print_selected)
     if not answer.results:
         write("Nothing is related to this passage.")
     _print_completeness(answer.index)
@@ -120,17 +110,25 @@ def print_prompt(answer: DiscoverAnswer) -> None:
         tell(f"cairn: no evidence was found. {answer.verdict.message}".strip())
 
 
-def _print_results(results: Sequence[SearchResult]) -> None:
+def _print_results(results: Sequence[SearchResult], print_text: Callable[[SearchResult], None]) -> None:
     for result, head in _numbered(results):
         write(f"{head}  [dim]{result.score:.2f} {result.source}[/]")
         if result.title:
             write(f"    [cyan]{escape(result.header_path or result.title)}[/]")
-        _print_lines(result.snippet, "    ")
+        print_text(result)
         for reason in result.match_explain or ():
             write(f"    · {escape(reason)}")
         for passage in result.passages:
             _print_passage(passage)
         write()
+
+
+def _print_selected(result: SearchResult) -> None:
+    """The line to go to and those after it, with their numbers."""
+    lines = lines_of(result.snippet.removesuffix("\n"))
+    first = min(result.selection_range.start.line - result.range.start.line, len(lines) - 1)
+    shown = "\n".join(lines[first : first + _SNIPPET_LINES])
+    write_code(shown, result.path, result.language, result.range.start.line + first + 1)
 
 
 def _print_passage(passage: FilePassage) -> None:

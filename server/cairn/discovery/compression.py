@@ -38,8 +38,8 @@ not (0.90)."""
 # alone 0.57 (docs/ranking.md has what was tried besides).
 CHUNK_SHARE = 2 / 3
 SAYS, OPENS, IS_ABOUT = 0.4, 0.25, 0.2
-"""Of the sentence's part where an overview is asked for: for saying what the subject is, for standing at the beginning of its
-README, and for being about it; the rest for what else of the question it holds."""
+"""Shares of the sentence's part where an overview is asked for: for saying what the subject is, for standing at the beginning of
+its README, and for naming it first. The rest is for the words of the question that it holds."""
 OVERVIEW_WORDS = 4
 """What says what something is may be short: "Very low overhead JavaScript logger."."""
 LEAST_SHARE = 0.5

@@ -35,7 +35,7 @@ _WHOLE = re.compile(r"[-_](?:parent|root|monorepo|workspace|aggregator)\Z", re.I
 _DOES = 0.4
 _INTRODUCING = frozenset({"readme", "index", "intro", "introduction", "overview"})
 TOP_LINES, OPENING_LINES = 20, 60
-"""Of a README: what it begins with, and what follows is how to install it, or whom to thank."""
+"""Lines of a README: the first few say what the project is. After the second number it tells how to install it, or whom to thank."""
 DESCRIPTION = re.compile(
     r'''"description"\s*:\s*"((?:[^"\\\n]|\\.)*)"
         | ^\s*description\s*=\s*(?:"""(.*?)"""|"([^"\n]*)"|\'([^\'\n]*)\'|([^"\'\s].*))$

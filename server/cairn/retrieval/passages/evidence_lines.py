@@ -72,16 +72,25 @@ def uses(names: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![\w$])(?:{either})(?![\w$])")
 
 
+_IMPORTS = re.compile(
+    r"\s*(?:from\b.*\bimport\b|(?:pub(?:\(\w+\))?\s+)?(?:import|use|require)\b|#\s*include\b|export\s*\{)"
+)
 _DEFINES = re.compile(
     r"(?:[\w$@*&<>()\[\],.:]+\s+)*(?:(?:def(?:p|macrop?|module|delegate|impl)?|func|fun|fn|class|interface|trait|type|macro_rules!|#\s*define)\s+[\w(<&]"
     r"|(?:struct|enum)\b(?!.*=)|function\b)"
-    r"|from\b.*\bimport\b|(?:import|use|require|extern)\b|#\s*include|export\s+\{|\*|//|#\s|--"
+    r"|extern\b|\*|//|#\s|--"
 )
 
 
 def defines_or_imports(line: str) -> bool:
     """Whether the line defines something, imports it or is a comment: no use of it."""
-    return bool(_DEFINES.match(line.lstrip()[:_MOST_CHARACTERS]))
+    beginning = line.lstrip()[:_MOST_CHARACTERS]
+    return bool(_DEFINES.match(beginning) or _IMPORTS.match(beginning))
+
+
+def imports(line: str) -> bool:
+    """Whether the line imports something, or hands on what another file defines."""
+    return bool(_IMPORTS.match(line))
 
 
 def is_comment(line: str) -> bool:
