@@ -358,6 +358,18 @@ async def test_without_evidence_the_prompt_asks_back(daemon: Start, vectorizer: 
     assert answer["metrics"]["finalPromptTokens"] > 0 == answer["metrics"]["bulletsExtracted"]
 
 
+async def test_a_prompt_of_weak_evidence_says_so(daemon: Start, vectorizer: Path) -> None:
+    async with daemon(vectorizer, options={"search": {"verdict": {"sureEvidence": 1.0}}}) as cairn:
+        await cairn.ready()
+        weak = await discover(cairn, "how are vectors inserted into a collection")
+    async with daemon(vectorizer) as cairn:
+        await cairn.ready()
+        sure = await discover(cairn, "how are vectors inserted into a collection")
+    assert [answer["verdict"]["action"] for answer in (weak, sure)] == ["answer", "answer"]
+    assert weak["verdict"]["message"] in weak["answerPrompt"] != sure["answerPrompt"]
+    assert weak["verdict"]["message"] != sure["verdict"]["message"] == ""
+
+
 @pytest.mark.parametrize("style", ["markdown", "plain", "json"])
 async def test_of_two_things_of_a_name_the_verdict_asks_which_and_the_prompt_shows_both(
     daemon: Start, vectorizer: Path, style: str

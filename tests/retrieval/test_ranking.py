@@ -70,6 +70,7 @@ PAIRS = [
     ("how do I moor a boat", file("docs/ropes.md", keyword=1), file("src/a.py", keyword=1.5)),
     ("what is Harbour", file("README.md"), file("docs/harbour.md", keyword=1.2)),
     ("where is it parsed", file("site/en/a.py"), file("site/de/a.py", keyword=1.2)),
+    ("where is it parsed", file("README.md"), file("README.zh-CN.md", keyword=1.2)),
     ("where is it parsed", file("src/v4/a.py"), file("src/v3/a.py")),
     ("where is it parsed", file("src/v10/a.py"), file("src/v9/a.py")),
 ]

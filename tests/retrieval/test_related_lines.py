@@ -98,6 +98,18 @@ def test_a_chunk_that_has_what_the_passage_defines_is_shown_where_it_does(
     assert reason in found.spoken_for_by()
 
 
+def test_a_call_tells_more_than_an_import_of_what_the_passage_is_called_after(folder: IndexedFolder) -> None:
+    folder.save(
+        {
+            "port/cranes.py": "class HarbourCrane:\n    def lift_cargo(self):\n        return self.hook\n",
+            "port/work.py": f"from port.cranes import HarbourCrane\n\ndef work(v):\n{FILLER}    v.lift_cargo()\n",
+        }
+    )
+    found = related(folder, "port/cranes.py")["port/work.py"]
+    assert selected(found) == "    v.lift_cargo()"
+    assert "calls `lift_cargo`" in found.spoken_for_by()
+
+
 def test_a_type_is_used_and_not_called(folder: IndexedFolder) -> None:
     folder.save({"port/quay.py": f"def quay():\n{FILLER}    return Berth()\n"})
     found = related(folder, "port/berths.py")["port/quay.py"]

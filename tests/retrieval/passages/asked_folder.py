@@ -46,12 +46,21 @@ class AskedFolder(IndexedFolder):
     def strength(self, question: str) -> Strength | None:
         return self._searched(question, self.meaning).strength
 
+    def discovered(self, question: str, limit: int) -> list[str]:
+        """The paths of the chunks that a discovery begins with, best first."""
+        collections = [stats.name for stats in self.reader.stats().collections]
+        (found,) = self._searcher(self.meaning).search([question], collections, limit)
+        return [chunk.metadata.file_path for chunk in found]
+
     def _searched(self, question: str, meaning: Meaning | None) -> IndexedSearcher:
-        searcher = IndexedSearcher(
-            [self.uri], [self.reader], meaning, self.settings.search, lambda: False, {}, everywhere=True
-        )
+        searcher = self._searcher(meaning)
         searcher.search([question], [], 10)
         return searcher
+
+    def _searcher(self, meaning: Meaning | None) -> IndexedSearcher:
+        return IndexedSearcher(
+            [self.uri], [self.reader], meaning, self.settings.search, lambda: False, {}, everywhere=True
+        )
 
     def shown(self, passage: Passage) -> str:
         """The lines of the passage, as the index has them."""

@@ -40,3 +40,28 @@ def test_an_introduction_is_kept_for_the_verdict(folder_of: FolderOf) -> None:
     strength = folder_of(FILES).strength("what is harbour")
     assert strength is not None
     assert {stored.path for _, stored in strength.introductions} == {"README.md", "pyproject.toml"}
+
+
+def test_what_introduces_a_project_is_found_without_any_word_of_the_question(folder_of: FolderOf) -> None:
+    parts = {
+        f"src/harbour/harbour{n}.py": f'"""The harbour, part {n}: harbour."""\n\nharbour = {n}\n'
+        for n in range(400)
+    }
+    quiet = {**FILES, **parts, "README.md": "A planner: who moors where, and when.\n"}
+    assert "README.md" in [passage.stored.path for passage in folder_of(quiet).passages("what is harbour")]
+
+
+def test_a_discovery_begins_with_what_introduces_the_project(folder_of: FolderOf) -> None:
+    assert {*folder_of(FILES).discovered("what is harbour", 2)[:2]} == {"README.md", "pyproject.toml"}
+
+
+def test_what_is_about_a_projects_life_stands_behind_what_is_about_the_project(folder_of: FolderOf) -> None:
+    text = "# {}\n\nThe planner harbour and those who help with harbour.\n"
+    files = {
+        **FILES,
+        "docs/contributing.md": text.format("Planner"),
+        "docs/planner.md": text.format("Planner"),
+    }
+    paths = [passage.stored.path for passage in folder_of(files).passages("what is harbour")]
+    assert "docs/planner.md" in paths
+    assert "docs/contributing.md" not in paths[: paths.index("docs/planner.md")]
