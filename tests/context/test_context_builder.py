@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
 
 from cairn.context.builder import assemble, part_budgets
 from cairn.context.model import Item, PartName
@@ -224,7 +226,14 @@ def test_a_context_never_has_more_tokens_than_its_budget(
 def test_the_default_model_counts_by_line(tokenizer: TextTokenizer) -> None:
     text = "def moor(ship):\n\n    # caf\u00e9 \u4e16\u754c `x_y`\n    return ship\t+ 1\r\n" * 3
     assert tokenizer.counts_by_line
-    assert tokenizer.count(text) == sum(tokenizer.count(line) for line in text.splitlines(keepends=True))
+    framed, special = (len(tokenizer.framed_ids(each, 1_000)) for each in (text, ""))
+    assert tokenizer.count(text) == framed - special > 0
+
+
+def test_a_tokenizer_with_tokens_for_line_ends_counts_them() -> None:
+    tokenizer = TextTokenizer(Tokenizer(BPE({"a": 0, "\n": 1}, [])))
+    assert not tokenizer.counts_by_line
+    assert tokenizer.count("a\n\na") == 4
 
 
 def test_a_tokenizer_that_merges_across_blocks_is_kept_within_the_budget_too() -> None:

@@ -22,7 +22,7 @@ _LONGEST_REMEMBERED = 200
 
 
 class TextTokenizer:
-    """A loaded tokenizer. All methods may be called from several threads at once: nothing in it changes."""
+    """A loaded tokenizer. All methods may be called from several threads at once: nothing in it changes but what it remembers."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.pad_id = _pad_id(tokenizer)
