@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from tests.search_results import search_result
 
 from cairn import protocol
 from cairn.cli import answer_text
 from cairn.cli.output import look
-from cairn.protocol.chunk_type import ChunkType
 from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics, Excerpt, Section
 from cairn.protocol.places import whole_lines
 from cairn.protocol.search import FilePassage
@@ -32,27 +32,7 @@ EXCERPT = Excerpt(
     reason="defines Berth",
     score=1.0,
 )
-RESULT = protocol.SearchResult(
-    path="src/berths.py",
-    folder="file:///harbour",
-    uri="file:///harbour/src/berths.py",
-    range=whole_lines(11, 20),
-    selection_range=whole_lines(11, 12),
-    collection="harbour-source",
-    title="Berth",
-    header_path="Berth",
-    symbol="Berth",
-    symbol_kind="class",
-    type=ChunkType.CODE,
-    language="python",
-    score=1.0,
-    source="hybrid",
-    matched_terms=(),
-    reasons=(),
-    snippet="class Berth:\n",
-    context=protocol.Context(),
-    content_hash="0" * 32,
-)
+RESULT = search_result(header_path="Berth", snippet="class Berth:\n")
 BULLET = Bullet(
     text="A berth holds one ship.",
     citation="README.md#L3-L3",

@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("mcp")
 
 from attrs import evolve
+from tests.search_results import search_result
 
 from cairn import protocol
 from cairn.mcp import text as mcp_text
-from cairn.protocol.chunk_type import ChunkType
 from cairn.schema.convert import unstructure
 
 
@@ -46,29 +46,7 @@ DONE: Any = StillIndexing(complete=True)
 
 
 def result(**fields: Any) -> protocol.SearchResult:
-    at = protocol.Range(protocol.Position(11, 0), protocol.Position(20, 0))
-    known = protocol.SearchResult(
-        path="src/berths.py",
-        folder="file:///harbour",
-        uri="file:///harbour/src/berths.py",
-        range=at,
-        selection_range=at,
-        collection="harbour-source",
-        title="Berth",
-        header_path="Berth > moor_ship",
-        symbol="moor_ship",
-        symbol_kind="method",
-        type=ChunkType.CODE,
-        language="python",
-        score=1.0,
-        source="hybrid",
-        matched_terms=("moor",),
-        reasons=("defines the symbol",),
-        snippet="def moor_ship(self):\n    pass\n",
-        context=protocol.Context("BEFORE\n", "AFTER\n"),
-        content_hash="0" * 32,
-    )
-    return evolve(known, **fields)
+    return search_result(context=protocol.Context("BEFORE\n", "AFTER\n"), **fields)
 
 
 def search_text(engine: Any = DONE, arguments: dict[str, Any] | None = None, **fields: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.search_results import search_result
+
 from cairn import protocol
 
 Found = tuple[str, float, tuple[str, ...]]
@@ -48,25 +50,6 @@ def verdict(action: str) -> protocol.Verdict:
 
 def _result(found: Found) -> protocol.SearchResult:
     path, score, matched_terms = found
-    place = protocol.Range(protocol.Position(0, 0), protocol.Position(1, 0))
-    return protocol.SearchResult(
-        path=path,
-        folder="file:///harbour",
-        uri=f"file:///harbour/{path}",
-        range=place,
-        selection_range=place,
-        collection="harbour-source",
-        title="moor",
-        header_path="moor",
-        symbol="moor",
-        symbol_kind="function",
-        type=protocol.ChunkType.CODE,
-        language="python",
-        score=score,
-        source="keyword",
-        matched_terms=matched_terms,
-        reasons=(),
-        snippet="def moor(): ...",
-        context=protocol.Context(),
-        content_hash="0" * 32,
+    return search_result(
+        path=path, title="moor", score=score, source="keyword", matched_terms=matched_terms, reasons=()
     )
