@@ -1,0 +1,1 @@
+"""Who calls what: symbol tables of all files, and what their names refer to."""
