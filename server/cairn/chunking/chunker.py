@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-from cairn.chunking.code import code_chunks
+from cairn.chunking.code import code_chunks, parse_code, symbols_of
 from cairn.chunking.lines import Lines
 from cairn.chunking.markdown import markdown_elements
 from cairn.chunking.markup import markup_elements
 from cairn.chunking.model import Chunk
 from cairn.chunking.notebook import notebook_chunks
+from cairn.chunking.references.model import SymbolTable
 from cairn.chunking.plain import plain_chunks
 from cairn.chunking.sections import section_chunks
 from cairn.text.languages import Category, category, language_of
 
 
 def chunk_text(path: str, text: str) -> list[Chunk]:
-    """The chunks of a file's text, in order; none for a text of whitespace.
+    """The chunks of `chunk_file`."""
+    return chunk_file(path, text)[0]
+
+
+def chunk_file(path: str, text: str) -> tuple[list[Chunk], SymbolTable | None]:
+    """The chunks of a file's text, in order, none for a text of whitespace; and its symbol table, where its language has one.
 
     Chunks are whole lines (ended as in LSP, by `\\n`, `\\r\\n` or `\\r`) and together all lines: their texts joined
     are `text`. Of a notebook they are the sources of its cells, decoded, and nothing else. Equal input gives equal
     output. `path` is relative to the workspace folder.
     """
     if not text.strip():
-        return []
+        return [], None
     lines = Lines(text)
     language = language_of(path, text)
     if language == "jupyter":
         cells = notebook_chunks(path, lines)
         # What cannot be read as a notebook is text like any other.
-        return cells if cells is not None else plain_chunks(path, "json", lines)
+        return (cells if cells is not None else plain_chunks(path, "json", lines)), None
     if category(language) is Category.PROSE:
         elements = markdown_elements(lines) if language == "markdown" else markup_elements(language, lines)
-        return section_chunks(path, language, lines, elements)
-    chunks = code_chunks(path, language, lines) if is_parsed(language) else None
-    return chunks if chunks is not None else plain_chunks(path, language, lines)
+        return section_chunks(path, language, lines, elements), None
+    code = parse_code(language, lines) if is_parsed(language) else None
+    if code is None:
+        return plain_chunks(path, language, lines), None
+    return code_chunks(path, code, lines), symbols_of(code)
 
 
 def is_parsed(language: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from attrs import evolve
-from tree_sitter import Node, Range
+from attrs import evolve, frozen
+from tree_sitter import Node, Range, Tree
 
 from cairn.chunking.classify import file_type
 from cairn.chunking.comments import comment_text
@@ -15,6 +16,8 @@ from cairn.chunking.lines import Lines
 from cairn.chunking.model import Chunk
 from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES, Definition, Mark, outline
 from cairn.chunking.packing import pack
+from cairn.chunking.references.extraction import symbol_table
+from cairn.chunking.references.model import SymbolTable
 from cairn.chunking.signatures import signature_of
 from cairn.chunking.syntax import syntax_of
 from cairn.chunking.syntax.rules import COMMENTS, Syntax, find, text_of
@@ -46,8 +49,18 @@ _DEPTH = 5
 _TYPESCRIPT = ('lang="ts', "lang='ts", 'lang="tsx', "text/typescript")
 
 
-def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
-    """The chunks of a source file; None if there is no syntax tree to be had for it, or nothing to gain from one."""
+@frozen
+class Code:
+    """A source file with its syntax tree."""
+
+    language: str
+    tree: Tree
+    source: bytes
+    """The UTF-8 text that was parsed, with `\n` for every line end."""
+
+
+def parse_code(language: str, lines: Lines) -> Code | None:
+    """The source file's tree; None if there is none to be had, or nothing to gain from one."""
     if lines.size(0, len(lines)) > _MINIFIED * len(lines):
         return None
     # The parser knows only \n as a line end. As bytes, \r and \n are equally long: no position moves.
@@ -56,12 +69,16 @@ def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
         # Its grammar takes all that follows some doc comments for their text; other comments it can read.
         source = _DOC_COMMENT.sub(rb"\1/* ", source)
     tree = parse(language, source)
-    if tree is None:
-        return None
+    return None if tree is None else Code(language, tree, source)
+
+
+def code_chunks(path: str, code: Code, lines: Lines) -> list[Chunk]:
+    """The chunks of a source file."""
+    language, root, source = code.language, code.tree.root_node, code.source
     syntax = syntax_of(language)
-    marks = outline(tree.root_node, syntax, lines, source)
+    marks = outline(root, syntax, lines, source)
     if language in _HOSTS:
-        marks = _with_scripts(marks, tree.root_node, language, lines, source)
+        marks = _with_scripts(marks, root, language, lines, source)
     pieces = pack(marks, lines)
     chunk_type = file_type(path, language, lines.text(0, len(lines)))
     stem = PurePosixPath(path).stem
@@ -71,23 +88,25 @@ def code_chunks(path: str, language: str, lines: Lines) -> list[Chunk] | None:
         chunk = Chunk(position, piece.line, piece.end, text, chunk_type, language, stem)
         chunk = _described(chunk, piece, syntax, source)
         if position == 0 and not chunk.comment:
-            chunk = evolve(chunk, comment=_header_comment(tree.root_node, syntax))
+            chunk = evolve(chunk, comment=_header_comment(root, syntax))
         chunks.append(chunk)
     return chunks
 
 
+def symbols_of(code: Code) -> SymbolTable | None:
+    """The symbol table of a source file; None for a language of which references are not read."""
+    if code.language in _HOSTS:
+        scripts = (
+            symbol_table(language, tree, code.source)
+            for _, language, tree in _parsed_scripts(code.tree.root_node, code.language, code.source)
+        )
+        return next((each for each in scripts if each is not None and each.definitions), None)
+    return symbol_table(code.language, code.tree, code.source)
+
+
 def _with_scripts(marks: list[Mark], root: Node, language: str, lines: Lines, source: bytes) -> list[Mark]:
     """`marks` of a host file, with those of its scripts in place of their own."""
-    for script in _scripts(root):
-        code = find(script, "raw_text frontmatter_js_block") or script
-        is_typescript = language == "astro" or any(
-            mark in text_of(script, "start_tag") for mark in _TYPESCRIPT
-        )
-        # Positions stay those of the whole file.
-        place = Range(code.start_point, code.end_point, code.start_byte, code.end_byte)
-        tree = parse("typescript" if is_typescript else "javascript", source, [place])
-        if tree is None:
-            continue
+    for script, _, tree in _parsed_scripts(root, language, source):
         syntax = syntax_of("typescript")
         first, last = script.start_point[0], script.end_point[0]
         inside = [
@@ -95,6 +114,18 @@ def _with_scripts(marks: list[Mark], root: Node, language: str, lines: Lines, so
         ]
         marks = [mark for mark in marks if not first < mark.line <= last] + inside
     return sorted(marks, key=lambda mark: mark.line)
+
+
+def _parsed_scripts(root: Node, host: str, source: bytes) -> Iterator[tuple[Node, str, Tree]]:
+    """The scripts of a host file, each with its language and its tree."""
+    for script in _scripts(root):
+        code = find(script, "raw_text frontmatter_js_block") or script
+        is_typescript = host == "astro" or any(mark in text_of(script, "start_tag") for mark in _TYPESCRIPT)
+        language = "typescript" if is_typescript else "javascript"
+        # Positions stay those of the whole file.
+        place = Range(code.start_point, code.end_point, code.start_byte, code.end_byte)
+        if (tree := parse(language, source, [place])) is not None:
+            yield script, language, tree
 
 
 def _scripts(root: Node) -> list[Node]:

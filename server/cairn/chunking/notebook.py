@@ -13,7 +13,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from cairn.chunking.classify import fence_type
-from cairn.chunking.code import code_chunks
+from cairn.chunking.code import code_chunks, parse_code
 from cairn.chunking.elements import Element, Heading
 from cairn.chunking.lines import Lines
 from cairn.chunking.markdown import markdown_elements, plain_title
@@ -226,8 +226,9 @@ def _code(path: str, language: str, source: Lines) -> list[Chunk]:
     if language == "python":
         # Blank lines of equal length: no position moves.
         text = _COMMAND.sub(lambda command: " " * len(command.group()), text)
-    chunks = code_chunks(path, language, Lines(text)) if text.strip() else None
-    return chunks if chunks is not None else plain_chunks(path, language, source)
+    lines = Lines(text)
+    code = parse_code(language, lines) if text.strip() else None
+    return code_chunks(path, code, lines) if code is not None else plain_chunks(path, language, source)
 
 
 def _placed(chunk: Chunk, cell: _Cell, position: int) -> Chunk:

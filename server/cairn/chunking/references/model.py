@@ -51,6 +51,8 @@ class Definition:
     """What it returns, or the type of a value, as an expression of `chains`; "" where it is not written."""
     is_private: bool = False
     """Whether no other file can name it: `static` of C."""
+    is_declaration: bool = False
+    """Whether it is defined elsewhere, and only announced here: a prototype of C, an overload."""
 
 
 @frozen

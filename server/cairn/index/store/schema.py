@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 
-CONTENT_VERSION = 4
+CONTENT_VERSION = 5
 """Raised by any change of chunking or of the embedded text: older indexes are rebuilt."""
 
 # Underscores belong to a token, so `add_url_rule` is found as it is written; its parts, and those of
@@ -38,8 +38,29 @@ CREATE TABLE files(
     collection TEXT NOT NULL,
     indexed_at TEXT NOT NULL,
     chunks INTEGER NOT NULL,
-    imports TEXT NOT NULL
+    imports TEXT NOT NULL,
+    symbols_id INTEGER REFERENCES symbols(id)
 );
+CREATE INDEX files_by_symbols ON files(symbols_id) WHERE symbols_id IS NOT NULL;
+
+-- Files of equal text in one language share their symbol table: it depends on nothing else. `names` finds it by a name that
+-- is written in it, and by `=name` where it defines it.
+CREATE TABLE symbols(
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    content_hash BLOB NOT NULL,
+    language TEXT NOT NULL,
+    packed BLOB NOT NULL,
+    UNIQUE(content_hash, language)
+);
+CREATE VIRTUAL TABLE names USING fts5(
+    words, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '_$='"
+);
+CREATE TRIGGER symbols_deleted AFTER DELETE ON symbols BEGIN
+    DELETE FROM names WHERE rowid = old.id;
+END;
+CREATE TRIGGER files_leaving_symbols AFTER UPDATE OF symbols_id ON files WHEN old.symbols_id IS NOT new.symbols_id BEGIN
+    DELETE FROM symbols WHERE id = old.symbols_id AND NOT EXISTS (SELECT 1 FROM files WHERE symbols_id = old.symbols_id);
+END;
 
 CREATE TABLE chunks(
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -95,6 +116,7 @@ CREATE VIRTUAL TABLE subjects_fts USING fts5(subjects, content='', contentless_d
 CREATE TRIGGER files_deleted AFTER DELETE ON files BEGIN
     DELETE FROM paths_fts WHERE rowid = old.id;
     DELETE FROM subjects_fts WHERE rowid = old.id;
+    DELETE FROM symbols WHERE id = old.symbols_id AND NOT EXISTS (SELECT 1 FROM files WHERE symbols_id = old.symbols_id);
 END;
 
 CREATE TABLE models(
@@ -129,7 +151,7 @@ CREATE TABLE requests(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, path TEXT NOT 
 SCHEMA_VERSION = zlib.crc32(f"{CONTENT_VERSION} {SCHEMA}".encode()) & 0x7FFFFFFF
 """Changes with the tables by itself; SQLite's `user_version` holds 31 bits."""
 
-KEYWORD_TABLES = ("chunks_fts", "operators", "paths_fts", "subjects_fts")
+KEYWORD_TABLES = ("chunks_fts", "operators", "paths_fts", "subjects_fts", "names")
 """The FTS5 tables."""
 
 STATIC_TABLE = "static_vectors"

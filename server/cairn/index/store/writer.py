@@ -14,6 +14,8 @@ from attrs import field, frozen
 
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk, content_key
+from cairn.chunking.references.model import SymbolTable
+from cairn.index.references.packing import names_of, pack
 from cairn.index.store.database import create, open_writer
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
@@ -43,16 +45,18 @@ class IndexedFile:
     chunks: tuple[Chunk, ...]
     imports: tuple[str, ...] = ()
     """What it imports, as `cairn.workspace.imports` writes it."""
+    symbols: SymbolTable | None = None
 
     @classmethod
     def of(cls, record: FileRecord, text: str) -> IndexedFile:
         """What the index keeps of a text, on disk or unsaved. Raises whatever a chunker does on text it cannot bear."""
         # Imported here: opening a workspace in which nothing changed needs no parser.
-        from cairn.chunking.chunker import chunk_text
+        from cairn.chunking.chunker import chunk_file
         from cairn.workspace.imports import import_specs
 
         specs = import_specs(record.path, language_of(record.path, text), text)
-        return cls(record, file_kind(record.path), True, tuple(chunk_text(record.path, text)), specs)
+        chunks, symbols = chunk_file(record.path, text)
+        return cls(record, file_kind(record.path), True, tuple(chunks), specs, symbols)
 
     @classmethod
     def left_out(cls, record: FileRecord) -> IndexedFile:
@@ -194,7 +198,7 @@ class IndexWriter:
         known = selected.fetchone()
         values = (
             record.path, record.size, record.mtime_ns, bytes.fromhex(record.content_hash), int(file.is_text), file.kind,
-            record.collection, now, len(file.chunks), imports,
+            record.collection, now, len(file.chunks), imports, self._put_symbols(file),
         )  # fmt: skip
         file_id = cast(int, self.db.execute(_PUT_FILE, values).get)
         if known is None:
@@ -219,6 +223,21 @@ class IndexWriter:
         gone = self.db.changes()
         self._move([(chunk_id, chunk) for chunk_id, place, chunk in kept if place != _place(chunk)])
         return _Change(self._insert(file_id, file, fresh), gone, ("links",) if known[1] != imports else ())
+
+    def _put_symbols(self, file: IndexedFile) -> int | None:
+        """The id of the file's symbol table, which files of equal text share."""
+        if file.symbols is None:
+            return None
+        key = (bytes.fromhex(file.record.content_hash), file.symbols.language)
+        known = self.db.execute("SELECT id FROM symbols WHERE content_hash = ? AND language = ?", key).get
+        if known is not None:
+            return cast(int, known)
+        self.db.execute(
+            "INSERT INTO symbols(content_hash, language, packed) VALUES (?, ?, ?)", (*key, pack(file.symbols))
+        )
+        symbols_id = self.db.last_insert_rowid()
+        self.db.execute("INSERT INTO names(rowid, words) VALUES (?, ?)", (symbols_id, names_of(file.symbols)))
+        return symbols_id
 
     def _stored(self, file_id: int) -> dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]]:
         """The chunks of a file by what they are: ids and places of equal ones, the last in the file first."""
@@ -268,6 +287,7 @@ def _place(chunk: Chunk) -> tuple[int, int, int]:
 
 _FILE_COLUMNS = (
     "path", "size", "mtime_ns", "content_hash", "is_text", "kind", "collection", "indexed_at", "chunks", "imports",
+    "symbols_id",
 )  # fmt: skip
 _PUT_FILE = f"""INSERT INTO files({", ".join(_FILE_COLUMNS)}) VALUES ({", ".join("?" * len(_FILE_COLUMNS))})
     ON CONFLICT(path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _FILE_COLUMNS[1:])} RETURNING id"""

@@ -1,0 +1,192 @@
+"""Expressions that say of what type something is, in one notation for all languages.
+
+- `a.b().c[]` is a value as the code reaches it: names with dots between them, `()` for a call and `[]` for an element.
+- `:Foo` is an instance of the type `Foo`, and `:Foo[]` a collection of them.
+- "?" is code that is not understood.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+UNKNOWN = "?"
+LITERAL = ":literal"
+"""A string or a number: an instance of a type that no workspace defines."""
+_LONGEST = 240
+"""Characters of code that are looked at; longer receivers are chains of builders that lead nowhere."""
+
+_QUOTES = ("'", '"', "`")
+_OPENING = {"(": ")", "[": "]", "{": "}"}
+_SEPARATOR = re.compile(r"\s*(?:\?\.|!!?\.|&\.|\.|\?->|->|::|\\)\s*")
+_PREFIX = re.compile(r"(?:(?:await|new|try|yield|return|co_await|throw|ref|out|typeof|lazy)\b[!?]?\s*|[&*]\s*|mut\s+)+")
+_TURBOFISH = re.compile(r"(?<=[\w:])(?:::)?<[\w\s,.:&*<>\[\]?'|]*>(?=\s*[(.:{\[]|\s*\Z)")
+_CAST = re.compile(r"(.*?)\s+(?:as[?!]?|satisfies)\s+([\w.$<>\[\]:]+)\Z", re.DOTALL)
+_CHAIN = re.compile(r"[\w$@]+(?:\(\)|\[\])*(?:\.[\w$@]+(?:\(\)|\[\])*)*")
+
+
+@lru_cache(20_000)
+def chain(code: str) -> str:
+    """The expression for a piece of code; UNKNOWN where it is more than names, calls and elements."""
+    if len(code) > _LONGEST:
+        return UNKNOWN
+    code = code.strip()
+    if "(" not in code and " " not in code and _CHAIN.fullmatch(code):
+        return code
+    if code[:1] in _QUOTES or code[:1].isdigit() or code[:2] in ('f"', 'f\'', 'b"', "b'", 'r"', "r'"):
+        return LITERAL
+    if cast := _CAST.fullmatch(code):
+        return type_expression(cast[2]) or UNKNOWN
+    code = _PREFIX.sub("", code, count=1) if _PREFIX.match(code) else code
+    code = _hollow(code)
+    if code.startswith("()"):
+        return UNKNOWN
+    code = _TURBOFISH.sub("", code)
+    code = _SEPARATOR.sub(".", code.rstrip("?!;")).replace("?", "").replace("!", "").lstrip(".")
+    # `Foo{}` and `Foo {}` make an instance.
+    code = re.sub(r"\s*\{\}", "()", code, count=1)
+    code = re.sub(r"(?<=[\w)])\s+\(\)", "()", code)
+    return code if _CHAIN.fullmatch(code) else UNKNOWN
+
+
+def _hollow(code: str) -> str:
+    """The code without what stands in its outermost brackets; parentheses around all of it are taken off."""
+    out: list[str] = []
+    closing: list[str] = []
+    content = 0
+    quote = ""
+    for place, letter in enumerate(code):
+        if quote:
+            if letter == quote and code[place - 1] != "\\":
+                quote = ""
+        elif closing and letter in "\"'`":
+            quote = letter
+        elif letter in _OPENING:
+            if not closing:
+                content = place + 1
+            closing.append(_OPENING[letter])
+        elif closing:
+            if letter == closing[-1]:
+                closing.pop()
+                if not closing:
+                    if not out and letter == ")":
+                        # `(await x).y`, `(*p).y`, `((Foo) x).y`
+                        inner = chain(code[content:place])
+                        rest = code[place + 1 :]
+                        return (inner if inner != UNKNOWN and not inner.startswith(":") else "()") + _hollow(rest)
+                    out.append({")": "()", "]": "[]", "}": "{}"}[letter])
+        else:
+            out.append(letter)
+    return "".join(out)
+
+
+# --- types ------------------------------------------------------------------------------------------
+
+_WRAPPERS = frozenset(
+    """
+    Optional Annotated Final ClassVar Awaitable Coroutine Required NotRequired Self Type type
+    Promise Partial Readonly Required NonNullable Awaited
+    Arc Rc Box RefCell Mutex RwLock Cell Pin Option Result Cow NonNull Weak OnceCell OnceLock LazyLock MutexGuard Ref RefMut
+    unique_ptr shared_ptr weak_ptr scoped_refptr atomic
+    CompletableFuture Future Supplier Lazy AtomicReference WeakReference Task ValueTask Nullable Provider
+    """.split()
+)
+"""Types whose methods are rarely meant where a variable of them is used, but those of what they wrap."""
+_COLLECTIONS = frozenset(
+    """
+    list List Sequence Iterable Iterator Collection Set set frozenset FrozenSet tuple Tuple deque Generator
+    AsyncIterator AsyncGenerator AsyncIterable MutableSequence Array ReadonlyArray ArrayList LinkedList Queue Deque
+    IEnumerable IList ICollection IReadOnlyList IReadOnlyCollection HashSet Stack Vec VecDeque Seq vector MutableList
+    MutableSet BlockingQueue Stream Flow Iter slice
+    """.split()
+)
+_MAPS = frozenset(
+    """
+    dict Dict Mapping MutableMapping DefaultDict OrderedDict defaultdict Map Record HashMap BTreeMap ConcurrentHashMap LinkedHashMap
+    Dictionary IDictionary IReadOnlyDictionary ConcurrentDictionary MutableMap map unordered_map ReadonlyMap WeakMap TreeMap
+    """.split()
+)
+_QUALIFIERS = re.compile(
+    r"^(?:(?:const|volatile|struct|union|enum|class|final|static|mutable|register|unsigned|readonly|inline|virtual|extern"
+    r"|async|abstract|override|public|private|protected|internal|sealed|partial|open|lateinit|var|val|let|dyn|impl|mut|typename"
+    r"|explicit|constexpr|in|out|ref|params|inout|some|any|keyof|unsafe|pub|where)\s+|[&*^]+\s*|'\w+\s+|->\s*|:\s*|@[\w.]+(?:\([^)]*\))?\s*)+"
+)
+_HEAD = re.compile(r"[\w$.:\\]+")
+
+
+@lru_cache(20_000)
+def type_expression(code: str) -> str:
+    """`:Foo` for a written type; "" for one that is not a single type by name."""
+    name = _type_name(code, 0)
+    return f":{name}" if name else ""
+
+
+def _type_name(code: str, depth: int) -> str:
+    if depth > 6 or len(code) > _LONGEST:
+        return ""
+    code = code.strip().strip("\"'`").strip()
+    code = _QUALIFIERS.sub("", code).strip()
+    if code.startswith("[]") or re.match(r"\[\w+\](?=[\w*])", code):  # Go: []Foo, [4]Foo
+        return _element(code[code.index("]") + 1 :], depth)
+    if code.startswith("map["):
+        return _element(code[code.find("]") + 1 :], depth)
+    if code.startswith("[") and code.endswith("]"):  # [Foo], [K: V], [T; 4]
+        inner = code[1:-1].partition(";")[0]
+        return _element(inner.rpartition(":")[2] if "::" not in inner else inner, depth)
+    if code.startswith("("):
+        inner = code[1:-1] if code.endswith(")") else ""
+        parts = _split(inner)
+        return _type_name(parts[0], depth + 1) if parts and "=>" not in code and "->" not in code else ""
+    alternatives = [part for part in _split(code, "|") if part.strip() not in _NOTHING]
+    if len(alternatives) > 1:
+        return ""
+    code = alternatives[0].strip() if alternatives else ""
+    code = _split(code, "+&")[0].strip() if "+" in code or "&" in code else code
+    head = _HEAD.match(code)
+    if head is None:
+        return ""
+    name = re.sub(r"::|\\", ".", head[0]).strip(".:")
+    rest = code[head.end() :].strip()
+    last = name.rpartition(".")[2]
+    if rest[:1] in ("<", "["):
+        closing = ">" if rest[0] == "<" else "]"
+        inner = rest[1 : rest.rfind(closing)] if closing in rest else rest[1:]
+        if not inner:  # Foo[]
+            return f"{name}[]"
+        arguments = [part for part in _split(inner) if not part.strip().startswith("'")]
+        if last in ("Union",):
+            known = [part for part in arguments if part.strip() not in _NOTHING]
+            return _type_name(known[0], depth + 1) if len(known) == 1 else ""
+        if last in _WRAPPERS and arguments:
+            return _type_name(arguments[0], depth + 1)
+        if last in _COLLECTIONS and arguments:
+            return _element(arguments[0].rpartition("= ")[2], depth)
+        if last in _MAPS and arguments:
+            return _element(arguments[-1], depth)
+        return f"{name}[]" if rest.endswith("[]") else name
+    if rest[:1] not in ("", "*", "&", "?", "!", "=", ",", "{", "."):
+        return _type_name(rest, depth + 1) if rest[0].isidentifier() and last in _MODIFIED else name
+    return name if last not in _NOTHING else ""
+
+
+_NOTHING = frozenset({"None", "null", "undefined", "nil", "void", "error", "()", "Nothing", "Unit", "auto", "var", ""})
+_MODIFIED = frozenset({"long", "short", "unsigned", "signed"})
+
+
+def _element(code: str, depth: int) -> str:
+    name = _type_name(code, depth + 1)
+    return f"{name}[]" if name and not name.endswith("[]") else name
+
+
+def _split(code: str, separators: str = ",") -> list[str]:
+    """The parts between separators that stand outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(code):
+        if letter in "<([{":
+            depth += 1
+        elif letter in ">)]}" and not (letter == ">" and code[place - 1 : place] in ("-", "=")):
+            depth -= 1
+        elif letter in separators and depth == 0:
+            parts.append(code[start:place])
+            start = place + 1
+    return [*parts, code[start:]]

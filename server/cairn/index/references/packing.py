@@ -1,0 +1,204 @@
+"""Symbol tables as bytes, and read back without making an object of every name."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cairn.chunking.references.model import Definition, Import, Reference, ReferenceKind, SymbolTable, Variable
+
+_LEVEL = 4
+_WORD = re.compile(r"[\w$]+")
+
+
+def names_of(table: SymbolTable) -> str:
+    """The words by which a table is found: names that are written in it, and with `=` before them those it defines."""
+    used = {word for each in table.references for word in words_of(each.name)}
+    used.update(word for each in table.imports for word in words_of(each.member))
+    defined = {f"={word}" for each in table.definitions for word in words_of(each.name)}
+    return " ".join(sorted(used | defined))
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name as the index has them: `valid?` is found by `valid`."""
+    return _WORD.findall(name)
+
+
+def pack(table: SymbolTable) -> bytes:
+    """The table as bytes; about 5 for each reference."""
+    strings: dict[str, int] = {"": 0}
+
+    def number(text: str) -> int:
+        return strings.setdefault(text.replace("\n", " "), len(strings))
+
+    columns: list[Sequence[int]] = []
+    definitions = table.definitions
+    columns += zip(
+        *(
+            (
+                number(each.name), number(each.kind), number(each.owner), each.parent, each.start_line,
+                each.end_line, each.line, each.character, number(each.type), each.is_private + 2 * each.is_declaration,
+            )
+            for each in definitions
+        ),
+    ) if definitions else [()] * _DEFINITION_COLUMNS  # fmt: skip
+    references = table.references
+    columns += zip(
+        *(
+            (number(each.name), int(each.kind), each.line, each.character, each.enclosing, number(each.receiver))
+            for each in references
+        )
+    ) if references else [()] * _REFERENCE_COLUMNS  # fmt: skip
+    columns += zip(
+        *((each.scope, number(each.name), each.line, number(each.type)) for each in table.variables)
+    ) if table.variables else [()] * _VARIABLE_COLUMNS  # fmt: skip
+    columns += zip(
+        *((number(each.name), number(each.spec), number(each.member)) for each in table.imports)
+    ) if table.imports else [()] * _IMPORT_COLUMNS  # fmt: skip
+    head = [number(table.language), number(table.namespace)]
+    head += [len(definitions), len(references), len(table.variables), len(table.imports)]
+    ints = array("i", head)
+    for column in columns:
+        ints.extend(_differences(column))
+    text = "\n".join(strings).encode("utf-8", "surrogatepass")
+    return zlib.compress(len(text).to_bytes(4, "little") + text + ints.tobytes(), _LEVEL)
+
+
+def _differences(column: Sequence[int]) -> Iterable[int]:
+    """Most columns rise slowly: differences are small, and compress well."""
+    return (after - before for before, after in zip((0, *column), column))
+
+
+_HEAD, _DEFINITION_COLUMNS, _REFERENCE_COLUMNS, _VARIABLE_COLUMNS, _IMPORT_COLUMNS = 6, 10, 6, 4, 3
+
+
+class PackedTable:
+    """A packed symbol table; what is not asked for is not unpacked."""
+
+    def __init__(self, packed: bytes) -> None:
+        data = zlib.decompress(packed)
+        size = int.from_bytes(data[:4], "little")
+        self._strings = data[4 : 4 + size].decode("utf-8", "surrogatepass").split("\n")
+        ints = np.frombuffer(data, np.int32, offset=4 + size)
+        language, namespace, *counts = ints[:_HEAD].tolist()
+        self.language, self.namespace = self._strings[language], self._strings[namespace]
+        start = _HEAD
+        blocks: list[NDArray[np.int32]] = []
+        widths = (_DEFINITION_COLUMNS, _REFERENCE_COLUMNS, _VARIABLE_COLUMNS, _IMPORT_COLUMNS)
+        for count, width in zip(counts, widths, strict=True):
+            block = ints[start : start + count * width].reshape(width, count)
+            blocks.append(np.cumsum(block, axis=1, dtype=np.int32))
+            start += count * width
+        self._definitions, self._references, self._variables, self._imports = blocks
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {text: number for number, text in enumerate(self._strings)}
+
+    # --- definitions --------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """The number of definitions."""
+        return self._definitions.shape[1]
+
+    def definition(self, number: int) -> Definition:
+        """The definition of that number."""
+        name, kind, owner, parent, start, end, line, character, type_, flags = self._definitions[:, number].tolist()
+        texts = self._strings
+        return Definition(
+            texts[name], texts[kind], texts[owner], parent, start, end, line, character, texts[type_],
+            bool(flags & 1), bool(flags & 2),
+        )  # fmt: skip
+
+    def defining(self, name: str) -> list[int]:
+        """The numbers of the definitions of this name."""
+        return self._where(self._definitions[0], name)
+
+    def owned_by(self, owner: str) -> list[int]:
+        """The numbers of the definitions that belong to a type or module of this name."""
+        return self._where(self._definitions[2], owner)
+
+    def name(self, number: int) -> str:
+        """The name of a definition."""
+        return self._strings[self._definitions[0, number]]
+
+    def kind(self, number: int) -> str:
+        """The kind of a definition."""
+        return self._strings[self._definitions[1, number]]
+
+    def parent(self, number: int) -> int:
+        """The number of what is around a definition, or TOP_LEVEL."""
+        return int(self._definitions[3, number])
+
+    def around(self, line: int) -> list[int]:
+        """The definitions that have this line, the outermost first."""
+        starts, ends = self._definitions[4], self._definitions[5]
+        return np.flatnonzero((starts <= line) & (ends > line)).tolist()
+
+    def scopes(self, number: int) -> Iterator[int]:
+        """The definition and those around it, the innermost first."""
+        while number >= 0:
+            yield number
+            number = self.parent(number)
+
+    def within(self, number: int) -> list[int]:
+        """The definition and all that are inside it."""
+        parents = self._definitions[3].tolist()
+        inside = {number}
+        for each in range(number + 1, len(parents)):
+            if parents[each] in inside:
+                inside.add(each)
+        return sorted(inside)
+
+    # --- references ---------------------------------------------------------------------------------
+
+    def references_to(self, name: str) -> list[Reference]:
+        """The references by this name, in order."""
+        return list(map(self._reference, self._where(self._references[0], name)))
+
+    def references_within(self, number: int) -> list[Reference]:
+        """The references inside a definition, in order."""
+        inside = np.flatnonzero(np.isin(self._references[4], self.within(number)))
+        return list(map(self._reference, inside.tolist()))
+
+    def inherited(self, number: int) -> list[Reference]:
+        """What a type names as what it extends or implements."""
+        here = (self._references[4] == number) & (self._references[1] == ReferenceKind.INHERIT)
+        return list(map(self._reference, np.flatnonzero(here).tolist()))
+
+    def references_on(self, line: int) -> list[Reference]:
+        """The references on a line, in order."""
+        return list(map(self._reference, np.flatnonzero(self._references[2] == line).tolist()))
+
+    def _reference(self, number: int) -> Reference:
+        name, kind, line, character, enclosing, receiver = self._references[:, number].tolist()
+        return Reference(
+            self._strings[name], ReferenceKind(kind), line, character, enclosing, self._strings[receiver]
+        )
+
+    # --- variables and imports ----------------------------------------------------------------------
+
+    def variables(self, name: str) -> list[Variable]:
+        """The variables of this name, in order."""
+        found = []
+        for number in self._where(self._variables[1], name):
+            scope, _, line, type_ = self._variables[:, number].tolist()
+            found.append(Variable(scope, name, line, self._strings[type_]))
+        return found
+
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        """What its imports make known."""
+        texts = self._strings
+        return tuple(Import(*(texts[each] for each in column)) for column in self._imports.T.tolist())
+
+    def _where(self, column: NDArray[np.int32], text: str) -> list[int]:
+        number = self._numbers.get(text)
+        return [] if number is None else np.flatnonzero(column == number).tolist()
