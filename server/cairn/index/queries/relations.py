@@ -161,6 +161,12 @@ def imports_around(reader: IndexReader, path: str) -> tuple[frozenset[str], tupl
         return graph.imported(path, json.loads(specs[-1][0]) if specs else ()), graph.importers(path)
 
 
+def import_targets(reader: IndexReader, path: str, spec: str) -> tuple[str, ...]:
+    """The files that a spec of an import means in the file at `path`."""
+    with _making_graphs:
+        return _import_graph(reader).resolve(path, spec)
+
+
 @define
 class _KnownGraph:
     """A graph, and the state of the index that it is of."""

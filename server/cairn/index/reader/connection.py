@@ -23,6 +23,7 @@ from cairn.index.text.bm25 import register
 from cairn.index.text.word_list import WordList
 
 if TYPE_CHECKING:
+    from cairn.index.references.packing import PackedTable
     from cairn.index.vectors.static_matrix import StaticMatrix
 
 Row = tuple[Any, ...]
@@ -32,6 +33,8 @@ _LOOK_SECONDS = 0.02
 _MOST_MADE = 10
 _MOST_OUTLINES = 20_000
 """Outlines kept: 11 MB."""
+_MOST_TABLES = 1_000
+"""Symbol tables kept: 20 to 40 KB each."""
 _CHECK_EVERY = 1_000
 """SQLite instructions between two looks at the cancel flag: about a hundred rows of a keyword query."""
 
@@ -56,6 +59,10 @@ class IndexMemory:
     outlines: GenerationCache[int, Outline] = field(
         factory=partial(GenerationCache, _MOST_OUTLINES), init=False
     )
+    tables: GenerationCache[int, PackedTable] = field(
+        factory=partial(GenerationCache, _MOST_TABLES), init=False
+    )
+    """Symbol tables by their ids."""
     made: GenerationCache[str, Any] = field(factory=partial(GenerationCache, _MOST_MADE), init=False)
     """What others made of the index's content, by name."""
     matrix: StaticMatrix | None = field(default=None, init=False)

@@ -65,6 +65,13 @@ class ImportGraph:
                 targets.update(self._resolved(tag, path if tag in BY_FILE else folder, name))
         return frozenset(targets - {path})
 
+    def resolve(self, path: str, spec: str) -> tuple[str, ...]:
+        """The files that one spec means in the file at `path`, those that there are."""
+        tag, _, name = spec.partition(":")
+        if tag not in RESOLVERS:
+            return ()
+        return self._resolved(tag, path if tag in BY_FILE else posixpath.dirname(path), name)
+
     def _resolve(self, tag: str, place: str, name: str) -> tuple[str, ...]:
         return tuple(filter(None, RESOLVERS[tag](self._places, place, name)))
 

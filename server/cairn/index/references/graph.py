@@ -1,0 +1,257 @@
+"""Who calls what in one folder, unsaved text included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from attrs import define, field
+
+from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.chunking.references.model import Reference, ReferenceKind
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.references.model import Edge, Edges, Place
+from cairn.index.references.packing import PackedTable
+from cairn.index.references.resolution import Resolver
+from cairn.index.references.scoping import family_of
+from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.store.deadline import Cancelled
+from cairn.workspace.collections import FileKind, file_kind
+
+_CALLS = frozenset({ReferenceKind.CALL, ReferenceKind.DECORATE})
+_EVERY = frozenset(ReferenceKind)
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "initialize", "constructor", "init", "__construct"})
+_MOST_NAMED = 50
+
+
+@define(eq=False)
+class ReferenceGraph:
+    """Answers for one request."""
+
+    _reader: IndexReader
+    _cancelled: Cancelled
+    _tables: SymbolTables = field(init=False)
+    _resolver: Resolver = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._tables = SymbolTables(self._reader, self._cancelled)
+        self._resolver = Resolver(self._tables)
+
+    # --- definitions --------------------------------------------------------------------------------
+
+    def named(self, symbol: str) -> list[Place]:
+        """The definitions of `name` or `Owner.name`, those with a body and outside of tests first; none where there are none."""
+        owner, _, name = symbol.replace("::", ".").replace("#", ".").replace("->", ".").rpartition(".")
+        owner = owner.rpartition(".")[2]
+        found = [each for each in self._tables.definitions(name) if not owner or _belongs(each, owner)]
+        found = [each for each in found if each.kind not in ("impl", "extension")] or found
+        ranked = sorted(
+            found,
+            key=lambda each: (
+                each.definition.is_declaration,
+                file_kind(each.path) != FileKind.SOURCE,
+                each.path.count("/"),
+                each.path,
+                each.number,
+            ),
+        )
+        return [place_of(each) for each in ranked[:_MOST_NAMED]]
+
+    def at(self, path: str, line: int, character: int) -> list[Place]:
+        """The definitions that the name at a place means, the likeliest first; none where there is no name."""
+        table = self._tables.table(path)
+        if table is None:
+            return []
+        for number in table.around(line):
+            definition = table.definition(number)
+            start = definition.character
+            if definition.line == line and start <= character <= start + len(definition.name):
+                return [place_of(Symbol(path, number, table))]
+        for reference in table.references_on(line):
+            if reference.character <= character <= reference.character + len(reference.name):
+                return [place_of(each.symbol) for each in self._resolver.resolve(path, table, reference)]
+        return []
+
+    def around(self, path: str, line: int) -> Place | None:
+        """The innermost function or type around a line; None at the top level."""
+        table = self._tables.table(path)
+        numbers = table.around(line) if table is not None else []
+        return self._shown_scope(path, table, numbers[-1]) if table is not None and numbers else None
+
+    # --- edges --------------------------------------------------------------------------------------
+
+    def callers(self, targets: Sequence[Place], limit: int) -> Edges:
+        """The calls of the targets."""
+        return self._to(targets, limit, _CALLS)
+
+    def uses(self, targets: Sequence[Place], limit: int) -> Edges:
+        """Everything that refers to the targets."""
+        return self._to(targets, limit, _EVERY)
+
+    def tests(self, targets: Sequence[Place], limit: int) -> Edges:
+        """The references from tests that reach a target: directly, or over one function between."""
+        direct = self._to(targets, limit, _EVERY)
+        found = [each for each in direct.found if _is_test(each.path)]
+        between = {each.enclosing for each in direct.found if each.enclosing and not _is_test(each.path) and each.confidence >= 0.5}
+        complete = direct.complete
+        for place in list(between)[:20]:
+            over = self._to([place], limit, _CALLS)
+            complete = complete and over.complete
+            found += [
+                _over(each, place) for each in over.found if _is_test(each.path)
+            ]
+        return _sorted(found, limit, complete)
+
+    def callees(self, source: Place, limit: int) -> Edges:
+        """The calls in a function, in the order of its text."""
+        table = self._tables.table(source.path)
+        if table is None:
+            return Edges()
+        found: list[Edge] = []
+        for reference in table.references_within(source.number):
+            if reference.kind not in _CALLS:
+                continue
+            meanings = self._resolver.resolve(source.path, table, reference)
+            best = meanings[:1]
+            if best and best[0].symbol.definition.is_declaration:
+                best = [each for each in meanings if not each.symbol.definition.is_declaration][:1] or best
+            target, confidence, via = None, 0.0, "not defined in the workspace"
+            if best:
+                target, confidence, via = place_of(best[0].symbol), best[0].confidence, best[0].via
+            found.append(self._edge(source.path, table, reference, target, confidence, via))
+        return Edges(tuple(found[:limit]), self._tables.complete and len(found) <= limit)
+
+    def implementations(self, targets: Sequence[Place], limit: int) -> Edges:
+        """The types that extend or implement a target, and the members that override one."""
+        found: list[Edge] = []
+        for place in targets:
+            symbol = self._symbol(place)
+            if symbol is None:
+                continue
+            owner = self._resolver.type_of_member(symbol) if symbol.kind in CALLABLE else None
+            if owner is not None:
+                for each in self._resolver.overriding(owner, symbol.name):
+                    found.append(_defining_edge(each, place, f"overrides `{place.qualified}`"))
+                continue
+            for edge in self._to([place], limit, frozenset({ReferenceKind.INHERIT})).found:
+                found.append(edge)
+        return _sorted(found, limit, self._tables.complete)
+
+    def _to(self, targets: Sequence[Place], limit: int, kinds: Collection[ReferenceKind]) -> Edges:
+        symbols = {each for place in targets if (symbol := self._symbol(place)) for each in self._same(symbol)}
+        wanted = {each: place_of(each) for each in symbols}
+        by_name: dict[str, set[Symbol]] = {}
+        for each in symbols:
+            by_name.setdefault(each.name, set()).add(each)
+            if each.name in _CONSTRUCTORS or each.kind == "constructor":
+                if (owner := self._resolver.type_of_member(each)) is not None:
+                    by_name.setdefault(owner.name, set()).add(owner)
+                    wanted[owner] = place_of(each)
+        found: list[Edge] = []
+        for name, meant in by_name.items():
+            families = {family_of(each.table.language) for each in meant}
+            for path in self._tables.naming(name):
+                table = self._tables.table(path)
+                if table is None or family_of(table.language) not in families:
+                    continue
+                for reference in self._naming(table, name):
+                    if reference.kind not in kinds:
+                        continue
+                    for meaning in self._resolver.resolve(path, table, reference):
+                        if meaning.symbol in meant:
+                            found.append(
+                                self._edge(
+                                    path, table, reference, wanted[meaning.symbol], meaning.confidence, meaning.via
+                                )
+                            )
+                            break
+        return _sorted(found, limit, self._tables.complete)
+
+    def _naming(self, table: PackedTable, name: str) -> Iterable[Reference]:
+        """The references by a name, and by those under which the file imports it."""
+        yield from table.references_to(name)
+        for alias in {each.name for each in table.imports if each.member == name and each.name not in (name, "*", "default")}:
+            yield from table.references_to(alias)
+        for local in {each.name for each in table.imports if each.member == "default" and each.name != name}:
+            yield from table.references_to(local)
+
+    def _same(self, symbol: Symbol) -> list[Symbol]:
+        """The definitions of the same thing: a prototype's function, a function's prototypes, the overloads."""
+        definition = symbol.definition
+        others = self._tables.definitions(definition.name)
+        alike = [
+            each
+            for each in others
+            if each.definition.owner == definition.owner
+            and family_of(each.table.language) == family_of(symbol.table.language)
+            and (each.path == symbol.path or not (each.definition.is_private or definition.is_private))
+        ]
+        if any(each.definition.is_declaration for each in (*alike, symbol)):
+            return [symbol, *(each for each in alike if each != symbol)]
+        return [symbol, *(each for each in alike if each != symbol and each.path == symbol.path)]
+
+    # --- places -------------------------------------------------------------------------------------
+
+    def _symbol(self, place: Place) -> Symbol | None:
+        table = self._tables.table(place.path)
+        if table is None or place.number >= table.count or table.name(place.number) != place.name:
+            return None
+        return Symbol(place.path, place.number, table)
+
+    def _edge(
+        self, path: str, table: PackedTable, reference: Reference, target: Place | None, confidence: float, via: str
+    ) -> Edge:
+        enclosing = self._shown_scope(path, table, reference.enclosing)
+        return Edge(
+            path, reference.line, reference.character, reference.name, reference.kind, enclosing, target, confidence, via
+        )
+
+    def _shown_scope(self, path: str, table: PackedTable, number: int) -> Place | None:
+        for each in table.scopes(number):
+            if table.kind(each) in CALLABLE or table.kind(each) in CONTAINERS:
+                return place_of(Symbol(path, each, table))
+        return None
+
+
+def place_of(symbol: Symbol) -> Place:
+    """The place of a definition."""
+    definition, table = symbol.definition, symbol.table
+    names = [definition.name]
+    for number in list(table.scopes(definition.parent)):
+        names.append(table.name(number))
+    if definition.owner and definition.owner not in names[1:]:
+        names.insert(1, definition.owner)
+    return Place(
+        symbol.path, symbol.number, definition.name, ".".join(reversed(names)), definition.kind, definition.start_line,
+        definition.end_line, definition.line, definition.character,
+    )  # fmt: skip
+
+
+def _belongs(symbol: Symbol, owner: str) -> bool:
+    return owner in (symbol.definition.owner, *(symbol.table.name(each) for each in symbol.table.scopes(symbol.definition.parent)))
+
+
+def _defining_edge(symbol: Symbol, target: Place, via: str) -> Edge:
+    place = place_of(symbol)
+    return Edge(
+        place.path, place.line, place.character, place.name, ReferenceKind.INHERIT, place, target, 0.9, via
+    )
+
+
+def _over(edge: Edge, between: Place) -> Edge:
+    from attrs import evolve
+
+    return evolve(edge, confidence=edge.confidence * 0.8, via=f"calls `{between.qualified}`, which calls it")
+
+
+def _is_test(path: str) -> bool:
+    return file_kind(path) == FileKind.TESTS
+
+
+def _sorted(found: Sequence[Edge], limit: int, complete: bool) -> Edges:
+    best: dict[tuple[str, int, int], Edge] = {}
+    for each in found:
+        key = (each.path, each.line, each.character)
+        if key not in best or best[key].confidence < each.confidence:
+            best[key] = each
+    ordered = sorted(best.values(), key=lambda each: (-round(each.confidence, 2), each.path, each.line, each.character))
+    return Edges(tuple(ordered[:limit]), complete and len(ordered) <= limit)

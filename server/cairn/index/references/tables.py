@@ -1,0 +1,121 @@
+"""Reads symbol tables from an index, unsaved text included."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+
+from attrs import define, field, frozen
+
+from cairn.chunking.references.model import Definition
+from cairn.index.queries.relations import import_targets
+from cairn.index.reader.connection import ConnectedReader
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.references.packing import PackedTable, words_of
+from cairn.index.store.deadline import Cancelled
+
+_MOST_FILES = 400
+"""Files that are looked into for one name, which take 0.2 ms each. A name in more of them is one like `get`."""
+
+
+@frozen
+class Symbol:
+    """A definition of a file."""
+
+    path: str
+    number: int
+    table: PackedTable = field(eq=False, repr=False)
+
+    @property
+    def definition(self) -> Definition:
+        return self.table.definition(self.number)
+
+    @property
+    def name(self) -> str:
+        return self.table.name(self.number)
+
+    @property
+    def kind(self) -> str:
+        return self.table.kind(self.number)
+
+
+@define(eq=False)
+class SymbolTables:
+    """The symbol tables of one folder, for one request: what was read is kept."""
+
+    reader: IndexReader
+    cancelled: Cancelled
+    complete: bool = True
+    """Whether no name was in more files than are looked into."""
+    _by_path: dict[str, PackedTable | None] = field(factory=dict, init=False)
+    _written: dict[str, list[str]] = field(factory=dict, init=False)
+    _defining: dict[str, tuple[Symbol, ...]] = field(factory=dict, init=False)
+    _targets: dict[tuple[str, str], tuple[str, ...]] = field(factory=dict, init=False)
+
+    def table(self, path: str) -> PackedTable | None:
+        """The table of a file; None for one that has none."""
+        if path not in self._by_path:
+            self._read(_SELECT_BY_PATH, (json.dumps([path]),))
+            self._by_path.setdefault(path, None)
+        return self._by_path[path]
+
+    def naming(self, name: str) -> list[str]:
+        """The files that name it, of which some only have a similar name."""
+        return self._matching(name, "")
+
+    def definitions(self, name: str) -> tuple[Symbol, ...]:
+        """Every definition of that name, by path and line."""
+        if name not in self._defining:
+            found = []
+            for path in self._matching(name, "="):
+                if table := self.table(path):
+                    found += [Symbol(path, number, table) for number in table.defining(name)]
+            self._defining[name] = tuple(found)
+        return self._defining[name]
+
+    def targets(self, path: str, spec: str) -> tuple[str, ...]:
+        """The files that a spec means in the file at `path`."""
+        key = (path, spec)
+        if key not in self._targets:
+            self._targets[key] = import_targets(self.reader, path, spec)
+        return self._targets[key]
+
+    def _matching(self, name: str, mark: str) -> list[str]:
+        words = words_of(name)
+        key = f"{mark}{' '.join(words)}"
+        if key not in self._written:
+            match = " AND ".join(f'"{mark}{word}"' for word in words)
+            paths = self._read(_SELECT_BY_NAME, (match, _MOST_FILES + 1)) if match else []
+            if len(paths) > _MOST_FILES:
+                self.complete = False
+            self._written[key] = sorted(paths[:_MOST_FILES])
+        return self._written[key]
+
+    def _read(self, sql: str, values: Sequence[object]) -> list[str]:
+        """The paths that a query finds; their tables are kept."""
+        found: list[str] = []
+        wanted: defaultdict[int, list[str]] = defaultdict(list)
+        for symbols_id, path in self.reader.chunk_rows(sql, values, self.cancelled):
+            found.append(path)
+            if path not in self._by_path:
+                wanted[symbols_id].append(path)
+        for source, sign, ids in self.reader.by_source(wanted):
+            read = partial(_unpacked, source)
+            # Ids are never used again, so that what was read of the saved index stays true.
+            tables = read(ids) if sign < 0 else source.memory.tables.get(source.identity(), ids, read)
+            for each, table in tables.items():
+                self._by_path.update(dict.fromkeys(wanted[sign * each], table))
+        return found
+
+
+def _unpacked(source: ConnectedReader, ids: Sequence[int]) -> dict[int, PackedTable]:
+    return {each: PackedTable(packed) for each, packed in source.select(_SELECT_PACKED, (json.dumps(ids),))}
+
+
+_SELECT_BY_PATH = """SELECT f.symbols_id, f.path FROM json_each(?) w CROSS JOIN files f ON f.path = w.value
+    WHERE f.symbols_id IS NOT NULL"""
+_SELECT_BY_NAME = """SELECT f.symbols_id, f.path FROM names CROSS JOIN files f ON f.symbols_id = names.rowid
+    WHERE names MATCH ? LIMIT ?"""
+_SELECT_PACKED = "SELECT id, packed FROM symbols WHERE id IN (SELECT value FROM json_each(?))"
