@@ -6,7 +6,8 @@ captures the node of a name as
 
 - `@call`, `@inherit`, `@decorate`, `@write` or `@read`, by what it is written for, with its receiver as `@on`;
 - `@bind`, if it becomes known there, in the innermost definition, or `@field`, if in the innermost type, with its written type as
-  `@type`, or what it is made of as `@value`, or what its value is an element of as `@item`;
+  `@type`, or what it is made of as `@value`, or what its value is an element of as `@item`, or the type of its elements as
+  `@item_type`;
 
 `@skip` a name that means nothing elsewhere, `@returns` a function's written return type, and `@import` a whole import. Where patterns overlap, the one that says most counts.
 """
@@ -199,7 +200,7 @@ class _Extraction:
                 _last_row(node) + 1,
                 line,
                 character,
-                is_private=self.language in ("c", "cpp") and self._is_static(node),
+                is_private=self.language in ("c", "cpp") and not owner and self._is_static(node),
                 is_declaration=node.type in _DECLARATIONS and named.kind in CALLABLE,
             )
             scope = _Scope(len(self._scopes), definition, start, end)
@@ -241,7 +242,11 @@ class _Extraction:
         uses: dict[int, tuple[ReferenceKind, Node, Node | None]],
     ) -> list[Variable]:
         variables: dict[tuple[int, str, str], Variable] = {}
-        for start, node, expression, is_field in found:
+        for _, bound, expression, is_field in found:
+            node = _declared(bound)
+            if node is None:
+                continue
+            start = node.start_byte
             name = self._text(node).lstrip("$") if self.language == "php" else self._text(node)
             scope = self._enclosing(start)
             if is_field:
@@ -351,6 +356,9 @@ def _expression(found: Mapping[str, list[Node]]) -> str:
     """The type of what is bound, as an expression of `chains`; "" where it is not known."""
     if (written := _first(found, "type")) is not None:
         return type_expression(_node_text(written))
+    if (written := _first(found, "item_type")) is not None:
+        expression = type_expression(_node_text(written))
+        return f"{expression}[]" if expression else ""
     for capture, suffix in (("value", ""), ("item", "[]")):
         if (node := _first(found, capture)) is not None:
             expression = chain(_node_text(node))
@@ -363,6 +371,16 @@ def _expression(found: Mapping[str, list[Node]]) -> str:
 def _node_text(node: Node) -> str:
     text = node.text
     return text.decode("utf-8", "replace") if text else ""
+
+
+def _declared(node: Node) -> Node | None:
+    """The name in a declarator of C; None for a function's."""
+    while node.type.endswith("declarator"):
+        inner = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
+        if inner is None or (node.type == "function_declarator" and inner.type != "parenthesized_declarator"):
+            return None
+        node = inner
+    return node
 
 
 def _last_row(node: Node) -> int:

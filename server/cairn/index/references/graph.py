@@ -142,7 +142,7 @@ class ReferenceGraph:
         by_name: dict[str, set[Symbol]] = {}
         for each in symbols:
             by_name.setdefault(each.name, set()).add(each)
-            if each.name in _CONSTRUCTORS or each.kind == "constructor":
+            if each.name in (*_CONSTRUCTORS, each.definition.owner) or each.kind == "constructor":
                 if (owner := self._resolver.type_of_member(each)) is not None:
                     by_name.setdefault(owner.name, set()).add(owner)
                     wanted[owner] = place_of(each)
@@ -183,7 +183,8 @@ class ReferenceGraph:
             for each in others
             if each.definition.owner == definition.owner
             and family_of(each.table.language) == family_of(symbol.table.language)
-            and (each.path == symbol.path or not (each.definition.is_private or definition.is_private))
+            and each.is_known_in(symbol.path)
+            and symbol.is_known_in(each.path)
         ]
         if any(each.definition.is_declaration for each in (*alike, symbol)):
             return [symbol, *(each for each in alike if each != symbol)]

@@ -80,7 +80,6 @@ class Resolver:
             found = self._member(path, table, reference)
         else:
             found = self._bare(path, table, reference.enclosing, reference.name)
-        found = [each for each in found if each.symbol.name == reference.name or True]
         return _once(found)
 
     # --- names without a receiver -------------------------------------------------------------------
@@ -183,7 +182,7 @@ class Resolver:
             each
             for each in self.tables.definitions(name)
             if family_of(each.table.language) == family
-            and (each.path == path or not each.definition.is_private)
+            and each.is_known_in(path)
             and (each.path != path or each in outer)
         ]
         free = [each for each in every if not (each.definition.owner and each.kind in ("method", "field", "property"))]
@@ -238,7 +237,7 @@ class Resolver:
             for each in self.tables.definitions(reference.name)
             if family_of(each.table.language) == family
             and (each.definition.owner or reference.kind is not ReferenceKind.CALL)
-            and (each.path == path or not each.definition.is_private)
+            and each.is_known_in(path)
             and each.kind not in ("module", "impl")
         ]
         is_common = reference.name in scoping_of(table.language).common
@@ -408,6 +407,10 @@ class Resolver:
             if (imported := self._import_of(table, dotted)) is not None:
                 if paths := self.tables.targets(path, imported.spec):
                     return _Value(_Is.MODULE, paths=paths), length
+        if rules.bare_members and (owner := self._type_around(path, table, scope)) is not None:
+            value = self._field(owner, name, depth)
+            if value.what is not _Is.UNKNOWN:
+                return self._suffixed(value, suffix, depth), 1
         found = self._bare(path, table, scope, name)
         value = self._of_symbols([each.symbol for each in found], min((each.confidence for each in found), default=SURE), depth)
         if value.what is not _Is.UNKNOWN or found:

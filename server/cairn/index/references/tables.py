@@ -20,6 +20,9 @@ _MOST_FILES = 400
 """Files that are looked into for one name, which take 0.2 ms each. A name in more of them is one like `get`."""
 
 
+_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inc", ".inl")
+
+
 @frozen
 class Symbol:
     """A definition of a file."""
@@ -39,6 +42,10 @@ class Symbol:
     @property
     def kind(self) -> str:
         return self.table.kind(self.number)
+
+    def is_known_in(self, path: str) -> bool:
+        """Whether the file at `path` may name it. What a header has is known where it is included."""
+        return path == self.path or not self.definition.is_private or self.path.endswith(_HEADERS)
 
 
 @define(eq=False)
