@@ -13,13 +13,15 @@ from functools import lru_cache
 UNKNOWN = "?"
 LITERAL = ":literal"
 """A string or a number: an instance of a type that no workspace defines."""
-_LONGEST = 240
+LONGEST = 240
 """Characters of code that are looked at; longer receivers are chains of builders that lead nowhere."""
 
 _QUOTES = ("'", '"', "`")
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _SEPARATOR = re.compile(r"\s*(?:\?\.|!!?\.|&\.|\.|\?->|->|::|\\)\s*")
-_PREFIX = re.compile(r"(?:(?:await|new|try|yield|return|co_await|throw|ref|out|typeof|lazy)\b[!?]?\s*|[&*]\s*|mut\s+)+")
+_PREFIX = re.compile(
+    r"(?:(?:await|new|try|yield|return|co_await|throw|ref|out|typeof|lazy)\b[!?]?\s*|[&*]\s*|mut\s+)+"
+)
 _TURBOFISH = re.compile(r"(?<=[\w:])(?:::)?<[\w\s,.:&*<>\[\]?'|]*>(?=\s*[(.:{\[]|\s*\Z)")
 _CAST = re.compile(r"(.*?)\s+(?:as[?!]?|satisfies)\s+([\w.$<>\[\]:]+)\Z", re.DOTALL)
 _CHAIN = re.compile(r"[\w$@]+(?:\(\)|\[\])*(?:\.[\w$@]+(?:\(\)|\[\])*)*")
@@ -28,12 +30,12 @@ _CHAIN = re.compile(r"[\w$@]+(?:\(\)|\[\])*(?:\.[\w$@]+(?:\(\)|\[\])*)*")
 @lru_cache(20_000)
 def chain(code: str) -> str:
     """The expression for a piece of code; UNKNOWN where it is more than names, calls and elements."""
-    if len(code) > _LONGEST:
+    if len(code) > LONGEST:
         return UNKNOWN
     code = code.strip()
     if "(" not in code and " " not in code and _CHAIN.fullmatch(code):
         return code
-    if code[:1] in _QUOTES or code[:1].isdigit() or code[:2] in ('f"', 'f\'', 'b"', "b'", 'r"', "r'"):
+    if code[:1] in _QUOTES or code[:1].isdigit() or code[:2] in ('f"', "f'", 'b"', "b'", 'r"', "r'"):
         return LITERAL
     if cast := _CAST.fullmatch(code):
         return type_expression(cast[2]) or UNKNOWN
@@ -73,7 +75,9 @@ def _hollow(code: str) -> str:
                         # `(await x).y`, `(*p).y`, `((Foo) x).y`
                         inner = chain(code[content:place])
                         rest = code[place + 1 :]
-                        return (inner if inner != UNKNOWN and not inner.startswith(":") else "()") + _hollow(rest)
+                        return (inner if inner != UNKNOWN and not inner.startswith(":") else "()") + _hollow(
+                            rest
+                        )
                     out.append({")": "()", "]": "[]", "}": "{}"}[letter])
         else:
             out.append(letter)
@@ -122,7 +126,7 @@ def type_expression(code: str) -> str:
 
 
 def _type_name(code: str, depth: int) -> str:
-    if depth > 6 or len(code) > _LONGEST:
+    if depth > 6 or len(code) > LONGEST:
         return ""
     code = code.strip().strip("\"'`").strip()
     code = _QUALIFIERS.sub("", code).strip()
@@ -169,7 +173,9 @@ def _type_name(code: str, depth: int) -> str:
     return name if last not in _NOTHING else ""
 
 
-_NOTHING = frozenset({"None", "null", "undefined", "nil", "void", "error", "()", "Nothing", "Unit", "auto", "var", ""})
+_NOTHING = frozenset(
+    {"None", "null", "undefined", "nil", "void", "error", "()", "Nothing", "Unit", "auto", "var", ""}
+)
 _MODIFIED = frozenset({"long", "short", "unsigned", "signed"})
 
 

@@ -4,7 +4,8 @@ A query of tree-sitter finds the nodes, in C: to visit each node of a tree from 
 queries are in `queries/`, one for each language; definitions come from the tables that chunking has of a language. A query
 captures the node of a name as
 
-- `@call`, `@inherit`, `@decorate`, `@write` or `@read`, by what it is written for, with its receiver as `@on`;
+- `@call`, `@inherit`, `@decorate`, `@write` or `@read`, by what it is written for, and a receiver, which ends before the dot
+  before the name, as `@on`;
 - `@bind`, if it becomes known there, in the innermost definition, or `@field`, if in the innermost type, with its written type as
   `@type`, or what it is made of as `@value`, or what its value is an element of as `@item`, or the type of its elements as
   `@item_type`;
@@ -16,16 +17,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
-from attrs import define, field, evolve
-from tree_sitter import Language, Node, Query, QueryCursor, QueryError, Tree
+from attrs import define, evolve, field, frozen
+from tree_sitter import Language, Node, Query, QueryCursor, Tree
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES
-from cairn.chunking.references.chains import LITERAL, UNKNOWN, chain, type_expression
+from cairn.chunking.references.chains import LITERAL, LONGEST, UNKNOWN, chain, type_expression
 from cairn.chunking.references.imports import import_names, namespace_of
 from cairn.chunking.references.model import (
     TOP_LEVEL,
@@ -37,39 +37,59 @@ from cairn.chunking.references.model import (
     Variable,
 )
 from cairn.chunking.syntax import syntax_of
-from cairn.chunking.syntax.rules import NamedNode, Syntax
+from cairn.chunking.syntax.rules import NamedNode
 
 _MOST = 40_000
 """Names of one file that are kept. A generated file of 20,000 definitions has more references than anyone asks for."""
 
+_LONGEST_HEAD = 500
+"""Bytes of a definition in which its name is looked for."""
+
 _KINDS = {
-    "call": ReferenceKind.CALL,
-    "inherit": ReferenceKind.INHERIT,
-    "decorate": ReferenceKind.DECORATE,
-    "write": ReferenceKind.WRITE,
     "read": ReferenceKind.READ,
+    "write": ReferenceKind.WRITE,
+    "decorate": ReferenceKind.DECORATE,
+    "inherit": ReferenceKind.INHERIT,
+    "call": ReferenceKind.CALL,
 }
+_NAME = re.compile(r"[\w$@]+")
+_DOT = re.compile(rb"\s*(?:\?\.|!\.|&\.|\.|->|\?->|::|\\)\s*\$?")
 _TYPES = CONTAINERS - {"module"}
 _SCOPES = CALLABLE | CONTAINERS
-_MATCHES = 200_000
 
 
 def symbol_table(language: str, tree: Tree, source: bytes) -> SymbolTable | None:
     """What the tree says of names; None for a language without a query."""
-    query = _query(language, tree.language)
-    if query is None:
+    queries = _queries(language, tree.language)
+    if queries is None:
         return None
-    return _Extraction(language, query, source).table(tree.root_node)
+    return _Extraction(language, queries, source).table(tree.root_node)
+
+
+@frozen
+class _Queries:
+    """The query of a language in two parts."""
+
+    names: Query
+    """The patterns that bind nothing. They match almost every name: to be told the nodes of each capture is enough, and costs a
+    third of a match for each."""
+    bindings: Query
 
 
 @cache
-def _query(language: str, grammar: Language) -> Query | None:
+def _queries(language: str, grammar: Language) -> _Queries | None:
     text = _query_text(language)
     if text is None:
         return None
     types = sorted(syntax_of(language).rules)
     known = [f"({each})" for each in types if grammar.id_for_node_kind(each, True) is not None]
-    return Query(grammar, f"[{' '.join(known)}] @definition\n{text}")
+    text = f"[{' '.join(known)}] @definition\n{text}"
+    names, bindings = Query(grammar, text), Query(grammar, text)
+    for number in range(names.pattern_count):
+        pattern = text.encode()[names.start_byte_for_pattern(number) : names.end_byte_for_pattern(number)]
+        binds = b"@bind" in pattern or b"@field" in pattern
+        (names if binds else bindings).disable_pattern(number)
+    return _Queries(names, bindings)
 
 
 _SAME = {"tsx": "typescript"}
@@ -100,9 +120,36 @@ class _Scope:
 
 
 @define(eq=False)
+class _Sweep:
+    """The innermost definition around a place that moves through the file."""
+
+    scopes: Sequence[_Scope]
+    number: int = TOP_LEVEL
+    local: frozenset[str] = frozenset()
+    """The names that are known there and nowhere else."""
+    next_change: int = 0
+    """The byte up to which nothing changes."""
+    _coming: int = 0
+    _around: list[_Scope] = field(factory=list)
+
+    def move_to(self, place: int) -> None:
+        """Go on to a byte further on."""
+        around, scopes = self._around, self.scopes
+        while self._coming < len(scopes) and scopes[self._coming].start <= place:
+            around.append(scopes[self._coming])
+            self._coming += 1
+        around[:] = [scope for scope in around if scope.end > place]
+        self.number = around[-1].number if around else TOP_LEVEL
+        self.local = frozenset().union(*(scope.bound for scope in around))
+        ends = [scope.end for scope in around]
+        coming = [scopes[self._coming].start] if self._coming < len(scopes) else []
+        self.next_change = min([*ends, *coming], default=1 << 62)
+
+
+@define(eq=False)
 class _Extraction:
     language: str
-    query: Query
+    queries: _Queries
     source: bytes
     _scopes: list[_Scope] = field(factory=list, init=False)
     _starts: list[int] = field(factory=list, init=False)
@@ -111,54 +158,22 @@ class _Extraction:
     _rows: list[bytes] | None = field(default=None, init=False)
 
     def table(self, root: Node) -> SymbolTable:
-        cursor = QueryCursor(self.query)
-        definitions: list[tuple[Node, NamedNode]] = []
-        bindings: list[tuple[int, Node, str, bool]] = []
-        returns: list[Node] = []
-        imports: list[Node] = []
-        uses: dict[int, tuple[ReferenceKind, Node, Node | None]] = {}
-        skipped: set[int] = set()
-        rules = syntax_of(self.language).rules
-        for _, found in cursor.matches(root):
-            if "skip" in found:
-                skipped.update(node.start_byte for node in found["skip"])
-            elif "read" in found:
-                node = found["read"][0]
-                uses.setdefault(node.start_byte, (ReferenceKind.READ, node, _first(found, "on")))
-            elif "definition" in found:
-                node = found["definition"][0]
-                if (named := rules[node.type](node)) is not None and named.name and named.kind != "test":
-                    definitions.append((node, named))
-            elif "import" in found:
-                imports.append(found["import"][0])
-            elif "returns" in found:
-                returns.append(found["returns"][0])
-            elif "bind" in found or "field" in found:
-                is_field = "field" in found
-                expression = _expression(found)
-                bindings += [
-                    (node.start_byte, node, expression, is_field)
-                    for node in found["field" if is_field else "bind"]
-                ]
-            else:
-                for capture, kind in _KINDS.items():
-                    if capture in found:
-                        node = found[capture][0]
-                        known = uses.get(node.start_byte)
-                        if known is None or kind < known[0]:
-                            uses[node.start_byte] = (kind, node, _first(found, "on"))
-        for start in skipped:
+        captures = QueryCursor(self.queries.names).captures(root)
+        self._define(captures.get("definition", []))
+        self._return(captures.get("returns", ()))
+        skipped = {node.start_byte for node in captures.get("skip", ())}
+        variables = self._bind(QueryCursor(self.queries.bindings).matches(root), skipped)
+        uses: dict[int, tuple[ReferenceKind, Node]] = {}
+        for capture, kind in _KINDS.items():  # what says most comes last
+            uses.update((node.start_byte, (kind, node)) for node in captures.get(capture, ()))
+        for start in skipped.union(self._names):
             uses.pop(start, None)
-        self._define(definitions)
-        self._return(returns)
-        variables = self._bind(bindings, uses)
+        imports = captures.get("import", [])
         made = [name for node in imports for name in self._imported(node)]
-        references = self._refer(uses, imports)
+        references = self._refer(uses, self._receivers(captures.get("on", ())), imports)
         wanted = {reference.name for reference in references}
-        for reference in references:
-            wanted.update(re.findall(r"[\w$@]+", reference.receiver))
-        for variable in variables:
-            wanted.update(re.findall(r"[\w$@]+", variable.type))
+        expressions = {each.receiver for each in references}.union(each.type for each in variables)
+        wanted.update(_NAME.findall(" ".join(expressions)))
         return SymbolTable(
             self.language,
             tuple(scope.definition for scope in self._scopes),
@@ -168,17 +183,39 @@ class _Extraction:
             namespace_of(self.language, self.source),
         )
 
+    def _receivers(self, nodes: Iterable[Node]) -> dict[int, Node]:
+        """Receivers by the first byte of what is read of them: they end before it, with a dot between."""
+        receivers = {}
+        for node in nodes:
+            end = node.end_byte
+            if self.source[end : end + 1] == b".":
+                receivers[end + 1] = node
+            elif match := _DOT.match(self.source, end):
+                receivers[match.end()] = node
+        return receivers
+
     # --- definitions --------------------------------------------------------------------------------
 
-    def _define(self, found: list[tuple[Node, NamedNode]]) -> None:
-        found.sort(key=lambda each: (each[1].node.start_byte, -each[1].node.end_byte))
+    def _define(self, nodes: list[Node]) -> None:
+        rules = syntax_of(self.language).rules
+        nodes.sort(key=lambda node: (node.start_byte, -node.end_byte))
         open_scopes: list[_Scope] = []
         seen: set[tuple[int, str]] = set()
-        for node, named in found[:_MOST]:
+        in_function = False
+        for node in nodes[:_MOST]:
             start, end = node.start_byte, node.end_byte
             while open_scopes and open_scopes[-1].end <= start:
                 open_scopes.pop()
-            if named.kind in VALUES and any(scope.definition.kind in CALLABLE for scope in open_scopes):
+                in_function = any(scope.definition.kind in CALLABLE for scope in open_scopes)
+            if in_function and node.type in _VALUES_ALONE:
+                continue
+            named = rules[node.type](node)
+            if (
+                named is None
+                or not named.name
+                or named.kind == "test"
+                or (in_function and named.kind in VALUES)
+            ):
                 continue
             place = self._place_of_name(node, named)
             if (place, named.name) in seen:
@@ -190,7 +227,8 @@ class _Extraction:
                 kind = {"function": "method", "variable": "field"}.get(kind, kind)
             if not owner and parent is not None and parent.definition.kind in CONTAINERS:
                 owner = parent.definition.name
-            line, character = self._position(place)
+            row = node.start_point[0] + self.source.count(b"\n", start, place)
+            line, character = self._position(row, place - self.source.rfind(b"\n", 0, place) - 1)
             definition = Definition(
                 named.name,
                 kind,
@@ -209,6 +247,7 @@ class _Extraction:
             self._names.add(place)
             if kind in _SCOPES:
                 open_scopes.append(scope)
+                in_function = in_function or kind in CALLABLE
 
     def _place_of_name(self, node: Node, named: NamedNode) -> int:
         """The byte at which the name of a definition begins."""
@@ -216,15 +255,17 @@ class _Extraction:
         name = named.name.encode()
         if shown is not None and self.source[shown.start_byte : shown.end_byte] == name:
             return shown.start_byte
-        start, end = named.node.start_byte, named.node.end_byte
-        text = self.source[start : min(end, start + 2_000)]
-        word = rb"(?<![\w$])" + re.escape(name) + rb"(?![\w$])"
-        match = (re.search(word + rb"\s*(?:<[^<>]*>)?\s*\(", text) if named.kind in CALLABLE else None) or re.search(word, text)
-        return start + (match.start() if match else 0)
+        start = named.node.start_byte
+        head = self.source[start : min(named.node.end_byte, start + _LONGEST_HEAD)]
+        places = list(_occurrences(name, head))
+        if named.kind in CALLABLE:  # `struct foo *foo(…)`
+            places = [at for at in places if head[at + len(name) :].lstrip()[:1] in (b"(", b"<")] or places
+        return start + (places[0] if places else 0)
 
     def _is_static(self, node: Node) -> bool:
         return any(
-            child.type == "storage_class_specifier" and self._text(child) == "static" for child in node.children[:3]
+            child.type == "storage_class_specifier" and self._text(child) == "static"
+            for child in node.children[:3]
         )
 
     def _return(self, nodes: Sequence[Node]) -> None:
@@ -237,12 +278,17 @@ class _Extraction:
     # --- variables ----------------------------------------------------------------------------------
 
     def _bind(
-        self,
-        found: Sequence[tuple[int, Node, str, bool]],
-        uses: dict[int, tuple[ReferenceKind, Node, Node | None]],
+        self, matches: Sequence[tuple[int, Mapping[str, Sequence[Node]]]], skipped: set[int]
     ) -> list[Variable]:
+        """The variables; the places of names that are local to a function are added to `skipped`."""
         variables: dict[tuple[int, str, str], Variable] = {}
-        for _, bound, expression, is_field in found:
+        found = (
+            (node, capture == "field", self._expression(match))
+            for _, match in matches
+            for capture in ("bind", "field")
+            for node in match.get(capture, ())
+        )
+        for bound, is_field, expression in found:
             node = _declared(bound)
             if node is None:
                 continue
@@ -258,7 +304,7 @@ class _Extraction:
                 if scope.definition.kind in CALLABLE:
                     if start not in self._names:
                         scope.bound.add(name)
-                        uses.pop(start, None)
+                        skipped.add(start)
                 elif scope.definition.kind in VALUES | {"type"}:
                     number = scope.definition.parent
                     scope = self._scopes[number] if number >= 0 else None
@@ -271,41 +317,56 @@ class _Extraction:
     # --- references ---------------------------------------------------------------------------------
 
     def _refer(
-        self, uses: Mapping[int, tuple[ReferenceKind, Node, Node | None]], imports: Sequence[Node]
+        self,
+        uses: Mapping[int, tuple[ReferenceKind, Node]],
+        receivers: Mapping[int, Node],
+        imports: Sequence[Node],
     ) -> list[Reference]:
         references: list[Reference] = []
-        spans = [(node.start_byte, node.end_byte) for node in imports]
-        starts = [start for start, _ in spans]
-        names = self._names
+        spans = iter([(node.start_byte, node.end_byte) for node in imports])
+        nowhere = (len(self.source), len(self.source))
+        imported = next(spans, nowhere)
+        is_php = self.language == "php"
+        text = self.source.decode() if self.source.isascii() else None
+        scopes = _Sweep(self._scopes)
         for start in sorted(uses)[:_MOST]:
-            if start in names:
-                continue
-            kind, node, on = uses[start]
-            name = self.source[start : node.end_byte].decode("utf-8", "replace")
-            if self.language == "php":
+            if start >= scopes.next_change:
+                scopes.move_to(start)
+            kind, node = uses[start]
+            on = receivers.get(start)
+            end = node.end_byte
+            name = text[start:end] if text is not None else self.source[start:end].decode("utf-8", "replace")
+            if is_php:
                 name = name.lstrip("$")
-            scope = self._enclosing(start)
-            if on is None and scope is not None and self._is_local(scope, name):
+            while imported[1] <= start < nowhere[1]:
+                imported = next(spans, nowhere)
+            if imported[0] <= start:
+                kind, on = ReferenceKind.IMPORT, None
+            elif on is None and name in scopes.local:
                 continue
-            if spans:
-                place = bisect_right(starts, start) - 1
-                if place >= 0 and start < spans[place][1]:
-                    kind, on = ReferenceKind.IMPORT, None
             receiver = "" if on is None else chain(self._text(on))
-            line, character = self._position(start, node.start_point)
-            number = scope.number if scope is not None else TOP_LEVEL
-            references.append(Reference(name, kind, line, character, number, receiver))
+            references.append(
+                Reference(name, kind, *self._position(*node.start_point), scopes.number, receiver)
+            )
         return references
-
-    def _is_local(self, scope: _Scope | None, name: str) -> bool:
-        while scope is not None:
-            if name in scope.bound:
-                return True
-            scope = self._scopes[scope.definition.parent] if scope.definition.parent >= 0 else None
-        return False
 
     def _imported(self, node: Node) -> Iterator[Import]:
         return import_names(self.language, self._text(node))
+
+    def _expression(self, found: Mapping[str, Sequence[Node]]) -> str:
+        """The type of what is bound, as an expression of `chains`; "" where it is not known."""
+        if (written := _first(found, "type")) is not None:
+            return type_expression(self._text(written))
+        if (written := _first(found, "item_type")) is not None:
+            expression = type_expression(self._text(written))
+            return f"{expression}[]" if expression else ""
+        for capture, suffix in (("value", ""), ("item", "[]")):
+            if (node := _first(found, capture)) is not None:
+                expression = chain(self._text(node)) if node.end_byte - node.start_byte < LONGEST else UNKNOWN
+                if expression == UNKNOWN:
+                    return ""
+                return expression if expression == LITERAL else expression + suffix
+        return ""
 
     # --- places -------------------------------------------------------------------------------------
 
@@ -323,54 +384,42 @@ class _Extraction:
     def _text(self, node: Node) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
-    def _position(self, start: int, point: Any = None) -> tuple[int, int]:
-        """Line and character of a byte."""
-        if point is None:
-            line_start = self.source.rfind(b"\n", 0, start) + 1
-            row = self._row_of(line_start)
-            column = start - line_start
-        else:
-            row, column = point
+    def _position(self, row: int, column: int) -> tuple[int, int]:
+        """Line and character of a byte of a row."""
         if self._rows is None:
             self._rows = [] if self.source.isascii() else self.source.split(b"\n")
         if not self._rows:
             return row, column
         before = self._rows[row][:column]
-        return row, column if before.isascii() else len(before.decode("utf-8", "replace").encode("utf-16-le")) // 2
+        return row, column if before.isascii() else len(
+            before.decode("utf-8", "replace").encode("utf-16-le")
+        ) // 2
 
-    def _row_of(self, line_start: int) -> int:
-        return self.source.count(b"\n", 0, line_start)
 
-
+_VALUES_ALONE = frozenset({"assignment", "declaration", "var_spec", "const_spec"})
+"""Nodes that define nothing but values inside of a function, where a value is a variable and no definition."""
 _DECLARATIONS = frozenset(
     "declaration field_declaration function_signature function_signature_item abstract_method_signature".split()
 )
 
 
-def _first(found: Mapping[str, list[Node]], capture: str) -> Node | None:
+def _first(found: Mapping[str, Sequence[Node]], capture: str) -> Node | None:
     nodes = found.get(capture)
     return nodes[0] if nodes else None
 
 
-def _expression(found: Mapping[str, list[Node]]) -> str:
-    """The type of what is bound, as an expression of `chains`; "" where it is not known."""
-    if (written := _first(found, "type")) is not None:
-        return type_expression(_node_text(written))
-    if (written := _first(found, "item_type")) is not None:
-        expression = type_expression(_node_text(written))
-        return f"{expression}[]" if expression else ""
-    for capture, suffix in (("value", ""), ("item", "[]")):
-        if (node := _first(found, capture)) is not None:
-            expression = chain(_node_text(node))
-            if expression in (UNKNOWN, LITERAL):
-                return expression if expression == LITERAL else ""
-            return expression + suffix
-    return ""
+def _occurrences(word: bytes, text: bytes) -> Iterator[int]:
+    """Where a word stands in a text; to compile a pattern for each name takes longer than all else."""
+    at = text.find(word)
+    while at >= 0:
+        before, after = text[at - 1 : at] if at else b"", text[at + len(word) : at + len(word) + 1]
+        if not (_is_letter(before) or _is_letter(after)):
+            yield at
+        at = text.find(word, at + 1)
 
 
-def _node_text(node: Node) -> str:
-    text = node.text
-    return text.decode("utf-8", "replace") if text else ""
+def _is_letter(byte: bytes) -> bool:
+    return byte.isalnum() or byte in (b"_", b"$")
 
 
 def _declared(node: Node) -> Node | None:

@@ -154,7 +154,9 @@ def _rust(text: str) -> Iterator[Import]:
 
 # --- languages with namespaces ----------------------------------------------------------------------
 
-_JVM_IMPORT = re.compile(r"import\s+(?:static\s+)?([\w.`]+?)(?:\.([*_])|\.\{([^}]*)\})?(?:\s+as\s+(\w+))?\s*;?\s*\Z")
+_JVM_IMPORT = re.compile(
+    r"import\s+(?:static\s+)?([\w.`]+?)(?:\.([*_])|\.\{([^}]*)\})?(?:\s+as\s+(\w+))?\s*;?\s*\Z"
+)
 _SCALA_AS = re.compile(r"([\w$]+|_|\*)\s*(?:(?:=>|as)\s*(\w+))?")
 
 
@@ -188,7 +190,9 @@ def _csharp(text: str) -> Iterator[Import]:
         yield Import(alias or "*", f"cs:{base}", base.rpartition("/")[2] if alias else "")
 
 
-_PHP_USE = re.compile(r"use\s+(?:function\s+|const\s+)?\\?([\w\\]+?)(?:\\?\{([^}]*)\})?(?:\s+as\s+(\w+))?\s*;?\s*\Z")
+_PHP_USE = re.compile(
+    r"use\s+(?:function\s+|const\s+)?\\?([\w\\]+?)(?:\\?\{([^}]*)\})?(?:\s+as\s+(\w+))?\s*;?\s*\Z"
+)
 _PHP_MEMBER = re.compile(r"([\w\\]+)(?:\s+as\s+(\w+))?")
 
 
@@ -205,7 +209,10 @@ def _php(text: str) -> Iterator[Import]:
                 yield Import(other or last, f"php:{full}", last)
 
 
-_EX_USE = re.compile(r"(alias|import|use|require)\s+([A-Z][\w.]*?)(?:\.\{([^}]*)\})?(?:,\s*(?:as:\s*([\w.]+))?.*)?\Z", re.DOTALL)
+_EX_USE = re.compile(
+    r"(alias|import|use|require)\s+([A-Z][\w.]*?)(?:\.\{([^}]*)\})?(?:,\s*(?:as:\s*([\w.]+))?.*)?\Z",
+    re.DOTALL,
+)
 
 
 def _elixir(text: str) -> Iterator[Import]:
@@ -217,7 +224,11 @@ def _elixir(text: str) -> Iterator[Import]:
     for member in group.split(",") if group else [""]:
         full = f"{base}/{_slashed(member)}".rstrip("/")
         last = full.rpartition("/")[2]
-        yield Import("*" if word in ("import", "use") else alias or last, f"ex:{full}", "" if word == "import" else last)
+        yield Import(
+            "*" if word in ("import", "use") else alias or last,
+            f"ex:{full}",
+            "" if word == "import" else last,
+        )
 
 
 _READERS: dict[str, _Reader] = {

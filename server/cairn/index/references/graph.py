@@ -91,14 +91,16 @@ class ReferenceGraph:
         """The references from tests that reach a target: directly, or over one function between."""
         direct = self._to(targets, limit, _EVERY)
         found = [each for each in direct.found if _is_test(each.path)]
-        between = {each.enclosing for each in direct.found if each.enclosing and not _is_test(each.path) and each.confidence >= 0.5}
+        between = {
+            each.enclosing
+            for each in direct.found
+            if each.enclosing and not _is_test(each.path) and each.confidence >= 0.5
+        }
         complete = direct.complete
         for place in list(between)[:20]:
             over = self._to([place], limit, _CALLS)
             complete = complete and over.complete
-            found += [
-                _over(each, place) for each in over.found if _is_test(each.path)
-            ]
+            found += [_over(each, place) for each in over.found if _is_test(each.path)]
         return _sorted(found, limit, complete)
 
     def callees(self, source: Place, limit: int) -> Edges:
@@ -137,7 +139,9 @@ class ReferenceGraph:
         return _sorted(found, limit, self._tables.complete)
 
     def _to(self, targets: Sequence[Place], limit: int, kinds: Collection[ReferenceKind]) -> Edges:
-        symbols = {each for place in targets if (symbol := self._symbol(place)) for each in self._same(symbol)}
+        symbols = {
+            each for place in targets if (symbol := self._symbol(place)) for each in self._same(symbol)
+        }
         wanted = {each: place_of(each) for each in symbols}
         by_name: dict[str, set[Symbol]] = {}
         for each in symbols:
@@ -160,7 +164,12 @@ class ReferenceGraph:
                         if meaning.symbol in meant:
                             found.append(
                                 self._edge(
-                                    path, table, reference, wanted[meaning.symbol], meaning.confidence, meaning.via
+                                    path,
+                                    table,
+                                    reference,
+                                    wanted[meaning.symbol],
+                                    meaning.confidence,
+                                    meaning.via,
                                 )
                             )
                             break
@@ -169,7 +178,11 @@ class ReferenceGraph:
     def _naming(self, table: PackedTable, name: str) -> Iterable[Reference]:
         """The references by a name, and by those under which the file imports it."""
         yield from table.references_to(name)
-        for alias in {each.name for each in table.imports if each.member == name and each.name not in (name, "*", "default")}:
+        for alias in {
+            each.name
+            for each in table.imports
+            if each.member == name and each.name not in (name, "*", "default")
+        }:
             yield from table.references_to(alias)
         for local in {each.name for each in table.imports if each.member == "default" and each.name != name}:
             yield from table.references_to(local)
@@ -199,11 +212,25 @@ class ReferenceGraph:
         return Symbol(place.path, place.number, table)
 
     def _edge(
-        self, path: str, table: PackedTable, reference: Reference, target: Place | None, confidence: float, via: str
+        self,
+        path: str,
+        table: PackedTable,
+        reference: Reference,
+        target: Place | None,
+        confidence: float,
+        via: str,
     ) -> Edge:
         enclosing = self._shown_scope(path, table, reference.enclosing)
         return Edge(
-            path, reference.line, reference.character, reference.name, reference.kind, enclosing, target, confidence, via
+            path,
+            reference.line,
+            reference.character,
+            reference.name,
+            reference.kind,
+            enclosing,
+            target,
+            confidence,
+            via,
         )
 
     def _shown_scope(self, path: str, table: PackedTable, number: int) -> Place | None:
@@ -228,7 +255,10 @@ def place_of(symbol: Symbol) -> Place:
 
 
 def _belongs(symbol: Symbol, owner: str) -> bool:
-    return owner in (symbol.definition.owner, *(symbol.table.name(each) for each in symbol.table.scopes(symbol.definition.parent)))
+    return owner in (
+        symbol.definition.owner,
+        *(symbol.table.name(each) for each in symbol.table.scopes(symbol.definition.parent)),
+    )
 
 
 def _defining_edge(symbol: Symbol, target: Place, via: str) -> Edge:
@@ -254,5 +284,7 @@ def _sorted(found: Sequence[Edge], limit: int, complete: bool) -> Edges:
         key = (each.path, each.line, each.character)
         if key not in best or best[key].confidence < each.confidence:
             best[key] = each
-    ordered = sorted(best.values(), key=lambda each: (-round(each.confidence, 2), each.path, each.line, each.character))
+    ordered = sorted(
+        best.values(), key=lambda each: (-round(each.confidence, 2), each.path, each.line, each.character)
+    )
     return Edges(tuple(ordered[:limit]), complete and len(ordered) <= limit)

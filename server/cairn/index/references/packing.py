@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 import zlib
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.chunking.references.model import Definition, Import, Reference, ReferenceKind, SymbolTable, Variable
+from cairn.chunking.references.model import (
+    Definition,
+    Import,
+    Reference,
+    ReferenceKind,
+    SymbolTable,
+    Variable,
+)
 
 _LEVEL = 4
 _WORD = re.compile(r"[\w$]+")
@@ -32,47 +39,33 @@ def words_of(name: str) -> list[str]:
 
 def pack(table: SymbolTable) -> bytes:
     """The table as bytes; about 5 for each reference."""
-    strings: dict[str, int] = {"": 0}
-
-    def number(text: str) -> int:
-        return strings.setdefault(text.replace("\n", " "), len(strings))
-
-    columns: list[Sequence[int]] = []
-    definitions = table.definitions
-    columns += zip(
-        *(
+    strings: defaultdict[str, int] = defaultdict()
+    strings.default_factory = strings.__len__
+    number = strings.__getitem__
+    number("")
+    blocks = (
+        [
             (
                 number(each.name), number(each.kind), number(each.owner), each.parent, each.start_line,
                 each.end_line, each.line, each.character, number(each.type), each.is_private + 2 * each.is_declaration,
             )
-            for each in definitions
-        ),
-    ) if definitions else [()] * _DEFINITION_COLUMNS  # fmt: skip
-    references = table.references
-    columns += zip(
-        *(
-            (number(each.name), int(each.kind), each.line, each.character, each.enclosing, number(each.receiver))
-            for each in references
-        )
-    ) if references else [()] * _REFERENCE_COLUMNS  # fmt: skip
-    columns += zip(
-        *((each.scope, number(each.name), each.line, number(each.type)) for each in table.variables)
-    ) if table.variables else [()] * _VARIABLE_COLUMNS  # fmt: skip
-    columns += zip(
-        *((number(each.name), number(each.spec), number(each.member)) for each in table.imports)
-    ) if table.imports else [()] * _IMPORT_COLUMNS  # fmt: skip
-    head = [number(table.language), number(table.namespace)]
-    head += [len(definitions), len(references), len(table.variables), len(table.imports)]
-    ints = array("i", head)
-    for column in columns:
-        ints.extend(_differences(column))
-    text = "\n".join(strings).encode("utf-8", "surrogatepass")
-    return zlib.compress(len(text).to_bytes(4, "little") + text + ints.tobytes(), _LEVEL)
-
-
-def _differences(column: Sequence[int]) -> Iterable[int]:
-    """Most columns rise slowly: differences are small, and compress well."""
-    return (after - before for before, after in zip((0, *column), column))
+            for each in table.definitions
+        ],
+        [
+            (number(each.name), each.kind, each.line, each.character, each.enclosing, number(each.receiver))
+            for each in table.references
+        ],
+        [(each.scope, number(each.name), each.line, number(each.type)) for each in table.variables],
+        [(number(each.name), number(each.spec), number(each.member)) for each in table.imports],
+    )  # fmt: skip
+    head = [number(table.language), number(table.namespace), *(len(block) for block in blocks)]
+    text = "\n".join(text.replace("\n", " ") for text in strings).encode("utf-8", "surrogatepass")
+    parts = [len(text).to_bytes(4, "little"), text, np.array(head, np.int32).tobytes()]
+    for block in blocks:
+        if block:
+            # Most columns rise slowly: differences are small, and compress well.
+            parts.append(np.diff(np.array(block, np.int32).T, axis=1, prepend=0).astype(np.int32).tobytes())
+    return zlib.compress(b"".join(parts), _LEVEL)
 
 
 _HEAD, _DEFINITION_COLUMNS, _REFERENCE_COLUMNS, _VARIABLE_COLUMNS, _IMPORT_COLUMNS = 6, 10, 6, 4, 3
@@ -84,7 +77,7 @@ class PackedTable:
     def __init__(self, packed: bytes) -> None:
         data = zlib.decompress(packed)
         size = int.from_bytes(data[:4], "little")
-        self._strings = data[4 : 4 + size].decode("utf-8", "surrogatepass").split("\n")
+        self._strings: list[str] = data[4 : 4 + size].decode("utf-8", "surrogatepass").split("\n")
         ints = np.frombuffer(data, np.int32, offset=4 + size)
         language, namespace, *counts = ints[:_HEAD].tolist()
         self.language, self.namespace = self._strings[language], self._strings[namespace]
@@ -106,11 +99,13 @@ class PackedTable:
     @property
     def count(self) -> int:
         """The number of definitions."""
-        return self._definitions.shape[1]
+        return int(self._definitions.shape[1])
 
     def definition(self, number: int) -> Definition:
         """The definition of that number."""
-        name, kind, owner, parent, start, end, line, character, type_, flags = self._definitions[:, number].tolist()
+        name, kind, owner, parent, start, end, line, character, type_, flags = self._definitions[
+            :, number
+        ].tolist()
         texts = self._strings
         return Definition(
             texts[name], texts[kind], texts[owner], parent, start, end, line, character, texts[type_],

@@ -88,7 +88,9 @@ class Resolver:
         rules = scoping_of(table.language)
         here = [Symbol(path, number, table) for number in table.defining(name)]
         scopes = list(table.scopes(scope))
-        if nested := [each for each in here if _parent(each) in scopes and table.kind(_parent(each)) in CALLABLE]:
+        if nested := [
+            each for each in here if _parent(each) in scopes and table.kind(_parent(each)) in CALLABLE
+        ]:
             return _meaning(nested[-1:], SURE, "defined in the same function")
         if rules.bare_members:
             for number in scopes:
@@ -156,7 +158,14 @@ class Resolver:
         found = []
         for symbol in self.tables.definitions(name):
             namespace = symbol.table.namespace
-            rest = [*(part for part in (symbol.definition.owner,) if part and namespace.rpartition("/")[2] != part), name]
+            rest = [
+                *(
+                    part
+                    for part in (symbol.definition.owner,)
+                    if part and namespace.rpartition("/")[2] != part
+                ),
+                name,
+            ]
             if full == "/".join((*namespace.split("/"), *rest)) or full == f"{namespace}/{name}":
                 found.append(symbol)
         return found
@@ -185,14 +194,19 @@ class Resolver:
             and each.is_known_in(path)
             and (each.path != path or each in outer)
         ]
-        free = [each for each in every if not (each.definition.owner and each.kind in ("method", "field", "property"))]
+        free = [
+            each
+            for each in every
+            if not (each.definition.owner and each.kind in ("method", "field", "property"))
+        ]
         near: list[Symbol] = []
         if rules.sight is Sight.FOLDER:
             folder = posixpath.dirname(path)
             near = [
                 each
                 for each in free
-                if posixpath.dirname(each.path) == folder and _same_package(each.table.namespace, table.namespace)
+                if posixpath.dirname(each.path) == folder
+                and _same_package(each.table.namespace, table.namespace)
             ]
             why = "defined in the same package"
         elif rules.sight is Sight.NAMESPACE:
@@ -245,7 +259,9 @@ class Resolver:
         if len(owners) == 1:
             via = "the only member of this name"
             return _meaning(members, 0.3 if is_common else GUESS, via)
-        return _shared(_nearest(path, members), 0.3 if is_common else GUESS, "one of the members of this name")
+        return _shared(
+            _nearest(path, members), 0.3 if is_common else GUESS, "one of the members of this name"
+        )
 
     # --- types --------------------------------------------------------------------------------------
 
@@ -270,7 +286,10 @@ class Resolver:
             for each in self.tables.definitions(name)
             if each.definition.owner == title
             and family_of(each.table.language) == family_of(owner.table.language)
-            and (_parent(each) == TOP_LEVEL or each.table.kind(_parent(each)) in ("impl", "extension", "module"))
+            and (
+                _parent(each) == TOP_LEVEL
+                or each.table.kind(_parent(each)) in ("impl", "extension", "module")
+            )
         ]
         same = [each for each in found if posixpath.dirname(each.path) == posixpath.dirname(owner.path)]
         return same or found
@@ -335,14 +354,21 @@ class Resolver:
                 return [each for each in self.of_module(value.paths, last) if each.kind in _TYPES]
             if value.what is _Is.TYPE:
                 return [
-                    each for owner in value.symbols for each in self._own_members(owner, last) if each.kind in _TYPES
+                    each
+                    for owner in value.symbols
+                    for each in self._own_members(owner, last)
+                    if each.kind in _TYPES
                 ]
             if value.what is _Is.ELSEWHERE:
                 return []
-        found = [each.symbol for each in self._bare(path, table, TOP_LEVEL, last) if each.symbol.kind in _TYPES]
+        found = [
+            each.symbol for each in self._bare(path, table, TOP_LEVEL, last) if each.symbol.kind in _TYPES
+        ]
         if found:
             return found
-        inner = [Symbol(path, number, table) for number in table.defining(last) if table.kind(number) in _TYPES]
+        inner = [
+            Symbol(path, number, table) for number in table.defining(last) if table.kind(number) in _TYPES
+        ]
         if inner or self._import_of(table, last) is not None:
             return inner
         every = [
@@ -350,7 +376,9 @@ class Resolver:
             for each in self.tables.definitions(last)
             if each.kind in _TYPES and family_of(each.table.language) == family_of(table.language)
         ]
-        visible = scoping_of(table.language).sight is not Sight.FILE or bool(first) or table.language == "rust"
+        visible = (
+            scoping_of(table.language).sight is not Sight.FILE or bool(first) or table.language == "rust"
+        )
         return every if len(every) == 1 and visible else []
 
     # --- expressions --------------------------------------------------------------------------------
@@ -412,7 +440,9 @@ class Resolver:
             if value.what is not _Is.UNKNOWN:
                 return self._suffixed(value, suffix, depth), 1
         found = self._bare(path, table, scope, name)
-        value = self._of_symbols([each.symbol for each in found], min((each.confidence for each in found), default=SURE), depth)
+        value = self._of_symbols(
+            [each.symbol for each in found], min((each.confidence for each in found), default=SURE), depth
+        )
         if value.what is not _Is.UNKNOWN or found:
             return self._suffixed(value, suffix, depth), 1
         if (imported := self._import_of(table, name)) is not None:
@@ -457,9 +487,7 @@ class Resolver:
         if value.what is _Is.MODULE:
             symbols = self.of_module(value.paths, name)
             if not symbols:
-                below = tuple(
-                    target for path in value.paths for target in self._submodule(path, name)
-                )
+                below = tuple(target for path in value.paths for target in self._submodule(path, name))
                 return _Value(_Is.MODULE, paths=below) if below else _UNKNOWN
             return self._suffixed(self._of_symbols(symbols, SURE, depth), suffix, depth)
         if value.is_collection or value.what is _Is.FUNCTION:
@@ -510,7 +538,14 @@ class Resolver:
             if each.kind == "module":
                 return _Value(_Is.TYPE, (each,), confidence=confidence)
             if each.definition.type:
-                return self._value(each.path, each.table, _parent(each), each.definition.line, each.definition.type, depth + 1)
+                return self._value(
+                    each.path,
+                    each.table,
+                    _parent(each),
+                    each.definition.line,
+                    each.definition.type,
+                    depth + 1,
+                )
             value = self._variable(each.path, each.table, _parent(each), 1 << 30, each.name, depth + 1)
             if value is not None:
                 return value
@@ -528,7 +563,9 @@ class Resolver:
             owner = self.type_of_member(function)
             if owner is not None:
                 return _Value(_Is.INSTANCE, (owner,), is_collection=definition.type.endswith("[]"))
-        return self._value(function.path, function.table, _parent(function), definition.line, definition.type, depth + 1)
+        return self._value(
+            function.path, function.table, _parent(function), definition.line, definition.type, depth + 1
+        )
 
     def _variable(
         self, path: str, table: PackedTable, scope: int, line: int, name: str, depth: int
@@ -542,7 +579,9 @@ class Resolver:
                 continue
             here = [each for each in known if each.scope == number]
             if here:
-                before = [each for each in here if each.line <= line and each.type] or [each for each in here if each.type]
+                before = [each for each in here if each.line <= line and each.type] or [
+                    each for each in here if each.type
+                ]
                 if not before:
                     return _UNKNOWN
                 chosen = before[-1]
@@ -567,7 +606,9 @@ class Resolver:
                     self._evaluating.add(key)
                     try:
                         scope = self._scope_of_line(each, variable.line)
-                        return self._value(each.path, each.table, scope, variable.line, variable.type, depth + 1)
+                        return self._value(
+                            each.path, each.table, scope, variable.line, variable.type, depth + 1
+                        )
                     finally:
                         self._evaluating.discard(key)
         return _UNKNOWN
@@ -613,7 +654,11 @@ def _parent(symbol: Symbol) -> int:
 def _exported_alone(path: str, table: PackedTable) -> Iterator[Symbol]:
     """`module.exports = function …` and `export default function …`: the definition that shares the file's name, or its first."""
     stem = posixpath.splitext(posixpath.basename(path))[0].lower()
-    tops = [number for number in range(table.count) if table.parent(number) == TOP_LEVEL and table.kind(number) in CALLABLE | _TYPES]
+    tops = [
+        number
+        for number in range(table.count)
+        if table.parent(number) == TOP_LEVEL and table.kind(number) in CALLABLE | _TYPES
+    ]
     named = [number for number in tops if table.name(number).lower() == stem]
     if named or len(tops) == 1:
         yield Symbol(path, (named or tops)[0], table)
@@ -631,10 +676,17 @@ def _meaning(symbols: Iterable[Symbol], confidence: float, via: str) -> list[Mea
 
 def _shared(symbols: Sequence[Symbol], confidence: float, via: str) -> list[Meaning]:
     """Several that are meant equally well: each has its share. Declarations and definitions of one thing are one."""
-    owners = {(each.definition.owner, "" if each.kind in CALLABLE and not each.definition.owner else each.path) for each in symbols}
+    owners = {
+        (each.definition.owner, "" if each.kind in CALLABLE and not each.definition.owner else each.path)
+        for each in symbols
+    }
     count = max(1, len(owners))
     if count == 1:
-        return _meaning(symbols, confidence, f"the only {via.removeprefix('the ').removeprefix('one of the ')}" if symbols else via)
+        return _meaning(
+            symbols,
+            confidence,
+            f"the only {via.removeprefix('the ').removeprefix('one of the ')}" if symbols else via,
+        )
     return _meaning(symbols[: _MOST_SHARED * 4], confidence / count, f"one of {count} of this name")
 
 
