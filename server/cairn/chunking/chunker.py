@@ -8,8 +8,8 @@ from cairn.chunking.markdown import markdown_elements
 from cairn.chunking.markup import markup_elements
 from cairn.chunking.model import Chunk
 from cairn.chunking.notebook import notebook_chunks
-from cairn.chunking.references.model import SymbolTable
 from cairn.chunking.plain import plain_chunks
+from cairn.chunking.references.model import SymbolTable
 from cairn.chunking.sections import section_chunks
 from cairn.text.languages import Category, category, language_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from attrs import define, field
 
@@ -146,10 +146,11 @@ class ReferenceGraph:
         by_name: dict[str, set[Symbol]] = {}
         for each in symbols:
             by_name.setdefault(each.name, set()).add(each)
-            if each.name in (*_CONSTRUCTORS, each.definition.owner) or each.kind == "constructor":
-                if (owner := self._resolver.type_of_member(each)) is not None:
-                    by_name.setdefault(owner.name, set()).add(owner)
-                    wanted[owner] = place_of(each)
+            makes = each.name in (*_CONSTRUCTORS, each.definition.owner) or each.kind == "constructor"
+            owner = self._resolver.type_of_member(each) if makes else None
+            if owner is not None:
+                by_name.setdefault(owner.name, set()).add(owner)
+                wanted[owner] = place_of(each)
         found: list[Edge] = []
         for name, meant in by_name.items():
             families = {family_of(each.table.language) for each in meant}

@@ -122,11 +122,11 @@ class PackedTable:
 
     def name(self, number: int) -> str:
         """The name of a definition."""
-        return self._strings[self._definitions[0, number]]
+        return self._strings[int(self._definitions[0, number])]
 
     def kind(self, number: int) -> str:
         """The kind of a definition."""
-        return self._strings[self._definitions[1, number]]
+        return self._strings[int(self._definitions[1, number])]
 
     def parent(self, number: int) -> int:
         """The number of what is around a definition, or TOP_LEVEL."""

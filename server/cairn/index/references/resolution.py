@@ -110,7 +110,7 @@ class Resolver:
                 return _meaning(full, SURE, "defined in the same file")
         if imported := self._by_import(path, table, name):
             return imported
-        if (known := self._import_of(table, name)) is not None and not outer:
+        if self._import_of(table, name) is not None and not outer:
             return []  # of another package
         return self._in_sight(path, table, name, outer)
 
@@ -180,7 +180,7 @@ class Resolver:
             own = [Symbol(path, number, table) for number in table.defining(name)]
             own = [each for each in own if self._is_outer(each, ())]
             if not own and name == DEFAULT:
-                own = [each for each in _exported_alone(path, table)]
+                own = list(_exported_alone(path, table))
             found += own or [each.symbol for each in self._by_import(path, table, name, depth + 1)]
         return found
 
@@ -432,9 +432,9 @@ class Resolver:
             return self._suffixed(value, suffix, depth), 1
         for length in range(len(parts), 1, -1):  # import a.b
             dotted = ".".join(parts[:length])
-            if (imported := self._import_of(table, dotted)) is not None:
-                if paths := self.tables.targets(path, imported.spec):
-                    return _Value(_Is.MODULE, paths=paths), length
+            imported = self._import_of(table, dotted)
+            if imported is not None and (paths := self.tables.targets(path, imported.spec)):
+                return _Value(_Is.MODULE, paths=paths), length
         if rules.bare_members and (owner := self._type_around(path, table, scope)) is not None:
             value = self._field(owner, name, depth)
             if value.what is not _Is.UNKNOWN:
@@ -707,7 +707,7 @@ def _same_package(one: str, other: str) -> bool:
 
 def _is_within(namespace: str, outer: str) -> bool:
     """Whether what the outer namespace defines is known in the namespace."""
-    return namespace == outer or namespace.startswith(f"{outer}/") and outer != ""
+    return namespace == outer or (namespace.startswith(f"{outer}/") and outer != "")
 
 
 def _module_name(path: str) -> str:
