@@ -8,9 +8,9 @@ from attrs import define, field
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.model import Reference, ReferenceKind
+from cairn.chunking.references.packing import PackedTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.model import Edge, Edges, Place
-from cairn.index.references.packing import PackedTable
 from cairn.index.references.resolution import Resolver
 from cairn.index.references.scoping import family_of
 from cairn.index.references.tables import Symbol, SymbolTables

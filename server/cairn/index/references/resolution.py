@@ -12,7 +12,7 @@ from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.chains import UNKNOWN
 from cairn.chunking.references.imports import DEFAULT
 from cairn.chunking.references.model import TOP_LEVEL, Import, Reference, ReferenceKind
-from cairn.index.references.packing import PackedTable
+from cairn.chunking.references.packing import PackedTable
 from cairn.index.references.scoping import Sight, family_of, scoping_of
 from cairn.index.references.tables import Symbol, SymbolTables
 

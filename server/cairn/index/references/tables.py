@@ -10,10 +10,10 @@ from functools import partial
 from attrs import define, field, frozen
 
 from cairn.chunking.references.model import Definition
+from cairn.chunking.references.packing import PackedTable, words_of
 from cairn.index.queries.relations import import_targets
 from cairn.index.reader.connection import ConnectedReader
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.references.packing import PackedTable, words_of
 from cairn.index.store.deadline import Cancelled
 
 _MOST_FILES = 400

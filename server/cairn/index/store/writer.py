@@ -15,7 +15,7 @@ from attrs import field, frozen
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk, content_key
 from cairn.chunking.references.model import SymbolTable
-from cairn.index.references.packing import names_of, pack
+from cairn.chunking.references.packing import names_of, pack
 from cairn.index.store.database import create, open_writer
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
