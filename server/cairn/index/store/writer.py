@@ -15,7 +15,6 @@ from attrs import field, frozen
 from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk, content_key
 from cairn.chunking.references.model import SymbolTable
-from cairn.chunking.references.packing import names_of, pack
 from cairn.index.store.database import create, open_writer
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
@@ -228,6 +227,8 @@ class IndexWriter:
         """The id of the file's symbol table, which files of equal text share."""
         if file.symbols is None:
             return None
+        from cairn.chunking.references.packing import names_of, pack  # needs numpy, which opening does without
+
         key = (bytes.fromhex(file.record.content_hash), file.symbols.language)
         known = self.db.execute("SELECT id FROM symbols WHERE content_hash = ? AND language = ?", key).get
         if known is not None:
