@@ -227,7 +227,10 @@ class IndexWriter:
         """The id of the file's symbol table, which files of equal text share."""
         if file.symbols is None:
             return None
-        from cairn.chunking.references.packing import names_of, pack  # needs numpy, which opening does without
+        from cairn.chunking.references.packing import (
+            names_of,
+            pack,
+        )  # needs numpy, which opening does without
 
         key = (bytes.fromhex(file.record.content_hash), file.symbols.language)
         known = self.db.execute("SELECT id FROM symbols WHERE content_hash = ? AND language = ?", key).get
