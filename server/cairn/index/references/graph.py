@@ -135,7 +135,9 @@ class ReferenceGraph:
                     found.append(_defining_edge(each, place, f"overrides `{place.qualified}`"))
                 continue
             for edge in self._to([place], limit, frozenset({ReferenceKind.INHERIT})).found:
-                found.append(edge)
+                heir = self._symbol(edge.enclosing) if edge.enclosing is not None else None
+                if heir is not None:
+                    found.append(_defining_edge(heir, place, f"extends `{place.qualified}`", edge.confidence))
         return _sorted(found, limit, self._tables.complete)
 
     def _to(self, targets: Sequence[Place], limit: int, kinds: Collection[ReferenceKind]) -> Edges:
@@ -262,10 +264,10 @@ def _belongs(symbol: Symbol, owner: str) -> bool:
     )
 
 
-def _defining_edge(symbol: Symbol, target: Place, via: str) -> Edge:
+def _defining_edge(symbol: Symbol, target: Place, via: str, confidence: float = 0.9) -> Edge:
     place = place_of(symbol)
     return Edge(
-        place.path, place.line, place.character, place.name, ReferenceKind.INHERIT, place, target, 0.9, via
+        place.path, place.line, place.character, place.name, ReferenceKind.INHERIT, place, target, confidence, via
     )
 
 
