@@ -267,7 +267,15 @@ def _belongs(symbol: Symbol, owner: str) -> bool:
 def _defining_edge(symbol: Symbol, target: Place, via: str, confidence: float = 0.9) -> Edge:
     place = place_of(symbol)
     return Edge(
-        place.path, place.line, place.character, place.name, ReferenceKind.INHERIT, place, target, confidence, via
+        place.path,
+        place.line,
+        place.character,
+        place.name,
+        ReferenceKind.INHERIT,
+        place,
+        target,
+        confidence,
+        via,
     )
 
 
