@@ -15,13 +15,13 @@ _THEME = "ansi_dark"
 _TAB = 4
 
 
-def write_code(text: str, path: str, language: str, first: int) -> None:
+def write_code(text: str, path: str, language: str, first: int, indent: int = 4) -> None:
     """Print lines of the file at `path`, which is in `language`; `first` is the 1-based number of the first one."""
     lines = lines_of(shown(text))
     width = len(str(first + len(lines) - 1))
     highlighted = _highlighted(lines, path, language) if has_colour() else map(_plain, lines)
     for number, line in enumerate(highlighted, first):
-        write(Text.assemble("    ", (f"{number:>{width}}", "dim"), "  ", line))
+        write(Text.assemble(" " * indent, (f"{number:>{width}}", "dim"), "  ", line))
 
 
 def _plain(line: str) -> Text:

@@ -134,6 +134,11 @@ def lines_named(text: str) -> Place:
     return Place(match["file"], first - 1, last - 1)
 
 
+def names_position(text: str) -> bool:
+    """Whether it reads like `FILE:LINE` or `FILE:LINE:COLUMN`."""
+    return _COLUMN.fullmatch(text) is not None
+
+
 def position_named(text: str) -> Place:
     """`FILE:LINE` or `FILE:LINE:COLUMN`. Raises WrongUsageError."""
     match = _COLUMN.fullmatch(text)

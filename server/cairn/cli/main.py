@@ -17,6 +17,7 @@ from cairn.cli.config import config
 from cairn.cli.indexing import index, pause, reindex, resume, status
 from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, leave_stdout, make_encodable, print_error
 from cairn.cli.questions import call, context, discover, page, related, search
+from cairn.cli.references import callees, callers
 from cairn.cli.upkeep import doctor, feedback, model, phase
 from cairn.errors import CairnError
 
@@ -29,7 +30,7 @@ def cli() -> None:
 
 
 for command in (
-    *(search, discover, related, context, page, call),
+    *(search, discover, related, callers, callees, context, page, call),
     *(index, reindex, pause, resume, status),
     *(doctor, config, phase, feedback, model, completion),
 ):

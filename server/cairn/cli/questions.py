@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
 
-def _ask(
+def ask(
     method: str,
     data: dict[str, Any],
     shown: Callable[[Any], None],
@@ -123,7 +123,7 @@ def search(
         "wholeWord": word,
     }
     check = partial(_require_collections, wanted=collections)
-    _ask("search", data, answer_text.print_search, check=check, **asked)
+    ask("search", data, answer_text.print_search, check=check, **asked)
 
 
 @click.command()
@@ -166,7 +166,7 @@ def discover(
     }
     check = partial(_require_matches, globs=include)
     shown = answer_text.print_prompt if prompt_alone else partial(answer_text.print_discovery, limit=limit)
-    _ask("discover", data, shown, check=check, **asked)
+    ask("discover", data, shown, check=check, **asked)
 
 
 @click.command()
@@ -186,7 +186,7 @@ def related(place: str, limit: int, folders: Sequence[Path], **asked: Any) -> No
     # Whole lines end before the first character of the next one; an empty range is the line it is in.
     end = start if at.first == at.last else {"line": at.last + 1, "character": 0}
     data = {"textDocument": {"uri": file.as_uri()}, "range": {"start": start, "end": end}, "limit": limit}
-    _ask("related", data, answer_text.print_related, folders=folders, **asked)
+    ask("related", data, answer_text.print_related, folders=folders, **asked)
 
 
 @click.command()
@@ -216,7 +216,7 @@ def context(
         "budget": budget,
         "limit": limit,
     }
-    _ask("context", data, answer_text.print_context, folders=folders, **asked)
+    ask("context", data, answer_text.print_context, folders=folders, **asked)
 
 
 @click.command()
@@ -231,7 +231,7 @@ def page(path: str, folders: Sequence[Path], as_json: bool) -> None:
     inside = real_place(file).relative_to(folder.resolve()).as_posix()
     shown_folder = Path(folder).absolute().as_uri() if len(folders) > 1 else ""
     data = {"path": inside, "folder": shown_folder}
-    _ask("fetchPage", data, answer_text.print_page, folders=folders, as_json=as_json, no_wait=True)
+    ask("fetchPage", data, answer_text.print_page, folders=folders, as_json=as_json, no_wait=True)
 
 
 @click.command()

@@ -101,6 +101,8 @@ _METHODS = (
            "Cited evidence for a question, and a prompt that holds it", Asks.ANSWER, streams=True),
     Method("related", "related.related", "RelatedParams", "RelatedAnswer",
            "What is related to a passage", Asks.RETRIEVAL),
+    Method("references", "references.references", "ReferencesParams", "ReferencesAnswer",
+           "Who calls or uses a definition, and what it calls", Asks.INDEX),
     Method("context", "context.context", "ContextParams", "ContextAnswer",
            "What belongs to a place in a document, and a prompt made of it", Asks.RETRIEVAL),
     Method("fetchPage", "page.fetch_page", "FetchPageParams", "PageAnswer",

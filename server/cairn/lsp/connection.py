@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cairn.engine.engine import Engine
     from cairn.engine.host import Host
     from cairn.engine.status import IndexingProgress
+    from cairn.lsp.navigation import Navigation
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +51,8 @@ class Connection(LanguageServer):
     """One editor's connection."""
 
     protocol: WireProtocol
+    navigation: Navigation
+    """Made by `initialize`."""
 
     def __init__(self, host: Host | None = None) -> None:
         """`host` is what this connection shares with others of the process, where it is one of several."""

@@ -1,13 +1,14 @@
 """Answers `initialize` before the language server's libraries are imported.
 
 Importing lsprotocol alone takes 0.3 s, which an editor would wait for at every start. What the server can
-do does not depend on the editor or the workspace, so the answer is a constant; the server proper then takes the request
-as well, and keeps its own answer to itself. A test compares the two.
+do does not depend on the workspace, and on the editor only where it asks for navigation, so the answer is nearly a constant;
+the server proper then takes the request as well, and keeps its own answer to itself. A test compares the two.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from cairn import __version__
@@ -30,6 +31,29 @@ INITIALIZE_RESULT: dict[str, Any] = {
     "serverInfo": {"name": "cairn", "version": __version__},
 }
 
+NAVIGATION = ("definition", "references", "implementation", "callHierarchy")
+"""What the setting `lsp.navigation` is about, as LSP calls it; with `Provider` after it, as a server announces it."""
+
+
+def announced_navigation(options: Any, is_dynamic: Callable[[str], bool]) -> list[str]:
+    """What of NAVIGATION the answer announces: where the editor's `options` ask for it, what `is_dynamic` says that the client
+    does not let the server register later, language by language."""
+    section = options.get("lsp") if isinstance(options, dict) else None
+    wanted = isinstance(section, dict) and bool(section.get("navigation"))
+    return [name for name in NAVIGATION if not is_dynamic(name)] if wanted else []
+
+
+def _initialize_result(params: dict[str, Any]) -> dict[str, Any]:
+    known = params["capabilities"].get("textDocument")
+
+    def is_dynamic(name: str) -> bool:
+        capability = known.get(name) if isinstance(known, dict) else None
+        return isinstance(capability, dict) and capability.get("dynamicRegistration") is True
+
+    announced = announced_navigation(params.get("initializationOptions"), is_dynamic)
+    capabilities = {f"{name}Provider": True for name in announced}
+    return {**INITIALIZE_RESULT, "capabilities": {**INITIALIZE_RESULT["capabilities"], **capabilities}}
+
 
 def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> tuple[bytes, int | str | None]:
     """Read the first message and answer it if it is `initialize`. Any other is left to the server.
@@ -46,7 +70,9 @@ def answer_initialize(stdin: BinaryIO, stdout: BinaryIO) -> tuple[bytes, int | s
         request_id = None
     if request_id is None:
         return body, None
-    stdout.write(framed({"jsonrpc": "2.0", "id": request_id, "result": INITIALIZE_RESULT}))
+    stdout.write(
+        framed({"jsonrpc": "2.0", "id": request_id, "result": _initialize_result(message["params"])})
+    )
     stdout.flush()
     # Every client supports UTF-16; the server must not choose another encoding than the answer named.
     capabilities.pop("general", None)

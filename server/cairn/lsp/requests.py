@@ -19,7 +19,7 @@ from cairn.engine.methods import LSP, METHODS, SYMBOLS
 from cairn.engine.runner import progress_json
 from cairn.errors import InvalidRequestError
 from cairn.lsp.connection import Connection, error_responses
-from cairn.protocol import DiscoverProgress, Symbol
+from cairn.protocol import DiscoverProgress, Range, Symbol
 
 _COMMANDS = ("pause", "resume", "reindex", "resetFeedback")
 """Methods that are commands, too, for `workspace/executeCommand` in any client: each takes the method's params as its only
@@ -102,15 +102,24 @@ def _without_tokens(params: Any) -> Any:
 
 
 def _symbol_information(symbol: Symbol) -> types.SymbolInformation:
-    kind = _OTHER_KINDS.get(symbol.kind, symbol.kind.capitalize())
-    start, end = symbol.range.start, symbol.range.end
-    place = types.Range(types.Position(start.line, start.character), types.Position(end.line, end.character))
     return types.SymbolInformation(
-        location=types.Location(symbol.uri, place),
+        location=types.Location(symbol.uri, lsp_range(symbol.range)),
         name=symbol.name,
-        kind=types.SymbolKind.__members__.get(kind, types.SymbolKind.Variable),
+        kind=symbol_kind(symbol.kind),
         container_name=symbol.container or None,
     )
+
+
+def lsp_range(given: Range) -> types.Range:
+    """The range as lsprotocol has it."""
+    start, end = given.start, given.end
+    return types.Range(types.Position(start.line, start.character), types.Position(end.line, end.character))
+
+
+def symbol_kind(kind: str) -> types.SymbolKind:
+    """LSP's kind for one of Cairn's."""
+    name = _OTHER_KINDS.get(kind, kind.capitalize())
+    return types.SymbolKind.__members__.get(name, types.SymbolKind.Variable)
 
 
 _OTHER_KINDS = {

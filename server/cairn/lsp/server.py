@@ -12,6 +12,7 @@ from lsprotocol import types
 from pygls.io_ import StdinAsyncReader, StdoutWriter
 
 from cairn.lsp.connection import Connection
+from cairn.lsp.navigation import Navigation
 from cairn.lsp.requests import register_requests
 from cairn.lsp.wire import speak
 from cairn.lsp.workspace import open_folders, register_with_client, register_workspace
@@ -32,11 +33,13 @@ def build_server(host: Host | None = None) -> Connection:
     def initialize(params: types.InitializeParams) -> None:
         options = params.initialization_options
         server.editor_settings = dict(options) if isinstance(options, dict) else {}
+        server.navigation = Navigation(server, options)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
         server.start_engine(open_folders(server))
         server.in_background(register_with_client(server))
+        server.in_background(server.navigation.offer())
         if server.process_id and server.host is None:
             server.in_background(_exit_with_parent(server, server.process_id))
 

@@ -69,6 +69,8 @@ def register_workspace(server: Connection) -> None:
         settings = await _settings(server, params.settings)
         if settings is not None:
             server.in_order(lambda engine: _configure(server, engine, settings))
+            await server.notifications_applied()
+            await server.navigation.renew()
 
 
 async def register_with_client(server: Connection) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cairn.protocol.indexing import *  # noqa: F403
     from cairn.protocol.page import *  # noqa: F403
     from cairn.protocol.places import *  # noqa: F403
+    from cairn.protocol.references import *  # noqa: F403
     from cairn.protocol.related import *  # noqa: F403
     from cairn.protocol.search import *  # noqa: F403
     from cairn.protocol.stages import *  # noqa: F403
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 else:
     _MODULES = (
         *("search", "places", "status", "page", "indexing", "feedback", "related", "context"),
-        *("evidence", "discover", "stages"),
+        *("references", "evidence", "discover", "stages"),
     )
     """In the order in which a name is looked for: what most processes need comes first."""
 

@@ -211,6 +211,15 @@ class LogSettings:
 
 
 @frozen
+class LspSettings:
+    """What editors are offered beside searching."""
+
+    navigation: tuple[str, ...] = field(default=(), metadata=USER_ONLY)
+    """Languages in which Cairn answers go to definition, find references, find implementations and the call hierarchy, for
+    an editor that has no other server for them: names as the editor or Cairn has them, or `*` for all."""
+
+
+@frozen
 class ServeSettings:
     """`cairn serve`."""
 
@@ -239,6 +248,7 @@ class Settings:
     discovery: DiscoveryConfig = field(factory=DiscoveryConfig)
     context: ContextSettings = field(factory=ContextSettings)
     log: LogSettings = field(factory=LogSettings)
+    lsp: LspSettings = field(factory=LspSettings)
     serve: ServeSettings = field(factory=ServeSettings)
 
 

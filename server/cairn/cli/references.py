@@ -1,0 +1,81 @@
+"""Commands that follow references: `cairn callers` and `cairn callees`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cairn.cli.folders import (
+    find_file,
+    folders_option,
+    names_position,
+    position_named,
+    real_place,
+    require_line,
+)
+from cairn.cli.output import F, WrongUsageError, answers
+from cairn.cli.questions import ask
+
+
+def _follows(command: F) -> F:
+    """The argument and the options of both commands."""
+    name = click.argument("name", metavar="NAME|FILE:LINE[:COLUMN]")
+    depth = click.option("--depth", default=1, show_default=True, help="Levels to follow, up to 5.")
+    limit = click.option("-n", "--limit", default=100, show_default=True, help="Number of references.")
+    options: tuple[Callable[[F], F], ...] = (name, folders_option, depth, limit, answers)
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_follows
+def callers(name: str, **asked: Any) -> None:
+    """Show who calls a function or makes an instance of a type, and with --depth, who calls those.
+
+    NAME is its name, also with what it belongs to (Owner.name), or a line in it.
+    """
+    _follow(name, "callers", **asked)
+
+
+@click.command()
+@_follows
+def callees(name: str, **asked: Any) -> None:
+    """Show what a function calls, in the order of its code, and with --depth, what those call.
+
+    NAME is its name, also with what it belongs to (Owner.name), or a line in it.
+    """
+    _follow(name, "callees", **asked)
+
+
+def _follow(
+    name: str, direction: str, *, folders: Sequence[Path], depth: int, limit: int, as_json: bool
+) -> None:
+    from cairn.cli.reference_text import print_references
+
+    if not name.strip():
+        raise WrongUsageError("name", "is empty; give a name, Owner.name or FILE:LINE")
+    data = {
+        "symbol": _place(name, folders) if names_position(name) else name,
+        "direction": direction,
+        "depth": depth,
+        "limit": limit,
+    }
+
+    def shown(answer: Any) -> None:
+        print_references(answer, direction)
+
+    ask("references", data, shown, folders=folders, as_json=as_json, no_wait=True)
+
+
+def _place(text: str, folders: Sequence[Path]) -> str:
+    """`FILE:LINE…` with the file as the protocol names it."""
+    at = position_named(text)
+    folder, file = find_file(at.file, folders)
+    require_line(file, at)
+    inside = real_place(file).relative_to(folder.resolve()).as_posix()
+    path = str(file) if len(folders) > 1 else inside
+    return f"{path}{text.replace('#L', ':')[len(at.file) :]}"

@@ -1,0 +1,298 @@
+"""Answers `cairn/references`: the definitions that are meant, and from them the references level by level."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from attrs import define, field, frozen
+
+from cairn import protocol
+from cairn.engine.completeness import index_state
+from cairn.engine.folders import Folder, path_inside, readers_with_unsaved
+from cairn.engine.related import indexed_page
+from cairn.engine.request import Request
+from cairn.engine.results import milliseconds
+from cairn.errors import InvalidRequestError
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.queries.symbols import names_like
+from cairn.index.references.graph import ReferenceGraph
+from cairn.index.references.model import Edge, Edges, Place
+from cairn.protocol.references import ReferenceDirection
+from cairn.retrieval.symbols import Typed, likeness
+from cairn.text.verbatim import lines_of
+
+_PLACE = re.compile(r"(?P<path>.+?)(?::|#L)(?P<line>[0-9]{1,9})(?::(?P<column>[0-9]{1,9}))?", re.DOTALL)
+_LONGEST_LINE = 400
+"""Characters of a line that are shown; only generated code has longer ones."""
+_NEAR_NAMES = 3
+_NEAR_LETTERS = 3
+"""Letters that a name with a typing error begins with all the same."""
+
+
+@frozen(eq=False)
+class _Searched:
+    """An open folder while it is searched."""
+
+    folder: Folder
+    reader: OverlaidReader
+    graph: ReferenceGraph
+
+
+_Definition = tuple[_Searched, Place]
+
+
+@frozen
+class _Found:
+    """A reference, and how it was come to."""
+
+    searched: _Searched
+    edge: Edge
+    depth: int
+    parent: int | None
+
+
+def references(request: Request, params: protocol.ReferencesParams) -> protocol.ReferencesAnswer:
+    """`cairn/references`: of all open folders, unsaved text included.
+
+    Raises InvalidRequestError for a place that is not indexed, and QueryCancelledError soon after the request was cancelled.
+    """
+    started = time.perf_counter()
+    readers = readers_with_unsaved(request.folders)
+    every = [
+        _Searched(folder, reader, ReferenceGraph(reader, request.cancelled))
+        for folder, reader in zip(request.folders, readers, strict=True)
+    ]
+    definitions = _definitions(every, params)
+    named = time.perf_counter()
+    walk = _Walk(request, params)
+    walk.start(definitions)
+    walked = time.perf_counter()
+    is_down = params.direction is ReferenceDirection.CALLEES
+    shown = _Shown(definitions, walk.found, with_targets=is_down)
+    places = tuple(shown.place(searched, place) for searched, place in definitions)
+    return protocol.ReferencesAnswer(
+        symbol=places[0].symbol if places else params.symbol or "",
+        definitions=places,
+        references=tuple(map(shown.reference, walk.found)),
+        complete=walk.complete,
+        index=index_state(request.folders),
+        timings={
+            "definitions": milliseconds(started, named),
+            "references": milliseconds(named, walked),
+            "total": milliseconds(started),
+        },
+        message="" if places else _nothing_there(request, readers, params),
+    )
+
+
+# --- which definitions are meant -----------------------------------------------------------------------
+
+
+def _definitions(every: Sequence[_Searched], params: protocol.ReferencesParams) -> list[_Definition]:
+    if params.text_document is not None and params.position is not None:
+        folders = [searched.folder for searched in every]
+        number, path, _ = indexed_page(
+            folders, [searched.reader for searched in every], params.text_document.uri
+        )
+        searched, position = every[number], params.position
+        return [(searched, place) for place in searched.graph.at(path, position.line, position.character)]
+    symbol = (params.symbol or "").strip()
+    if place := _PLACE.fullmatch(symbol):
+        return _definitions_at(every, place["path"], int(place["line"]), int(place["column"] or 0))
+    return [(searched, place) for searched in every for place in searched.graph.named(symbol)]
+
+
+def _definitions_at(every: Sequence[_Searched], given: str, line: int, column: int) -> list[_Definition]:
+    """The definitions at a place or around it; line and column count from 1, and the column is 0 where there is none."""
+    if line < 1:
+        raise InvalidRequestError("symbol", "lines count from 1")
+    inside, is_absolute = path_inside(given), Path(given).is_absolute()
+    pages = []
+    for searched in every:
+        path = searched.folder.place_of(Path(given)) if is_absolute else inside and inside.as_posix()
+        if path and searched.reader.between(path, line - 1, line):
+            pages.append((searched, path))
+    if not pages:
+        problem = f"{given!r} has no line {line} that is indexed; give a path as search results have it"
+        raise InvalidRequestError("symbol", problem)
+    found = []
+    for searched, path in pages:
+        at = searched.graph.at(path, line - 1, column - 1) if column else []
+        around = searched.graph.around(path, line - 1)
+        found += [(searched, place) for place in at or ([around] if around else [])]
+    return found
+
+
+def _nothing_there(
+    request: Request, readers: Sequence[OverlaidReader], params: protocol.ReferencesParams
+) -> str:
+    """Why there is no definition, and which names are near."""
+    if params.symbol is None:
+        return "No name that the workspace defines stands there."
+    if _PLACE.fullmatch(params.symbol.strip()):
+        return f"No function or type stands at {params.symbol.strip()} or around it."
+    typed = Typed.of(params.symbol)
+    near: dict[str, float] = {}
+    for letters in (typed.letters, typed.letters[:_NEAR_LETTERS]):
+        for reader in readers if not near else ():
+            near |= {name: likeness(typed, name) for name in names_like(reader, letters, request.cancelled)}
+    best = sorted(near, key=lambda name: (-near[name], name))[:_NEAR_NAMES]
+    *others, last = best or [""]
+    meant = f"{', '.join(others)} or {last}" if others else last
+    return f"Nothing is called {params.symbol.strip()}." + (f" Did you mean {meant}?" if best else "")
+
+
+# --- the references, level by level --------------------------------------------------------------------
+
+
+@define
+class _Walk:
+    """Breadth first, so that a limit leaves out what is farthest; each function is followed once, so that it ends."""
+
+    request: Request
+    params: protocol.ReferencesParams
+    found: list[_Found] = field(factory=list)
+    complete: bool = True
+    _followed: set[tuple[Path, str, int]] = field(factory=set)
+    """Functions by folder, path and number."""
+
+    def start(self, definitions: Sequence[_Definition]) -> None:
+        """Find what refers to these definitions, or what they refer to, and follow it."""
+        self._followed.update(_identity(searched, place) for searched, place in definitions)
+        if not self.params.limit:
+            return
+        by_folder: dict[Path, tuple[_Searched, list[Place]]] = {}
+        for searched, place in definitions:
+            by_folder.setdefault(searched.folder.root, (searched, []))[1].append(place)
+        first = [
+            (searched, edge)
+            for searched, places in by_folder.values()
+            for edge in self._edges(searched, places)
+        ]
+        if self.params.direction is not ReferenceDirection.CALLEES:
+            first.sort(key=lambda each: -each[1].confidence)
+        self._add(first, 1, None)
+        level = range(len(self.found))
+        for depth in range(2, self.params.depth + 1):
+            for number in level:
+                self._follow(number, depth)
+            level = range(level.stop, len(self.found))
+
+    def _follow(self, number: int, depth: int) -> None:
+        """Find what refers to the function that the reference of this number leads to, or what that refers to."""
+        searched, edge = self.found[number].searched, self.found[number].edge
+        is_down = self.params.direction is ReferenceDirection.CALLEES
+        place = edge.target if is_down else edge.enclosing
+        if place is None or _identity(searched, place) in self._followed:
+            return
+        self.request.check_cancelled()
+        self._followed.add(_identity(searched, place))
+        self._add([(searched, each) for each in self._edges(searched, [place])], depth, number)
+
+    def _edges(self, searched: _Searched, places: Sequence[Place]) -> list[Edge]:
+        """One more than there is room for, where there are so many."""
+        limit = self.params.limit - len(self.found) + 1
+        found: list[Edges]
+        if self.params.direction is ReferenceDirection.CALLEES:
+            found = [searched.graph.callees(place, limit) for place in places]
+        else:
+            find = {
+                ReferenceDirection.CALLERS: searched.graph.callers,
+                ReferenceDirection.USES: searched.graph.uses,
+                ReferenceDirection.IMPLEMENTATIONS: searched.graph.implementations,
+                ReferenceDirection.TESTS: searched.graph.tests,
+            }[self.params.direction]
+            found = [find(places, limit)]
+        self.complete &= all(edges.complete for edges in found)
+        return [edge for edges in found for edge in edges.found]
+
+    def _add(self, edges: Sequence[tuple[_Searched, Edge]], depth: int, parent: int | None) -> None:
+        room = self.params.limit - len(self.found)
+        self.complete &= len(edges) <= room
+        self.found += [_Found(searched, edge, depth, parent) for searched, edge in edges[:room]]
+
+
+def _identity(searched: _Searched, place: Place) -> tuple[Path, str, int]:
+    return searched.folder.root, place.path, place.number
+
+
+# --- as the protocol has them --------------------------------------------------------------------------
+
+
+class _Shown:
+    """Makes the protocol's places and references, with the texts of their lines, which are read once a file."""
+
+    def __init__(
+        self, definitions: Iterable[_Definition], found: Iterable[_Found], *, with_targets: bool
+    ) -> None:
+        self._with_targets = with_targets
+        wanted: dict[tuple[_Searched, str], set[int]] = {}
+        for searched, place in definitions:
+            wanted.setdefault((searched, place.path), set()).add(place.line)
+        for each in found:
+            for shown in (each.edge, each.edge.target if with_targets else None):
+                if shown is not None:
+                    wanted.setdefault((each.searched, shown.path), set()).add(shown.line)
+        self._texts = {file: _texts(*file, lines) for file, lines in wanted.items()}
+
+    def place(self, searched: _Searched, place: Place) -> protocol.SymbolPlace:
+        """The definition as the protocol has it."""
+        return protocol.SymbolPlace(
+            path=place.path,
+            uri=searched.folder.uri_of(place.path),
+            folder=searched.folder.uri,
+            range=protocol.whole_lines(place.start_line, place.end_line),
+            selection_range=_name_range(place.line, place.character, place.name),
+            symbol=place.qualified,
+            kind=place.kind,
+            line=self._line(searched, place.path, place.line),
+        )
+
+    def reference(self, found: _Found) -> protocol.FoundReference:
+        """The reference as the protocol has it."""
+        searched, edge = found.searched, found.edge
+        target = edge.target if self._with_targets else None
+        return protocol.FoundReference(
+            path=edge.path,
+            uri=searched.folder.uri_of(edge.path),
+            folder=searched.folder.uri,
+            range=_name_range(edge.line, edge.character, edge.name),
+            line=self._line(searched, edge.path, edge.line),
+            enclosing=None if edge.enclosing is None else _enclosing(edge.enclosing),
+            symbol=edge.name if edge.target is None else edge.target.qualified,
+            target=None if target is None else self.place(searched, target),
+            kind=edge.kind.label,
+            confidence=round(edge.confidence, 2),
+            via=edge.via,
+            depth=found.depth,
+            parent=found.parent,
+        )
+
+    def _line(self, searched: _Searched, path: str, line: int) -> str:
+        return self._texts[searched, path].get(line, "")[:_LONGEST_LINE]
+
+
+def _texts(searched: _Searched, path: str, lines: set[int]) -> dict[int, str]:
+    texts: dict[int, str] = {}
+    for stored in searched.reader.between(path, min(lines), max(lines) + 1):
+        numbered = enumerate(lines_of(stored.chunk.text), stored.chunk.start_line)
+        texts.update((number, text) for number, text in numbered if number in lines)
+    return texts
+
+
+def _enclosing(place: Place) -> protocol.EnclosingSymbol:
+    return protocol.EnclosingSymbol(
+        place.qualified,
+        place.kind,
+        protocol.whole_lines(place.start_line, place.end_line),
+        _name_range(place.line, place.character, place.name),
+    )
+
+
+def _name_range(line: int, character: int, name: str) -> protocol.Range:
+    """The range of a name; characters are UTF-16 code units."""
+    end = character + len(name.encode("utf-16-le", "surrogatepass")) // 2
+    return protocol.Range(protocol.Position(line, character), protocol.Position(line, end))
