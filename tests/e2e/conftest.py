@@ -29,6 +29,8 @@ class Daemon:
     def __init__(self, client: LanguageClient, roots: tuple[Path, ...]) -> None:
         self.client = client
         self.roots = roots
+        self.capabilities = types.ServerCapabilities()
+        """What the answer to `initialize` announced."""
 
     @property
     def process(self) -> asyncio.subprocess.Process:
@@ -45,7 +47,9 @@ class Daemon:
             workspace_folders=folders,
             initialization_options={**options, "search": {**PATIENT, **options.get("search", {})}},
         )
-        return await self.client.initialize_session(params)
+        result = await self.client.initialize_session(params)
+        self.capabilities = result.capabilities
+        return result
 
     async def request(self, method: str, params: Any = None) -> Any:
         """Send a `cairn/*` request; its result as plain JSON. Raises pygls's error of the response."""
@@ -105,10 +109,12 @@ async def started(
     *roots: Path,
     options: dict[str, Any] | None = None,
     capabilities: types.ClientCapabilities | None = None,
+    prepare: Callable[[LanguageClient], None] = lambda _: None,
 ) -> AsyncIterator[Daemon]:
-    """A daemon on the folders; it is asked to exit, and must leave no process behind."""
+    """A daemon on the folders; it is asked to exit, and must leave no process behind. `prepare` has the client answer more."""
     client = make_test_lsp_client()
     client.feature("cairn/statusChanged")(lambda params: None)
+    prepare(client)
     await client.start_io(*COMMAND)
     running = Daemon(client, roots)
     try:

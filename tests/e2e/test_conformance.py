@@ -48,7 +48,7 @@ class Fronts:
         }
 
 
-TOOLS = {"search", "discover", "related", "fetchPage", "status"}
+TOOLS = {"search", "discover", "related", "references", "fetchPage", "status"}
 _TIMES = ("timings", "totalTimeMs", "stages")
 
 

@@ -28,7 +28,7 @@ def examples(tool: Tool) -> Iterator[Any]:
 
 
 def test_there_is_a_tool_for_every_question_and_every_stage() -> None:
-    questions = {"search", "fetch_page", "discover", "related", "status"}
+    questions = {"search", "fetch_page", "discover", "related", "references", "status"}
     stages = {re.sub(r"(?=[A-Z])", "_", name).lower() for name in STAGES}
     assert set(TOOLS) == {f"cairn_{name}" for name in questions | stages}
 
@@ -42,7 +42,9 @@ def test_a_manual_is_short_and_its_examples_are_taken(tool: Tool) -> None:
         structure(arguments, tool.method.params_class())
 
 
-@pytest.mark.parametrize("name", ["cairn_search", "cairn_discover", "cairn_fetch_page", "cairn_related"])
+@pytest.mark.parametrize(
+    "name", ["cairn_search", "cairn_discover", "cairn_fetch_page", "cairn_related", "cairn_references"]
+)
 def test_questions_are_taught_by_several_examples_of_different_kinds(name: str) -> None:
     shown = list(examples(TOOLS[name]))
     assert len(shown) >= 2

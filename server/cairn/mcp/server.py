@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 Context = ServerRequestContext[Any, Any]
 
 _STAGES = 9
-_OF_FILES = frozenset({"search", "discover", "related", "fetchPage", "broadDiscovery"})
+_OF_FILES = frozenset({"search", "discover", "related", "references", "fetchPage", "broadDiscovery"})
 """Methods that have nothing to answer before the first files are indexed."""
 
 

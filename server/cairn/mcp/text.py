@@ -53,6 +53,32 @@ def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[st
     return [_paragraphs(*head, *passages, *_missing(engine, answer))]
 
 
+def references(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str]:
+    """The definitions, then the references, each a line below the one that it was found from."""
+    answer = structure(data, protocol.ReferencesAnswer)
+    folders = {each.folder for each in (*answer.definitions, *answer.references)}
+    with_folder = len(folders) > 1
+    head = [answer.message, *(f"Paths are relative to {folder}" for folder in folders if not with_folder)]
+    defined = [
+        f"{_definition(each, with_folder=with_folder)}\n    {each.line.strip()}" for each in answer.definitions
+    ]
+    direction = arguments.get("direction", protocol.ReferenceDirection.CALLERS)
+    found = [f"No {direction} were found."] if answer.definitions and not answer.references else []
+    below: dict[int | None, list[int]] = {}
+    for number, reference in enumerate(answer.references):
+        below.setdefault(reference.parent, []).append(number)
+    stack = below.get(None, [])[::-1]
+    while stack:
+        number = stack.pop()
+        stack += below.get(number, [])[::-1]
+        reference = answer.references[number]
+        is_down = direction == protocol.ReferenceDirection.CALLEES
+        found.append("  " * (reference.depth - 1) + _reference(reference, is_down, with_folder=with_folder))
+    more = "" if answer.complete else "These are not all; ask with a higher limit for more."
+    missing = [answer.index.note, incompleteness(engine)]
+    return [_paragraphs(*head, *defined, "\n".join(found), more, *missing)]
+
+
 def discovery(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
     """The prompt as it is, in a block of its own, after what the verdict says: it holds the excerpts already."""
     answer = structure(data, protocol.DiscoverAnswer)
@@ -93,6 +119,27 @@ def status(engine: Engine, data: Data, _: Mapping[str, Any]) -> list[str]:
         lines.append("Not indexed: " + "; ".join(f"{count:,} × {rule}" for rule, count in skipped) + ".")
     lines += [f"Warning: {warning}" for warning in answer.warnings]
     return ["\n".join(lines)]
+
+
+def _definition(place: protocol.SymbolPlace, *, with_folder: bool) -> str:
+    """`Berth.moor_ship (method), src/harbour/berths.py:12-16`."""
+    folder = f" in {place.folder}" if with_folder else ""
+    return f"{place.symbol} ({place.kind}), {place.path}:{_lines(place.range)}{folder}"
+
+
+def _reference(reference: protocol.FoundReference, is_down: bool, *, with_folder: bool) -> str:
+    """Where it is, what is around it or what it leads to, its code, and why it is thought to mean this one."""
+    folder = f" of {reference.folder}" if with_folder else ""
+    about = f" in {reference.enclosing.symbol}" if reference.enclosing is not None else ""
+    sure = f"{reference.confidence:g}, {reference.via}"
+    if is_down and reference.target is not None:
+        about = f" calls {_definition(reference.target, with_folder=with_folder)}"
+    elif is_down:
+        about, sure = f" calls {reference.symbol}", "not defined in the workspace"
+    elif reference.kind != "call":
+        sure = f"{reference.kind}, {sure}"
+    line = reference.range.start.line + 1
+    return f"- {reference.path}:{line}{folder}{about}: {reference.line.strip()} ({sure})"
 
 
 def _paragraphs(*parts: str) -> str:

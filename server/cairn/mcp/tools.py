@@ -32,7 +32,8 @@ to date.
 - Where is it, how does it work, what does this error mean: cairn_search, in plain words or with a name. Filter by type, \
 language, path or collection when you know what you want.
 - A question that needs evidence from many files: cairn_discover gives cited excerpts, the most useful first.
-- Then read: cairn_fetch_page for a whole file, cairn_related for tests, callers, documents and siblings of a passage.
+- Who calls a function, what happens next in it, what uses, implements or tests it: cairn_references, with its name.
+- Then read: cairn_fetch_page for a whole file, cairn_related for documents, tests and siblings of a passage.
 - Ask again in other words before you conclude that something is not there. Every answer says so when the index is not \
 complete yet; cairn_status tells how far it is.
 - Cite places as path:line, as the results have them.
@@ -117,6 +118,28 @@ EXAMPLES
 {"line": 4, "character": 0}, "end": {"line": 4, "character": 0}}, "limit": 3}
 
 RETURNS passages as cairn_search does; the reasons say how each is related, "see" at which lines.\
+"""
+
+_REFERENCES = """\
+Who calls a function and what it calls, where a name is used, what extends a type or overrides a method, which tests reach \
+it. Read from the syntax (scopes, imports, types of receivers), not from the text.
+
+WHEN
+- Before you change or remove something: "callers" or "uses", then "tests".
+- To follow what happens next: "callees", in the order of the code.
+- Not for questions in words: cairn_search.
+
+ARGUMENTS
+symbol is a name, Owner.name, or path:line (from 1) of a line of the definition. direction is callers, callees, uses, \
+implementations or tests. depth 2 also follows the callers of the callers.
+
+EXAMPLES
+- {"symbol": "assign_berths"}
+- {"symbol": "Berth.moor_ship", "direction": "callees", "depth": 2}
+- {"symbol": "src/harbour/berths.py:12", "direction": "tests", "limit": 20}
+
+RETURNS the definition, then each place as path:line, the function around it, its code, how sure it is that this one is meant \
+(0 to 1) and why. Check those below 0.5.\
 """
 
 _STATUS = """\
@@ -309,6 +332,7 @@ TOOLS: Mapping[str, Tool] = {
         Tool(METHODS["fetchPage"], "Read a whole file", _FETCH_PAGE, mcp_text.page),
         Tool(METHODS["discover"], "Gather cited evidence", _DISCOVER, mcp_text.discovery, _SAID_BY_OTHERS),
         Tool(METHODS["related"], "Find what is related", _RELATED, mcp_text.related),
+        Tool(METHODS["references"], "Find callers, callees and uses", _REFERENCES, mcp_text.references),
         Tool(METHODS["status"], "State of the index", _STATUS, mcp_text.status),
         *(
             Tool(METHODS[name], METHODS[name].summary, manual, mcp_text.stage)
