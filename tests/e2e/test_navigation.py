@@ -184,7 +184,11 @@ async def test_what_can_be_registered_follows_the_settings(port: Path, workspace
         await cairn.ready()
         assert announced(cairn) == {"call_hierarchy_provider"}
         lua = {"documentSelector": [{"scheme": "file", "language": "lua"}]}
-        methods = [types.TEXT_DOCUMENT_DEFINITION, types.TEXT_DOCUMENT_REFERENCES, types.TEXT_DOCUMENT_IMPLEMENTATION]
+        methods = [
+            types.TEXT_DOCUMENT_DEFINITION,
+            types.TEXT_DOCUMENT_REFERENCES,
+            types.TEXT_DOCUMENT_IMPLEMENTATION,
+        ]
         await until(lambda: navigation() == [(method, lua) for method in methods])
         told.clear()
         cairn.client.workspace_did_change_configuration(

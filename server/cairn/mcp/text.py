@@ -60,7 +60,8 @@ def references(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list
     with_folder = len(folders) > 1
     head = [answer.message, *(f"Paths are relative to {folder}" for folder in folders if not with_folder)]
     defined = [
-        f"{_definition(each, with_folder=with_folder)}\n    {each.line.strip()}" for each in answer.definitions
+        f"{_definition(each, with_folder=with_folder)}\n    {each.line.strip()}"
+        for each in answer.definitions
     ]
     direction = arguments.get("direction", protocol.ReferenceDirection.CALLERS)
     found = [f"No {direction} were found."] if answer.definitions and not answer.references else []
