@@ -56,7 +56,7 @@ def related(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[st
 def references(engine: Engine, data: Data, arguments: Mapping[str, Any]) -> list[str]:
     """The definitions, then the references, each a line below the one that it was found from."""
     answer = structure(data, protocol.ReferencesAnswer)
-    folders = {each.folder for each in (*answer.definitions, *answer.references)}
+    folders = {each.folder for each in answer.definitions} | {each.folder for each in answer.references}
     with_folder = len(folders) > 1
     head = [answer.message, *(f"Paths are relative to {folder}" for folder in folders if not with_folder)]
     defined = [
