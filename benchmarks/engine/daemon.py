@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -76,15 +76,25 @@ class Pending:
 class Daemon:
     """One process on one folder. Times are seconds of `time.perf_counter`."""
 
-    def __init__(self, folder: Path, data: Path, settings: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        data: Path,
+        settings: Mapping[str, Any] | None = None,
+        command: Sequence[str] = (sys.executable, "-m", "cairn", "lsp"),
+        capabilities: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`command` may start any language server; `capabilities` are the client's."""
         self.folder = folder
         self._settings = dict(settings or {})
+        self._capabilities = dict(capabilities or {})
         self._pending: dict[int, Pending] = {}
         self._last_id = 0
         self._writing = threading.Lock()
         self.started = time.perf_counter()
         self.process = psutil.Popen(
-            (sys.executable, "-m", "cairn", "lsp"),
+            command,
+            cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -112,7 +122,7 @@ class Daemon:
             {
                 "processId": os.getpid(),
                 "rootUri": uri,
-                "capabilities": {},
+                "capabilities": self._capabilities,
                 "workspaceFolders": [{"uri": uri, "name": self.folder.name}],
                 "initializationOptions": self._settings,
             },
@@ -220,7 +230,10 @@ class Daemon:
                 pass
             message = json.loads(output.read(length))
             if "method" in message and "id" in message:
-                self._send({"id": message["id"], "result": None})
+                items = (
+                    message["params"].get("items") if message["method"] == "workspace/configuration" else None
+                )
+                self._send({"id": message["id"], "result": items and [None] * len(items)})
             elif "id" in message and (pending := self._pending.get(message["id"])):
                 pending.arrived(message)
             elif message.get("method") == "$/progress":

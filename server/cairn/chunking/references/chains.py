@@ -1,7 +1,7 @@
 """Expressions that say of what type something is, in one notation for all languages.
 
 - `a.b().c[]` is a value as the code reaches it: names with dots between them, `()` for a call and `[]` for an element.
-- `:Foo` is an instance of the type `Foo`, and `:Foo[]` a collection of them.
+- `:Foo` is an instance of the type `Foo`, `:Foo[]` a collection of them, and `:Foo|Bar` an instance of one of the two.
 - "?" is code that is not understood.
 """
 
@@ -24,6 +24,8 @@ _PREFIX = re.compile(
 )
 _TURBOFISH = re.compile(r"(?<=[\w:])(?:::)?<[\w\s,.:&*<>\[\]?'|]*>(?=\s*[(.:{\[]|\s*\Z)")
 _CAST = re.compile(r"(.*?)\s+(?:as[?!]?|satisfies)\s+([\w.$<>\[\]:]+)\Z", re.DOTALL)
+_ALIAS = re.compile(r"(?:\w+\.)*[A-Z_]\w*\[[\"']?(?:\w+\.)*[A-Z][\w\s,.|\[\]\"']*\]")
+"""`Foo[Bar]`: a name for a type with its arguments."""
 _CHAIN = re.compile(r"[\w$@]+(?:\(\)|\[\])*(?:\.[\w$@]+(?:\(\)|\[\])*)*")
 
 
@@ -37,6 +39,8 @@ def chain(code: str) -> str:
         return code
     if code[:1] in _QUOTES or code[:1].isdigit() or code[:2] in ('f"', "f'", 'b"', "b'", 'r"', "r'"):
         return LITERAL
+    if _ALIAS.fullmatch(code):
+        return type_expression(code) or UNKNOWN
     if cast := _CAST.fullmatch(code):
         return type_expression(cast[2]) or UNKNOWN
     code = _PREFIX.sub("", code, count=1) if _PREFIX.match(code) else code
@@ -120,68 +124,74 @@ _HEAD = re.compile(r"[\w$.:\\]+")
 
 @lru_cache(20_000)
 def type_expression(code: str) -> str:
-    """`:Foo` for a written type; "" for one that is not a single type by name."""
-    name = _type_name(code, 0)
-    return f":{name}" if name else ""
+    """`:Foo` for a written type, `:Foo|Bar` for one of several; "" for one that has no name."""
+    names = dict.fromkeys(_type_names(code, 0))
+    return f":{'|'.join(list(names)[:_MOST_TYPES])}" if names else ""
 
 
-def _type_name(code: str, depth: int) -> str:
+def _type_names(code: str, depth: int) -> list[str]:
+    """The types that a value of the written type may have. What a generic type is of is among them, after it: members of `Foo[Bar]`
+    that `Foo` does not have are mostly those of `Bar`."""
     if depth > 6 or len(code) > LONGEST:
-        return ""
+        return []
     code = code.strip().strip("\"'`").strip()
     code = _QUALIFIERS.sub("", code).strip()
     if code.startswith("[]") or re.match(r"\[\w+\](?=[\w*])", code):  # Go: []Foo, [4]Foo
-        return _element(code[code.index("]") + 1 :], depth)
+        return _elements(code[code.index("]") + 1 :], depth)
     if code.startswith("map["):
-        return _element(code[code.find("]") + 1 :], depth)
+        return _elements(code[code.find("]") + 1 :], depth)
     if code.startswith("[") and code.endswith("]"):  # [Foo], [K: V], [T; 4]
         inner = code[1:-1].partition(";")[0]
-        return _element(inner.rpartition(":")[2] if "::" not in inner else inner, depth)
+        return _elements(inner.rpartition(":")[2] if "::" not in inner else inner, depth)
     if code.startswith("("):
         inner = code[1:-1] if code.endswith(")") else ""
         parts = _split(inner)
-        return _type_name(parts[0], depth + 1) if parts and "=>" not in code and "->" not in code else ""
-    alternatives = [part for part in _split(code, "|") if part.strip() not in _NOTHING]
+        return _type_names(parts[0], depth + 1) if parts and "=>" not in code and "->" not in code else []
+    alternatives = [part.strip() for part in _split(code, "|+&") if part.strip() not in _NOTHING]
     if len(alternatives) > 1:
-        return ""
-    code = alternatives[0].strip() if alternatives else ""
-    code = _split(code, "+&")[0].strip() if "+" in code or "&" in code else code
+        return [name for part in alternatives for name in _type_names(part, depth + 1)]
+    code = alternatives[0] if alternatives else ""
     head = _HEAD.match(code)
     if head is None:
-        return ""
+        return []
     name = re.sub(r"::|\\", ".", head[0]).strip(".:")
-    rest = code[head.end() :].strip()
+    return _named_with(name, code[head.end() :].strip(), depth)
+
+
+def _named_with(name: str, rest: str, depth: int) -> list[str]:
+    """The types of a name with what is written after it."""
     last = name.rpartition(".")[2]
     if rest[:1] in ("<", "["):
         closing = ">" if rest[0] == "<" else "]"
         inner = rest[1 : rest.rfind(closing)] if closing in rest else rest[1:]
         if not inner:  # Foo[]
-            return f"{name}[]"
+            return [f"{name}[]"]
         arguments = [part for part in _split(inner) if not part.strip().startswith("'")]
-        if last in ("Union",):
-            known = [part for part in arguments if part.strip() not in _NOTHING]
-            return _type_name(known[0], depth + 1) if len(known) == 1 else ""
+        if last == "Union":
+            return [name for part in arguments for name in _type_names(part, depth + 1)]
         if last in _WRAPPERS and arguments:
-            return _type_name(arguments[0], depth + 1)
+            return _type_names(arguments[0], depth + 1)
         if last in _COLLECTIONS and arguments:
-            return _element(arguments[0].rpartition("= ")[2], depth)
+            return _elements(arguments[0].rpartition("= ")[2], depth)
         if last in _MAPS and arguments:
-            return _element(arguments[-1], depth)
-        return f"{name}[]" if rest.endswith("[]") else name
+            return _elements(arguments[-1], depth)
+        if rest.endswith("[]"):
+            return [f"{name}[]"]
+        return [name, *(each for part in arguments for each in _type_names(part, depth + 1))]
     if rest[:1] not in ("", "*", "&", "?", "!", "=", ",", "{", "."):
-        return _type_name(rest, depth + 1) if rest[0].isidentifier() and last in _MODIFIED else name
-    return name if last not in _NOTHING else ""
+        return _type_names(rest, depth + 1) if rest[0].isidentifier() and last in _MODIFIED else [name]
+    return [name] if last not in _NOTHING else []
 
 
+_MOST_TYPES = 4
 _NOTHING = frozenset(
     {"None", "null", "undefined", "nil", "void", "error", "()", "Nothing", "Unit", "auto", "var", ""}
 )
 _MODIFIED = frozenset({"long", "short", "unsigned", "signed"})
 
 
-def _element(code: str, depth: int) -> str:
-    name = _type_name(code, depth + 1)
-    return f"{name}[]" if name and not name.endswith("[]") else name
+def _elements(code: str, depth: int) -> list[str]:
+    return [name if name.endswith("[]") else f"{name}[]" for name in _type_names(code, depth + 1)]
 
 
 def _split(code: str, separators: str = ",") -> list[str]:

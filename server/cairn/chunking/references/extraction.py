@@ -178,7 +178,7 @@ class _Extraction:
             self.language,
             tuple(scope.definition for scope in self._scopes),
             tuple(references),
-            tuple(each for each in variables if each.name in wanted),
+            tuple(each for each in variables if each.name in wanted or not self._is_local(each)),
             tuple(made),
             namespace_of(self.language, self.source),
         )
@@ -225,7 +225,9 @@ class _Extraction:
             kind, owner = named.kind, named.owner
             if parent is not None and parent.definition.kind in _TYPES:
                 kind = {"function": "method", "variable": "field"}.get(kind, kind)
-            if not owner and parent is not None and parent.definition.kind in CONTAINERS:
+            if self.language == "c":
+                kind = named.kind
+            elif not owner and parent is not None and parent.definition.kind in CONTAINERS:
                 owner = parent.definition.name
             row = node.start_point[0] + self.source.count(b"\n", start, place)
             line, character = self._position(row, place - self.source.rfind(b"\n", 0, place) - 1)
@@ -240,6 +242,7 @@ class _Extraction:
                 character,
                 is_private=self.language in ("c", "cpp") and not owner and self._is_static(node),
                 is_declaration=node.type in _DECLARATIONS and named.kind in CALLABLE,
+                is_accessor=self._is_accessor(node),
             )
             scope = _Scope(len(self._scopes), definition, start, end)
             self._scopes.append(scope)
@@ -266,6 +269,17 @@ class _Extraction:
         return any(
             child.type == "storage_class_specifier" and self._text(child) == "static"
             for child in node.children[:3]
+        )
+
+    def _is_accessor(self, node: Node) -> bool:
+        """Whether a function is run by reading or writing a member: `@property` of Python, `get x()` of JavaScript."""
+        parent = node.parent
+        if parent is not None and parent.type == "decorated_definition":
+            return any(
+                _ACCESSOR.search(self._text(child)) for child in parent.children if child.type == "decorator"
+            )
+        return node.type == "method_definition" and any(
+            child.type in ("get", "set") for child in node.children
         )
 
     def _return(self, nodes: Sequence[Node]) -> None:
@@ -350,6 +364,11 @@ class _Extraction:
             )
         return references
 
+    def _is_local(self, variable: Variable) -> bool:
+        """Whether only the function around it can name it."""
+        number = variable.scope
+        return number >= 0 and self._scopes[number].definition.kind in CALLABLE
+
     def _imported(self, node: Node) -> Iterator[Import]:
         return import_names(self.language, self._text(node))
 
@@ -396,6 +415,7 @@ class _Extraction:
         ) // 2
 
 
+_ACCESSOR = re.compile(r"property\b|\.(?:setter|getter|deleter)\b|\breify\b")
 _VALUES_ALONE = frozenset({"assignment", "declaration", "var_spec", "const_spec"})
 """Nodes that define nothing but values inside of a function, where a value is a variable and no definition."""
 _DECLARATIONS = frozenset(

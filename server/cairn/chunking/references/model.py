@@ -54,6 +54,8 @@ class Definition:
     """Whether no other file can name it: `static` of C."""
     is_declaration: bool = False
     """Whether it is defined elsewhere, and only announced here: a prototype of C, an overload."""
+    is_accessor: bool = False
+    """Whether to read or write a member of this name calls it: a property."""
 
 
 class Reference(NamedTuple):

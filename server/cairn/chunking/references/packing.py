@@ -47,7 +47,8 @@ def pack(table: SymbolTable) -> bytes:
         [
             (
                 number(each.name), number(each.kind), number(each.owner), each.parent, each.start_line,
-                each.end_line, each.line, each.character, number(each.type), each.is_private + 2 * each.is_declaration,
+                each.end_line, each.line, each.character, number(each.type), 
+                each.is_private + 2 * each.is_declaration + 4 * each.is_accessor,
             )
             for each in table.definitions
         ],
@@ -109,7 +110,7 @@ class PackedTable:
         texts = self._strings
         return Definition(
             texts[name], texts[kind], texts[owner], parent, start, end, line, character, texts[type_],
-            bool(flags & 1), bool(flags & 2),
+            bool(flags & 1), bool(flags & 2), bool(flags & 4),
         )  # fmt: skip
 
     def defining(self, name: str) -> list[int]:

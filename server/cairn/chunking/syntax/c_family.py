@@ -64,6 +64,12 @@ def _member(node: Node) -> NamedNode | None:
     return NamedNode(name, "method", node) if is_function else None
 
 
+def _misread_prototype(node: Node) -> NamedNode | None:
+    """A prototype that the parser takes for a member, after a macro in a struct: structs of C have no functions."""
+    name, _, is_function = _declared(node)
+    return NamedNode(name, "function", node) if is_function else None
+
+
 def _with_body(kind: str, node: Node) -> NamedNode | None:
     """A type that is defined here, not merely mentioned."""
     name = find(node, "name")
@@ -92,7 +98,11 @@ _C_RULES: dict[str, str | Rule] = {
 }
 _C_SECTIONS = "preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef linkage_specification declaration_list"
 
-C = Syntax(_C_RULES, sections=_C_SECTIONS, leading="attribute_declaration attribute_specifier")
+C = Syntax(
+    {**_C_RULES, "field_declaration": _misread_prototype},
+    sections=_C_SECTIONS,
+    leading="attribute_declaration attribute_specifier",
+)
 
 CPP = Syntax(
     {

@@ -11,15 +11,19 @@ from cairn.chunking.references.model import Reference, ReferenceKind
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.model import Edge, Edges, Place
-from cairn.index.references.resolution import Resolver
+from cairn.index.references.resolution import Meaning, Resolver
 from cairn.index.references.scoping import family_of
 from cairn.index.references.tables import Symbol, SymbolTables
 from cairn.index.store.deadline import Cancelled
 from cairn.workspace.collections import FileKind, file_kind
 
 _CALLS = frozenset({ReferenceKind.CALL, ReferenceKind.DECORATE})
+_VALUES = frozenset({ReferenceKind.READ, ReferenceKind.WRITE})
 _EVERY = frozenset(ReferenceKind)
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "initialize", "constructor", "init", "__construct"})
+_HANDED_OVER = frozenset({"c", "cpp", "objc", "go"})
+"""Languages in which to name a function is to have it called: elsewhere it is compared, decorated and mocked as well."""
+_MAYBE = 0.45
 _MOST_NAMED = 50
 
 
@@ -161,20 +165,16 @@ class ReferenceGraph:
                 if table is None or family_of(table.language) not in families:
                     continue
                 for reference in self._naming(table, name):
-                    if reference.kind not in kinds:
+                    if reference.kind not in kinds and not (kinds is _CALLS and reference.kind in _VALUES):
                         continue
                     for meaning in self._resolver.resolve(path, table, reference):
                         if meaning.symbol in meant:
-                            found.append(
-                                self._edge(
-                                    path,
-                                    table,
-                                    reference,
-                                    wanted[meaning.symbol],
-                                    meaning.confidence,
-                                    meaning.via,
-                                )
-                            )
+                            sure, via = _as_caller(meaning, reference, meaning.symbol in symbols)
+                            if kinds is not _CALLS:
+                                sure, via = meaning.confidence, meaning.via
+                            if sure:
+                                target = wanted[meaning.symbol]
+                                found.append(self._edge(path, table, reference, target, sure, via))
                             break
         return _sorted(found, limit, self._tables.complete)
 
@@ -204,7 +204,8 @@ class ReferenceGraph:
         ]
         if any(each.definition.is_declaration for each in (*alike, symbol)):
             return [symbol, *(each for each in alike if each != symbol)]
-        return [symbol, *(each for each in alike if each != symbol and each.path == symbol.path)]
+        beside = [each for each in alike if each.path == symbol.path]
+        return [symbol, *(e for e in beside if e != symbol and e.definition.parent == definition.parent)]
 
     # --- places -------------------------------------------------------------------------------------
 
@@ -241,6 +242,26 @@ class ReferenceGraph:
             if table.kind(each) in CALLABLE or table.kind(each) in CONTAINERS:
                 return place_of(Symbol(path, each, table))
         return None
+
+
+def _as_caller(meaning: Meaning, reference: Reference, is_itself: bool) -> tuple[float, str]:
+    """How sure it is that the reference calls the function, 0 where it does not, and why.
+
+    `is_itself` is false where the type is named whose constructor the function is.
+    """
+    symbol, sure = meaning.symbol, meaning.confidence
+    language = symbol.table.language
+    if reference.kind in _CALLS:
+        if is_itself or language != "python":
+            return sure, meaning.via
+        return min(sure, _MAYBE), f"makes a `{symbol.name}`"  # which may have been given another constructor
+    if symbol.definition.is_accessor:
+        return (sure, meaning.via) if reference.receiver else (0.0, "")
+    if symbol.kind not in CALLABLE or reference.kind is not ReferenceKind.READ:
+        return 0.0, ""
+    is_method = bool(symbol.definition.owner and reference.receiver)
+    is_sure = language in _HANDED_OVER or (language == "python" and is_method)
+    return sure if is_sure else min(sure, _MAYBE), f"handed over; {meaning.via}"
 
 
 def place_of(symbol: Symbol) -> Place:

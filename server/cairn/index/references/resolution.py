@@ -70,6 +70,7 @@ class Resolver:
     _steps: int = field(default=0, init=False)
     _evaluating: set[tuple[str, int, str]] = field(factory=set, init=False)
     _types: dict[tuple[str, int, str], tuple[Symbol, ...] | None] = field(factory=dict, init=False)
+    _aliases: set[tuple[str, str]] = field(factory=set, init=False)
     _ancestors: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
 
     def resolve(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
@@ -399,16 +400,28 @@ class Resolver:
             value = self._step(value, part, depth)
         return value
 
-    def _of_type(self, path: str, table: PackedTable, name: str) -> _Value:
-        """An instance of a written type."""
-        is_collection = name.endswith("[]")
-        name = name.removesuffix("[]")
-        if name.rpartition(".")[2] in scoping_of(table.language).selves:
-            return _UNKNOWN
-        found = self._named_types(path, table, name)
-        if not found:
-            return _ELSEWHERE
-        return _Value(_Is.INSTANCE, found, is_collection=is_collection)
+    def _of_type(self, path: str, table: PackedTable, names: str) -> _Value:
+        """An instance of a written type, or of one of several."""
+        found: list[Symbol] = []
+        is_collection = False
+        for name in names.split("|"):
+            if name.rpartition(".")[2] in scoping_of(table.language).selves:
+                return _UNKNOWN
+            name_alone = name.removesuffix("[]")
+            found += self._named_types(path, table, name_alone) or self._alias(path, table, name_alone)
+            is_collection = is_collection or name.endswith("[]")
+        return _Value(_Is.INSTANCE, tuple(found), is_collection=is_collection) if found else _ELSEWHERE
+
+    def _alias(self, path: str, table: PackedTable, name: str) -> tuple[Symbol, ...]:
+        """The types that a variable stands for."""
+        if (path, name) in self._aliases:
+            return ()
+        self._aliases.add((path, name))
+        try:
+            value = self._value(path, table, TOP_LEVEL, 1 << 30, name, 1)
+        finally:
+            self._aliases.discard((path, name))
+        return value.symbols if value.what in (_Is.INSTANCE, _Is.TYPE) else ()
 
     def _first(
         self, path: str, table: PackedTable, scope: int, line: int, parts: Sequence[str], depth: int
@@ -433,8 +446,9 @@ class Resolver:
         for length in range(len(parts), 1, -1):  # import a.b
             dotted = ".".join(parts[:length])
             imported = self._import_of(table, dotted)
-            if imported is not None and (paths := self.tables.targets(path, imported.spec)):
-                return _Value(_Is.MODULE, paths=paths), length
+            if imported is not None:
+                paths = self.tables.targets(path, imported.spec)
+                return (_Value(_Is.MODULE, paths=paths) if paths else _ELSEWHERE), length
         if rules.bare_members and (owner := self._type_around(path, table, scope)) is not None:
             value = self._field(owner, name, depth)
             if value.what is not _Is.UNKNOWN:
@@ -524,8 +538,16 @@ class Resolver:
             elif value.what is _Is.INSTANCE and step == "[]":
                 value = evolve(value, is_collection=False) if value.is_collection else _UNKNOWN
             elif value.what is _Is.INSTANCE:
-                value = _UNKNOWN
+                value = self._called(value, depth)
         return value
+
+    def _called(self, value: _Value, depth: int) -> _Value:
+        """What an instance returns that is called as a function."""
+        for owner in value.symbols:
+            for name in _CALLED:
+                if members := self._members_of_type(owner, name):
+                    return self._returned(members[-1], depth)
+        return _UNKNOWN
 
     def _of_symbols(self, symbols: Sequence[Symbol], confidence: float, depth: int) -> _Value:
         types = tuple(each for each in symbols if each.kind in _TYPES)
@@ -644,6 +666,8 @@ class Resolver:
         return found
 
 
+_CALLED = ("__call__", "operator()", "invoke", "__invoke", "apply", "call")
+"""Methods by which instances are called as functions are."""
 _NAMESPACED = frozenset({"jvm", "cs", "php", "ex"})
 
 

