@@ -10,7 +10,7 @@ captures the node of a name as
   `@type`, or what it is made of as `@value`, or what its value is an element of as `@item`, or the type of its elements as
   `@item_type`;
 
-`@skip` a name that means nothing elsewhere, `@returns` a function's written return type, and `@import` a whole import. Where patterns overlap, the one that says most counts.
+`@skip` a name that means nothing elsewhere, `@default` one that is all that its module exports, `@returns` a function's written return type, and `@import` a whole import. Where patterns overlap, the one that says most counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tree_sitter import Language, Node, Query, QueryCursor, Tree
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES
 from cairn.chunking.references.chains import LITERAL, LONGEST, UNKNOWN, chain, type_expression
-from cairn.chunking.references.imports import import_names, namespace_of
+from cairn.chunking.references.imports import DEFAULT, import_names, namespace_of
 from cairn.chunking.references.model import (
     TOP_LEVEL,
     Definition,
@@ -92,18 +92,19 @@ def _queries(language: str, grammar: Language) -> _Queries | None:
     return _Queries(names, bindings)
 
 
-_SAME = {"tsx": "typescript"}
-_EXTENDS = {"typescript": "javascript", "cpp": "c"}
+_PARTS = {
+    "javascript": ("ecmascript", "jsx", "javascript"),
+    "typescript": ("ecmascript", "typescript"),
+    "tsx": ("ecmascript", "jsx", "typescript"),
+    "cpp": ("c", "cpp"),
+}
+"""Languages whose queries share a part."""
 
 
 def _query_text(language: str) -> str | None:
-    """The query of a language after that of the language it grew out of."""
-    language = _SAME.get(language, language)
-    place = files("cairn.chunking.references") / "queries" / f"{language}.scm"
-    if not place.is_file():
-        return None
-    base = _EXTENDS.get(language)
-    return (f"{_query_text(base)}\n" if base else "") + place.read_text(encoding="utf-8")
+    folder = files("cairn.chunking.references") / "queries"
+    parts = [folder / f"{part}.scm" for part in _PARTS.get(language, (language,))]
+    return "\n".join(part.read_text(encoding="utf-8") for part in parts) if parts[0].is_file() else None
 
 
 @define(eq=False)
@@ -155,22 +156,26 @@ class _Extraction:
     _starts: list[int] = field(factory=list, init=False)
     _names: set[int] = field(factory=set, init=False)
     """Bytes at which the name of a definition begins."""
+    _imports: list[tuple[int, int]] = field(factory=list, init=False)
+    """The bytes of each import."""
     _rows: list[bytes] | None = field(default=None, init=False)
 
     def table(self, root: Node) -> SymbolTable:
-        captures = QueryCursor(self.queries.names).captures(root)
+        captures = QueryCursor(self.queries.names).captures(root)  # each in no order
         self._define(captures.get("definition", []))
         self._return(captures.get("returns", ()))
         skipped = {node.start_byte for node in captures.get("skip", ())}
+        imports = sorted(captures.get("import", ()), key=lambda node: node.start_byte)
+        self._imports = [(node.start_byte, node.end_byte) for node in imports]
         variables = self._bind(QueryCursor(self.queries.bindings).matches(root), skipped)
         uses: dict[int, tuple[ReferenceKind, Node]] = {}
         for capture, kind in _KINDS.items():  # what says most comes last
             uses.update((node.start_byte, (kind, node)) for node in captures.get(capture, ()))
         for start in skipped.union(self._names):
             uses.pop(start, None)
-        imports = captures.get("import", [])
-        made = [name for node in imports for name in self._imported(node)]
-        references = self._refer(uses, self._receivers(captures.get("on", ())), imports)
+        made = [Import(DEFAULT, "", self._text(node)) for node in captures.get("default", ())]
+        made += [name for node in imports for name in import_names(self.language, self._text(node))]
+        references = self._refer(uses, self._receivers(captures.get("on", ())))
         wanted = {reference.name for reference in references}
         expressions = {each.receiver for each in references}.union(each.type for each in variables)
         wanted.update(_NAME.findall(" ".join(expressions)))
@@ -304,9 +309,11 @@ class _Extraction:
         )
         for bound, is_field, expression in found:
             node = _declared(bound)
-            if node is None:
+            if node is None or self._is_imported(node.start_byte):
                 continue
             start = node.start_byte
+            if start in self._names and not expression:
+                continue  # a function, which is more than a variable
             name = self._text(node).lstrip("$") if self.language == "php" else self._text(node)
             scope = self._enclosing(start)
             if is_field:
@@ -328,16 +335,20 @@ class _Extraction:
                 variables[key] = Variable(number, name, node.start_point[0], expression)
         return list(variables.values())
 
+    def _is_imported(self, start: int) -> bool:
+        """Whether a byte lies in an import."""
+        place = bisect_right(self._imports, (start, 1 << 62)) - 1
+        return place >= 0 and start < self._imports[place][1]
+
     # --- references ---------------------------------------------------------------------------------
 
     def _refer(
         self,
         uses: Mapping[int, tuple[ReferenceKind, Node]],
         receivers: Mapping[int, Node],
-        imports: Sequence[Node],
     ) -> list[Reference]:
         references: list[Reference] = []
-        spans = iter([(node.start_byte, node.end_byte) for node in imports])
+        spans = iter(self._imports)
         nowhere = (len(self.source), len(self.source))
         imported = next(spans, nowhere)
         is_php = self.language == "php"
@@ -368,9 +379,6 @@ class _Extraction:
         """Whether only the function around it can name it."""
         number = variable.scope
         return number >= 0 and self._scopes[number].definition.kind in CALLABLE
-
-    def _imported(self, node: Node) -> Iterator[Import]:
-        return import_names(self.language, self._text(node))
 
     def _expression(self, found: Mapping[str, Sequence[Node]]) -> str:
         """The type of what is bound, as an expression of `chains`; "" where it is not known."""

@@ -65,35 +65,39 @@ def _python(text: str) -> Iterator[Import]:
 
 # --- JavaScript and TypeScript ----------------------------------------------------------------------
 
-_JS_MODULE = re.compile(r"(?:from|import|require\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
+_JS_MODULE = re.compile(r"(?:\bfrom|\bimport|\brequire\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
 _JS_NAMED = re.compile(r"\{([^}]*)\}")
-_JS_AS = re.compile(r"(?:type\s+)?([\w$]+)\s*(?:(?:as|:)\s*([\w$]+))?")
-_JS_STAR = re.compile(r"\*(?:\s+as\s+([\w$]+))?")
-_JS_DEFAULT = re.compile(r"(?:import\s+(?:type\s+)?|(?:const|let|var)\s+)([\w$]+)\s*(?:,|from\b|=)")
-_JS_LOCAL_EXPORT = re.compile(r"export\s+default\s+([\w$]+)\s*;?\s*\Z")
+_JS_AS = re.compile(r"(?:\btype\s+)?([\w$]+)\s*(?:(?:\bas\b|:)\s*([\w$]+))?")
+_JS_STAR = re.compile(r"\*(?:\s*as\s+([\w$]+))?")
+_JS_DEFAULT = re.compile(r"import\s+(?:type\s+)?([\w$]+)\s*(?:,|from\b)")
+_JS_REQUIRED = re.compile(r"(?:module\.)?([\w$.]+)\s*=\s*require\([^)]*\)(?:\.([\w$]+))?")
+_JS_LOCAL_EXPORT = re.compile(r"(?:export\s+default\s+|module\.exports\s*=\s*)([\w$]+)\s*;?\Z")
+_JS_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 DEFAULT = "default"
 """What a module calls what it exports without a name."""
 
 
 def _javascript(text: str) -> Iterator[Import]:
-    """`import a, { b as c } from "./x"`, `const { a } = require("./x")`, `export { a as b } from "./x"`, `export * from "./x"`."""
+    """`import a, { b as c } from "./x"`, `{ a } = require("./x")`, `export { a as b } from "./x"`, `export * from "./x"`."""
+    text = _JS_COMMENT.sub("", text).strip()
+    if named := _JS_LOCAL_EXPORT.match(text):
+        yield Import(DEFAULT, "", named[1])
+        return
     module = _JS_MODULE.search(text)
     spec = ""
     if module:
-        name = module[1].partition("?")[0]
+        name = module[1].partition("?")[0].removeprefix("node:")
         spec = f"js:{name}/" if name in (".", "..") else f"js:{name}"
-    exports = text.lstrip().startswith("export")
-    if exports and (named := _JS_LOCAL_EXPORT.match(text.strip())):
-        yield Import(DEFAULT, "", named[1])
+    if required := _JS_REQUIRED.match(text):
+        name = required[1].rpartition(".")[2]
+        yield Import(DEFAULT if name == "exports" else name, spec, required[2] or "")
         return
-    head = text[: module.start()] if module and "require" not in module[0] else text
-    if (default := _JS_DEFAULT.match(text.strip())) and default[1] not in ("type",):
-        is_require = module is not None and "require" in module[0]
-        yield Import(default[1], spec, "" if is_require else DEFAULT)
+    head = text[: module.start()] if module else text
+    if default := _JS_DEFAULT.match(text):
+        yield Import(default[1], spec, DEFAULT)
     for names in _JS_NAMED.findall(head):
-        for member, alias in _JS_AS.findall(re.sub(r"//[^\n]*|/\*.*?\*/", "", names)):
-            if member != "type" or alias:
-                yield Import(alias or member, spec, member)
+        for member, alias in _JS_AS.findall(names):
+            yield Import(alias or member, spec, member)
     if star := _JS_STAR.search(head):
         yield Import(star[1] or "*", spec)
 

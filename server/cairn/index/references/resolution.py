@@ -69,7 +69,7 @@ class Resolver:
     tables: SymbolTables
     _steps: int = field(default=0, init=False)
     _evaluating: set[tuple[str, int, str]] = field(factory=set, init=False)
-    _types: dict[tuple[str, int, str], tuple[Symbol, ...] | None] = field(factory=dict, init=False)
+    _types: dict[tuple[str, str], tuple[Symbol, ...]] = field(factory=dict, init=False)
     _aliases: set[tuple[str, str]] = field(factory=set, init=False)
     _ancestors: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
 
@@ -132,7 +132,8 @@ class Resolver:
                 if not each.spec and depth < _DEEPEST and each.member != name:
                     found = [Symbol(path, number, table) for number in table.defining(each.member)]
                     return _meaning(found[:1], SURE, "exported by its file")
-                if found := self._of_import(path, each, each.member or name, depth):
+                member = each.member or (DEFAULT if each.spec.startswith("js:") else name)
+                if found := self._of_import(path, each, member, depth):
                     return _meaning(found, SURE, f"imported from {_shown(each.spec)}")
                 if each.spec:
                     return []
@@ -341,11 +342,14 @@ class Resolver:
 
     def _named_types(self, path: str, table: PackedTable, name: str) -> tuple[Symbol, ...]:
         """The types that a written name means in a file; none where it means one outside of the workspace."""
-        key = (path, 0, name)
+        key = (path, name)
         if key not in self._types:
             self._types[key] = ()
-            self._types[key] = tuple(self._find_types(path, table, name))
-        return self._types[key] or ()
+            found: list[Symbol] = []
+            for each in self._find_types(path, table, name):
+                found += [each, *(self._alias(each.path, each.table, each.name) if each.kind == "type" else ())]
+            self._types[key] = tuple(dict.fromkeys(found))
+        return self._types[key]
 
     def _find_types(self, path: str, table: PackedTable, name: str) -> list[Symbol]:
         first, _, last = name.rpartition(".")
