@@ -47,7 +47,7 @@ def pack(table: SymbolTable) -> bytes:
         [
             (
                 number(each.name), number(each.kind), number(each.owner), each.parent, each.start_line,
-                each.end_line, each.line, each.character, number(each.type), 
+                each.end_line, each.line, each.character, number(each.type),
                 each.is_private + 2 * each.is_declaration + 4 * each.is_accessor,
             )
             for each in table.definitions
@@ -91,6 +91,8 @@ class PackedTable:
             start += count * width
         self._definitions, self._references, self._variables, self._imports = blocks
 
+        self._made: dict[int, Definition] = {}
+
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {text: number for number, text in enumerate(self._strings)}
@@ -104,14 +106,16 @@ class PackedTable:
 
     def definition(self, number: int) -> Definition:
         """The definition of that number."""
-        name, kind, owner, parent, start, end, line, character, type_, flags = self._definitions[
-            :, number
-        ].tolist()
-        texts = self._strings
-        return Definition(
-            texts[name], texts[kind], texts[owner], parent, start, end, line, character, texts[type_],
-            bool(flags & 1), bool(flags & 2), bool(flags & 4),
-        )  # fmt: skip
+        if (made := self._made.get(number)) is None:
+            name, kind, owner, parent, start, end, line, character, type_, flags = self._definitions[
+                :, number
+            ].tolist()
+            texts = self._strings
+            made = self._made[number] = Definition(
+                texts[name], texts[kind], texts[owner], parent, start, end, line, character, texts[type_],
+                bool(flags & 1), bool(flags & 2), bool(flags & 4),
+            )  # fmt: skip
+        return made
 
     def defining(self, name: str) -> list[int]:
         """The numbers of the definitions of this name."""
@@ -123,15 +127,21 @@ class PackedTable:
 
     def name(self, number: int) -> str:
         """The name of a definition."""
-        return self._strings[int(self._definitions[0, number])]
+        return self._strings[self._columns[0][number]]
 
     def kind(self, number: int) -> str:
         """The kind of a definition."""
-        return self._strings[int(self._definitions[1, number])]
+        return self._strings[self._columns[1][number]]
 
     def parent(self, number: int) -> int:
         """The number of what is around a definition, or TOP_LEVEL."""
-        return int(self._definitions[3, number])
+        return self._columns[2][number]
+
+    @cached_property
+    def _columns(self) -> tuple[list[int], list[int], list[int]]:
+        """Name, kind and parent of each definition, which are asked for one by one."""
+        rows: list[list[int]] = self._definitions[[0, 1, 3]].tolist()
+        return rows[0], rows[1], rows[2]
 
     def around(self, line: int) -> list[int]:
         """The definitions that have this line, the outermost first."""

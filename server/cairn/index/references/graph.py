@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from attrs import define, field
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.chunking.references.imports import DEFAULT
 from cairn.chunking.references.model import Reference, ReferenceKind
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.reader.index_reader import IndexReader
@@ -24,6 +25,8 @@ _CONSTRUCTORS = frozenset({"__init__", "__new__", "initialize", "constructor", "
 _HANDED_OVER = frozenset({"c", "cpp", "objc", "go"})
 """Languages in which to name a function is to have it called: elsewhere it is compared, decorated and mocked as well."""
 _MAYBE = 0.45
+_VIRTUAL = {"script": 0.5, "jvm": 0.5, "csharp": 0.5}
+"""How sure it is that a call of what a method overrides calls the method, where servers say so."""
 _MOST_NAMED = 50
 
 
@@ -150,6 +153,7 @@ class ReferenceGraph:
         }
         wanted = {each: place_of(each) for each in symbols}
         by_name: dict[str, set[Symbol]] = {}
+        above: set[Symbol] = set()
         for each in symbols:
             by_name.setdefault(each.name, set()).add(each)
             makes = each.name in (*_CONSTRUCTORS, each.definition.owner) or each.kind == "constructor"
@@ -157,6 +161,14 @@ class ReferenceGraph:
             if owner is not None:
                 by_name.setdefault(owner.name, set()).add(owner)
                 wanted[owner] = place_of(each)
+            for alias in each.table.imports:
+                if alias.member == each.name and not alias.spec and alias.name != DEFAULT:
+                    by_name.setdefault(alias.name, set()).add(each)
+            for base in self._resolver.overridden(each) if each.kind in CALLABLE and not makes else ():
+                if base not in symbols:
+                    by_name[each.name].add(base)
+                    wanted[base] = place_of(each)
+                    above.add(base)
         found: list[Edge] = []
         for name, meant in by_name.items():
             families = {family_of(each.table.language) for each in meant}
@@ -172,6 +184,12 @@ class ReferenceGraph:
                             sure, via = _as_caller(meaning, reference, meaning.symbol in symbols)
                             if kinds is not _CALLS:
                                 sure, via = meaning.confidence, meaning.via
+                            if meaning.symbol in above:
+                                most = _VIRTUAL.get(family_of(table.language), _MAYBE)
+                                sure, via = (
+                                    min(sure, most),
+                                    f"calls `{place_of(meaning.symbol).qualified}`, which it overrides",
+                                )
                             if sure:
                                 target = wanted[meaning.symbol]
                                 found.append(self._edge(path, table, reference, target, sure, via))
@@ -202,7 +220,9 @@ class ReferenceGraph:
             and each.is_known_in(symbol.path)
             and symbol.is_known_in(each.path)
         ]
-        if any(each.definition.is_declaration for each in (*alike, symbol)):
+        if family_of(symbol.table.language) == "c" and any(
+            each.definition.is_declaration for each in (*alike, symbol)
+        ):
             return [symbol, *(each for each in alike if each != symbol)]
         beside = [each for each in alike if each.path == symbol.path]
         return [symbol, *(e for e in beside if e != symbol and e.definition.parent == definition.parent)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
 from attrs import define, evolve, field, frozen
@@ -22,7 +22,7 @@ _DEEPEST = 8
 _MOST_SHARED = 12
 """A name that more definitions share is told of the nearest alone."""
 
-SURE, LIKELY, GUESS = 0.95, 0.9, 0.6
+SURE, LIKELY = 0.95, 0.9
 
 
 @frozen
@@ -67,9 +67,10 @@ class Resolver:
     """Finds what names mean in one folder, for one request."""
 
     tables: SymbolTables
-    _steps: int = field(default=0, init=False)
     _evaluating: set[tuple[str, int, str]] = field(factory=set, init=False)
     _types: dict[tuple[str, str], tuple[Symbol, ...]] = field(factory=dict, init=False)
+    _known_of_modules: dict[tuple[str, str], list[Symbol]] = field(factory=dict, init=False)
+    _values: dict[tuple[str, int, int, str], _Value] = field(factory=dict, init=False)
     _aliases: set[tuple[str, str]] = field(factory=set, init=False)
     _ancestors: dict[Symbol, tuple[Symbol, ...]] = field(factory=dict, init=False)
 
@@ -118,38 +119,40 @@ class Resolver:
     def _is_outer(self, symbol: Symbol, scopes: Sequence[int]) -> bool:
         """Whether a definition of the file is known outside of any type: at the top level, or in a module."""
         parent = _parent(symbol)
-        if symbol.definition.owner and symbol.kind == "method":
+        if symbol.kind == "method" and (
+            symbol.definition.owner or family_of(symbol.table.language) == "script"
+        ):
             return False
         return parent == TOP_LEVEL or symbol.table.kind(parent) == "module" or parent in scopes
 
     def _import_of(self, table: PackedTable, name: str) -> Import | None:
         return next((each for each in table.imports if each.name == name and each.spec), None)
 
-    def _by_import(self, path: str, table: PackedTable, name: str, depth: int = 0) -> list[Meaning]:
+    def _by_import(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
         """What an import makes known by this name."""
         for each in table.imports:
             if each.name == name:
-                if not each.spec and depth < _DEEPEST and each.member != name:
+                if not each.spec and each.member != name:
                     found = [Symbol(path, number, table) for number in table.defining(each.member)]
                     return _meaning(found[:1], SURE, "exported by its file")
                 member = each.member or (DEFAULT if each.spec.startswith("js:") else name)
-                if found := self._of_import(path, each, member, depth):
+                if found := self._of_import(path, each, member):
                     return _meaning(found, SURE, f"imported from {_shown(each.spec)}")
                 if each.spec:
                     return []
         for each in table.imports:
-            if each.name == "*" and (found := self._of_import(path, each, name, depth)):
+            if each.name == "*" and (found := self._of_import(path, each, name)):
                 return _meaning(found, LIKELY, f"imported from {_shown(each.spec)}")
         return []
 
-    def _of_import(self, path: str, imported: Import, member: str, depth: int) -> list[Symbol]:
+    def _of_import(self, path: str, imported: Import, member: str) -> list[Symbol]:
         """The definitions that an import means by `member`."""
         tag, _, module = imported.spec.partition(":")
         if tag in _NAMESPACED:
             full = module if imported.name != "*" else f"{module}/{member}"
             return self._by_full_name(full)
         paths = self.tables.targets(path, imported.spec)
-        found = self.of_module(paths, member, depth + 1)
+        found = self.of_module(paths, member)
         if not found and tag == "rs":
             found = [each for each in self.tables.definitions(member) if each.path in paths]
         return found
@@ -172,19 +175,24 @@ class Resolver:
                 found.append(symbol)
         return found
 
-    def of_module(self, paths: Iterable[str], name: str, depth: int = 0) -> list[Symbol]:
+    def of_module(self, paths: Iterable[str], name: str) -> list[Symbol]:
         """What the modules in these files know by a name at their top level, re-exports included."""
         found: list[Symbol] = []
         for path in paths:
-            table = self.tables.table(path)
-            if table is None or depth > _DEEPEST:
-                continue
-            own = [Symbol(path, number, table) for number in table.defining(name)]
-            own = [each for each in own if self._is_outer(each, ())]
-            if not own and name == DEFAULT:
-                own = list(_exported_alone(path, table))
-            found += own or [each.symbol for each in self._by_import(path, table, name, depth + 1)]
+            key = (path, name)
+            if key not in self._known_of_modules:
+                self._known_of_modules[key] = []  # a circle of imports ends here
+                self._known_of_modules[key] = self._find_in_module(path, name)
+            found += self._known_of_modules[key]
         return found
+
+    def _find_in_module(self, path: str, name: str) -> list[Symbol]:
+        table = self.tables.table(path)
+        if table is None:
+            return []
+        own = [Symbol(path, number, table) for number in table.defining(name)]
+        own = [each for each in own if self._is_outer(each, ()) or _parent(each) == TOP_LEVEL]
+        return own or [each.symbol for each in self._by_import(path, table, name)]
 
     def _in_sight(self, path: str, table: PackedTable, name: str, outer: Sequence[Symbol]) -> list[Meaning]:
         """What files that need no import define by this name; `outer` are declarations of the file itself."""
@@ -225,6 +233,9 @@ class Resolver:
     def _member(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
         name = reference.name
         value = self._value(path, table, reference.enclosing, reference.line, reference.receiver, 0)
+        if value.what is _Is.UNKNOWN and reference.receiver in scoping_of(table.language).selves:
+            if beside := self._beside(path, table, reference):
+                return _meaning(beside, LIKELY, "beside it in the same object")
         if value.what is _Is.ELSEWHERE:
             return []
         if value.what is _Is.MODULE:
@@ -233,6 +244,19 @@ class Resolver:
         if value.what in (_Is.INSTANCE, _Is.TYPE):
             return self._of_types(value, name, reference.receiver)
         return self._guessed(path, table, reference)
+
+    def _beside(self, path: str, table: PackedTable, reference: Reference) -> list[Symbol]:
+        """The members of the object that the function around is a member of, where that object has no type."""
+        methods = [number for number in table.scopes(reference.enclosing) if table.kind(number) == "method"]
+        if not methods:
+            return []
+        around = table.definition(methods[-1])
+        return [
+            Symbol(path, number, table)
+            for number in table.defining(reference.name)
+            if (other := table.definition(number)).kind == "method"
+            and (other.parent, other.owner) == (around.parent, around.owner)
+        ]
 
     def _of_types(self, value: _Value, name: str, receiver: str) -> list[Meaning]:
         found: list[Meaning] = []
@@ -256,14 +280,13 @@ class Resolver:
             and each.is_known_in(path)
             and each.kind not in ("module", "impl")
         ]
-        is_common = reference.name in scoping_of(table.language).common
+        rules = scoping_of(table.language)
+        sure = 0.3 if reference.name in rules.common else rules.guess
         owners = {each.definition.owner for each in members}
         if len(owners) == 1:
             via = "the only member of this name"
-            return _meaning(members, 0.3 if is_common else GUESS, via)
-        return _shared(
-            _nearest(path, members), 0.3 if is_common else GUESS, "one of the members of this name"
-        )
+            return _meaning(members, sure, via)
+        return _shared(_nearest(path, members), sure, "one of the members of this name")
 
     # --- types --------------------------------------------------------------------------------------
 
@@ -322,6 +345,12 @@ class Resolver:
                 found += [each for each in self._named_types(path, table, qualified) if each != owner]
         return found
 
+    def overridden(self, member: Symbol) -> list[Symbol]:
+        """The members of the types above that a member stands for where it is called through them."""
+        owner = self.type_of_member(member)
+        above = self.ancestors(owner) if owner is not None else ()
+        return [each for base in above for each in self._own_members(base, member.name)]
+
     def overriding(self, owner: Symbol, name: str) -> list[Symbol]:
         """The members of that name of types below a type."""
         return [
@@ -347,7 +376,10 @@ class Resolver:
             self._types[key] = ()
             found: list[Symbol] = []
             for each in self._find_types(path, table, name):
-                found += [each, *(self._alias(each.path, each.table, each.name) if each.kind == "type" else ())]
+                found += [
+                    each,
+                    *(self._alias(each.path, each.table, each.name) if each.kind == "type" else ()),
+                ]
             self._types[key] = tuple(dict.fromkeys(found))
         return self._types[key]
 
@@ -396,6 +428,15 @@ class Resolver:
             return _UNKNOWN
         if expression.startswith(":"):
             return self._of_type(path, table, expression[1:])
+        key = (path, scope, line, expression)
+        if key not in self._values:
+            self._values[key] = _UNKNOWN  # what leads back to itself is not known
+            self._values[key] = self._evaluated(path, table, scope, line, expression, depth)
+        return self._values[key]
+
+    def _evaluated(
+        self, path: str, table: PackedTable, scope: int, line: int, expression: str, depth: int
+    ) -> _Value:
         parts = expression.split(".")
         value, used = self._first(path, table, scope, line, parts, depth)
         for part in parts[used:]:
@@ -665,7 +706,7 @@ class Resolver:
         found: list[Meaning] = []
         for each in table.imports:
             if name in (each.member, each.name) and each.spec:
-                symbols = self._of_import(path, each, each.member or name, 0)
+                symbols = self._of_import(path, each, each.member or name)
                 found += _meaning(symbols, SURE, f"imported from {_shown(each.spec)}")
         return found
 
@@ -677,19 +718,6 @@ _NAMESPACED = frozenset({"jvm", "cs", "php", "ex"})
 
 def _parent(symbol: Symbol) -> int:
     return symbol.table.parent(symbol.number)
-
-
-def _exported_alone(path: str, table: PackedTable) -> Iterator[Symbol]:
-    """`module.exports = function …` and `export default function …`: the definition that shares the file's name, or its first."""
-    stem = posixpath.splitext(posixpath.basename(path))[0].lower()
-    tops = [
-        number
-        for number in range(table.count)
-        if table.parent(number) == TOP_LEVEL and table.kind(number) in CALLABLE | _TYPES
-    ]
-    named = [number for number in tops if table.name(number).lower() == stem]
-    if named or len(tops) == 1:
-        yield Symbol(path, (named or tops)[0], table)
 
 
 def _suffix(part: str) -> tuple[str, str]:

@@ -34,6 +34,9 @@ class Scoping:
     supers: frozenset[str] = field(default="super", converter=_words)
     bare_members: bool = False
     """Whether members of the type are named without a receiver."""
+    guess: float = 0.6
+    """How sure it is that a member of an unknown receiver is the only one of its name. Where types are seldom written, servers do
+    not say who is called: of 388 such edges in express, none was known to one."""
     common: frozenset[str] = field(default="", converter=_words)
     """Methods that so many types have, outside of the workspace, that their name alone says little."""
 
@@ -51,7 +54,7 @@ _COMMON = """
     """
 
 _PYTHON = Scoping(selves="self cls", common=_COMMON)
-_SCRIPT = Scoping(common=_COMMON)
+_SCRIPT = Scoping(guess=0.45, common=_COMMON)
 _JVM = Scoping(Sight.NAMESPACE, bare_members=True, common=_COMMON)
 _C = Scoping(Sight.WORKSPACE, selves="this", bare_members=True, common=_COMMON)
 

@@ -23,6 +23,8 @@ class Places:
         """The files that declare a name, by `tag:name`."""
         self.in_folder: dict[str, list[str]] = defaultdict(list)
         """The paths directly in a folder."""
+        self.entries: dict[str, list[str]] = defaultdict(list)
+        """What a manifest says a package's folder is imported as."""
         self.types = cache(self._types)
         self.crate_root = cache(self._crate_root)
         self._manifest = cache(lambda name, folder: self.nearest(self.declared[name], folder))
@@ -34,7 +36,9 @@ class Places:
             if rest:
                 self._by_end[f"{rest.rpartition('/')[2]}/{name}"].append(path)
             for spec in specs:
-                if spec.startswith("="):
+                if spec.startswith("=entry:"):
+                    self.entries[rest].append(spec.removeprefix("=entry:"))
+                elif spec.startswith("="):
                     self.declared[spec[1:]].append(path)
 
     def relative(self, folder: str, name: str, endings: Iterable[str]) -> str | None:

@@ -231,14 +231,19 @@ def _use_tree(tree: str) -> Iterator[list[str]]:
 
 
 def _package_json(text: str) -> Iterator[str]:
-    """`{"name": "@s/p"}` → `=js:@s/p`."""
+    """`{"name": "@s/p", "main": "lib/p.js"}` → `=js:@s/p`, `=entry:lib/p.js`."""
     try:
         manifest = json.loads(text)
     except (ValueError, RecursionError):  # a template, or half written: imported by nobody
         return
     name = manifest.get("name") if isinstance(manifest, dict) else None
+    if not isinstance(manifest, dict):
+        return
     if isinstance(name, str):
         yield f"=js:{name}"
+    for key in ("source", "module", "main", "types"):
+        if isinstance(entry := manifest.get(key), str):
+            yield f"=entry:{entry}"
 
 
 def _cargo(text: str) -> Iterator[str]:

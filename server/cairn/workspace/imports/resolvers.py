@@ -87,14 +87,24 @@ def _python(places: Places, folder: str, name: str) -> Iterable[str | None]:
 
 def _javascript(places: Places, folder: str, name: str) -> Iterable[str | None]:
     if name.startswith("."):
-        return (_script(places, folder, name),)
+        return (_script(places, folder, name) or _entry(places, posixpath.normpath(f"{folder}/{name}")),)
     if declared := places.folder_of("js", name, folder):
         package, rest = declared
         starts = (rest, f"src/{rest}", f"lib/{rest}") if rest else _ENTRIES
+        if not rest and (entry := _entry(places, package)):
+            return (entry,)
         return (next((each for start in starts if (each := _script(places, package, start))), None),)
     if name.startswith(("@/", "~/", "#/")):  # what bundlers are told to take for the source folder
         return (places.absolute(folder, name[2:], _JAVASCRIPT),)
     return (places.absolute(folder, name, _JAVASCRIPT),) if name.startswith(("src/", "app/")) else ()
+
+
+def _entry(places: Places, folder: str) -> str | None:
+    """The file that the manifest in a folder names, where it is not built first."""
+    folder = folder.strip("./")
+    return next(
+        (each for name in places.entries.get(folder, ()) if (each := _script(places, folder, name))), None
+    )
 
 
 def _script(places: Places, folder: str, name: str) -> str | None:

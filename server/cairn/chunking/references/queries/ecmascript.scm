@@ -54,3 +54,9 @@
   right: (ternary_expression alternative: (_) @value))
 
 (export_statement "default" declaration: (_ name: (_) @default))
+(assignment_expression
+  left: (member_expression object: (identifier) @_module) right: (function_expression name: (identifier) @default)
+  (#eq? @_module "module"))
+(assignment_expression
+  left: (member_expression object: (identifier) @_module) right: (class name: (_) @default)
+  (#eq? @_module "module"))
