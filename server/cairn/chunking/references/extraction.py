@@ -389,11 +389,23 @@ class _Extraction:
             return f"{expression}[]" if expression else ""
         for capture, suffix in (("value", ""), ("item", "[]")):
             if (node := _first(found, capture)) is not None:
-                expression = chain(self._text(node)) if node.end_byte - node.start_byte < LONGEST else UNKNOWN
+                expression = chain(self._head_of_call(node))
                 if expression == UNKNOWN:
                     return ""
                 return expression if expression == LITERAL else expression + suffix
         return ""
+
+    def _head_of_call(self, node: Node) -> str:
+        """The text of an expression; of a call with long arguments what is called, and of what awaits one, the same."""
+        calls = ""
+        while node.end_byte - node.start_byte >= LONGEST:
+            called = next(filter(None, map(node.child_by_field_name, _CALLED)), None)
+            calls = "()" if called is not None else calls
+            inner = called or next(iter(node.named_children), None)
+            if inner is None:
+                return UNKNOWN
+            node = inner
+        return self._text(node) + calls
 
     # --- places -------------------------------------------------------------------------------------
 
@@ -426,6 +438,8 @@ class _Extraction:
 _ACCESSOR = re.compile(r"property\b|\.(?:setter|getter|deleter)\b|\breify\b")
 _VALUES_ALONE = frozenset({"assignment", "declaration", "var_spec", "const_spec"})
 """Nodes that define nothing but values inside of a function, where a value is a variable and no definition."""
+_CALLED = ("function", "constructor", "type", "name")
+"""Fields of a call that have what is called."""
 _DECLARATIONS = frozenset(
     "declaration field_declaration function_signature function_signature_item abstract_method_signature".split()
 )

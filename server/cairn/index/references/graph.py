@@ -299,10 +299,8 @@ def place_of(symbol: Symbol) -> Place:
 
 
 def _belongs(symbol: Symbol, owner: str) -> bool:
-    return owner in (
-        symbol.definition.owner,
-        *(symbol.table.name(each) for each in symbol.table.scopes(symbol.definition.parent)),
-    )
+    around = (symbol.table.name(each) for each in symbol.table.scopes(symbol.definition.parent))
+    return owner in {each.rpartition(".")[2] for each in (symbol.definition.owner, *around)}
 
 
 def _defining_edge(symbol: Symbol, target: Place, via: str, confidence: float = 0.9) -> Edge:

@@ -159,6 +159,11 @@ class Resolver:
 
     def _by_full_name(self, full: str) -> list[Symbol]:
         """The definitions of a qualified name `a/b/C`, whose file declares the namespace that it begins with."""
+        if modules := self.tables.definitions(
+            full.replace("/", ".")
+        ):  # Elixir's names are qualified themselves
+            return list(modules)
+        around = full.rpartition("/")[0].replace("/", ".")
         name = full.rpartition("/")[2]
         found = []
         for symbol in self.tables.definitions(name):
@@ -171,7 +176,8 @@ class Resolver:
                 ),
                 name,
             ]
-            if full == "/".join((*namespace.split("/"), *rest)) or full == f"{namespace}/{name}":
+            is_inside = bool(around) and symbol.definition.owner == around
+            if is_inside or full in ("/".join((*namespace.split("/"), *rest)), f"{namespace}/{name}"):
                 found.append(symbol)
         return found
 
@@ -233,9 +239,9 @@ class Resolver:
     def _member(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
         name = reference.name
         value = self._value(path, table, reference.enclosing, reference.line, reference.receiver, 0)
-        if value.what is _Is.UNKNOWN and reference.receiver in scoping_of(table.language).selves:
-            if beside := self._beside(path, table, reference):
-                return _meaning(beside, LIKELY, "beside it in the same object")
+        is_self = reference.receiver in scoping_of(table.language).selves
+        if value.what is _Is.UNKNOWN and is_self and (beside := self._beside(path, table, reference)):
+            return _meaning(beside, LIKELY, "beside it in the same object")
         if value.what is _Is.ELSEWHERE:
             return []
         if value.what is _Is.MODULE:
@@ -490,6 +496,8 @@ class Resolver:
             return self._suffixed(value, suffix, depth), 1
         for length in range(len(parts), 1, -1):  # import a.b
             dotted = ".".join(parts[:length])
+            if table.language == "elixir" and (modules := self.tables.definitions(dotted)):
+                return _Value(_Is.TYPE, modules), length
             imported = self._import_of(table, dotted)
             if imported is not None:
                 paths = self.tables.targets(path, imported.spec)
@@ -646,7 +654,7 @@ class Resolver:
                 continue
             here = [each for each in known if each.scope == number]
             if here:
-                before = [each for each in here if each.line <= line and each.type] or [
+                before = [each for each in here if each.line < line and each.type] or [
                     each for each in here if each.type
                 ]
                 if not before:
