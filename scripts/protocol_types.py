@@ -17,7 +17,18 @@ from typing import Any
 import attrs
 
 from cairn import protocol
-from cairn.protocol import context, discover, feedback, indexing, page, places, related, search, status
+from cairn.protocol import (
+    context,
+    discover,
+    feedback,
+    indexing,
+    page,
+    places,
+    references,
+    related,
+    search,
+    status,
+)
 from cairn.schema.convert import camel_case
 from cairn.schema.json_schema import class_doc, field_docs
 
@@ -27,7 +38,7 @@ _HEADER = """\
 // Written by scripts/protocol_types.py from server/cairn/protocol; change that one.
 // Lines are 0-based and ranges end exclusive, as in LSP; paths are relative to their folder, with `/`.
 """
-_MODULES = (places, search, feedback, related, context, discover, status, page, indexing)
+_MODULES = (places, search, feedback, related, references, context, discover, status, page, indexing)
 """All that an editor sends and is sent; it asks for no single stage of discovery."""
 _PRIMITIVES = {str: "string", int: "number", float: "number", bool: "boolean", Any: "unknown"}
 _WIDTH = 110

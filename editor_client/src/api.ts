@@ -18,6 +18,7 @@ import type * as protocol from "./protocol.ts";
 const methods = {
   search: new RequestType<protocol.SearchParams, protocol.SearchAnswer, void>("cairn/search"),
   related: new RequestType<protocol.RelatedParams, protocol.RelatedAnswer, void>("cairn/related"),
+  references: new RequestType<protocol.ReferencesParams, protocol.ReferencesAnswer, void>("cairn/references"),
   context: new RequestType<protocol.ContextParams, protocol.ContextAnswer, void>("cairn/context"),
   discover: new RequestType<protocol.DiscoverParams & ProgressTokens, protocol.DiscoverAnswer, void>(
     "cairn/discover",
@@ -59,6 +60,10 @@ export class Api {
 
   related(params: protocol.RelatedParams): Promise<protocol.RelatedAnswer> {
     return this.#client.sendRequest(methods.related, params);
+  }
+
+  references(params: protocol.ReferencesParams): Promise<protocol.ReferencesAnswer> {
+    return this.#client.sendRequest(methods.references, params);
   }
 
   context(params: protocol.ContextParams, token?: CancellationToken): Promise<protocol.ContextAnswer> {

@@ -4,6 +4,7 @@ import {
   commands,
   type Disposable,
   type ExtensionContext,
+  Location,
   type LogOutputChannel,
   ProgressLocation,
   Uri,
@@ -16,7 +17,7 @@ import { type Discoveries, selectedText } from "./discover/discovery.ts";
 import { installServer } from "./finding/managed_environment.ts";
 import type { Palette } from "./palette/palette.ts";
 import { inFolder } from "./palette/query.ts";
-import { protocolRange } from "./places.ts";
+import { editorRange, protocolRange } from "./places.ts";
 import { messageOf } from "./problem.ts";
 import type { ReindexParams } from "./protocol.ts";
 import type { Server } from "./server.ts";
@@ -44,6 +45,7 @@ export function registerCommands(
     },
     "cairn.discover": () => discoveries.discover(),
     "cairn.findRelated": () => findRelated(server, palette),
+    "cairn.showCallers": () => showCallers(server),
     "cairn.copyPrompt": () => discoveries.copyPrompt(),
     "cairn.openPrompt": () => discoveries.openPrompt(),
     "cairn.sendToChat": () => discoveries.sendToChat(),
@@ -118,6 +120,27 @@ async function findRelated(server: Server, palette: Palette): Promise<void> {
     if (results.length === 0) return "Nothing related was found";
     palette.open({ results: { title: "Cairn: Related", found: results } });
     return `${results.length} related passages`;
+  });
+}
+
+/** Who calls what the name at the cursor means, in the editor's own view of references. */
+async function showCallers(server: Server): Promise<void> {
+  const editor = window.activeTextEditor;
+  if (!editor) {
+    void window.showInformationMessage("Cairn: open a file to see who calls the function at the cursor.");
+    return;
+  }
+  const { document, selection } = editor;
+  await asking(server, async (api) => {
+    const { definitions, references, message } = await api.references({
+      textDocument: { uri: document.uri.toString() },
+      position: protocolRange(selection).start,
+    });
+    if (references.length === 0) return message || `${definitions[0]?.symbol ?? "This"} has no callers`;
+    const found = references.map(({ uri, range }) => new Location(Uri.parse(uri), editorRange(range)));
+    const shown = ["editor.action.showReferences", document.uri, selection.active, found] as const;
+    await commands.executeCommand(...shown);
+    return `${references.length} calls of ${definitions[0]?.symbol ?? ""}`;
   });
 }
 

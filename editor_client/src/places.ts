@@ -63,6 +63,11 @@ function wholeLines({ start, end }: ProtocolRange): Range {
   return new Range(start.line, 0, Math.max(start.line, last), 0);
 }
 
+/** The range as the editor has it. */
+export function editorRange({ start, end }: ProtocolRange): Range {
+  return new Range(start.line, start.character, end.line, end.character);
+}
+
 export function protocolRange({ start, end }: Range): ProtocolRange {
   return {
     start: { line: start.line, character: start.character },

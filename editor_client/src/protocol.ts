@@ -16,6 +16,8 @@ export type FeedbackAction = "open" | "copy" | "helpful" | "notHelpful";
 
 export type FormatStyle = "markdown" | "plain" | "json";
 
+export type ReferenceDirection = "callers" | "callees" | "uses" | "implementations" | "tests";
+
 export type SectionType =
   | "definition"
   | "features"
@@ -249,6 +251,96 @@ export interface Symbol {
   readonly container: string;
   readonly uri: string;
   readonly range: Range;
+}
+
+/** The definition is given either by `symbol`, or by `text_document` and `position`. */
+export interface ReferencesParams {
+  /**
+   * `name`, `Owner.name`, or `path:line` or `path:line:column` (both counted from 1) for the definition at that place or
+   * around it.
+   */
+  readonly symbol?: string;
+  readonly textDocument?: TextDocument;
+  /** The place of a name: that of a definition, or of a reference to it. */
+  readonly position?: Position;
+  readonly direction?: ReferenceDirection;
+  /** Levels to follow: 2 for the callers of the callers, too. Each function is followed once. */
+  readonly depth?: number;
+  /** References at most, those of the first level first; 0 for the definitions alone. */
+  readonly limit?: number;
+}
+
+/** A definition. */
+export interface SymbolPlace {
+  readonly path: string;
+  readonly uri: string;
+  /** URI of the workspace folder. */
+  readonly folder: string;
+  /** Whole lines, from its first to its last. */
+  readonly range: Range;
+  /** Its name. */
+  readonly selectionRange: Range;
+  /** With the names of what is around it: `Application.handle`. */
+  readonly symbol: string;
+  /** `function`, `class`, `method`, … */
+  readonly kind: string;
+  /** The text of the line of its name; of a very long line, the beginning. */
+  readonly line: string;
+}
+
+/** The innermost function or type around a reference, in the same file. */
+export interface EnclosingSymbol {
+  readonly symbol: string;
+  readonly kind: string;
+  readonly range: Range;
+  /** Its name. */
+  readonly selectionRange: Range;
+}
+
+export interface FoundReference {
+  readonly path: string;
+  readonly uri: string;
+  /** URI of the workspace folder. */
+  readonly folder: string;
+  /** The name, where it is referred to; of an implementation, where that is defined. */
+  readonly range: Range;
+  /** The text of that line; of a very long line, the beginning. */
+  readonly line: string;
+  /** Null at the top level of the file. Of an implementation, the implementing definition itself. */
+  readonly enclosing: EnclosingSymbol | null;
+  /** What is referred to, with the names of what is around it; as it is written where the workspace does not define it. */
+  readonly symbol: string;
+  /** Of callees, the definition that is called; null where the workspace has none, and for other directions. */
+  readonly target: SymbolPlace | null;
+  /** `call`, `import`, `inherit`, `read` or `write`. */
+  readonly kind: string;
+  /** 0 to 1: how likely it means this definition and no other of the same name. */
+  readonly confidence: number;
+  /** Why it is thought to mean this one. */
+  readonly via: string;
+  /** From 1: that of a reference to what was asked for, or by it. */
+  readonly depth: number;
+  /**
+   * The index, in `references`, of the reference that led here: this one refers to its enclosing function or, of callees,
+   * stands in its target; null at the first level.
+   */
+  readonly parent: number | null;
+}
+
+export interface ReferencesAnswer {
+  /** The name of the first definition with the names of what is around it; as it was asked for where there is none. */
+  readonly symbol: string;
+  /** What the symbol may mean, best first. */
+  readonly definitions: readonly SymbolPlace[];
+  /** Level by level; in each, those of the highest confidence first, callees in the order of the code. */
+  readonly references: readonly FoundReference[];
+  /** Whether these are all. */
+  readonly complete: boolean;
+  readonly index: IndexState;
+  /** Milliseconds by step. */
+  readonly timings: Readonly<Record<string, number>>;
+  /** Why there is no definition, and which names are near; "" where there is one. */
+  readonly message: string;
 }
 
 /** One of LSP's. */

@@ -29,6 +29,8 @@ def test_a_workspace_cannot_set_what_is_the_users_to_say(
         if isinstance(default, bool)
         else default + 1
         if isinstance(default, int | float)
+        else ["x"]
+        if isinstance(default, tuple)
         else "x"
     )
     text = f"{'.'.join(keys)} = {json.dumps(other)}\n"
@@ -47,7 +49,8 @@ def test_a_workspace_cannot_set_what_is_the_users_to_say(
     ]
     for place in allowed:
         laid = write(**place).of(tmp_path)
-        assert (leaves(laid.settings)[keys], laid.texts()) == (other, [])
+        expected = tuple(other) if isinstance(other, list) else other
+        assert (leaves(laid.settings)[keys], laid.texts()) == (expected, [])
 
 
 def test_what_opens_a_port_or_writes_down_questions_is_the_users_to_say() -> None:

@@ -318,6 +318,39 @@ def test_a_search_fills_the_quickfix_list(neovim: Neovim) -> None:
     assert neovim.place() == (str(source), first["lnum"])
 
 
+def test_neovims_own_commands_follow_names_where_the_settings_ask_for_it(
+    start: Start, project: Path
+) -> None:
+    settings = {**NO_MODEL, "lsp": {"navigation": ["*"]}}
+    neovim = start(project, "README.md", settings=settings)
+    neovim.ready("degraded")
+    schedule, berths = project / "src/harbour/schedule.py", project / "src/harbour/berths.py"
+    neovim.show(str(schedule))
+    call = line_of(schedule, "berth.moor_ship(ship)")
+    neovim.run(f"call cursor({call}, 24)")
+    neovim.until("luaeval('#vim.lsp.buf_get_clients(0)')", bool)
+    neovim.run("lua vim.lsp.buf.definition()")
+    defined = str(berths), line_of(berths, "def moor_ship")
+    until(neovim.place, lambda place: place == defined)
+    neovim.run("lua vim.lsp.buf.references()")
+    entries = neovim.until("getqflist()", lambda entries: len(entries) > 1)
+    assert call in [entry["lnum"] for entry in entries]
+    neovim.show(str(berths))
+    neovim.run(f"call cursor({defined[1]}, 10)")
+    neovim.run("call setqflist([]) | lua vim.lsp.buf.incoming_calls()")
+    callers = neovim.until("map(getqflist(), {_, e -> e.text})", bool)
+    assert "assign_berths" in callers
+
+
+def test_cairn_answers_no_navigation_by_itself(neovim: Neovim) -> None:
+    client = "vim.tbl_values(vim.lsp.get_active_clients())[1]"
+    neovim.until(f"luaeval('{client} ~= nil')", bool)
+    capabilities = neovim.lua(f"{client}.server_capabilities")
+    offered = {"definitionProvider", "referencesProvider", "implementationProvider", "callHierarchyProvider"}
+    assert "workspaceSymbolProvider" in capabilities
+    assert not [name for name in offered if capabilities.get(name)]
+
+
 def test_filters_stand_anywhere_in_the_question(neovim: Neovim) -> None:
 
     def paths(question: str) -> set[str]:
