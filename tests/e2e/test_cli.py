@@ -150,6 +150,12 @@ BAD = [
     (("related", "nope.md:1"), 1, "give a path as answers have it"),
     (("related", "logo.png:1"), 1, "is not indexed"),
     (("related", f"{__file__}:1"), 1, "name its folder with -C"),
+    (("callers", " "), 2, "name: is empty; give a name, Owner.name or FILE:LINE"),
+    (("callers", "x", "--depth", "9"), 2, "depth: expected 1 to 5, got 9"),
+    (("callees", "x", "-n", "2000"), 2, "limit: expected 0 to 1,000, got 2000"),
+    (("callees", "nope.py:3"), 1, "give a path as answers have it"),
+    (("callees", "README.md:999"), 2, "README.md has 7 lines, got line 999"),
+    (("callers", "logo.png:1"), 1, "has no line 1 that is indexed"),
     (("context", "README.md:x"), 2, "expected FILE:LINE or FILE:LINE:COLUMN"),
     (("context", "README.md:1:0"), 2, "lines and columns count from 1"),
     (("context", "README.md:1", "--budget", "-1"), 2, "budget: expected 0 to 100,000"),
@@ -190,6 +196,33 @@ def test_bad_input_fails_with_one_clear_line(
     assert first.startswith("cairn: ")
     assert message in first
     assert [line for line in rest if "--help` shows how it is used" not in line] == []
+
+
+@pytest.mark.usefixtures("bare_data_dir")
+def test_callers_and_callees_are_shown_with_their_code(workspace: Path) -> None:
+    folder, schedule = str(workspace), "src/harbour/schedule.py"
+    shown = cairn("callers", "Berth.moor_ship", "-C", folder).splitlines()
+    assert shown[:2] == [
+        "src/harbour/berths.py:11  Berth.moor_ship  method",
+        "    11  def moor_ship(self, ship):",
+    ]
+    number = next(n for n, line in enumerate(shown) if line.startswith(f"    {schedule}:11  assign_berths  "))
+    assert shown[number + 1] == "        11  berth.moor_ship(ship)"
+    found = cairn_json("callers", "Berth.moor_ship", "-C", folder)
+    assert {each["path"] for each in found["references"]} == {schedule, "tests/test_berths.py"}
+    # A place relative to the current directory, as a shell completes it.
+    here = cairn("callees", "schedule.py:9", "-C", "../..", cwd=workspace / "src" / "harbour").splitlines()
+    assert here[0] == f"{schedule}:6  assign_berths  function"
+    assert here[-1] == "        11  berth.moor_ship(ship)"
+    assert "    sorted  not in the workspace" in here
+    (workspace / "other").mkdir()
+    several = cairn_json(
+        "callers", f"{workspace / schedule}:6:5", "-C", folder, "-C", str(workspace / "other")
+    )
+    assert [place["symbol"] for place in several["definitions"]] == ["assign_berths"]
+    assert "Nothing is called asign_berths. Did you mean assign_berths?" in cairn(
+        "callers", "asign_berths", "-C", folder
+    )
 
 
 @pytest.mark.usefixtures("bare_data_dir")

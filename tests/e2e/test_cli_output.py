@@ -26,6 +26,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "search": (("moor_ship",), "results"),
     "discover": (("how are ships moored",), "bullets"),
     "related": (("src/harbour/berths.py:4",), "results"),
+    "callers": (("moor_ship",), "references"),
+    "callees": (("src/harbour/schedule.py:9", "--depth", "2"), "references"),
     "context": (("src/harbour/berths.py:4",), "context"),
     "page": (("README.md",), "text"),
     "call": (("status",), "state"),

@@ -149,6 +149,8 @@ def requests(root: Path) -> list[tuple[str, dict[str, Any]]]:
         ("discover", {"query": QUESTION}),
         ("discover", {"query": "What is Harbour?", "maxBullets": 3, "format": "json"}),
         ("related", {"textDocument": berths, "range": place, "limit": 3}),
+        ("references", {"symbol": "Berth.moor_ship", "depth": 2}),
+        ("references", {"symbol": "assign_berths", "direction": "callees"}),
         ("context", {"textDocument": berths, "range": place, "openDocuments": [], "recentQueries": []}),
         ("fetchPage", {"path": "README.md"}),
         ("collections", {}),

@@ -98,6 +98,7 @@ async def answers(client: Client, root: Path) -> dict[str, types.CallToolResult]
         "cairn_discover": await called(client, "cairn_discover", query=QUESTION),
         "cairn_fetch_page": await called(client, "cairn_fetch_page", path="README.md"),
         "cairn_status": await called(client, "cairn_status"),
+        "cairn_references": await called(client, "cairn_references", symbol="moor_ship"),
         "cairn_related": await called(
             client,
             "cairn_related",
@@ -127,7 +128,7 @@ async def test_every_tool_answers_and_its_answer_fits_its_schema(workspace: Path
     async with agent(workspace, era=era) as client:
         assert "cairn_search" in (client.instructions or "")
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert len(tools) == 5 + len(STAGES)
+        assert len(tools) == 6 + len(STAGES)
         await ready(client)
         found = await answers(client, workspace)
         assert set(found) == set(tools)
@@ -148,6 +149,9 @@ async def test_every_tool_answers_and_its_answer_fits_its_schema(workspace: Path
     assert "def assign_berths" in text_of(search)
     assert found["cairn_fetch_page"].structured_content["text"] == HARBOUR["README.md"]
     assert HARBOUR["README.md"] in text_of(found["cairn_fetch_page"])
+    assert "src/harbour/schedule.py:11 in assign_berths: berth.moor_ship(ship)" in text_of(
+        found["cairn_references"]
+    )
     discovered = found["cairn_discover"]
     assert discovered.structured_content.keys().isdisjoint({"answerPrompt", "bullets", "chunks"})
     for excerpt in discovered.structured_content["excerpts"]:
@@ -168,6 +172,8 @@ async def test_what_is_wrong_with_a_call_is_said_to_the_model(workspace: Path) -
             ("cairn_search", {"query": "x", "filter": {"type": ["novel"]}}, "expected one of prose, code"),
             ("cairn_search", {"query": "x", "workspace": "elsewhere"}, "is not open"),
             ("cairn_search", {"query": "x", "workspace": 3}, "expected a string"),
+            ("cairn_references", {}, "symbol: is required"),
+            ("cairn_references", {"symbol": "x", "direction": "up"}, "expected one of callers, callees"),
             ("cairn_fetch_page", {"path": "../secret"}, "does not lie in the workspace"),
         ):
             result = await called(client, tool, **arguments)

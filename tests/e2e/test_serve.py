@@ -63,6 +63,7 @@ async def test_rest_answers_as_lsp_does(
         "search": ("search", {"query": "moor a ship", "explain": True}),
         "discover": ("discover", {"query": "how does mooring work"}),
         "related": ("related", {"textDocument": berths, "range": place}),
+        "references": ("references", {"symbol": "moor_ship", "depth": 2}),
         "fetchPage": ("fetch_page", {"path": "README.md"}),
         "expandQueries": ("expand_queries", {"query": "mooring"}),
     }

@@ -25,8 +25,10 @@ def framed(message: Any) -> bytes:
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
-def initialize(capabilities: Any, request_id: Any = 1) -> dict[str, Any]:
+def initialize(capabilities: Any, request_id: Any = 1, options: Any = None) -> dict[str, Any]:
     params = {"processId": None, "rootUri": None, "capabilities": capabilities}
+    if options is not None:
+        params["initializationOptions"] = options
     return {"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params}
 
 
@@ -58,6 +60,44 @@ def test_it_says_what_the_server_would_say(capabilities: Any) -> None:
     )
     answer = json.loads(done.stdout.partition(b"\r\n\r\n")[2])
     assert without_false(answer["result"]) == INITIALIZE_RESULT
+
+
+def answered_early(message: Any) -> Any:
+    stdout = BytesIO()
+    answer_initialize(BytesIO(framed(message)), stdout)
+    return json.loads(stdout.getvalue().partition(b"\r\n\r\n")[2])["result"]
+
+
+NAVIGATION = {"lsp": {"navigation": ["lua"]}}
+LATER = {"references": {"dynamicRegistration": True}, "callHierarchy": {"dynamicRegistration": True}}
+
+
+@pytest.mark.parametrize(
+    ("options", "text_document", "announced"),
+    [
+        (NAVIGATION, {}, {"definition", "references", "implementation", "callHierarchy"}),
+        ({"lsp": {"navigation": "*"}}, LATER, {"definition", "implementation"}),
+        ({"lsp": {"navigation": []}}, {}, set()),
+        ({"lsp": "on"}, {}, set()),
+        ([], {}, set()),
+    ],
+)
+def test_it_announces_navigation_as_the_server_would(
+    options: Any, text_document: Any, announced: set[str]
+) -> None:
+    message = initialize({"textDocument": text_document}, options=options)
+    early = answered_early(message)
+    done = subprocess.run(
+        [sys.executable, "-c", SERVER_ALONE],
+        input=framed(message),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    answer = json.loads(done.stdout.partition(b"\r\n\r\n")[2])
+    assert without_false(answer["result"]) == early
+    new = early["capabilities"].keys() - INITIALIZE_RESULT["capabilities"].keys()
+    assert new == {f"{name}Provider" for name in announced}
 
 
 @pytest.mark.parametrize("request_id", [0, 7, "seven"])

@@ -81,6 +81,89 @@ def test_what_is_related_tells_how_and_at_which_line() -> None:
     assert "see:" not in search_text()
 
 
+def place(line: int, character: int, name: str) -> protocol.Range:
+    return protocol.Range(protocol.Position(line, character), protocol.Position(line, character + len(name)))
+
+
+MOOR = protocol.SymbolPlace(
+    path="src/berths.py",
+    uri="file:///harbour/src/berths.py",
+    folder="file:///harbour",
+    range=protocol.whole_lines(11, 16),
+    selection_range=place(11, 8, "moor_ship"),
+    symbol="Berth.moor_ship",
+    kind="method",
+    line="    def moor_ship(self, ship):",
+)
+CALL = protocol.FoundReference(
+    path="src/schedule.py",
+    uri="file:///harbour/src/schedule.py",
+    folder="file:///harbour",
+    range=place(10, 22, "moor_ship"),
+    line="                berth.moor_ship(ship)",
+    enclosing=protocol.EnclosingSymbol(
+        "assign_berths", "function", protocol.whole_lines(5, 12), place(5, 4, "assign_berths")
+    ),
+    symbol="Berth.moor_ship",
+    target=None,
+    kind="call",
+    confidence=0.9,
+    via="`berth` is a `Berth`",
+    depth=1,
+    parent=None,
+)
+
+
+def references_text(*references: protocol.FoundReference, direction: str = "callers", **fields: Any) -> str:
+    answer = protocol.ReferencesAnswer(
+        symbol="moor_ship",
+        definitions=fields.pop("definitions", (MOOR,)),
+        references=references,
+        complete=fields.pop("complete", True),
+        index=protocol.IndexState(1, True),
+        timings={},
+        **fields,
+    )
+    (text,) = mcp_text.references(DONE, unstructure(answer), {"direction": direction})
+    return text
+
+
+def test_callers_stand_below_the_definition_each_below_what_it_was_found_from() -> None:
+    main = evolve(
+        CALL, path="main.py", line="assign_berths([])", enclosing=None, depth=2, parent=0, confidence=1.0
+    )
+    other = evolve(CALL, path="tests/test_berths.py", kind="read")
+    assert references_text(CALL, other, main).split("\n") == [
+        "Paths are relative to file:///harbour",
+        "",
+        "Berth.moor_ship (method), src/berths.py:12-16",
+        "    def moor_ship(self, ship):",
+        "",
+        "- src/schedule.py:11 in assign_berths: berth.moor_ship(ship) (0.9, `berth` is a `Berth`)",
+        "  - main.py:11: assign_berths([]) (1, `berth` is a `Berth`)",
+        "- tests/test_berths.py:11 in assign_berths: berth.moor_ship(ship) (read, 0.9, `berth` is a `Berth`)",
+    ]
+
+
+def test_callees_name_what_they_lead_to() -> None:
+    unknown = evolve(CALL, symbol="sorted", line="sorted(ships)")
+    text = references_text(evolve(CALL, target=MOOR), unknown, direction="callees")
+    assert (
+        "- src/schedule.py:11 calls Berth.moor_ship (method), src/berths.py:12-16: berth.moor_ship(ship) (0.9, "
+        in text
+    )
+    assert "- src/schedule.py:11 calls sorted: sorted(ships) (not defined in the workspace)" in text
+
+
+def test_references_say_what_is_missing() -> None:
+    assert "No tests were found." in references_text(direction="tests")
+    assert "These are not all" in references_text(CALL, complete=False)
+    nothing = references_text(definitions=(), message="Nothing is called moor_shp. Did you mean moor_ship?")
+    assert nothing == "Nothing is called moor_shp. Did you mean moor_ship?"
+    elsewhere = evolve(CALL, folder="file:///tide")
+    assert "- src/schedule.py:11 of file:///tide in assign_berths" in references_text(elsewhere)
+
+
 def test_a_fence_is_longer_than_any_in_the_text() -> None:
     text = search_text(results=(result(snippet="a\n````\nb\n", language="markdown"),))
     assert "`````markdown\na\n````\nb\n`````" in text
