@@ -318,9 +318,7 @@ def test_a_search_fills_the_quickfix_list(neovim: Neovim) -> None:
     assert neovim.place() == (str(source), first["lnum"])
 
 
-def test_neovims_own_commands_follow_names_where_the_settings_ask_for_it(
-    start: Start, project: Path
-) -> None:
+def test_neovims_own_commands_follow_names_where_the_settings_ask_for_it(start: Start, project: Path) -> None:
     settings = {**NO_MODEL, "lsp": {"navigation": ["*"]}}
     neovim = start(project, "README.md", settings=settings)
     neovim.ready("degraded")
