@@ -47,6 +47,7 @@ def shown(
         [each.spans[0] for each in read],
         [each.texts[0] for each in read],
         (),
+        (),
         nothing,
     )
     return strength(windows, np.array(scores), np.array(scores) / 10)

@@ -46,8 +46,8 @@ _WORDING = {
         | \b(?:life\ ?cycle|steps|stages|phases)\b | \bfrom\b.{3,60}\b(?:to|until|till)\b""",
     QuestionKind.CHANGE: r"""^(?:add|change|extend|implement|introduce|support)\b
         | \bwh(?:at|ich|ere)\b.{0,60}\b(?:change[ds]?|touch(?:ed)?|edit(?:ed)?|modif(?:y|ied)|adapt(?:ed)?|extend(?:ed)?|register(?:ed)?)\b
-            (?=.{0,200}\b(?:add|new|another|one\ more|support|also)\b)
-        | \b(?:to|I)\ (?:add|introduce|support)\ (?:an?|another|one\ more|new|my\ own)\b""",
+            (?=.{0,200}\b(?:add|new|another|one\ more|further|additional|support|also)\b)
+        | \b(?:to|I)\ (?:add|introduce|support)\ (?:an?|another|one\ more|further|new|my\ own)\b""",
     QuestionKind.COMPARE: r"""\bdiffer(?:s|ent|ence|ences)?\b | \bversus\b | \bvs\b | \bcompar\w+ | \bunlike\b
         | \bas\ opposed\ to\b | \bin\ contrast\b | \brather\ than\b""",
 }

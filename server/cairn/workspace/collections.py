@@ -39,7 +39,7 @@ TAGS: dict[FileKind, tuple[str, ...]] = {
 
 _TEST_DIRECTORIES = frozenset({"test", "tests", "__tests__", "spec", "specs", "testing", "testdata", "e2e"})
 _TEST_FILE = re.compile(
-    r"^(test_.*|.*_test|.*_spec|.*\.(test|spec)|.*Tests?|.*TestCase|conftest)\.[A-Za-z0-9]+$"
+    r"^(tests?|test_.*|.*_test|.*_spec|.*\.(test|spec)|.*Tests?|.*TestCase|conftest)\.[A-Za-z0-9]+$"
 )
 _EXAMPLE_DIRECTORIES = frozenset(
     {"example", "examples", "sample", "samples", "demo", "demos", "benchmark", "benchmarks", "docs_src"}

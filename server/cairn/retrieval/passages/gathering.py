@@ -19,9 +19,11 @@ from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, Introduced, introduces, subject_of
+from cairn.retrieval.matching import matcher
 from cairn.retrieval.meaning import similarities
 from cairn.retrieval.passages.families import Family, mentioning
-from cairn.retrieval.passages.reading import ReadChunk, Runs, group_keys, read_chunk
+from cairn.retrieval.passages.reading import TOKENS, ReadChunk, Runs, group_keys, read_chunk
+from cairn.retrieval.passages.steps import Step, chunks_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.ranking import Ranking
@@ -32,6 +34,8 @@ _TOP, _OPENING, _SAYS = 0.8, 0.6, 0.4
 """What counts for an introduction: to stand at the very top of a README or near it, and to say what its subject is."""
 _INTRODUCING_FILES = 8
 """READMEs and the like whose beginnings compete, whatever was found in them."""
+_BY_WORDS, _BY_MEANING = 0.5, 0.7
+"""What counts for the nearness of a name."""
 _WHOLE_FILES = 4
 """Files of which all chunks compete, whichever were found; with more, nothing changes."""
 _MOST_OF_A_FILE = 300
@@ -54,6 +58,8 @@ class Windows:
     texts: Sequence[str]
     families: Sequence[Family]
     """Names that stand in lists here, where one more is to be added."""
+    steps: Sequence[Step]
+    """The functions that what is asked about goes through."""
     of_chunk: Mapping[str, Floats]
     """float64[chunks]: what ranking knows of each chunk: `file`, `place`, `keyword`, `similarity`, `package`."""
 
@@ -80,8 +86,36 @@ class Windows:
         return np.array(values)
 
     @cached_property
+    def step_of(self) -> list[Step | None]:
+        """The surest step that each window belongs to; None for one that belongs to none."""
+        found: list[Step | None] = []
+        for place, number in enumerate(self.chunk_of.tolist()):
+            first, last = self.at(place)
+            folder, path = self.folders[number], self.chunks[number].path
+            found.append(next((each for each in self.steps if each.holds(folder, path, first, last)), None))
+        return found
+
+    def at(self, place: int) -> tuple[int, int]:
+        """The lines `[first, last)` of its file at which a window stands."""
+        first, last = self.spans[place]
+        start = self.chunks[int(self.chunk_of[place])].chunk.start_line
+        return start + first, start + last
+
+    @cached_property
     def keys(self) -> list[tuple[int, ...]]:
         return group_keys(self.query.groups)
+
+    def nearness(self, texts: Sequence[str]) -> Floats:
+        """float64[texts]: how near each is to the question, 0 to 1: by the words that it has of it and by meaning."""
+        wanted = matcher(self.query.groups)
+        worth = self.idf / (self.idf.sum() or 1.0)
+        held = np.array([sum(worth[place] for place in wanted.held(text)) for text in texts], np.float64)
+        if self.table is None:
+            return held
+        asked = self.table.embed_queries([self.query.meant or self.query.text])[0]
+        near = np.asarray(self.table.embed(texts, TOKENS) @ asked, np.float64)
+        found: Floats = np.clip(_BY_WORDS * held + _BY_MEANING * near, 0.0, 1.0)
+        return found
 
     @cached_property
     def words(self) -> Runs:
@@ -151,10 +185,12 @@ def gather_windows(
     most: int,
     files: Set[tuple[int, str]] | None = None,
     listed: Sequence[Family] = (),
+    steps: Sequence[Step] = (),
 ) -> Windows:
     """The windows of the `most` most promising chunks, file after file; with `files`, only those found in these files.
 
-    With `listed` there are also the chunks that mention several members of one of these families.
+    With `listed` there are also the chunks that mention several members of one of these families, with `steps` those of
+    these functions.
     """
     totals = share(ranking.scores.totals)
     order = np.argsort(-totals, kind="stable")
@@ -165,14 +201,17 @@ def gather_windows(
         wanted = {n for n, file in enumerate(ranking.candidates.files) if (file.folder, file.path) in files}
         every = [chunk for chunk in every if chunk.file in wanted]
     every.sort(key=lambda chunk: -chunk.promise)
-    beside: list[_Chunk] = []
+    legs = ranking.legs
+    sources: list[Callable[[int, IndexReader], Sequence[int]]] = []
     if listed:
-        legs = ranking.legs
-        beside = _beside(
-            ranking, every[:most], lambda _, reader: mentioning(reader, listed, legs.only, legs.cancelled)
-        )
-    elif files is None and subject_of(ranking.legs.query.wording):
-        beside = _beside(ranking, every[:most], partial(_openings, ranking))
+        sources.append(lambda _, reader: mentioning(reader, listed, legs.only, legs.cancelled))
+    if steps:
+        sources.append(partial(chunks_of, steps))
+    if files is None and subject_of(legs.query.wording):
+        sources.append(partial(_openings, ranking))
+    beside: list[_Chunk] = []
+    for source in sources:
+        beside += _beside(ranking, [*every[:most], *beside], source)
     every = [*every[:most], *beside]
     found: dict[tuple[int, int], StoredChunk] = {}
     for folder, reader in enumerate(ranking.readers):
@@ -181,8 +220,10 @@ def gather_windows(
     chosen = [(chunk, found[chunk.folder, chunk.id]) for chunk in every if (chunk.folder, chunk.id) in found]
     chosen.sort(key=lambda pair: (pair[0].file, pair[1].chunk.position))
     read = [read_chunk(stored, table) for _, stored in chosen]
-    place = np.empty(len(totals), np.intp)
-    place[order] = np.arange(len(totals))
+    # The last ones are those of files that were not found.
+    totals = np.append(totals, 0.0)
+    place = np.full(len(totals), len(order), np.intp)
+    place[order] = np.arange(len(order))
     file_of = np.array([chunk.file for chunk, _ in chosen], np.intp)
     return Windows(
         ranking.legs.query,
@@ -194,6 +235,7 @@ def gather_windows(
         [span for each in read for span in each.spans],
         [text for each in read for text in each.texts],
         listed,
+        steps,
         {
             "file": totals[file_of],
             "place": 1 / np.sqrt(1 + place[file_of]),
@@ -268,9 +310,8 @@ def _beside(
         )
         similar = similarities(ranking.vectors[:1], reader, list(new))[0] if ranking.vectors and new else {}
         for chunk_id, outline in new.items():
-            if (folder, outline.path) in places:
-                near = max(0.0, similar.get(chunk_id, 0.0))
-                found.append(_Chunk(folder, chunk_id, places[folder, outline.path], 0.0, near, 0.0))
+            near = max(0.0, similar.get(chunk_id, 0.0))
+            found.append(_Chunk(folder, chunk_id, places.get((folder, outline.path), -1), 0.0, near, 0.0))
     return found
 
 

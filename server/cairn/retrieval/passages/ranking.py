@@ -5,7 +5,7 @@ the kind of question asks for. One ranking for search, discovery, context and re
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 from attrs import frozen
@@ -13,13 +13,15 @@ from attrs import frozen
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.records import StoredChunk
 from cairn.retrieval.candidates import Floats
-from cairn.retrieval.passages.families import families
+from cairn.retrieval.passages.families import Family, families
 from cairn.retrieval.passages.gathering import Windows, gather_windows
 from cairn.retrieval.passages.signals import SIGNALS
+from cairn.retrieval.passages.steps import Found, Walk
 from cairn.retrieval.passages.strength import Strength, strength
 from cairn.retrieval.question_kinds import QuestionKind
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scores import Ranked
+from cairn.workspace.collections import FileKind
 
 MOST_CHUNKS = 100
 """Chunks that are cut into windows. With 60, 0.015 fewer of the facts were found within 8,000 tokens; 300 find no more."""
@@ -32,8 +34,10 @@ _FLOWS, _FLOW_GAIN = 2, 0.5
 _NEXT_GAIN = 0.8
 """What each further definition gains beside the one before."""
 _MEANING = [signal.name for signal in SIGNALS].index("meaning")
-_SEARCHED_FOR_LISTS = 60
-"""Windows of code in which lists are looked for, the best first."""
+_WIDENED = {QuestionKind.FLOW, QuestionKind.CHANGE}
+"""Kinds of questions that the windows found do not answer alone."""
+_SEARCHED = 60
+"""Windows of code in which lists, and functions that call each other, are looked for, the best first."""
 _WORDS = [signal.name for signal in SIGNALS].index("words of the question")
 _USUAL = [n for n, signal in enumerate(SIGNALS) if signal.name in ("meaning", "headings")]
 _TELLING = [n for n, signal in enumerate(SIGNALS) if signal.reason and n not in (_WORDS, *_USUAL)]
@@ -95,12 +99,16 @@ def rank_passages(
     if not windows.texts:
         return [], None
     parts, scores = _scored(windows)
-    if QuestionKind.CHANGE in windows.kinds and files is None:
-        first = [
-            windows.lines[place] for place in np.argsort(-scores, kind="stable") if windows.is_code[place]
-        ]
-        if listed := families(first[:_SEARCHED_FOR_LISTS]):
+    if files is None and windows.kinds & _WIDENED:
+        listed: Sequence[Family] = ()
+        if QuestionKind.CHANGE in windows.kinds and (
+            listed := families([windows.lines[place] for place in _best_places(windows, scores)])
+        ):
             windows = gather_windows(ranking, table, most, listed=listed)
+            parts, scores = _scored(windows)
+        walk = Walk(ranking.readers, ranking.legs.cancelled, windows.nearness)
+        if steps := walk.steps(_best_code(windows, scores)):
+            windows = gather_windows(ranking, table, most, listed=listed, steps=steps)
             parts, scores = _scored(windows)
     reasons = _reasons(windows, parts) if files is None else [""] * len(scores)
     found = []
@@ -118,6 +126,20 @@ def rank_passages(
             )
         )
     return found, strength(windows, scores, parts[_MEANING] / SIGNALS[_MEANING].weight)
+
+
+def _best_places(windows: Windows, scores: Floats) -> list[int]:
+    """The best windows of code."""
+    code = [place for place in np.argsort(-scores, kind="stable").tolist() if windows.is_code[place]]
+    return code[:_SEARCHED]
+
+
+def _best_code(windows: Windows, scores: Floats) -> Iterator[Found]:
+    for place in _best_places(windows, scores):
+        number = int(windows.chunk_of[place])
+        stored = windows.chunks[number]
+        if stored.kind not in (FileKind.TESTS, FileKind.EXAMPLES):
+            yield Found(windows.folders[number], stored.path, *windows.at(place), float(scores[place]))
 
 
 def _scored(windows: Windows) -> tuple[Floats, Floats]:
@@ -162,7 +184,9 @@ def _reasons(windows: Windows, parts: Floats) -> list[str]:
         terms = (terms or [windows.query.terms[term] for term in rarest if held[place, term]])[:_TERMS_SHOWN]
         number = strongest if strongest >= 0 else _WORDS if terms else other
         reason = SIGNALS[number].reason if number >= 0 else ""
-        reasons.append(reason.format(terms=", ".join(terms), names=", ".join(windows.names[:_TERMS_SHOWN])))
+        step = windows.step_of[place]
+        names = ", ".join(windows.names[:_TERMS_SHOWN])
+        reasons.append(reason.format(terms=", ".join(terms), names=names, step=step.reason if step else ""))
     return reasons
 
 

@@ -27,6 +27,8 @@ _K1, _B = 1.2, 0.75
 _INT8_SCALE = 127.0
 _MOST_COUNTED = 3
 """Members of a family, beside the first, that count: what mentions so many is a place for one more."""
+_BEGINS, _BETWEEN_CALLS = 0.7, 0.5
+"""What counts of a step where it begins and where it calls nothing of the workspace."""
 
 
 def _bm25(windows: Windows) -> Floats:
@@ -161,6 +163,25 @@ def _family(windows: Windows) -> Floats:
     return np.clip((np.array(held, np.float64) - 1) / _MOST_COUNTED, 0.0, 1.0) * windows.is_code
 
 
+def _step(windows: Windows) -> Floats:
+    """How surely the window belongs to what happens; most where it calls on."""
+    if not windows.steps:
+        return np.zeros(len(windows.texts))
+    values = np.zeros(len(windows.texts))
+    for place, step in enumerate(windows.step_of):
+        if step is not None:
+            first, last = windows.at(place)
+            calls = any(first <= line < last for line in step.calls)
+            begins = first <= step.place.line < last
+            values[place] = step.worth * (1.0 if calls else _BEGINS if begins else _BETWEEN_CALLS)
+    return values
+
+
+def _document(windows: Windows) -> Floats:
+    """A document, where it is asked what code does."""
+    return (QuestionKind.FLOW in windows.kinds) * (1 - windows.is_code)
+
+
 def _comment(windows: Windows) -> Floats:
     """The share of lines that are comments: they name what the code beside them does."""
     return np.array([share for read in windows.read for share in read.comments], np.float64) * windows.is_code
@@ -213,6 +234,8 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("is a test", 0.6, _test, "a test"),
     PassageSignal("lists such things", 0.8, _list, "lists such things"),
     PassageSignal("mentions others of its kind", 1.0, _family, "mentions others of its kind"),
+    PassageSignal("is a step", 1.0, _step, "{step}"),
+    PassageSignal("is a document", -0.3, _document),
     PassageSignal("is a comment", -0.2, _comment),
     PassageSignal("is beside the question", -0.8, _beside),
     PassageSignal("tells of releases", -0.3, _history),
