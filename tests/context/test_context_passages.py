@@ -18,9 +18,9 @@ from cairn.retrieval.related import (
     USES,
     ChunkRange,
     Related,
-    rank_related,
     relate,
 )
+from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.scores import Ranked
 from cairn.settings.discovery import ReadmePromotionConfig
 

@@ -10,6 +10,7 @@ import pytest
 from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.errors import QueryCancelledError
+from cairn.retrieval.referring import CALLEE, CALLER, IMPLEMENTATION, TEST
 from cairn.retrieval.related import (
     DEFINES,
     IMPORTED,
@@ -21,9 +22,10 @@ from cairn.retrieval.related import (
     USES,
     ChunkRange,
     Related,
-    rank_related,
     relate,
 )
+from cairn.retrieval.related_lines import with_lines
+from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.scores import Ranked
 
 BODY = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(40))
@@ -70,10 +72,13 @@ def related(folder: IndexedFolder, path: str, limit: int = 20) -> dict[str, set[
 
 def test_each_way_of_being_related_is_found_and_named(folder: IndexedFolder) -> None:
     found = related(folder, "port/berths.py")
-    assert found["port/schedule.py"] >= {USES, IMPORTING}
+    assert found["port/schedule.py"] >= {CALLER, IMPORTING}
     assert SAME_NAME in found["tests/test_berths.py"]
     assert SIMILAR in found["notes/ships.md"]
-    assert {DEFINES, IMPORTED} <= related(folder, "port/schedule.py")["port/berths.py"]
+    assert {CALLEE, IMPORTED} <= related(folder, "port/schedule.py")["port/berths.py"]
+    folder.save({"port/dock.cfg": "first = moor\n", "port/rope.cfg": "knot = 1\n"})
+    assert USES in related(folder, "port/berths.py")["port/dock.cfg"]
+    assert DEFINES not in related(folder, "port/schedule.py")["port/berths.py"]
 
 
 def test_the_passage_itself_is_no_result_but_the_rest_of_its_file_may_be(folder: IndexedFolder) -> None:
@@ -82,6 +87,75 @@ def test_the_passage_itself_is_no_result_but_the_rest_of_its_file_may_be(folder:
     found = rank_related(relate([folder.reader], wanted, never).found, 20)
     assert wanted.chunks[0].id not in {r.stored.id for r in found}
     assert all(SAME_FILE in {p.signal for p in r.reasons} for r in found if r.stored.path == wanted.path)
+
+
+CRANES = {
+    "port/crane.py": (
+        "class Crane:\n    def lift(self, load):\n        return check(load)\n\n\ndef check(load):\n    return load\n\n\n"
+        "def hoist(crane: Crane):\n    return crane.lift(1)\n"
+    ),
+    "port/tall.py": "from port.crane import Crane\n\n\nclass Tall(Crane):\n    def lift(self, load):\n        return 2\n",
+    "port/log.py": "def log(crane, load):\n    lift = crane\n    return lift, load\n",
+    "yard.py": (
+        "from port.crane import Crane\n\n\ndef work():\n    crane = Crane()\n    crane.lift(3)\n\n\n"
+        "def rest():\n    crane = Crane()\n    crane.lift(4)\n"
+    ),
+    "tests/test_yard.py": "from port.crane import Crane\n\n\ndef test_it():\n    crane = Crane()\n    crane.lift(0)\n",
+}
+
+
+def lines_shown(folder: IndexedFolder, path: str, line: int) -> list[tuple[str, str, str]]:
+    """For a cursor on a line: the path, the selected line and the first reason of each result."""
+    page = folder.reader.page(path)
+    chunk = next(each for each in page if each.chunk.start_line <= line < each.chunk.end_line)
+    relations = relate([folder.reader], ChunkRange(0, path, (chunk,), focus=range(line, line + 1)), never)
+    shown = []
+    for each in with_lines(rank_related(relations.found, 10), relations, None):
+        lines = each.stored.chunk.text.splitlines()
+        first = (each.lines or (each.stored.chunk.start_line, 0))[0] - each.stored.chunk.start_line
+        shown.append((each.stored.path, lines[first].strip(), each.spoken_for_by()[0]))
+    return shown
+
+
+def test_who_calls_the_function_at_the_cursor_comes_first_then_what_it_calls(folder: IndexedFolder) -> None:
+    folder.save(CRANES)
+    shown = lines_shown(folder, "port/crane.py", 1)
+    assert shown[:2] == [
+        # its own chunk holds a caller and what it calls
+        ("port/crane.py", "return crane.lift(1)", "calls `lift`"),
+        ("yard.py", "crane.lift(3)", "calls `lift` in `work`, `rest`"),
+    ]
+    assert ("port/tall.py", "def lift(self, load):", "overrides `Crane.lift`") in shown[2:4]
+    assert ("tests/test_yard.py", "crane.lift(0)", "a test that reaches `lift`") in shown[2:4]
+
+
+def test_the_function_at_the_cursor_is_meant_and_not_another_of_its_passage(folder: IndexedFolder) -> None:
+    folder.save(CRANES)
+    shown = lines_shown(folder, "port/crane.py", 6)
+    assert shown[0] == ("port/crane.py", "return check(load)", "calls `check`")
+    assert ("tests/test_yard.py", "crane.lift(0)", "a test that calls `Crane.lift`, which calls it") in shown
+    assert not any("calls `lift`" in reason for _, _, reason in shown)
+
+
+def test_many_callers_leave_room_for_what_the_function_calls(folder: IndexedFolder) -> None:
+    folder.save(CRANES)
+    caller = "from port.crane import hoist\n\n\ndef use_{n}(crane):\n    return hoist(crane), {n}\n"
+    folder.save({f"port/use{n}.py": caller.format(n=n) for n in range(20)})
+    wanted = folder.reader.page("port/crane.py")
+    relations = relate(
+        [folder.reader], ChunkRange(0, "port/crane.py", tuple(wanted), focus=range(9, 10)), never
+    )
+    found = rank_related(relations.found, 10)
+    kinds = [
+        next((r.signal for r in each.reasons if r.signal in (CALLER, CALLEE, TEST)), "") for each in found
+    ]
+    assert kinds[:5] == [CALLER] * 4 + [CALLEE]
+    assert len(found) == 10
+
+
+def test_what_extends_a_type_is_related_to_it(folder: IndexedFolder) -> None:
+    folder.save(CRANES)
+    assert IMPLEMENTATION in related(folder, "port/crane.py")["port/tall.py"]
 
 
 def test_files_that_change_together_are_related(tmp_path: Path) -> None:
@@ -108,9 +182,9 @@ def test_what_is_typed_counts_before_it_is_saved(folder: IndexedFolder) -> None:
     folder.type(
         "port/cranes.py", "from port.berths import moor\n\n\ndef load(cargo):\n    return moor(cargo)\n"
     )
-    assert {DEFINES, IMPORTED} <= related(folder, "port/cranes.py")["port/berths.py"]
+    assert {CALLEE, IMPORTED} <= related(folder, "port/cranes.py")["port/berths.py"]
     folder.type("port/new.py", "def hoist_all(vessel):\n    return moor(vessel)\n")
-    assert USES in related(folder, "port/berths.py")["port/new.py"]
+    assert USES in related(folder, "port/berths.py")["port/new.py"]  # it does not import the name
     assert DEFINES in related(folder, "port/new.py")["port/berths.py"]
 
 
@@ -122,7 +196,8 @@ def test_the_vectors_of_the_model_are_used_where_there_are_any(folder: IndexedFo
 
 def test_a_name_that_many_files_define_relates_nothing(folder: IndexedFolder) -> None:
     folder.save({f"copies/copy{n}.py": f"def moor(ship):\n    return {n}\n" for n in range(4)})
-    found = related(folder, "port/schedule.py")
+    folder.save({"port/schedule.cfg": "first = moor\n"})
+    found = related(folder, "port/schedule.cfg")
     assert all(DEFINES not in reasons for reasons in found.values())
 
 

@@ -10,8 +10,9 @@ from attrs import evolve
 from tests.retrieval.indexed_folder import IndexedFolder
 
 from cairn.index.queries.relations import PassageVector
-from cairn.retrieval.related import ChunkRange, rank_related, relate
+from cairn.retrieval.related import ChunkRange, relate
 from cairn.retrieval.related_lines import with_lines
+from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.scores import Ranked
 
 FILLER = "".join(f"    step_{line} = rope_{line} + anchor_{line}\n" for line in range(9))
@@ -132,7 +133,7 @@ def test_an_explanation_has_the_name_as_well(folder: IndexedFolder) -> None:
 
 def test_a_name_that_many_define_shows_the_line_but_is_no_reason(folder: IndexedFolder) -> None:
     others = {f"port/copy{n}.py": f"def moor_ship(boat):\n    return {n}\n" for n in range(4)}
-    call = f"from port.berths import moor_ship\n\n\ndef moor(vessel):\n{FILLER}    return moor_ship(vessel)\n"
+    call = f"import port.berths\n\n\ndef moor(vessel):\n{FILLER}    return moor_ship(vessel)\n"
     folder.save(
         {**others, "port/berths.py": "def moor_ship(vessel):\n    ship = vessel\n", "port/call.py": call}
     )

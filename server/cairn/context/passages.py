@@ -11,7 +11,8 @@ from cairn.context.model import Item
 from cairn.index.queries.files import readme_rule
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
-from cairn.retrieval.related import DEFINES, SIMILAR, USES, Related, rank_related
+from cairn.retrieval.related import DEFINES, SIMILAR, USES, Related
+from cairn.retrieval.related_ranking import rank_related, reference_of
 from cairn.retrieval.scores import Ranked
 from cairn.workspace.collections import FileKind
 
@@ -137,6 +138,8 @@ def _grouping(readme_patterns: Sequence[str]) -> Callable[[StoredChunk], Group]:
 
 def _is_close(related: Related) -> bool:
     values = related.values
+    if reference_of(related):
+        return True
     named = values.get(DEFINES) or values.get(USES)
     if SIMILAR not in values:  # there are no vectors to compare
         return bool(named)

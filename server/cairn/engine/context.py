@@ -24,7 +24,7 @@ from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
 from cairn.engine.folders import Folder, path_of_uri, places_of
 from cairn.engine.open_workspace import OpenWorkspace
-from cairn.engine.related import covered, indexed_page, shared_names, table_for
+from cairn.engine.related import covered, indexed_page, lines_of_range, shared_names, table_for
 from cairn.engine.request import Attempt
 from cairn.engine.results import milliseconds, search_result
 from cairn.errors import InvalidRequestError
@@ -32,6 +32,8 @@ from cairn.index.queries.files import readme_paths
 from cairn.index.queries.relations import PassageVector, vector_of_texts
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import StoredChunk
+from cairn.index.references.graph import ReferenceGraph
+from cairn.index.references.model import Place
 from cairn.index.vectors.intake import static_vectors
 from cairn.index.vectors.store import ChunkText
 from cairn.protocol.chunk_type import ChunkType
@@ -40,6 +42,7 @@ from cairn.retrieval.meaning import table_of
 from cairn.retrieval.passages.ranking import best_chunks
 from cairn.retrieval.query import Query, understand
 from cairn.retrieval.ranking import rank
+from cairn.retrieval.referring import definitions_around
 from cairn.retrieval.related import ChunkRange, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.verdict import matched_terms
@@ -125,7 +128,8 @@ class _ContextRequest:
         """The passage at the place; without chunks where the document holds nothing."""
         number, path, chunks = self._page()
         field = "position" if self.params.range is None else "range"
-        return ChunkRange(number, path, tuple(covered(chunks, self._range, field)) if chunks else ())
+        passage = tuple(covered(chunks, self._range, field)) if chunks else ()
+        return ChunkRange(number, path, passage, focus=lines_of_range(self._range))
 
     @property
     def _range(self) -> protocol.Range:
@@ -200,10 +204,10 @@ class _ContextRequest:
     def passages(self) -> tuple[tuple[Grouped, ...], str | None, bool]:
         """What belongs to the place, why a leg of the search failed, and whether all was found before."""
         passage, params = self.passage, self.params
-        # All that they depend on; the same for every cursor place in a chunk. A chunk's id says which text it is, as
-        # long as the index and unsaved text stay the same.
+        # All that they depend on; the same for every cursor place in a function of a chunk. A chunk's id says which text
+        # it is, as long as the index and unsaved text stay the same.
         ids = [stored.id or stored.chunk for stored in passage.chunks]
-        key = (self.state, passage.folder, passage.path, *ids, params.query, params.limit)
+        key = (self.state, passage.folder, passage.path, *ids, self._functions(), params.query, params.limit)
         kept = self.memory.passages.get(key)
         if kept is not None:
             return kept, None, True
@@ -212,6 +216,14 @@ class _ContextRequest:
             size = sum(len(each.ranked.stored.chunk.text) + _OTHER_FIELDS for each in found)
             self.memory.passages.put(key, found, size)
         return found, problem, False
+
+    def _functions(self) -> tuple[Place, ...]:
+        """The functions and types that the place is in, or that its passage holds."""
+        passage = self.passage
+        if not (self.is_indexed and passage.chunks and self.workspace.readers):
+            return ()
+        graph = ReferenceGraph(self.workspace.readers[passage.folder], self.workspace.cancelled)
+        return tuple(definitions_around(graph, passage.path, passage.lines, passage.focus))
 
     def _found(self) -> tuple[tuple[Grouped, ...], str | None, bool]:
         """What belongs to the place, why a leg of the search failed, and whether nothing was broken off."""

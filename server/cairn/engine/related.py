@@ -14,8 +14,9 @@ from cairn.engine.results import contexts, milliseconds, search_result
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.related import ChunkRange, Relations, rank_related, relate
+from cairn.retrieval.related import ChunkRange, Relations, relate
 from cairn.retrieval.related_lines import with_lines
+from cairn.retrieval.related_ranking import rank_related
 from cairn.retrieval.scores import Ranked
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.
     started = time.perf_counter()
     folders, readers = request.folders, request.readers
     number, inside, page = indexed_page(folders, readers, params.text_document.uri)
-    passage = ChunkRange(number, inside, tuple(covered(page, params.range)))
+    chunks = tuple(covered(page, params.range))
+    passage = ChunkRange(number, inside, chunks, focus=lines_of_range(params.range))
     relations = relate(readers, passage, request.cancelled)
     ranked = rank_related(relations.found, params.limit)
     found = with_lines(ranked, relations, table_for(request, relations))
@@ -69,9 +71,8 @@ def indexed_page(
 
 def covered(page: Sequence[StoredChunk], wanted: protocol.Range, field: str = "range") -> list[StoredChunk]:
     """The chunks that hold a line of the range. Raises InvalidRequestError, about `field`, where it is beyond them."""
-    first, last = wanted.start.line, wanted.end.line
-    if wanted.end.character == 0 and last > first:
-        last -= 1  # a selection of whole lines ends before the next one
+    asked = lines_of_range(wanted)
+    first, last = asked.start, asked.stop - 1
     lines = page[-1].chunk.end_line
     if first > lines:
         raise InvalidRequestError(field, f"starts at line {first}; the document has {lines} lines")
@@ -81,6 +82,14 @@ def covered(page: Sequence[StoredChunk], wanted: protocol.Range, field: str = "r
         for stored in page
         if stored.chunk.start_line <= max(first, last) and first < stored.chunk.end_line
     ]
+
+
+def lines_of_range(wanted: protocol.Range) -> range:
+    """The lines that a selection is about."""
+    first, last = wanted.start.line, wanted.end.line
+    if wanted.end.character == 0 and last > first:
+        last -= 1  # a selection of whole lines ends before the next one
+    return range(first, last + 1)
 
 
 def shared_names(used: Sequence[str], defined: Sequence[str], ranked: Ranked) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""What belongs to a passage: finds it by several relations, each with a name and a weight, and ranks it.
+"""What belongs to a passage: finds it by several relations, each with a name.
+
+Who calls it and what it calls are found by references; the rest by its names, its file and its meaning.
 
 No model is run: the passage's own vectors are in the index.
 """
@@ -20,11 +22,17 @@ from cairn.index.queries import relations
 from cairn.index.queries.symbols import FoundName, definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
+from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.diversity import near_duplicates
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
-from cairn.retrieval.scores import Contribution, Ranked
-from cairn.settings.tree import DiversitySettings
+from cairn.retrieval.referring import (
+    CALLEE,
+    CALLER,
+    TEST,
+    Referrals,
+    definitions_around,
+    referrals,
+)
 from cairn.text.words import STOPWORDS
 
 SIMILAR = "similar in meaning"
@@ -36,21 +44,14 @@ IMPORTING = "file that imports it"
 TOGETHER = "file that changes with it"
 SAME_FILE = "same file"
 
-WEIGHTS: Mapping[str, float] = {
-    SIMILAR: 2.0,
-    DEFINES: 1.5,
-    USES: 1.5,
+OF_FILES: Mapping[str, float] = {
     SAME_NAME: 1.0,
     IMPORTED: 0.5,
     IMPORTING: 0.5,
     TOGETHER: 1.0,
     SAME_FILE: -1.0,
 }
-"""Each times a value of 0 to 1. Chosen, not fitted: there are no judgements of what is related. Who reads a passage has
-the rest of its file before them."""
-
-_BEST_POSSIBLE = sum(weight for weight in WEIGHTS.values() if weight > 0)
-
+"""The weights of what relates files as wholes."""
 _NEAREST = 60
 """Chunks that are looked at for being similar."""
 _NEAREST_BESIDES = 20
@@ -72,8 +73,6 @@ _RARE = 3
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _TEXT_ONLY = ColumnWeights(text=1.0, identifiers=0.0, symbol=0.0)
 _ALL = ChunkFilter()
-_SIMILARITY = DiversitySettings().similarity
-"""From which two passages count as one, whatever the settings say of searches."""
 
 
 @frozen
@@ -84,6 +83,13 @@ class ChunkRange:
     """Which of the searched folders it is in."""
     path: str
     chunks: tuple[StoredChunk, ...]
+    focus: range = field(factory=lambda: range(0), kw_only=True)
+    """The lines of its file that it is chosen for; of these its functions are meant where it has several."""
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The lines `[first, last)` of its file."""
+        return (self.chunks[0].chunk.start_line, self.chunks[-1].chunk.end_line) if self.chunks else (0, 0)
 
     @cached_property
     def ids(self) -> frozenset[int]:
@@ -132,6 +138,8 @@ class Relations:
     """Names that the passage uses, by folder and chunk that defines them, those of fewer files first."""
     vector: relations.PassageVector
     """The passage's."""
+    referrals: Referrals = field(factory=dict)
+    """Of chunks in the passage's folder."""
 
 
 def relate(
@@ -149,50 +157,11 @@ def relate(
     """
     own = vector or relations.passage_vector(readers[passage.folder], sorted(passage.ids))
     search = _Search(readers, passage, cancelled, besides, own)
-    for leg in (search.by_names, search.by_files, search.by_meaning):
+    for leg in (search.by_references, search.by_names, search.by_files, search.by_meaning):
         leg()
         if cancelled():
             raise QueryCancelledError("The request was cancelled.")
-    return Relations(passage, search.found(), search.defined, search.used, own)
-
-
-def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
-    """Ranked by the weighted sum of their relations; a file's second chunk and copies stand behind all others."""
-    scored = sorted(((score, related) for related in found if (score := _score(related))), key=_best_first)
-    first: dict[tuple[int, str], tuple[float, Related]] = {}
-    for each in scored:
-        first.setdefault((each[1].folder, each[1].stored.path), each)
-    chosen = set(map(id, first.values()))
-    ordered = [*first.values(), *(each for each in scored if id(each) not in chosen)]
-    ranked = [_ranked(*each) for each in ordered[: 2 * limit]]
-    copies = near_duplicates(ranked, _SIMILARITY, limit)
-    distinct = [result for place, result in enumerate(ranked) if place not in copies]
-    return [*distinct, *(ranked[place] for place in sorted(copies))][:limit]
-
-
-def _best_first(scored: tuple[float, Related]) -> tuple[float, int, str, int]:
-    score, related = scored
-    return -score, related.folder, related.stored.path, related.stored.chunk.position
-
-
-def _score(related: Related) -> float:
-    """0 to 1."""
-    parts = (value * WEIGHTS[name] for name, value in related.values.items())
-    return max(0.0, sum(sorted(parts, key=lambda part: -abs(part)))) / _BEST_POSSIBLE
-
-
-def _ranked(score: float, related: Related) -> Ranked:
-    parts = [Contribution(name, value, WEIGHTS[name]) for name, value in related.values.items() if value]
-    parts.sort(key=lambda part: -abs(part.value * part.weight))
-    return Ranked(related.folder, related.stored, score, _source(related.values), tuple(parts))
-
-
-def _source(values: Mapping[str, float]) -> str:
-    if values.get(DEFINES):
-        return "exact"
-    if values.get(USES):
-        return "hybrid" if values.get(SIMILAR) else "keyword"
-    return "embedding" if values.get(SIMILAR) else "relation"
+    return Relations(passage, search.found(), search.defined, search.used, own, search.referrals)
 
 
 @define
@@ -207,6 +176,10 @@ class _Search:
     defined: Sequence[str] = field(default=(), init=False)
     used: dict[tuple[int, int], list[str]] = field(factory=dict, init=False)
     """Both as in `Relations`."""
+    referrals: Referrals = field(factory=dict, init=False)
+    """By chunk of the passage's folder."""
+    meant: Sequence[str] | None = field(default=None, init=False)
+    """Of the names that the passage defines those that it is chosen for; None for all."""
     _pools: list[defaultdict[int, dict[str, float]]] = field(init=False)
     """The relations of chunks, by folder and chunk."""
     _read: defaultdict[int, dict[int, StoredChunk]] = field(factory=lambda: defaultdict(dict), init=False)
@@ -220,7 +193,8 @@ class _Search:
     def by_names(self) -> None:
         passage = self.passage
         files = _files_defining(definitions_of(self.readers[passage.folder], passage.defined))
-        self.defined = [name for name in passage.defined if 1 <= len(files[name]) <= _RARE]
+        meant = passage.defined if self.meant is None else self.meant
+        self.defined = [name for name in meant if 1 <= len(files.get(name, ())) <= _RARE]
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             definitions = definitions_of(reader, passage.used)
             files = _files_defining(definitions)
@@ -230,12 +204,14 @@ class _Search:
                     told[each.chunk_id].append(each.name)
             for chunk, names in told.items():
                 worth = sum(1 / len(files[name]) for name in names)
-                pool[chunk][DEFINES] = worth / (worth + 1)
+                if CALLEE not in pool.get(chunk, ()):  # which tells the same, and better
+                    pool[chunk][DEFINES] = worth / (worth + 1)
                 self.used[folder, chunk] = sorted(names, key=lambda name: len(files[name]))
             hits = self._using(folder, self.defined)
             top = max((hit.score for hit in hits), default=1.0)
             for hit in hits:
-                pool[hit.chunk_id][USES] = max(0.0, hit.score / top)
+                if not ({CALLER, TEST} & pool.get(hit.chunk_id, {}).keys()):
+                    pool[hit.chunk_id][USES] = max(0.0, hit.score / top)
 
     def _using(self, folder: int, names: Sequence[str]) -> list[Hit]:
         """The chunks that hold one of these very names; keywords alone would find `unloaded` for `unload`."""
@@ -251,6 +227,21 @@ class _Search:
             if hit.chunk_id in stored
             and not wanted.isdisjoint(_IDENTIFIER.findall(stored[hit.chunk_id].chunk.text))
         ]
+
+    def by_references(self) -> None:
+        """Who calls the functions that the passage is about, and what these call."""
+        passage = self.passage
+        reader = self.readers[passage.folder]
+        graph = ReferenceGraph(reader, self.cancelled)
+        definitions = definitions_around(graph, passage.path, passage.lines, passage.focus)
+        if definitions and passage.focus:
+            names = {each.name for each in definitions}
+            self.meant = [name for name in passage.defined if name in names]
+        self.referrals, stored = referrals(reader, graph, definitions, self.cancelled)
+        self._read[passage.folder].update(stored)
+        pool = self._pools[passage.folder]
+        for chunk, by_relation in self.referrals.items():
+            pool[chunk].update({relation: each.confidence for relation, each in by_relation.items()})
 
     def by_files(self) -> None:
         reader, path = self.readers[self.passage.folder], self.passage.path
@@ -299,7 +290,7 @@ class _Search:
         """The chunks of each of the files that are related the most as files."""
 
         def weight(path: str) -> float:
-            return sum(WEIGHTS[name] * value for name, value in self._files[path].items())
+            return sum(OF_FILES[name] * value for name, value in self._files[path].items())
 
         best = sorted(
             (path for path in self._files if weight(path) > 0), key=lambda path: (-weight(path), path)
@@ -307,14 +298,16 @@ class _Search:
         return relations.chunk_ids(reader, best[:_MOST_FILES]).values()
 
     def found(self) -> list[Related]:
-        """All that was found, but for the passage itself."""
+        """All that was found, but for the passage itself, unless it refers to its own functions."""
         found = []
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
             here = folder == self.passage.folder
             known = {chunk: stored for chunk, stored in self._read[folder].items() if chunk in pool}
             for chunk, stored in (known | reader.chunks(pool.keys() - known.keys())).items():
-                if not (here and chunk in self.passage.ids):
-                    of_file = self._files.get(stored.path, {}) if here else {}
+                if not (here and chunk in self.passage.ids) or chunk in self.referrals:
+                    of_file = dict(self._files.get(stored.path, {})) if here else {}
+                    if chunk in self.referrals:
+                        of_file.pop(SAME_FILE, None)  # a caller counts wherever it stands
                     found.append(Related(folder, stored, {**pool[chunk], **of_file}))
         return found
 

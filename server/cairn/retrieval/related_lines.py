@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import islice
 
 import numpy as np
@@ -80,19 +80,30 @@ def with_lines(ranked: Sequence[Ranked], relations: Relations, table: StaticTabl
 
 
 def _by_name(result: Ranked, relations: Relations) -> Ranked:
-    """The result with the line of a name, if one relates it."""
+    """The result with the line of a reference or of a name, if one relates it."""
     stored, passage = result.stored, relations.passage
+    by_references = relations.referrals.get(stored.id, {}) if result.folder == passage.folder else {}
+    if by_references:
+        shown = {name: (each.line, each.reason) for name, each in by_references.items()}
+        return _with_line(result, shown)
     used = relations.used.get((result.folder, stored.id), ())
     shown = _lines_of_names(stored, passage, used, relations.defined)
-    said = {relation: words for relation, (_, words) in shown.items()}
     if not shown:  # a name that many files define does not relate the two, but its line is worth showing
         used = [name for name in (stored.chunk.symbol,) if name in passage.used and not _is_word(name)]
         defined = [name for name in passage.symbols if not _is_word(name)]
         shown = _lines_of_names(stored, passage, used, defined)
-    if not shown:
-        return result
+        said: Mapping[str, str] = {}
+        return _with_line(result, shown, said) if shown else result
+    return _with_line(result, shown)
+
+
+def _with_line(
+    result: Ranked, shown: Mapping[str, tuple[int, str]], said: Mapping[str, str] | None = None
+) -> Ranked:
+    """The result at the line of its strongest relation among those `shown`, each with a line and what is said of it."""
+    said = {relation: words for relation, (_, words) in shown.items()} if said is None else said
     relation = next((each.signal for each in result.reasons if each.signal in shown), next(iter(shown)))
-    line = min(shown[relation][0], stored.chunk.end_line - 1)
+    line = min(shown[relation][0], result.stored.chunk.end_line - 1)
     reasons = (evolve(each, signal=said.get(each.signal, each.signal)) for each in result.reasons)
     return evolve(result, reasons=tuple(reasons), lines=(line, line + 1))
 

@@ -1,0 +1,101 @@
+"""Ranks what belongs to a passage: who calls it first, then what it calls, what implements it and what tests it; then the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from cairn.retrieval.diversity import near_duplicates
+from cairn.retrieval.referring import CALLEE, CALLER, IMPLEMENTATION, TEST
+from cairn.retrieval.related import (
+    DEFINES,
+    OF_FILES,
+    SIMILAR,
+    USES,
+    Related,
+)
+from cairn.retrieval.scores import Contribution, Ranked
+from cairn.settings.tree import DiversitySettings
+
+WEIGHTS: Mapping[str, float] = {
+    CALLER: 10.0,
+    CALLEE: 8.0,
+    IMPLEMENTATION: 7.0,
+    TEST: 6.0,
+    SIMILAR: 2.0,
+    DEFINES: 1.5,
+    USES: 1.5,
+    **OF_FILES,
+}
+"""Each times a value of 0 to 1. Chosen, not fitted: there are no judgements of what is related. Who reads a passage has
+the rest of its file before them. A reference that is sure stands before all else."""
+SHARES: Mapping[str, float] = {CALLER: 0.4, CALLEE: 0.3, IMPLEMENTATION: 0.2, TEST: 0.2}
+"""Of the results, at least one of each that there is: a function that many call is not known by them alone."""
+
+_BEST_POSSIBLE = WEIGHTS[CALLER] + sum(
+    weight for name, weight in WEIGHTS.items() if weight > 0 and name not in SHARES
+)
+
+_SIMILARITY = DiversitySettings().similarity
+"""From which two passages count as one, whatever the settings say of searches."""
+
+
+def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
+    """Ranked by the weighted sum of their relations; a file's second chunk and copies stand behind all others.
+
+    These are counted among those that no reference relates. Of those that one does, each relation has its share.
+    """
+    scored = sorted(((score, related) for related in found if (score := _score(related))), key=_best_first)
+    referred = _shared_out([each for each in scored if reference_of(each[1])], limit)
+    first: dict[tuple[int, str], tuple[float, Related]] = {}
+    for each in scored:
+        if not reference_of(each[1]):
+            first.setdefault((each[1].folder, each[1].stored.path), each)
+    chosen = {*map(id, referred), *map(id, first.values())}
+    ordered = [*referred, *first.values(), *(each for each in scored if id(each) not in chosen)]
+    ranked = [_ranked(*each) for each in ordered[: 2 * limit]]
+    copies = near_duplicates(ranked, _SIMILARITY, limit) - set(range(len(referred)))
+    distinct = [result for place, result in enumerate(ranked) if place not in copies]
+    return [*distinct, *(ranked[place] for place in sorted(copies))][:limit]
+
+
+def _shared_out(referred: Sequence[tuple[float, Related]], limit: int) -> list[tuple[float, Related]]:
+    """The best of each relation up to its share, best first."""
+    room = {relation: max(1, round(share * limit)) for relation, share in SHARES.items()}
+    chosen = []
+    for each in referred:
+        relation = reference_of(each[1])
+        room[relation] -= 1
+        if room[relation] >= 0:
+            chosen.append(each)
+    return chosen
+
+
+def _best_first(scored: tuple[float, Related]) -> tuple[float, int, str, int]:
+    score, related = scored
+    return -score, related.folder, related.stored.path, related.stored.chunk.position
+
+
+def _score(related: Related) -> float:
+    """0 to 1."""
+    parts = (value * WEIGHTS[name] for name, value in related.values.items())
+    return min(1.0, max(0.0, sum(sorted(parts, key=lambda part: -abs(part)))) / _BEST_POSSIBLE)
+
+
+def _ranked(score: float, related: Related) -> Ranked:
+    parts = [Contribution(name, value, WEIGHTS[name]) for name, value in related.values.items() if value]
+    parts.sort(key=lambda part: -abs(part.value * part.weight))
+    return Ranked(related.folder, related.stored, score, _source(related.values), tuple(parts))
+
+
+def _source(values: Mapping[str, float]) -> str:
+    if values.get(DEFINES) or not SHARES.keys().isdisjoint(values):
+        return "exact"
+    if values.get(USES):
+        return "hybrid" if values.get(SIMILAR) else "keyword"
+    return "embedding" if values.get(SIMILAR) else "relation"
+
+
+def reference_of(related: Related) -> str:
+    """The relation by references that counts most; "" for none."""
+    values = related.values
+    return max(SHARES.keys() & values.keys(), key=lambda name: WEIGHTS[name] * values[name], default="")
