@@ -67,9 +67,10 @@ async def test_a_cursor_in_a_function_gets_what_belongs_to_it(daemon: Start, wor
         found = by_path(answer)
         berths, document = found["src/harbour/berths.py"], found["docs/assigning.md"]
         assert (berths["group"], document["group"]) == ("code", "documents")
-        assert {"defines `Berth`", "file that it imports"} <= set(berths["reasons"])
+        assert berths["reasons"][0] == "called by `assign_berths`"
+        assert "file that it imports" in berths["reasons"]
         assert "mentions `assign_berths`" in document["reasons"]
-        assert "class Berth" in selected(workspace, berths)
+        assert "def moor_ship" in selected(workspace, berths)
         assert "`assign_berths`" in selected(workspace, document)
         assert "moor_ship" in berths["result"]["matchedTerms"]
         assert "src/harbour/schedule.py" not in found  # it is one chunk
@@ -111,7 +112,7 @@ async def test_moving_in_a_chunk_is_free_until_anything_changes(daemon: Start, w
         assert {**again, "timings": {}} == {**moved, "timings": {}}
         # What is typed counts before it is saved.
         assert "src/harbour/berths.py" not in [
-            path for path, each in by_path(first).items() if "defines `moor_ship`" in each["reasons"]
+            path for path, each in by_path(first).items() if "called by `lift`" in each["reasons"]
         ]
         open_document(cairn, uri, cranes.read_text())
         change_document(
@@ -119,7 +120,7 @@ async def test_moving_in_a_chunk_is_free_until_anything_changes(daemon: Start, w
         )
         typed = await context(cairn, uri, 1)
         assert "cached" not in typed["timings"]
-        assert "defines `moor_ship`" in by_path(typed)["src/harbour/berths.py"]["reasons"]
+        assert "called by `lift`" in by_path(typed)["src/harbour/berths.py"]["reasons"]
         assert "berth.moor_ship(cargo)" in typed["context"]
 
 
@@ -331,6 +332,6 @@ async def test_without_a_model_names_relate_and_tokens_are_estimated(daemon: Sta
     async with daemon(workspace, options={"embedding": {"enabled": False}}) as cairn:
         await cairn.until(lambda status: status["state"] == "degraded")
         answer = await context(cairn, schedule, 8)
-        assert "defines `Berth`" in by_path(answer)["src/harbour/berths.py"]["reasons"]
+        assert "called by `assign_berths`" in by_path(answer)["src/harbour/berths.py"]["reasons"]
         assert 0 <= sum(each["tokens"] for each in answer["parts"]) - answer["tokens"] < 60
         assert answer["tokens"] == -(-len(answer["context"]) // 4)

@@ -72,7 +72,7 @@ async def test_what_belongs_to_a_passage_is_found_with_its_reasons(daemon: Start
         by_path = {result["path"]: result for result in answer["results"]}
         assert schedule.relative_to(workspace).as_posix() not in by_path  # it is one chunk
         reasons = " ".join(by_path["src/harbour/berths.py"]["matchExplain"])
-        assert "defines `Berth`" in reasons
+        assert "called by `assign_berths`" in reasons
         assert "file that it imports" in reasons
         assert "moor_ship" in by_path["src/harbour/berths.py"]["matchedTerms"]
         assert answer["index"]["complete"] is True

@@ -126,7 +126,7 @@ def test_who_calls_the_function_at_the_cursor_comes_first_then_what_it_calls(fol
         ("yard.py", "crane.lift(3)", "calls `lift` in `work`, `rest`"),
     ]
     assert ("port/tall.py", "def lift(self, load):", "overrides `Crane.lift`") in shown[2:4]
-    assert ("tests/test_yard.py", "crane.lift(0)", "a test that reaches `lift`") in shown[2:4]
+    assert ("tests/test_yard.py", "crane.lift(0)", "tests `lift`") in shown[2:4]
 
 
 def test_the_function_at_the_cursor_is_meant_and_not_another_of_its_passage(folder: IndexedFolder) -> None:

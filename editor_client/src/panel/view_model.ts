@@ -114,7 +114,7 @@ function passageContent(passage: ContextPassage, index: number, around: Surround
   const why = reasons.slice(0, REASONS);
   return {
     index,
-    id: `${result.contentHash} ${result.folder} ${result.path}`,
+    id: `${result.contentHash} ${result.folder} ${result.path} ${result.headerPath}`,
     title,
     file: baseName(result.path),
     line,

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
-from cairn.context.markdown import block, cut_block, cut_item, section, section_frame, text_lines
+from cairn.context.markdown import block, cut_block, cut_item, section, section_frame
 from cairn.context.model import TITLES, Assembled, Item, PartName
 from cairn.protocol import ContextPart, DroppedItem
 from cairn.settings.tree import ContextSettings
+from cairn.text.verbatim import lines_with_ends
 
 TokenCounter = Callable[[str], int]
 
@@ -130,7 +131,7 @@ def _fit(name: PartName, items: Sequence[Item], budget: int, count: TokenCounter
 
 def _cut(item: Item, room: int, count: TokenCounter) -> _Block | None:
     """As many whole lines around the item's focus as there is room for; None where not even one fits."""
-    lines = text_lines(item.text)
+    lines = lines_with_ends(item.text)
     first = last = min(item.focus, len(lines) - 1) if lines else 0
     spare = room - _count(cut_block(evolve(item, text="\n"), 0, 0), count)
     grown = True

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from cairn.context.markdown import as_code, text_lines
+from cairn.context.markdown import as_code
 from cairn.context.model import Item
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.text.paragraphs import Paragraph, read_paragraphs
+from cairn.text.verbatim import lines_with_ends
 
 _TERMS, _PROJECT, _README = 1.0, 0.9, 0.8
 _MOST_COLLECTIONS = 12
@@ -68,7 +69,7 @@ def _project(reader: OverlaidReader, collection: str) -> Item | None:
 
 def _introduction(reader: OverlaidReader, path: str) -> Item | None:
     """A README's first paragraph of running text, as its lines stand there; None where there is none."""
-    lines = text_lines("".join(stored.chunk.text for stored in reader.page(path)))
+    lines = lines_with_ends("".join(stored.chunk.text for stored in reader.page(path)))
     markdown = path.lower().endswith(_MARKDOWN)
     found = next(filter(_is_text, read_paragraphs(enumerate(lines), markdown)), None)
     if found is None:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from cairn.context.markdown import as_code, one_line, text_lines
+from cairn.context.markdown import as_code, one_line
 from cairn.context.model import Item
 from cairn.protocol import citation
+from cairn.text.verbatim import lines_with_ends
 
 _CURSOR, _FIRST_OPEN, _SHOWN, _OPEN = 1.0, 0.9, 0.8, 0.4
 """Scores: the place, some open documents, the passage at the cursor, the other documents. The names of a few documents
@@ -110,7 +111,7 @@ def _problem(path: str, problem: Problem, score: float) -> Item:
     by = " ".join(filter(None, (problem.source, problem.code)))
     lines = (problem.line, problem.end)
     # Indented, the lines of the message stay in the list item, whatever they hold.
-    first, *rest = [line.strip() for line in text_lines(problem.message.strip())] or [""]
+    first, *rest = [line.strip() for line in lines_with_ends(problem.message.strip())] or [""]
     head = f"- {kind}, `{citation(path, lines)}`{f' ({by})' if by else ''}: {first}"
     text = "\n".join([head, *(f"  {line}" for line in rest if line)])
     return Item(text, one_line(first), score, path, lines)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 
 from attrs import evolve
 
 from cairn.context.model import Item
+from cairn.text.verbatim import lines_with_ends
 
 _BACKTICKS = re.compile(r"`+")
 _BLANK = "\n"
@@ -38,7 +38,7 @@ def block(item: Item) -> tuple[str, str, str]:
 
 def cut_block(item: Item, first: int, last: int) -> tuple[str, str, str]:
     """The lines `[first, last)` of the item's text, with a visible mark of what is missing."""
-    lines = text_lines(item.text)
+    lines = lines_with_ends(item.text)
     kept = "".join(lines[first:last])
     mark = f"[cut: {_missing(first, len(lines) - last)}]\n"
     if not item.quoted:
@@ -48,15 +48,10 @@ def cut_block(item: Item, first: int, last: int) -> tuple[str, str, str]:
 
 def cut_item(item: Item, first: int, last: int) -> Item:
     """The item with the place of the lines `[first, last)` of its text, where these are lines of the file."""
-    if item.lines is None or item.lines[1] - item.lines[0] != len(text_lines(item.text)):
+    if item.lines is None or item.lines[1] - item.lines[0] != len(lines_with_ends(item.text)):
         return item  # a notebook's cell may have lines of its own
     start = item.lines[0]
     return evolve(item, lines=(start + first, start + last))
-
-
-def text_lines(text: str) -> list[str]:
-    """The lines of a text with their ends, as an editor counts them."""
-    return io.StringIO(text, newline="").readlines()
 
 
 def one_line(text: str) -> str:

@@ -16,7 +16,6 @@ from cairn.chunking.model import content_key
 from cairn.context import editor
 from cairn.context.builder import TokenCounter, assemble, part_budgets
 from cairn.context.concepts import concept_items, readmes_above
-from cairn.context.markdown import text_lines
 from cairn.context.model import Item, PartName
 from cairn.context.passages import Grouped, passage_item, related_passages, with_query
 from cairn.discovery.render import estimate_tokens
@@ -46,6 +45,7 @@ from cairn.retrieval.referring import definitions_around
 from cairn.retrieval.related import ChunkRange, relate
 from cairn.retrieval.related_lines import with_lines
 from cairn.retrieval.verdict import matched_terms
+from cairn.text.verbatim import lines_with_ends
 from cairn.workspace.builtin_rules import is_private_key, may_hold_secrets
 from cairn.workspace.collections import file_kind
 
@@ -64,14 +64,13 @@ def context(
     """
     started = time.perf_counter()
     request = _ContextRequest(workspace, params)
-    passage = request.passage
+    place = request.place
     placed = time.perf_counter()
     passages, problem, was_kept = request.passages()
     found = time.perf_counter()
     workspace.check_cancelled()
     budgets = part_budgets(workspace.settings.context, params.budget)
     assembled = assemble(request.parts(passages), budgets, *request.counter())
-    chunks = [stored.chunk for stored in passage.chunks]
     answer = protocol.ContextAnswer(
         passages=request.shown(passages),
         context=assembled.text,
@@ -79,14 +78,7 @@ def context(
         dropped=assembled.dropped,
         tokens=assembled.tokens,
         budget=sum(budgets.values()),
-        place=protocol.ContextPlace(
-            path=passage.path,
-            uri=params.text_document.uri,
-            range=protocol.whole_lines(*((chunks[0].start_line, chunks[-1].end_line) if chunks else (0, 0))),
-            title=chunks[0].title if chunks else "",
-            header_path=chunks[0].header_path if chunks else "",
-            symbol=chunks[0].symbol if chunks else "",
-        ),
+        place=place,
         index=index_state(workspace.folders),
         timings={
             "place": milliseconds(started, placed),
@@ -176,7 +168,7 @@ class _ContextRequest:
         text = "".join(stored.chunk.text for stored in self.passage.chunks)
         start, end = first.start_line, last.end_line
         selected = at.start != at.end
-        lines = text_lines(text)
+        lines = lines_with_ends(text)
         if selected and len(lines) == end - start:  # a notebook's cells may have lines of their own
             from_line, to_line = max(start, at.start.line), min(end, _line_after(at))
             if from_line < to_line:
@@ -207,7 +199,7 @@ class _ContextRequest:
         # All that they depend on; the same for every cursor place in a function of a chunk. A chunk's id says which text
         # it is, as long as the index and unsaved text stay the same.
         ids = [stored.id or stored.chunk for stored in passage.chunks]
-        key = (self.state, passage.folder, passage.path, *ids, self._functions(), params.query, params.limit)
+        key = (self.state, passage.folder, passage.path, *ids, self.functions, params.query, params.limit)
         kept = self.memory.passages.get(key)
         if kept is not None:
             return kept, None, True
@@ -217,13 +209,34 @@ class _ContextRequest:
             self.memory.passages.put(key, found, size)
         return found, problem, False
 
-    def _functions(self) -> tuple[Place, ...]:
+    @cached_property
+    def functions(self) -> tuple[Place, ...]:
         """The functions and types that the place is in, or that its passage holds."""
         passage = self.passage
         if not (self.is_indexed and passage.chunks and self.workspace.readers):
             return ()
-        graph = ReferenceGraph(self.workspace.readers[passage.folder], self.workspace.cancelled)
-        return tuple(definitions_around(graph, passage.path, passage.lines, passage.focus))
+        return tuple(definitions_around(self.graph, passage.path, passage.lines, passage.focus))
+
+    @cached_property
+    def graph(self) -> ReferenceGraph:
+        return ReferenceGraph(self.workspace.readers[self.passage.folder], self.workspace.cancelled)
+
+    @property
+    def place(self) -> protocol.ContextPlace:
+        """What the answer is about; its range is where a cursor gets the same answer."""
+        passage, uri = self.passage, self.params.text_document.uri
+        if not passage.chunks:
+            return protocol.ContextPlace(passage.path, uri, protocol.whole_lines(0, 0), "", "", "")
+        lines, chunk = passage.lines, passage.chunks[0].chunk
+        title, header, symbol = chunk.title, chunk.header_path, chunk.symbol
+        if self.functions and not self.at_cursor.selected:
+            line = min(self.at_cursor.cursor, lines[1] - 1)
+            lines = self.graph.lines_alone(passage.path, line, *lines)
+            place = self.graph.around(passage.path, line)
+            if place is not None and place.name != symbol:
+                header = " > ".join(place.qualified.split("."))
+                title = symbol = place.name
+        return protocol.ContextPlace(passage.path, uri, protocol.whole_lines(*lines), title, header, symbol)
 
     def _found(self) -> tuple[tuple[Grouped, ...], str | None, bool]:
         """What belongs to the place, why a leg of the search failed, and whether nothing was broken off."""

@@ -32,7 +32,9 @@ def related(request: OpenWorkspace, params: protocol.RelatedParams) -> protocol.
     folders, readers = request.folders, request.readers
     number, inside, page = indexed_page(folders, readers, params.text_document.uri)
     chunks = tuple(covered(page, params.range))
-    passage = ChunkRange(number, inside, chunks, focus=lines_of_range(params.range))
+    lines, start = lines_of_range(params.range), params.range.start
+    cursor = (start.line, start.character) if len(lines) == 1 else None
+    passage = ChunkRange(number, inside, chunks, focus=lines, cursor=cursor)
     relations = relate(readers, passage, request.cancelled)
     ranked = rank_related(relations.found, params.limit)
     found = with_lines(ranked, relations, table_for(request, relations))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import define, field, frozen
 
+from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.references.graph import ReferenceGraph
@@ -20,6 +21,14 @@ TEST = "tests it"
 
 _MOST_EDGES = 60
 """Of one relation: a panel shows far fewer."""
+_MOST_FILES = 40
+"""A test is looked for over a function whose name is in no more files: `parse`, which is in hundreds, took 0.4 s."""
+_MOST_MEANINGS = 3
+"""A name at the cursor that may mean more definitions says nothing; then the function around it counts."""
+SURE = 0.5
+"""The confidence below which a reason says "may", and a reference stands among what is related in other ways."""
+_AROUND = 2
+"""Lines shown before and after a call beside the passage's own functions, where no function is around it."""
 _MOST_DEFINITIONS = 8
 """Of a passage; what has more is a list of small ones."""
 _NAMED = 3
@@ -35,17 +44,37 @@ class Referral:
     confidence: float
     """0 to 1."""
     reason: str
+    shown: tuple[int, int] | None = None
+    """The lines `[first, last)` of the chunk to show, where it holds other definitions as well."""
+    scope: Place | None = None
+    """What these lines are, where they are one function or type."""
+
+    @property
+    def value(self) -> float:
+        """0 to 1: among sure references which relation it is counts more than how sure."""
+        return 0.8 + 0.2 * self.confidence if self.confidence >= SURE else self.confidence
 
 
 Referrals = Mapping[int, Mapping[str, Referral]]
 """By chunk and relation."""
 
 
-def definitions_around(graph: ReferenceGraph, path: str, lines: tuple[int, int], focus: range) -> list[Place]:
+def definitions_around(
+    graph: ReferenceGraph,
+    path: str,
+    lines: tuple[int, int],
+    focus: range,
+    cursor: tuple[int, int] | None = None,
+) -> list[Place]:
     """The functions and types that a passage, the lines `[first, last)` of its file, is about.
 
-    These are those around the lines of `focus`; where there are none, those that the passage holds.
+    These are what the name at the cursor means, a line and a character, if few definitions have it; those around the lines
+    of `focus`; where there are none, those that the passage holds.
     """
+    if cursor is not None:
+        named = [each for each in graph.at(path, *cursor) if each.kind in CALLABLE | CONTAINERS]
+        if 1 <= len(named) <= _MOST_MEANINGS:
+            return named[:1]
     found = _around(graph, path, focus) or _around(graph, path, range(*lines))
     return list(found)[:_MOST_DEFINITIONS]
 
@@ -71,8 +100,8 @@ def referrals(
                     found.add(CALLEE, edge, edge.target.path, edge.target.line)
     for edge in graph.implementations(definitions, _MOST_EDGES).found:
         found.add(IMPLEMENTATION, edge, edge.path, edge.line)
-    if not cancelled():
-        for edge in graph.tests(definitions, _MOST_EDGES).found:
+    if not cancelled() and not found.has(TEST):
+        for edge in graph.tests(definitions, _MOST_EDGES, _MOST_FILES).found:
             found.add(TEST, edge, edge.path, edge.line)
     return found.finished(), found.chunks
 
@@ -100,28 +129,70 @@ class _Referrals:
             self.chunks[stored.id] = stored
             self._edges.setdefault((stored.id, relation), []).append((edge, line))
 
+    def has(self, relation: str) -> bool:
+        """Whether an edge of this relation was found."""
+        return any(kind == relation for _, kind in self._edges)
+
     def finished(self) -> Referrals:
         """For each chunk and relation the surest edge speaks, and the reason names the functions of the others."""
         for (chunk, relation), edges in self._edges.items():
             best, line = max(edges, key=lambda each: each[0].confidence)
-            names = ", ".join(_names(edge for edge, _ in edges))
+            named = _within if relation == CALLEE else _names
+            names = ", ".join(named(edge for edge, _ in edges))
             if relation == IMPLEMENTATION:
                 reason = best.via
             elif relation == TEST and best.via.startswith("calls "):
                 reason = f"a test that {best.via}"  # over a function between
             else:
-                reason = _REASONS[relation].format(names=names)
+                reasons = _REASONS if best.confidence >= SURE else {**_REASONS, CALLER: "may call {names}"}
+                reason = reasons[relation].format(names=names)
             within = list(_within(edge for edge, _ in edges))
             if relation == CALLER and len(within) > 1:
                 reason += f" in {', '.join(within)}"
-            self.by_chunk.setdefault(chunk, {})[relation] = Referral(line, best.confidence, reason)
+            scopes = [edge.target if relation == CALLEE else edge.enclosing for edge, _ in edges]
+            scope = best.target if relation == CALLEE else best.enclosing
+            shown = self._shown(self.chunks[chunk], line, scope, scopes)
+            whole = scope if len(set(scopes)) == 1 or self._is_own(self.chunks[chunk]) else None
+            self.by_chunk.setdefault(chunk, {})[relation] = Referral(
+                line, best.confidence, reason, shown, whole if shown else None
+            )
         return self.by_chunk
+
+    def _is_own(self, stored: StoredChunk) -> bool:
+        first, last = stored.chunk.start_line, stored.chunk.end_line
+        return any(
+            each.path == stored.path and each.start_line < last and first < each.end_line
+            for each in self.definitions
+        )
+
+    def _shown(
+        self, stored: StoredChunk, line: int, scope: Place | None, scopes: Sequence[Place | None]
+    ) -> tuple[int, int] | None:
+        """The lines of the chunk that are about the edges, without the passage's own functions; None for all."""
+        is_own = self._is_own(stored)
+        start, end = stored.chunk.start_line, stored.chunk.end_line
+        if not is_own and len(stored.chunk.defines) < 2:
+            return None
+        inside = [each for each in ([scope] if is_own else scopes) if each is not None]
+        around = not inside or (len(inside) < len(scopes) and not is_own)
+        if is_own and scope is not None:
+            around = any(scope.start_line <= each.start_line < scope.end_line for each in self.definitions)
+        if around and not is_own:
+            return None
+        if around:  # a call beside a function of the passage, at the top level or in its type
+            ends = [each.end_line for each in self.definitions if each.end_line <= line]
+            starts = [each.start_line for each in self.definitions if each.start_line > line]
+            first = max(line - _AROUND, start, *ends)
+            return first, min(line + _AROUND + 1, end, *starts)
+        first = max(start, min(each.start_line for each in inside))
+        last = min(end, max(each.end_line for each in inside))
+        return (first, last) if first <= line < last else None
 
 
 _REASONS = {
     CALLER: "calls {names}",
-    CALLEE: "defines {names}, called here",
-    TEST: "a test that reaches {names}",
+    CALLEE: "called by {names}",
+    TEST: "tests {names}",
 }
 
 

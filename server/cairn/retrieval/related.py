@@ -86,6 +86,9 @@ class ChunkRange:
     focus: range = field(factory=lambda: range(0), kw_only=True)
     """The lines of its file that it is chosen for; of these its functions are meant where it has several."""
 
+    cursor: tuple[int, int] | None = field(default=None, kw_only=True)
+    """A line and a character, where the name at them counts before the function around."""
+
     @property
     def lines(self) -> tuple[int, int]:
         """The lines `[first, last)` of its file."""
@@ -233,7 +236,7 @@ class _Search:
         passage = self.passage
         reader = self.readers[passage.folder]
         graph = ReferenceGraph(reader, self.cancelled)
-        definitions = definitions_around(graph, passage.path, passage.lines, passage.focus)
+        definitions = definitions_around(graph, passage.path, passage.lines, passage.focus, passage.cursor)
         if definitions and passage.focus:
             names = {each.name for each in definitions}
             self.meant = [name for name in passage.defined if name in names]
@@ -241,7 +244,7 @@ class _Search:
         self._read[passage.folder].update(stored)
         pool = self._pools[passage.folder]
         for chunk, by_relation in self.referrals.items():
-            pool[chunk].update({relation: each.confidence for relation, each in by_relation.items()})
+            pool[chunk].update({relation: each.value for relation, each in by_relation.items()})
 
     def by_files(self) -> None:
         reader, path = self.readers[self.passage.folder], self.passage.path

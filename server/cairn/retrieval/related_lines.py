@@ -24,6 +24,7 @@ from cairn.retrieval.candidates import Floats
 from cairn.retrieval.passages.evidence_lines import imports, is_comment
 from cairn.retrieval.passages.reading import TOKENS
 from cairn.retrieval.passages.windows import windows
+from cairn.retrieval.referral_parts import part_of
 from cairn.retrieval.related import DEFINES, USES, ChunkRange, Relations
 from cairn.retrieval.scores import Ranked
 from cairn.text.identifiers import identifier_words
@@ -85,7 +86,10 @@ def _by_name(result: Ranked, relations: Relations) -> Ranked:
     by_references = relations.referrals.get(stored.id, {}) if result.folder == passage.folder else {}
     if by_references:
         shown = {name: (each.line, each.reason) for name, each in by_references.items()}
-        return _with_line(result, shown)
+        found = _with_line(result, shown)
+        relation = next((each.signal for each in result.reasons if each.signal in by_references), "")
+        referral = by_references.get(relation)
+        return evolve(found, stored=part_of(stored, referral)) if referral else found
     used = relations.used.get((result.folder, stored.id), ())
     shown = _lines_of_names(stored, passage, used, relations.defined)
     if not shown:  # a name that many files define does not relate the two, but its line is worth showing

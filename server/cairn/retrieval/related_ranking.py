@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from cairn.retrieval.diversity import near_duplicates
-from cairn.retrieval.referring import CALLEE, CALLER, IMPLEMENTATION, TEST
+from cairn.retrieval.referring import CALLEE, CALLER, IMPLEMENTATION, SURE, TEST
 from cairn.retrieval.related import (
     DEFINES,
     OF_FILES,
@@ -45,10 +45,10 @@ def rank_related(found: Iterable[Related], limit: int) -> list[Ranked]:
     These are counted among those that no reference relates. Of those that one does, each relation has its share.
     """
     scored = sorted(((score, related) for related in found if (score := _score(related))), key=_best_first)
-    referred = _shared_out([each for each in scored if reference_of(each[1])], limit)
+    referred = _shared_out([each for each in scored if _is_sure(each[1])], limit)
     first: dict[tuple[int, str], tuple[float, Related]] = {}
     for each in scored:
-        if not reference_of(each[1]):
+        if not _is_sure(each[1]):
             first.setdefault((each[1].folder, each[1].stored.path), each)
     chosen = {*map(id, referred), *map(id, first.values())}
     ordered = [*referred, *first.values(), *(each for each in scored if id(each) not in chosen)]
@@ -93,6 +93,10 @@ def _source(values: Mapping[str, float]) -> str:
     if values.get(USES):
         return "hybrid" if values.get(SIMILAR) else "keyword"
     return "embedding" if values.get(SIMILAR) else "relation"
+
+
+def _is_sure(related: Related) -> bool:
+    return related.values.get(reference_of(related), 0.0) >= SURE
 
 
 def reference_of(related: Related) -> str:

@@ -6,6 +6,7 @@ stripped, whitespace collapsed. A text of several parts, joined by `OMISSION`, m
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable
 
@@ -23,6 +24,11 @@ _WORD = re.compile(r"\w")
 def lines_of(text: str) -> list[str]:
     """The lines of `text` as editors count them: ended by `\\n`, `\\r\\n` or `\\r` and nothing else."""
     return _LINE_END.split(text)
+
+
+def lines_with_ends(text: str) -> list[str]:
+    """The lines of `text` with their ends, as an editor counts them."""
+    return io.StringIO(text, newline="").readlines()
 
 
 def without_mark(line: str) -> str:

@@ -37,12 +37,16 @@ local function discover(command)
   end)
 end
 
--- The lines of the command's range, or an empty range in the cursor's line; nil where the buffer is no file.
+-- The lines of the command's range, or an empty range at the cursor; nil where the buffer is no file.
 local function place(command)
   if not server.is_file(0) then
     return vim.notify("Cairn: this window shows no file.", vim.log.levels.WARN)
   end
-  local first, last = command.line1 - 1, command.range > 0 and command.line2 or command.line1 - 1
+  if command.range == 0 then
+    local cursor = vim.lsp.util.make_position_params(0, "utf-16").position
+    return { uri = vim.uri_from_bufnr(0) }, { start = cursor, ["end"] = cursor }
+  end
+  local first, last = command.line1 - 1, command.line2
   return { uri = vim.uri_from_bufnr(0) }, {
     start = { line = first, character = 0 },
     ["end"] = { line = last, character = 0 },

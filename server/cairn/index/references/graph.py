@@ -28,6 +28,8 @@ _MAYBE = 0.45
 _VIRTUAL = {"script": 0.5, "jvm": 0.5, "csharp": 0.5}
 """How sure it is that a call of what a method overrides calls the method, where servers say so."""
 _MOST_NAMED = 50
+_MOST_NAMING = 400
+"""As many files as are looked into for a name at most."""
 
 
 @define(eq=False)
@@ -84,6 +86,16 @@ class ReferenceGraph:
         numbers = table.around(line) if table is not None else []
         return self._shown_scope(path, table, numbers[-1]) if table is not None and numbers else None
 
+    def lines_alone(self, path: str, line: int, first: int, last: int) -> tuple[int, int]:
+        """The lines of `[first, last)` next to one that have the same innermost function or type around them."""
+        here = self.around(path, line)
+        start, end = line, line + 1
+        while start > first and self.around(path, start - 1) == here:
+            start -= 1
+        while end < last and self.around(path, end) == here:
+            end += 1
+        return start, end
+
     # --- edges --------------------------------------------------------------------------------------
 
     def callers(self, targets: Sequence[Place], limit: int) -> Edges:
@@ -94,8 +106,11 @@ class ReferenceGraph:
         """Everything that refers to the targets."""
         return self._to(targets, limit, _EVERY)
 
-    def tests(self, targets: Sequence[Place], limit: int) -> Edges:
-        """The references from tests that reach a target: directly, or over one function between."""
+    def tests(self, targets: Sequence[Place], limit: int, most_files: int = _MOST_NAMING) -> Edges:
+        """The references from tests that reach a target: directly, or over one function between.
+
+        A function between whose name is written in more than `most_files` files is not followed.
+        """
         direct = self._to(targets, limit, _EVERY)
         found = [each for each in direct.found if _is_test(each.path)]
         between = {
@@ -104,7 +119,9 @@ class ReferenceGraph:
             if each.enclosing and not _is_test(each.path) and each.confidence >= 0.5
         }
         complete = direct.complete
-        for place in list(between)[:20]:
+        rare = [each for each in between if len(self._tables.naming(each.name)) <= most_files]
+        complete = complete and len(rare) == len(between)
+        for place in sorted(rare, key=lambda each: (each.path, each.line))[:20]:
             over = self._to([place], limit, _CALLS)
             complete = complete and over.complete
             found += [_over(each, place) for each in over.found if _is_test(each.path)]

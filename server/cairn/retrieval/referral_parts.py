@@ -1,0 +1,30 @@
+"""Which part of a chunk is shown for a reference: the function around it, where the chunk holds others as well."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from cairn.index.reader.records import StoredChunk
+from cairn.retrieval.referring import Referral
+from cairn.text.verbatim import lines_with_ends
+
+
+def part_of(stored: StoredChunk, referral: Referral) -> StoredChunk:
+    """The lines of the chunk that the referral shows, called after the function there; the chunk itself for all of it.
+
+    A notebook's cell stays whole: its lines are not those of its file.
+    """
+    chunk = stored.chunk
+    lines = lines_with_ends(chunk.text)
+    if referral.shown is None or len(lines) != chunk.end_line - chunk.start_line:
+        return stored
+    first, last = referral.shown
+    text = "".join(lines[first - chunk.start_line : last - chunk.start_line])
+    defines = tuple(name for name in chunk.defines if name in text)
+    part = evolve(
+        chunk, start_line=first, end_line=last, text=text, defines=defines, signature="", comment=""
+    )
+    if (scope := referral.scope) is not None:
+        header = " > ".join(scope.qualified.split("."))
+        part = evolve(part, symbol=scope.name, symbol_kind=scope.kind, title=scope.name, header_path=header)
+    return evolve(stored, chunk=part)
