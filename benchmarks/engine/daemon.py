@@ -104,6 +104,8 @@ class Daemon:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self.initialized = 0.0
+        self.notified: Callable[[str, Any], None] | None = None
+        """Is told of every notification but progress, by its method and parameters."""
 
     def __enter__(self) -> Self:
         self.initialize()
@@ -238,6 +240,8 @@ class Daemon:
                 pending.arrived(message)
             elif message.get("method") == "$/progress":
                 self._part_arrived(message["params"]["token"], message["params"]["value"])
+            elif "method" in message and self.notified:
+                self.notified(message["method"], message.get("params"))
         for pending in list(self._pending.values()):
             pending.arrived(None)
 

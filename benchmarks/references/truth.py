@@ -40,6 +40,8 @@ _CAPABILITIES = {
     "workspace": {"workspaceFolders": True, "configuration": True},
     "window": {"workDoneProgress": True},
 }
+_NOT_INCLUDED = "pp_file_not_found"
+"""clangd's code for a header that is not there."""
 _LEFT_OUT = frozenset({"node_modules", ".git", "dist", "build", "vendor", "third_party"})
 
 
@@ -75,6 +77,7 @@ def truth(checkout: Path, language: str, most: int, below: str = "") -> CallerSe
         os.environ.update(GOFLAGS="-mod=mod", GOPROXY="off")
         with Daemon(folder, Path(place), server.options(), command, _CAPABILITIES) as daemon:
             asked = _Asked(daemon, folder, server)
+            daemon.notified = asked.told
             paths = sorted(_sources(folder, server))
             for path in paths:
                 asked.open(path)
@@ -92,8 +95,8 @@ def truth(checkout: Path, language: str, most: int, below: str = "") -> CallerSe
         language,
         server.version(),
         round(seconds, 1),
-        tuple(paths),
-        tuple(functions),
+        tuple(path for path in paths if path not in asked.unread),
+        tuple(each for each in functions if each.path not in asked.unread),
     )
 
 
@@ -117,6 +120,15 @@ class _Asked:
 
     def __init__(self, daemon: Daemon, folder: Path, server: Server) -> None:
         self._daemon, self._folder, self._server = daemon, folder, server
+        self.unread: set[str] = set()
+        """Files that include what is not installed: the server does not know what is called in them."""
+
+    def told(self, method: str, params: Any) -> None:
+        """Take in what the server says of a file."""
+        if method == "textDocument/publishDiagnostics":
+            path = self._inside(params["uri"])
+            if path and any(each.get("code") == _NOT_INCLUDED for each in params["diagnostics"]):
+                self.unread.add(path)
 
     def open(self, path: str) -> None:
         """Open a document, as an editor does."""

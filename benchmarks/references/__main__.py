@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""How many of the calls that a language server knows `cairn/references` finds, and how many it claims are calls; `rg -w` beside it.
+
+    python benchmarks/references --sets DIR [DIR ...] --checkouts DIR [DIR ...] [--data DIR] [--output FILE]
+
+A set is a file that `truth.py` made. Whole checkouts are indexed, and never written to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    # `python benchmarks/references` looks for modules in the package itself; they are found beside it.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from engine.daemon import DaemonDiedError
+from engine.figures import Figures, percentile, surroundings
+from engine.index_file import UnavailableError
+from engine.markdown import table
+from engine.place import kept_or_temporary, make_data_folder
+from engine.ready import NotReadyError, indexed
+from retrieval.checkouts import CheckoutError, checkout
+from retrieval.results import commit
+from retrieval.sets import Repository
+
+from references.measurement import CAIRN, RIPGREP, ask_cairn, ask_ripgrep
+from references.model import CallerSet, Sampled, Site, read_sets
+from references.scoring import LEAST_CONFIDENCE, Found, Score, score
+
+
+def main() -> None:
+    options = _arguments()
+    kept: Figures = {
+        "conditions": {**surroundings(), "commit": commit(), "least_confidence": LEAST_CONFIDENCE},
+        "sets": {},
+    }
+    try:
+        with kept_or_temporary(options.data) as data:
+            for folder in options.sets:
+                figures = {}
+                for truth in read_sets([folder]):
+                    if not options.only or truth.repository in options.only:
+                        tree = _tree(truth, options.checkouts)
+                        figures[truth.repository] = measured(
+                            truth, tree, data / truth.repository, options.show
+                        )
+                kept["sets"][folder.resolve().name] = figures
+    except (CheckoutError, NotReadyError, DaemonDiedError, UnavailableError) as problem:
+        sys.exit(str(problem))
+    print(markdown(kept))
+    if options.output:
+        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.with_suffix(".md").write_text(markdown(kept), encoding="utf-8")
+
+
+def _tree(truth: CallerSet, checkouts: list[Path]) -> Path:
+    repository = Repository(truth.repository, truth.language, truth.address, truth.revision, ".")
+    folder = next((each for each in checkouts if (each / truth.repository).exists()), checkouts[0])
+    return checkout(repository, folder)
+
+
+def measured(truth: CallerSet, tree: Path, data: Path, show: int = 0) -> Figures:
+    """The figures of one repository; `show` functions are printed with what was missed of them and what is wrong."""
+    if not data.exists():
+        make_data_folder(data, with_model=False)
+    with indexed(tree, data) as (daemon, index):
+        ask_cairn(truth, daemon)  # the tables of files are read once
+        found = ask_cairn(truth, daemon)
+    if show:
+        _show(truth, found, tree, show)
+    return {
+        "language": truth.language,
+        "server": truth.server,
+        "server_s": truth.seconds,
+        "revision": truth.revision,
+        "functions": len(truth.functions),
+        "called": sum(bool(each.callers) for each in truth.functions),
+        "calls": sum(len(each.callers) for each in truth.functions),
+        "index": index,
+        CAIRN: _figures(score(truth, found)[0]),
+        RIPGREP: _figures(score(truth, ask_ripgrep(truth, tree))[0]),
+    }
+
+
+def _figures(given: Score) -> Figures:
+    times = given.milliseconds or [0.0]
+    return {
+        "recall": round(given.recall, 4),
+        "recall_at_any_confidence": round(given.recall_at_any, 4),
+        "precision": round(given.precision, 4),
+        "right": given.right,
+        "wrong": given.wrong,
+        "missed": given.missed,
+        "p50_ms": round(percentile(times, 50), 1),
+        "p95_ms": round(percentile(times, 95), 1),
+        "by_confidence": {str(sure): counts for sure, counts in sorted(given.bins.items())},
+    }
+
+
+def _show(truth: CallerSet, found: list[Found], tree: Path, most: int) -> None:
+    told = sorted(score(truth, found)[1], key=lambda each: -len(each[1]) - len(each[2]))
+    for function, missed, wrong in told[:most]:
+        print(f"{function.path}:{function.line + 1} {function.name}: {len(function.callers)} calls")
+        _show_sites("missed", missed, tree, function)
+        _show_sites("wrong", wrong, tree, function)
+
+
+def _show_sites(what: str, sites: list[Site], tree: Path, function: Sampled) -> None:
+    for site in sites[:5]:
+        lines = (tree / site.path).read_text(encoding="utf-8", errors="replace").splitlines()
+        print(f"  {what} {site.path}:{site.line + 1} {lines[site.line].strip()[:100]}")
+
+
+def markdown(kept: Figures) -> str:
+    """The kept results as tables."""
+    given = kept["conditions"]
+    head = (
+        [*"repository language server functions calls recall precision".split(), "p50 · p95 ms", "rg recall", "rg precision", "rg p50 ms"]
+    )  # fmt: skip
+    parts = [
+        f"# Callers\n\n{given['date']}, {given['machine']}, Cairn at {given['commit']}; load {given['load']}. "
+        f"References of confidence {given['least_confidence']} and more are counted."
+    ]
+    for name, repositories in kept["sets"].items():
+        rows = [
+            [
+                repository, each["language"], each["server"], f"{each['functions']}", f"{each['calls']}",
+                f"{each[CAIRN]['recall']:.3f}", f"{each[CAIRN]['precision']:.3f}",
+                f"{each[CAIRN]['p50_ms']} · {each[CAIRN]['p95_ms']}",
+                f"{each[RIPGREP]['recall']:.3f}", f"{each[RIPGREP]['precision']:.3f}", f"{each[RIPGREP]['p50_ms']}",
+            ]
+            for repository, each in repositories.items()
+        ]  # fmt: skip
+        parts += [f"## {name}", table(head, rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", type=Path, nargs="+", required=True, help="folders of sets")
+    parser.add_argument(
+        "--checkouts", type=Path, nargs="+", required=True, help="where the repositories are, or go"
+    )
+    parser.add_argument("--data", type=Path, help="keep the indexes here, and use them again")
+    parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these repositories alone")
+    parser.add_argument(
+        "--show", type=int, default=0, help="print so many functions with what is missed or wrong"
+    )
+    parser.add_argument("--output", type=Path, help="write JSON here, and tables beside it")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
