@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from engine.daemon import Daemon
+from engine.daemon import Daemon, RequestError
 from engine.index_file import UnavailableError
 
 from references.model import CallerSet, Sampled, Site
@@ -16,6 +16,7 @@ from references.scoring import Found
 
 CAIRN, RIPGREP = "cairn", "rg -w"
 _MOST = 1_000
+_INVALID_PARAMS = -32602
 
 
 def ask_cairn(truth: CallerSet, daemon: Daemon) -> list[Found]:
@@ -31,7 +32,12 @@ def _asked(daemon: Daemon, function: Sampled) -> Found:
         "limit": _MOST,
     }
     began = time.perf_counter()
-    answer = daemon.request("cairn/references", params)
+    try:
+        answer = daemon.request("cairn/references", params)
+    except RequestError as error:
+        if error.code != _INVALID_PARAMS:
+            raise
+        answer = {"references": []}  # generated files are not indexed: their calls are missed
     took = time.perf_counter() - began
     sites: dict[Site, float] = {}
     for each in answer["references"]:
