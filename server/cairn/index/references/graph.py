@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from attrs import define, field
+from attrs import define, evolve, field, frozen
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.imports import DEFAULT
 from cairn.chunking.references.model import Reference, ReferenceKind
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.references.meaning import Meaning
 from cairn.index.references.model import Edge, Edges, Place
-from cairn.index.references.resolution import Meaning, Resolver
+from cairn.index.references.resolution import Resolver
 from cairn.index.references.scoping import family_of
 from cairn.index.references.tables import Symbol, SymbolTables
 from cairn.index.store.deadline import Cancelled
@@ -30,6 +32,16 @@ _VIRTUAL = {"script": 0.5, "jvm": 0.5, "csharp": 0.5}
 _MOST_NAMED = 50
 _MOST_NAMING = 400
 """As many files as are looked into for a name at most."""
+
+
+@frozen
+class _Sought:
+    """What references are looked for."""
+
+    place: Place
+    """The target that they lead to."""
+    is_itself: bool = True
+    is_overridden: bool = False
 
 
 @define(eq=False)
@@ -153,9 +165,9 @@ class ReferenceGraph:
             symbol = self._symbol(place)
             if symbol is None:
                 continue
-            owner = self._resolver.type_of_member(symbol) if symbol.kind in CALLABLE else None
+            owner = self._resolver.types.of_member(symbol) if symbol.kind in CALLABLE else None
             if owner is not None:
-                for each in self._resolver.overriding(owner, symbol.name):
+                for each in self._resolver.types.overriding(owner, symbol.name):
                     found.append(_defining_edge(each, place, f"overrides `{place.qualified}`"))
                 continue
             for edge in self._to([place], limit, frozenset({ReferenceKind.INHERIT})).found:
@@ -165,53 +177,62 @@ class ReferenceGraph:
         return _sorted(found, limit, self._tables.complete)
 
     def _to(self, targets: Sequence[Place], limit: int, kinds: Collection[ReferenceKind]) -> Edges:
-        symbols = {
-            each for place in targets if (symbol := self._symbol(place)) for each in self._same(symbol)
-        }
-        wanted = {each: place_of(each) for each in symbols}
-        by_name: dict[str, set[Symbol]] = {}
-        above: set[Symbol] = set()
-        for each in symbols:
-            by_name.setdefault(each.name, set()).add(each)
-            makes = each.name in (*_CONSTRUCTORS, each.definition.owner) or each.kind == "constructor"
-            owner = self._resolver.type_of_member(each) if makes else None
-            if owner is not None:
-                by_name.setdefault(owner.name, set()).add(owner)
-                wanted[owner] = place_of(each)
-            for alias in each.table.imports:
-                if alias.member == each.name and not alias.spec and alias.name != DEFAULT:
-                    by_name.setdefault(alias.name, set()).add(each)
-            for base in self._resolver.overridden(each) if each.kind in CALLABLE and not makes else ():
-                if base not in symbols:
-                    by_name[each.name].add(base)
-                    wanted[base] = place_of(each)
-                    above.add(base)
         found: list[Edge] = []
-        for name, meant in by_name.items():
-            families = {family_of(each.table.language) for each in meant}
+        for name, sought in self._sought(targets).items():
+            families = {family_of(each.table.language) for each in sought}
             for path in self._tables.naming(name):
                 table = self._tables.table(path)
                 if table is None or family_of(table.language) not in families:
                     continue
                 for reference in self._naming(table, name):
-                    if reference.kind not in kinds and not (kinds is _CALLS and reference.kind in _VALUES):
-                        continue
-                    for meaning in self._resolver.resolve(path, table, reference):
-                        if meaning.symbol in meant:
-                            sure, via = _as_caller(meaning, reference, meaning.symbol in symbols)
-                            if kinds is not _CALLS:
-                                sure, via = meaning.confidence, meaning.via
-                            if meaning.symbol in above:
-                                most = _VIRTUAL.get(family_of(table.language), _MAYBE)
-                                sure, via = (
-                                    min(sure, most),
-                                    f"calls `{place_of(meaning.symbol).qualified}`, which it overrides",
-                                )
-                            if sure:
-                                target = wanted[meaning.symbol]
-                                found.append(self._edge(path, table, reference, target, sure, via))
-                            break
+                    if reference.kind in kinds or (kinds is _CALLS and reference.kind in _VALUES):
+                        edge = self._edge_to(sought, path, table, reference, kinds)
+                        found += [edge] if edge is not None else []
         return _sorted(found, limit, self._tables.complete)
+
+    def _edge_to(
+        self,
+        sought: Mapping[Symbol, _Sought],
+        path: str,
+        table: PackedTable,
+        reference: Reference,
+        kinds: Collection[ReferenceKind],
+    ) -> Edge | None:
+        """The edge of a reference to one of what is sought; None where it means something else."""
+        meanings = self._resolver.resolve(path, table, reference)
+        meaning = next((each for each in meanings if each.symbol in sought), None)
+        if meaning is None:
+            return None
+        wanted = sought[meaning.symbol]
+        sure, via = meaning.confidence, meaning.via
+        if kinds is _CALLS:
+            sure, via = _as_caller(meaning, reference, wanted.is_itself)
+        if wanted.is_overridden:
+            most = _VIRTUAL.get(family_of(table.language), _MAYBE)
+            sure, via = min(sure, most), f"calls `{place_of(meaning.symbol).qualified}`, which it overrides"
+        return self._edge(path, table, reference, wanted.place, sure, via) if sure else None
+
+    def _sought(self, targets: Sequence[Place]) -> dict[str, dict[Symbol, _Sought]]:
+        """What a reference to a target can mean, by the names that it can have: the target itself, the type that a constructor
+        makes, and what a method overrides."""
+        symbols = {
+            each for place in targets if (symbol := self._symbol(place)) for each in self._same(symbol)
+        }
+        sought: defaultdict[str, dict[Symbol, _Sought]] = defaultdict(dict)
+        for each in symbols:
+            place = place_of(each)
+            sought[each.name][each] = _Sought(place)
+            for alias in each.table.imports:
+                if alias.member == each.name and not alias.spec and alias.name != DEFAULT:
+                    sought[alias.name][each] = _Sought(place)
+            makes = each.name in (*_CONSTRUCTORS, each.definition.owner) or each.kind == "constructor"
+            owner = self._resolver.types.of_member(each) if makes else None
+            if owner is not None and owner not in symbols:
+                sought[owner.name][owner] = _Sought(place, is_itself=False)
+            for base in self._resolver.types.overridden(each) if each.kind in CALLABLE and not makes else ():
+                if base not in symbols:
+                    sought[each.name][base] = _Sought(place, is_itself=False, is_overridden=True)
+        return sought
 
     def _naming(self, table: PackedTable, name: str) -> Iterable[Reference]:
         """The references by a name, and by those under which the file imports it."""
@@ -336,8 +357,6 @@ def _defining_edge(symbol: Symbol, target: Place, via: str, confidence: float = 
 
 
 def _over(edge: Edge, between: Place) -> Edge:
-    from attrs import evolve
-
     return evolve(edge, confidence=edge.confidence * 0.8, via=f"calls `{between.qualified}`, which calls it")
 
 

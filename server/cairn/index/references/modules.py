@@ -1,0 +1,170 @@
+"""What imports make known, and which files are the modules that they name."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Sequence
+
+from attrs import define, field
+
+from cairn.chunking.references.imports import DEFAULT
+from cairn.chunking.references.model import TOP_LEVEL, Import
+from cairn.chunking.references.packing import PackedTable
+from cairn.index.references.meaning import ELSEWHERE, LIKELY, SURE, Is, Meaning, Value, meanings, parent_of
+from cairn.index.references.scoping import family_of
+from cairn.index.references.tables import Symbol, SymbolTables
+
+_NAMESPACED = frozenset({"jvm", "cs", "php", "ex"})
+"""The tags of specs that name a namespace and no file."""
+_LIBRARIES_OF_RUST = frozenset({"std", "core", "alloc"})
+
+
+@define(eq=False)
+class Modules:
+    """The modules of one folder, for one request."""
+
+    tables: SymbolTables
+    _known: dict[tuple[str, str], list[Symbol]] = field(factory=dict, init=False)
+
+    def by_import(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
+        """What an import makes known by this name."""
+        for each in table.imports:
+            if each.name == name:
+                if not each.spec and each.member != name:
+                    found = [Symbol(path, number, table) for number in table.defining(each.member)]
+                    return meanings(found[:1], SURE, "exported by its file")
+                member = each.member or (DEFAULT if each.spec.startswith("js:") else name)
+                if found := self.of_import(path, each, member):
+                    return meanings(found, SURE, f"imported from {_shown(each.spec)}")
+                if each.spec:
+                    return []
+        for each in table.imports:
+            if each.name == "*" and (found := self.of_import(path, each, name)):
+                return meanings(found, LIKELY, f"imported from {_shown(each.spec)}")
+        return []
+
+    def imported(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
+        """What a name in an import statement means."""
+        found: list[Meaning] = []
+        for each in table.imports:
+            if name in (each.member, each.name) and each.spec:
+                symbols = self.of_import(path, each, each.member or name)
+                found += meanings(symbols, SURE, f"imported from {_shown(each.spec)}")
+        return found
+
+    def of_import(self, path: str, imported: Import, member: str) -> list[Symbol]:
+        """The definitions that an import means by `member`."""
+        tag, _, module = imported.spec.partition(":")
+        if tag in _NAMESPACED:
+            full = module if imported.name != "*" else f"{module}/{member}"
+            return self._by_full_name(full)
+        paths = self.tables.targets(path, imported.spec)
+        found = self.known(paths, member)
+        if not found and tag == "rs":
+            found = [each for each in self.tables.definitions(member) if each.path in paths]
+        return found
+
+    def _by_full_name(self, full: str) -> list[Symbol]:
+        """The definitions of a qualified name `a/b/C`, whose file declares the namespace that it begins with."""
+        if modules := self.tables.definitions(
+            full.replace("/", ".")
+        ):  # Elixir's names are qualified themselves
+            return list(modules)
+        around = full.rpartition("/")[0].replace("/", ".")
+        name = full.rpartition("/")[2]
+        found = []
+        for symbol in self.tables.definitions(name):
+            namespace = symbol.table.namespace
+            rest = [
+                *(
+                    part
+                    for part in (symbol.definition.owner,)
+                    if part and namespace.rpartition("/")[2] != part
+                ),
+                name,
+            ]
+            is_inside = bool(around) and symbol.definition.owner == around
+            if is_inside or full in ("/".join((*namespace.split("/"), *rest)), f"{namespace}/{name}"):
+                found.append(symbol)
+        return found
+
+    def known(self, paths: Iterable[str], name: str) -> list[Symbol]:
+        """What the modules in these files know by a name at their top level, re-exports included."""
+        found: list[Symbol] = []
+        for path in paths:
+            key = (path, name)
+            if key not in self._known:
+                self._known[key] = []  # a circle of imports ends here
+                self._known[key] = self._find(path, name)
+            found += self._known[key]
+        return found
+
+    def _find(self, path: str, name: str) -> list[Symbol]:
+        table = self.tables.table(path)
+        if table is None:
+            return []
+        own = [Symbol(path, number, table) for number in table.defining(name)]
+        own = [each for each in own if is_outer(each, ()) or parent_of(each) == TOP_LEVEL]
+        return own or [each.symbol for each in self.by_import(path, table, name)]
+
+    def module(self, path: str, imported: Import) -> Value:
+        """The module that an import means; what is not found in the workspace is elsewhere."""
+        tag = imported.spec.partition(":")[0]
+        spec = imported.spec
+        if tag in _NAMESPACED:
+            return ELSEWHERE
+        if tag == "py" and imported.member:
+            spec = f"{spec}?{imported.member}"
+        paths = self.tables.targets(path, spec)
+        if imported.member and imported.member != DEFAULT:
+            paths = tuple(each for each in paths if _module_name(each) == imported.member)
+        return Value(Is.MODULE, paths=paths) if paths else ELSEWHERE
+
+    def beside(self, path: str, table: PackedTable, name: str) -> Value | None:
+        """A module that needs no import: Rust's of the same crate."""
+        if table.language == "rust":
+            for spec in (f"rs:self/{name}", f"rs:{name}"):
+                paths = tuple(each for each in self.tables.targets(path, spec) if _module_name(each) == name)
+                if paths:
+                    return Value(Is.MODULE, paths=paths)
+            if name == "crate":
+                paths = self.tables.targets(path, "rs:crate")
+                return Value(Is.MODULE, paths=paths)
+            if name == "super":
+                return Value(Is.MODULE, paths=self.tables.targets(path, "rs:super"))
+            if name.islower() and not self.tables.definitions(name):
+                return ELSEWHERE if name in _LIBRARIES_OF_RUST else None
+        return None
+
+    def below(self, path: str, name: str) -> tuple[str, ...]:
+        """The files of a module's submodule."""
+        language = table.language if (table := self.tables.table(path)) else ""
+        if language == "rust":
+            found = self.tables.targets(path, f"rs:self/{name}")
+            return tuple(each for each in found if _module_name(each) == name)
+        if language == "python" and path.endswith("__init__.py"):
+            return tuple(each for each in self.tables.targets(path, f"py:./{name}") if each)
+        return ()
+
+
+def import_of(table: PackedTable, name: str) -> Import | None:
+    """The import that makes a name known in a file."""
+    return next((each for each in table.imports if each.name == name and each.spec), None)
+
+
+def is_outer(symbol: Symbol, scopes: Sequence[int]) -> bool:
+    """Whether a definition of the file is known outside of any type: at the top level, or in a module."""
+    parent = parent_of(symbol)
+    if symbol.kind == "method" and (symbol.definition.owner or family_of(symbol.table.language) == "script"):
+        return False
+    return parent == TOP_LEVEL or symbol.table.kind(parent) == "module" or parent in scopes
+
+
+def _module_name(path: str) -> str:
+    """What a file is called as a module."""
+    stem = posixpath.splitext(posixpath.basename(path))[0]
+    return posixpath.basename(posixpath.dirname(path)) if stem in ("__init__", "mod", "index") else stem
+
+
+def _shown(spec: str) -> str:
+    return f"`{spec.partition(':')[2]}`" if spec else "its file"

@@ -1,0 +1,100 @@
+"""What a name without a receiver means: by its scope, its imports, and what is in sight of its file."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+
+from attrs import define
+
+from cairn.chunking.outline import CALLABLE, CONTAINERS
+from cairn.chunking.references.model import TOP_LEVEL
+from cairn.chunking.references.packing import PackedTable
+from cairn.index.references.meaning import LIKELY, SURE, Meaning, meanings, nearest, parent_of, shared
+from cairn.index.references.modules import Modules, import_of, is_outer
+from cairn.index.references.scoping import Sight, family_of, scoping_of
+from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.types import Types
+
+
+@define(eq=False)
+class Names:
+    """The names of one folder, for one request."""
+
+    tables: SymbolTables
+    modules: Modules
+    types: Types
+
+    def bare(self, path: str, table: PackedTable, scope: int, name: str) -> list[Meaning]:
+        """What the name means in a definition of a file."""
+        rules = scoping_of(table.language)
+        here = [Symbol(path, number, table) for number in table.defining(name)]
+        scopes = list(table.scopes(scope))
+        if nested := [
+            each for each in here if parent_of(each) in scopes and table.kind(parent_of(each)) in CALLABLE
+        ]:
+            return meanings(nested[-1:], SURE, "defined in the same function")
+        if rules.bare_members:
+            for number in scopes:
+                if table.kind(number) in CONTAINERS:
+                    owner = Symbol(path, number, table)
+                    if members := self.types.members(owner, name):
+                        return meanings(members, SURE, f"member of `{owner.name}`")
+                elif (owner_name := table.definition(number).owner) and table.parent(number) == TOP_LEVEL:
+                    # `void Foo::bar() {…}` stands outside of its type.
+                    for owner in self.types.named(path, table, owner_name):
+                        if members := self.types.members(owner, name):
+                            return meanings(members, SURE, f"member of `{owner.name}`")
+        outer = [each for each in here if is_outer(each, scopes)]
+        if outer:
+            full = [each for each in outer if not each.definition.is_declaration]
+            if full:
+                return meanings(full, SURE, "defined in the same file")
+        if imported := self.modules.by_import(path, table, name):
+            return imported
+        if import_of(table, name) is not None and not outer:
+            return []  # of another package
+        return self._in_sight(path, table, name, outer)
+
+    def _in_sight(self, path: str, table: PackedTable, name: str, outer: Sequence[Symbol]) -> list[Meaning]:
+        """What files that need no import define by this name; `outer` are declarations of the file itself."""
+        rules, family = scoping_of(table.language), family_of(table.language)
+        every = [
+            each
+            for each in self.tables.definitions(name)
+            if family_of(each.table.language) == family
+            and each.is_known_in(path)
+            and (each.path != path or each in outer)
+        ]
+        free = [
+            each
+            for each in every
+            if not (each.definition.owner and each.kind in ("method", "field", "property"))
+        ]
+        near: list[Symbol] = []
+        if rules.sight is Sight.FOLDER:
+            folder = posixpath.dirname(path)
+            near = [
+                each
+                for each in free
+                if posixpath.dirname(each.path) == folder
+                and _same_package(each.table.namespace, table.namespace)
+            ]
+            why = "defined in the same package"
+        elif rules.sight is Sight.NAMESPACE:
+            near = [each for each in free if _is_within(table.namespace, each.table.namespace)]
+            why = "defined in the same namespace"
+        if near:
+            return meanings(near, SURE, why)
+        if rules.sight is Sight.WORKSPACE:
+            return shared(nearest(path, free), LIKELY, "the definition of this name")
+        return shared(free, 0.25, "the definition of this name") if rules.sight is Sight.NAMESPACE else []
+
+
+def _same_package(one: str, other: str) -> bool:
+    return one.removesuffix("_test") == other.removesuffix("_test")
+
+
+def _is_within(namespace: str, outer: str) -> bool:
+    """Whether what the outer namespace defines is known in the namespace."""
+    return namespace == outer or (namespace.startswith(f"{outer}/") and outer != "")

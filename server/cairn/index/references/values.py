@@ -1,0 +1,314 @@
+"""What an expression is: an instance of a type, a type, a module or a function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import define, evolve, field
+
+from cairn.chunking.outline import CALLABLE
+from cairn.chunking.references.chains import UNKNOWN
+from cairn.chunking.references.model import TOP_LEVEL
+from cairn.chunking.references.packing import PackedTable
+from cairn.index.references.meaning import ELSEWHERE, SURE, TYPES, UNKNOWN_VALUE, Is, Value, parent_of
+from cairn.index.references.modules import Modules, import_of
+from cairn.index.references.names import Names
+from cairn.index.references.scoping import Sight, family_of, scoping_of
+from cairn.index.references.tables import Symbol, SymbolTables
+from cairn.index.references.types import Types
+
+_DEEPEST = 8
+"""Steps from an expression to its type that are followed."""
+_END_OF_FILE = 1 << 30
+"""A line after every other."""
+_CALLED = ("__call__", "operator()", "invoke", "__invoke", "apply", "call")
+"""Methods by which instances are called as functions are."""
+
+
+@define(eq=False)
+class Values:
+    """The values of one folder, for one request."""
+
+    tables: SymbolTables
+    modules: Modules
+    types: Types
+    names: Names
+    _evaluating: set[tuple[str, int, str]] = field(factory=set, init=False)
+    _values: dict[tuple[str, int, int, str], Value] = field(factory=dict, init=False)
+    _aliases: set[tuple[str, str]] = field(factory=set, init=False)
+
+    def value(
+        self, path: str, table: PackedTable, scope: int, line: int, expression: str, depth: int
+    ) -> Value:
+        """What an expression of `chunking.references.chains` is at a line of a definition."""
+        if depth > _DEEPEST or expression in ("", UNKNOWN):
+            return UNKNOWN_VALUE
+        if expression.startswith(":"):
+            return self._of_type(path, table, expression[1:])
+        key = (path, scope, line, expression)
+        if key not in self._values:
+            self._values[key] = UNKNOWN_VALUE  # what leads back to itself is not known
+            self._values[key] = self._evaluated(path, table, scope, line, expression, depth)
+        return self._values[key]
+
+    def types_named(self, path: str, table: PackedTable, name: str) -> list[Symbol]:
+        """The types that a written name means in a file, and those that such a type is another name of."""
+        found: list[Symbol] = []
+        for each in self._find_types(path, table, name):
+            found.append(each)
+            if each.kind == "type":
+                found += self._aliased(each.path, each.table, each.name)
+        return found
+
+    def _find_types(self, path: str, table: PackedTable, name: str) -> list[Symbol]:
+        first, _, last = name.rpartition(".")
+        if first:
+            value = self.value(path, table, TOP_LEVEL, _END_OF_FILE, first, 0)
+            if value.what is Is.MODULE:
+                return [each for each in self.modules.known(value.paths, last) if each.kind in TYPES]
+            if value.what is Is.TYPE:
+                return [
+                    each
+                    for owner in value.symbols
+                    for each in self.types.own_members(owner, last)
+                    if each.kind in TYPES
+                ]
+            if value.what is Is.ELSEWHERE:
+                return []
+        found = [
+            each.symbol for each in self.names.bare(path, table, TOP_LEVEL, last) if each.symbol.kind in TYPES
+        ]
+        if found:
+            return found
+        inner = [
+            Symbol(path, number, table) for number in table.defining(last) if table.kind(number) in TYPES
+        ]
+        if inner or import_of(table, last) is not None:
+            return inner
+        every = [
+            each
+            for each in self.tables.definitions(last)
+            if each.kind in TYPES and family_of(each.table.language) == family_of(table.language)
+        ]
+        visible = (
+            scoping_of(table.language).sight is not Sight.FILE or bool(first) or table.language == "rust"
+        )
+        return every if len(every) == 1 and visible else []
+
+    def _evaluated(
+        self, path: str, table: PackedTable, scope: int, line: int, expression: str, depth: int
+    ) -> Value:
+        parts = expression.split(".")
+        value, used = self._first(path, table, scope, line, parts, depth)
+        for part in parts[used:]:
+            if value.what in (Is.UNKNOWN, Is.ELSEWHERE):
+                return value
+            value = self._step(value, part, depth)
+        return value
+
+    def _first(
+        self, path: str, table: PackedTable, scope: int, line: int, parts: Sequence[str], depth: int
+    ) -> tuple[Value, int]:
+        """What an expression begins with, and how many of its parts that is."""
+        rules = scoping_of(table.language)
+        name, suffix = _suffix(parts[0])
+        name = name.lstrip("$") if table.language == "php" else name
+        if name in rules.selves or name in rules.supers:
+            owner = self.types.around(path, table, scope)
+            if owner is None:
+                return UNKNOWN_VALUE, 1
+            if name in rules.supers:
+                bases = tuple(self.types.bases(owner))
+                return (Value(Is.INSTANCE, bases) if bases else ELSEWHERE), 1
+            return Value(Is.INSTANCE, (owner,)), 1
+        if name.startswith("@"):
+            owner = self.types.around(path, table, scope)
+            return (self._field(owner, name, depth) if owner is not None else UNKNOWN_VALUE), 1
+        if (value := self._variable(path, table, scope, line, name, depth)) is not None:
+            return self._suffixed(value, suffix, depth), 1
+        for length in range(len(parts), 1, -1):  # import a.b
+            dotted = ".".join(parts[:length])
+            if table.language == "elixir" and (modules := self.tables.definitions(dotted)):
+                return Value(Is.TYPE, modules), length
+            imported = import_of(table, dotted)
+            if imported is not None:
+                paths = self.tables.targets(path, imported.spec)
+                return (Value(Is.MODULE, paths=paths) if paths else ELSEWHERE), length
+        if rules.bare_members and (owner := self.types.around(path, table, scope)) is not None:
+            value = self._field(owner, name, depth)
+            if value.what is not Is.UNKNOWN:
+                return self._suffixed(value, suffix, depth), 1
+        found = self.names.bare(path, table, scope, name)
+        value = self._of_symbols(
+            [each.symbol for each in found], min((each.confidence for each in found), default=SURE), depth
+        )
+        if value.what is not Is.UNKNOWN or found:
+            return self._suffixed(value, suffix, depth), 1
+        if (imported := import_of(table, name)) is not None:
+            return self.modules.module(path, imported), 1
+        return (self.modules.beside(path, table, name) or UNKNOWN_VALUE), 1
+
+    def _step(self, value: Value, part: str, depth: int) -> Value:
+        """What a member of a value is."""
+        name, suffix = _suffix(part)
+        if value.what is Is.MODULE:
+            symbols = self.modules.known(value.paths, name)
+            if not symbols:
+                below = tuple(target for path in value.paths for target in self.modules.below(path, name))
+                return Value(Is.MODULE, paths=below) if below else UNKNOWN_VALUE
+            return self._suffixed(self._of_symbols(symbols, SURE, depth), suffix, depth)
+        if value.is_collection or value.what is Is.FUNCTION:
+            return UNKNOWN_VALUE
+        for owner in value.symbols:
+            members = self.types.members(owner, name)
+            callables = [each for each in members if each.kind in CALLABLE or each.kind in TYPES]
+            if callables and (suffix.startswith("()") or callables[0].kind in TYPES):
+                return self._suffixed(self._of_symbols(callables, value.confidence, depth), suffix, depth)
+            found = self._field(owner, name, depth)
+            if found.what is not Is.UNKNOWN:
+                return self._suffixed(found, suffix, depth)
+            if callables:  # a property
+                return self._suffixed(self._returned(callables[0], depth), suffix, depth)
+        return UNKNOWN_VALUE
+
+    def _suffixed(self, value: Value, suffix: str, depth: int) -> Value:
+        """A value after it was called or an element was taken of it."""
+        while suffix:
+            step, suffix = suffix[:2], suffix[2:]
+            if value.what is Is.FUNCTION:
+                value = self._returned(value.symbols[0], depth) if step == "()" else UNKNOWN_VALUE
+            elif value.what is Is.TYPE:
+                value = evolve(value, what=Is.INSTANCE)
+            elif value.what is Is.INSTANCE and step == "[]":
+                value = evolve(value, is_collection=False) if value.is_collection else UNKNOWN_VALUE
+            elif value.what is Is.INSTANCE:
+                value = self._called(value, depth)
+        return value
+
+    def _called(self, value: Value, depth: int) -> Value:
+        """What an instance returns that is called as a function."""
+        for owner in value.symbols:
+            for name in _CALLED:
+                if members := self.types.members(owner, name):
+                    return self._returned(members[-1], depth)
+        return UNKNOWN_VALUE
+
+    def _returned(self, function: Symbol, depth: int) -> Value:
+        definition = function.definition
+        if function.kind == "constructor":
+            owner = self.types.of_member(function)
+            return Value(Is.INSTANCE, (owner,)) if owner is not None else UNKNOWN_VALUE
+        if not definition.type:
+            return UNKNOWN_VALUE
+        name = definition.type[1:].removesuffix("[]")
+        if name in ("Self", "self", "static", "this", definition.owner):
+            owner = self.types.of_member(function)
+            if owner is not None:
+                return Value(Is.INSTANCE, (owner,), is_collection=definition.type.endswith("[]"))
+        return self.value(
+            function.path, function.table, parent_of(function), definition.line, definition.type, depth + 1
+        )
+
+    def _of_symbols(self, symbols: Sequence[Symbol], confidence: float, depth: int) -> Value:
+        types = tuple(each for each in symbols if each.kind in TYPES)
+        if types:
+            return Value(Is.TYPE, types, confidence=confidence)
+        functions = tuple(each for each in symbols if each.kind in CALLABLE)
+        if functions:
+            return Value(Is.FUNCTION, functions, confidence=confidence)
+        for each in symbols:
+            if each.kind == "module":
+                return Value(Is.TYPE, (each,), confidence=confidence)
+            if each.definition.type:
+                return self.value(
+                    each.path,
+                    each.table,
+                    parent_of(each),
+                    each.definition.line,
+                    each.definition.type,
+                    depth + 1,
+                )
+            value = self._variable(each.path, each.table, parent_of(each), _END_OF_FILE, each.name, depth + 1)
+            if value is not None:
+                return value
+        return UNKNOWN_VALUE
+
+    def _of_type(self, path: str, table: PackedTable, names: str) -> Value:
+        """An instance of a written type, or of one of several."""
+        found: list[Symbol] = []
+        is_collection = False
+        for name in names.split("|"):
+            if name.rpartition(".")[2] in scoping_of(table.language).selves:
+                return UNKNOWN_VALUE
+            name_alone = name.removesuffix("[]")
+            found += self.types.named(path, table, name_alone) or self._aliased(path, table, name_alone)
+            is_collection = is_collection or name.endswith("[]")
+        return Value(Is.INSTANCE, tuple(found), is_collection=is_collection) if found else ELSEWHERE
+
+    def _aliased(self, path: str, table: PackedTable, name: str) -> tuple[Symbol, ...]:
+        """The types that a variable stands for."""
+        if (path, name) in self._aliases:
+            return ()
+        self._aliases.add((path, name))
+        try:
+            value = self.value(path, table, TOP_LEVEL, _END_OF_FILE, name, 1)
+        finally:
+            self._aliases.discard((path, name))
+        return value.symbols if value.what in (Is.INSTANCE, Is.TYPE) else ()
+
+    def _variable(
+        self, path: str, table: PackedTable, scope: int, line: int, name: str, depth: int
+    ) -> Value | None:
+        """What a variable is: by its last assignment before the line, in the innermost scope that knows it; None for no such."""
+        known = table.variables(name)
+        if not known:
+            return None
+        for number in (*table.scopes(scope), TOP_LEVEL):
+            if number >= 0 and table.kind(number) in TYPES and not scoping_of(table.language).bare_members:
+                continue
+            here = [each for each in known if each.scope == number]
+            if here:
+                before = [each for each in here if each.line < line and each.type] or [
+                    each for each in here if each.type
+                ]
+                if not before:
+                    return UNKNOWN_VALUE
+                chosen = before[-1]
+                key = (path, number, f"{name} {chosen.type}")
+                if key in self._evaluating:
+                    return UNKNOWN_VALUE
+                self._evaluating.add(key)
+                try:
+                    return self.value(path, table, number, chosen.line, chosen.type, depth + 1)
+                finally:
+                    self._evaluating.discard(key)
+        return None
+
+    def _field(self, owner: Symbol, name: str, depth: int) -> Value:
+        """What a field of a type is."""
+        for each in (owner, *self.types.ancestors(owner)):
+            for variable in each.table.variables(name):
+                if variable.scope == each.number and variable.type:
+                    key = (each.path, each.number, f".{name}")
+                    if key in self._evaluating:
+                        return UNKNOWN_VALUE
+                    self._evaluating.add(key)
+                    try:
+                        scope = self._scope_of_line(each, variable.line)
+                        return self.value(
+                            each.path, each.table, scope, variable.line, variable.type, depth + 1
+                        )
+                    finally:
+                        self._evaluating.discard(key)
+        return UNKNOWN_VALUE
+
+    def _scope_of_line(self, owner: Symbol, line: int) -> int:
+        """The innermost definition of the type in which a field gets its value."""
+        around = [each for each in owner.table.around(line) if each >= owner.number]
+        return around[-1] if around else owner.number
+
+
+def _suffix(part: str) -> tuple[str, str]:
+    """`foo()[]` → `foo`, `()[]`."""
+    place = min((at for at in (part.find("("), part.find("[")) if at >= 0), default=len(part))
+    return part[:place], part[place:]
