@@ -10,7 +10,7 @@ captures the node of a name as
   `@type`, or what it is made of as `@value`, or what its value is an element of as `@item`, or the type of its elements as
   `@item_type`;
 
-`@skip` a name that means nothing elsewhere, `@default` one that is all that its module exports, `@returns` a function's written return type, and `@import` a whole import. Where patterns overlap, the one that says most counts.
+`@skip` a name that means nothing elsewhere, `@default` one that is all that its module exports, `@returns` a function's written return type, `@result` what it returns, and `@import` a whole import. Where patterns overlap, the one that says most counts.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class _Extraction:
     def table(self, root: Node) -> SymbolTable:
         captures = QueryCursor(self.queries.names).captures(root)  # each in no order
         self._define(captures.get("definition", []))
-        self._return(captures.get("returns", ()))
+        self._return(captures.get("returns", ()), captures.get("result", ()))
         skipped = {node.start_byte for node in captures.get("skip", ())}
         imports = sorted(captures.get("import", ()), key=lambda node: node.start_byte)
         self._imports = [(node.start_byte, node.end_byte) for node in imports]
@@ -178,6 +178,7 @@ class _Extraction:
         references = self._refer(uses, self._receivers(captures.get("on", ())))
         wanted = {reference.name for reference in references}
         expressions = {each.receiver for each in references}.union(each.type for each in variables)
+        expressions.update(scope.definition.type for scope in self._scopes)
         wanted.update(_NAME.findall(" ".join(expressions)))
         return SymbolTable(
             self.language,
@@ -287,12 +288,19 @@ class _Extraction:
             child.type in ("get", "set") for child in node.children
         )
 
-    def _return(self, nodes: Sequence[Node]) -> None:
-        for node in nodes:
+    def _return(self, written: Sequence[Node], results: Sequence[Node]) -> None:
+        """Note what functions return: as it is written, or else what they return at their end."""
+        for node in written:
             scope = self._enclosing(node.start_byte)
             if scope is not None and not scope.definition.type and scope.definition.kind in CALLABLE:
-                written = type_expression(self._text(node))
-                scope.definition = evolve(scope.definition, type=written)
+                type_ = type_expression(self._text(node))
+                scope.definition = evolve(scope.definition, type=type_)
+        for node in sorted(results, key=lambda each: -each.start_byte):
+            scope = self._enclosing(node.start_byte)
+            if scope is not None and not scope.definition.type and scope.definition.kind in CALLABLE:
+                value = chain(self._head_of_call(node))
+                if value != UNKNOWN:
+                    scope.definition = evolve(scope.definition, type=value)
 
     # --- variables ----------------------------------------------------------------------------------
 

@@ -161,6 +161,12 @@ def imports_around(reader: IndexReader, path: str) -> tuple[frozenset[str], tupl
         return graph.imported(path, json.loads(specs[-1][0]) if specs else ()), graph.importers(path)
 
 
+def importers_of(reader: IndexReader, path: str) -> tuple[str, ...]:
+    """The files that import the one at `path`, as indexed."""
+    with _making_graphs:
+        return _import_graph(reader).importers(path)
+
+
 def import_targets(reader: IndexReader, path: str, spec: str) -> tuple[str, ...]:
     """The files that a spec of an import means in the file at `path`."""
     with _making_graphs:

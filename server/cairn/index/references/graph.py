@@ -14,6 +14,7 @@ from cairn.chunking.references.packing import PackedTable
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.references.meaning import Meaning
 from cairn.index.references.model import Edge, Edges, Place
+from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import Resolver
 from cairn.index.references.scoping import family_of
 from cairn.index.references.tables import Symbol, SymbolTables
@@ -23,7 +24,16 @@ from cairn.workspace.collections import FileKind, file_kind
 _CALLS = frozenset({ReferenceKind.CALL, ReferenceKind.DECORATE})
 _VALUES = frozenset({ReferenceKind.READ, ReferenceKind.WRITE})
 _EVERY = frozenset(ReferenceKind)
-_CONSTRUCTORS = frozenset({"__init__", "__new__", "initialize", "constructor", "init", "__construct"})
+_CONSTRUCTORS = {
+    "python": ("__init__", "__new__"),
+    "ruby": ("initialize",),
+    "php": ("__construct",),
+    "swift": ("init",),
+    "javascript": ("constructor",),
+    "typescript": ("constructor",),
+    "tsx": ("constructor",),
+}
+"""How languages call constructors that do not call them as their type."""
 _HANDED_OVER = frozenset({"c", "cpp", "objc", "go"})
 """Languages in which to name a function is to have it called: elsewhere it is compared, decorated and mocked as well."""
 _MAYBE = 0.45
@@ -180,11 +190,12 @@ class ReferenceGraph:
         found: list[Edge] = []
         for name, sought in self._sought(targets).items():
             families = {family_of(each.table.language) for each in sought}
-            for path in self._tables.naming(name):
+            elsewhere = {known for each in sought for known in names_elsewhere(self._tables, each)}
+            for path, known in [*((path, name) for path in self._tables.naming(name)), *sorted(elsewhere)]:
                 table = self._tables.table(path)
                 if table is None or family_of(table.language) not in families:
                     continue
-                for reference in self._naming(table, name):
+                for reference in self._naming(table, known):
                     if reference.kind in kinds or (kinds is _CALLS and reference.kind in _VALUES):
                         edge = self._edge_to(sought, path, table, reference, kinds)
                         found += [edge] if edge is not None else []
@@ -225,7 +236,10 @@ class ReferenceGraph:
             for alias in each.table.imports:
                 if alias.member == each.name and not alias.spec and alias.name != DEFAULT:
                     sought[alias.name][each] = _Sought(place)
-            makes = each.name in (*_CONSTRUCTORS, each.definition.owner) or each.kind == "constructor"
+            makes = (
+                each.name in (*_CONSTRUCTORS.get(each.table.language, ()), each.definition.owner)
+                or each.kind == "constructor"
+            )
             owner = self._resolver.types.of_member(each) if makes else None
             if owner is not None and owner not in symbols:
                 sought[owner.name][owner] = _Sought(place, is_itself=False)

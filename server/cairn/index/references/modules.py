@@ -17,6 +17,9 @@ from cairn.index.references.tables import Symbol, SymbolTables
 _NAMESPACED = frozenset({"jvm", "cs", "php", "ex"})
 """The tags of specs that name a namespace and no file."""
 _LIBRARIES_OF_RUST = frozenset({"std", "core", "alloc"})
+_MOST_IMPORTERS = 400
+_PASSED_ON = 0.45
+"""How sure it is what a module is that another only passes on: servers do not follow it, and take it for anything."""
 
 
 @define(eq=False)
@@ -25,6 +28,7 @@ class Modules:
 
     tables: SymbolTables
     _known: dict[tuple[str, str], list[Symbol]] = field(factory=dict, init=False)
+    _below: dict[tuple[str, str], tuple[str, ...]] = field(factory=dict, init=False)
 
     def by_import(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
         """What an import makes known by this name."""
@@ -35,13 +39,20 @@ class Modules:
                     return meanings(found[:1], SURE, "exported by its file")
                 member = each.member or (DEFAULT if each.spec.startswith("js:") else name)
                 if found := self.of_import(path, each, member):
-                    return meanings(found, SURE, f"imported from {_shown(each.spec)}")
+                    sure = _PASSED_ON if member == DEFAULT and self._is_passed_on(path, each) else SURE
+                    return meanings(found, sure, f"imported from {_shown(each.spec)}")
                 if each.spec:
                     return []
         for each in table.imports:
             if each.name == "*" and (found := self.of_import(path, each, name)):
                 return meanings(found, LIKELY, f"imported from {_shown(each.spec)}")
         return []
+
+    def _is_passed_on(self, path: str, imported: Import) -> bool:
+        """Whether an imported file exports what `require` gave it: `module.exports = require("./lib/express")`."""
+        tables = map(self.tables.table, self.tables.targets(path, imported.spec))
+        exports = (import_of(table, DEFAULT) for table in tables if table is not None)
+        return any(each is not None and not each.member for each in exports)
 
     def imported(self, path: str, table: PackedTable, name: str) -> list[Meaning]:
         """What a name in an import statement means."""
@@ -117,7 +128,8 @@ class Modules:
             spec = f"{spec}?{imported.member}"
         paths = self.tables.targets(path, spec)
         if imported.member and imported.member != DEFAULT:
-            paths = tuple(each for each in paths if _module_name(each) == imported.member)
+            named = tuple(each for each in paths if _module_name(each) == imported.member)
+            paths = named or self.below(paths, imported.member)
         return Value(Is.MODULE, paths=paths) if paths else ELSEWHERE
 
     def beside(self, path: str, table: PackedTable, name: str) -> Value | None:
@@ -136,15 +148,54 @@ class Modules:
                 return ELSEWHERE if name in _LIBRARIES_OF_RUST else None
         return None
 
-    def below(self, path: str, name: str) -> tuple[str, ...]:
-        """The files of a module's submodule."""
-        language = table.language if (table := self.tables.table(path)) else ""
-        if language == "rust":
+    def below(self, paths: Iterable[str], name: str) -> tuple[str, ...]:
+        """The files of what modules know as a module of this name."""
+        found: dict[str, None] = {}
+        for path in paths:
+            key = (path, name)
+            if key not in self._below:
+                self._below[key] = ()  # a circle of imports ends here
+                self._below[key] = tuple(self._find_below(path, name))
+            found.update(dict.fromkeys(self._below[key]))
+        return tuple(found)
+
+    def _find_below(self, path: str, name: str) -> Iterable[str]:
+        table = self.tables.table(path)
+        if table is None:
+            return ()
+        if table.language == "rust":
             found = self.tables.targets(path, f"rs:self/{name}")
-            return tuple(each for each in found if _module_name(each) == name)
-        if language == "python" and path.endswith("__init__.py"):
-            return tuple(each for each in self.tables.targets(path, f"py:./{name}") if each)
-        return ()
+            return (each for each in found if _module_name(each) == name)
+        if table.language == "python" and path.endswith("__init__.py"):
+            return self.tables.targets(path, f"py:./{name}")
+        if (imported := import_of(table, name)) is not None:
+            return self.module(path, imported).paths
+        stars = (each.spec for each in table.imports if each.name == "*")
+        return self.below((target for spec in stars for target in self.tables.targets(path, spec)), name)
+
+
+def names_elsewhere(tables: SymbolTables, symbol: Symbol) -> set[tuple[str, str]]:
+    """The files that know a definition by a name that is not its own, each with that name: as it is exported or passed on."""
+    found: set[tuple[str, str]] = set()
+    exported = [
+        (path, each.name)
+        for path in (symbol.path, *tables.naming(symbol.name))
+        for each in getattr(tables.table(path), "imports", ())
+        if each.member == symbol.name and each.name != symbol.name
+    ]
+    for path, name in exported:  # grows while it is gone through
+        for importer in tables.importers(path):
+            table = tables.table(importer)
+            for each in table.imports if table is not None else ():
+                is_namespace = not each.member and name != DEFAULT
+                known = (importer, name if is_namespace else each.name)
+                is_meant = each.spec and (is_namespace or (each.member or DEFAULT) == name)
+                if is_meant and known not in found and path in tables.targets(importer, each.spec):
+                    found.add(known)
+                    exported += () if is_namespace and each.name != "*" else (known,)
+            if len(found) >= _MOST_IMPORTERS:
+                return found
+    return found
 
 
 def import_of(table: PackedTable, name: str) -> Import | None:

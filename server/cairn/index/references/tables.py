@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from cairn.chunking.references.model import Definition
 from cairn.chunking.references.packing import PackedTable, words_of
-from cairn.index.queries.relations import import_targets
+from cairn.index.queries.relations import import_targets, importers_of
 from cairn.index.reader.connection import ConnectedReader
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.deadline import Cancelled
@@ -88,6 +88,10 @@ class SymbolTables:
         if key not in self._targets:
             self._targets[key] = import_targets(self.reader, path, spec)
         return self._targets[key]
+
+    def importers(self, path: str) -> tuple[str, ...]:
+        """The files that import the one at `path`."""
+        return importers_of(self.reader, path)
 
     def _matching(self, name: str, mark: str) -> list[str]:
         words = words_of(name)

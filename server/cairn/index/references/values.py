@@ -21,6 +21,8 @@ _DEEPEST = 8
 """Steps from an expression to its type that are followed."""
 _END_OF_FILE = 1 << 30
 """A line after every other."""
+_RUN_BY_NAME = frozenset({"ruby", "scala", "elixir"})
+"""Languages in which to name a method of an object is to call it."""
 _CALLED = ("__call__", "operator()", "invoke", "__invoke", "apply", "call")
 """Methods by which instances are called as functions are."""
 
@@ -154,7 +156,7 @@ class Values:
         if value.what is Is.MODULE:
             symbols = self.modules.known(value.paths, name)
             if not symbols:
-                below = tuple(target for path in value.paths for target in self.modules.below(path, name))
+                below = self.modules.below(value.paths, name)
                 return Value(Is.MODULE, paths=below) if below else UNKNOWN_VALUE
             return self._suffixed(self._of_symbols(symbols, SURE, depth), suffix, depth)
         if value.is_collection or value.what is Is.FUNCTION:
@@ -167,8 +169,14 @@ class Values:
             found = self._field(owner, name, depth)
             if found.what is not Is.UNKNOWN:
                 return self._suffixed(found, suffix, depth)
-            if callables:  # a property
-                return self._suffixed(self._returned(callables[0], depth), suffix, depth)
+            if callables:
+                is_run = callables[0].definition.is_accessor or owner.table.language in _RUN_BY_NAME
+                of = (
+                    self._returned(callables[0], depth)
+                    if is_run
+                    else self._of_symbols(callables, SURE, depth)
+                )
+                return self._suffixed(of, suffix, depth)
         return UNKNOWN_VALUE
 
     def _suffixed(self, value: Value, suffix: str, depth: int) -> Value:
@@ -200,6 +208,15 @@ class Values:
             return Value(Is.INSTANCE, (owner,)) if owner is not None else UNKNOWN_VALUE
         if not definition.type:
             return UNKNOWN_VALUE
+        if not definition.type.startswith(":"):  # what it returns at its end
+            return self.value(
+                function.path,
+                function.table,
+                function.number,
+                definition.end_line,
+                definition.type,
+                depth + 1,
+            )
         name = definition.type[1:].removesuffix("[]")
         if name in ("Self", "self", "static", "this", definition.owner):
             owner = self.types.of_member(function)

@@ -60,3 +60,11 @@
 (assignment_expression
   left: (member_expression object: (identifier) @_module) right: (class name: (_) @default)
   (#eq? @_module "module"))
+
+(function_declaration body: (statement_block (return_statement (_) @result)))
+(method_definition body: (statement_block (return_statement (_) @result)))
+(variable_declarator value: (arrow_function body: (statement_block (return_statement (_) @result))))
+(variable_declarator value: (arrow_function body: (call_expression) @result))
+(variable_declarator value: (arrow_function body: (new_expression) @result))
+(variable_declarator value: (function_expression body: (statement_block (return_statement (_) @result))))
+(assignment_expression right: (function_expression body: (statement_block (return_statement (_) @result))))

@@ -39,3 +39,5 @@
 (assignment_expression
   left: (member_access_expression object: (variable_name) @_this name: (name) @field) right: (_) @value
   (#eq? @_this "$this"))
+(method_declaration !return_type body: (compound_statement (return_statement (_) @result)))
+(function_definition !return_type body: (compound_statement (return_statement (_) @result)))

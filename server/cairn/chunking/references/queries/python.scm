@@ -56,3 +56,4 @@
 (assignment left: (attribute object: (identifier) @self attribute: (identifier) @field) type: (type) @type
   (#any-of? @self "self" "cls"))
 (keyword_argument name: (identifier) @skip)
+(function_definition !return_type body: (block (return_statement (_) @result)))

@@ -35,3 +35,6 @@
 (public_field_definition name: (private_property_identifier) @bind !type value: (_) @value)
 (property_signature name: (property_identifier) @bind type: (_) @type)
 (type_alias_declaration name: (type_identifier) @bind value: (_) @type)
+(public_field_definition value: (arrow_function body: (statement_block (return_statement (_) @result))))
+(public_field_definition value: (arrow_function body: (call_expression) @result))
+(public_field_definition value: (arrow_function body: (new_expression) @result))
