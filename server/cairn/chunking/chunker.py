@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cairn.chunking.code import code_chunks, parse_code, symbols_of
+import logging
+
+from cairn.chunking.code import Code, code_chunks, parse_code, symbols_of
 from cairn.chunking.lines import Lines
 from cairn.chunking.markdown import markdown_elements
 from cairn.chunking.markup import markup_elements
@@ -12,6 +14,8 @@ from cairn.chunking.plain import plain_chunks
 from cairn.chunking.references.model import SymbolTable
 from cairn.chunking.sections import section_chunks
 from cairn.text.languages import Category, category, language_of
+
+logger = logging.getLogger(__name__)
 
 
 def chunk_text(path: str, text: str) -> list[Chunk]:
@@ -40,7 +44,15 @@ def chunk_file(path: str, text: str) -> tuple[list[Chunk], SymbolTable | None]:
     code = parse_code(language, lines) if is_parsed(language) else None
     if code is None:
         return plain_chunks(path, language, lines), None
-    return code_chunks(path, code, lines), symbols_of(code)
+    return code_chunks(path, code, lines), _symbols(path, code)
+
+
+def _symbols(path: str, code: Code) -> SymbolTable | None:
+    try:
+        return symbols_of(code)
+    except Exception:  # whatever there is about its names, the text is found
+        logger.exception("the references of %s cannot be read", path)
+        return None
 
 
 def is_parsed(language: str) -> bool:

@@ -1,16 +1,6 @@
 """Makes a file's symbol table from its syntax tree.
 
-A query of tree-sitter finds the nodes, in C: to visit each node of a tree from here would take ten times as long. The
-queries are in `queries/`, one for each language; definitions come from the tables that chunking has of a language. A query
-captures the node of a name as
-
-- `@call`, `@inherit`, `@decorate`, `@write` or `@read`, by what it is written for, and a receiver, which ends before the dot
-  before the name, as `@on`;
-- `@bind`, if it becomes known there, in the innermost definition, or `@field`, if in the innermost type, with its written type as
-  `@type`, or what it is made of as `@value`, or what its value is an element of as `@item`, or the type of its elements as
-  `@item_type`;
-
-`@skip` a name that means nothing elsewhere, `@default` one that is all that its module exports, `@returns` a function's written return type, `@result` what it returns, and `@import` a whole import. Where patterns overlap, the one that says most counts.
+Definitions come from the tables that chunking has of a language, all else from the queries of `patterns`.
 """
 
 from __future__ import annotations
@@ -18,11 +8,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 
-from attrs import define, evolve, field, frozen
-from tree_sitter import Language, Node, Query, QueryCursor, Tree
+from attrs import define, evolve, field
+from tree_sitter import Node, Tree
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES
 from cairn.chunking.references.chains import LITERAL, LONGEST, UNKNOWN, chain, type_expression
@@ -36,6 +24,8 @@ from cairn.chunking.references.model import (
     SymbolTable,
     Variable,
 )
+from cairn.chunking.references.patterns import Patterns, patterns_of
+from cairn.chunking.references.scopes import Scope, Sweep
 from cairn.chunking.syntax import syntax_of
 from cairn.chunking.syntax.rules import NamedNode
 
@@ -60,99 +50,18 @@ _SCOPES = CALLABLE | CONTAINERS
 
 def symbol_table(language: str, tree: Tree, source: bytes) -> SymbolTable | None:
     """What the tree says of names; None for a language without a query."""
-    queries = _queries(language, tree.language)
-    if queries is None:
+    patterns = patterns_of(language, tree.language)
+    if patterns is None:
         return None
-    return _Extraction(language, queries, source).table(tree.root_node)
-
-
-@frozen
-class _Queries:
-    """The query of a language in two parts."""
-
-    names: Query
-    """The patterns that bind nothing. They match almost every name: to be told the nodes of each capture is enough, and costs a
-    third of a match for each."""
-    bindings: Query
-
-
-@cache
-def _queries(language: str, grammar: Language) -> _Queries | None:
-    text = _query_text(language)
-    if text is None:
-        return None
-    types = sorted(syntax_of(language).rules)
-    known = [f"({each})" for each in types if grammar.id_for_node_kind(each, True) is not None]
-    text = f"[{' '.join(known)}] @definition\n{text}"
-    names, bindings = Query(grammar, text), Query(grammar, text)
-    for number in range(names.pattern_count):
-        pattern = text.encode()[names.start_byte_for_pattern(number) : names.end_byte_for_pattern(number)]
-        binds = b"@bind" in pattern or b"@field" in pattern
-        (names if binds else bindings).disable_pattern(number)
-    return _Queries(names, bindings)
-
-
-_PARTS = {
-    "javascript": ("ecmascript", "jsx", "javascript"),
-    "typescript": ("ecmascript", "typescript"),
-    "tsx": ("ecmascript", "jsx", "typescript"),
-    "cpp": ("c", "cpp"),
-}
-"""Languages whose queries share a part."""
-
-
-def _query_text(language: str) -> str | None:
-    folder = files("cairn.chunking.references") / "queries"
-    parts = [folder / f"{part}.scm" for part in _PARTS.get(language, (language,))]
-    return "\n".join(part.read_text(encoding="utf-8") for part in parts) if parts[0].is_file() else None
-
-
-@define(eq=False)
-class _Scope:
-    """A definition while the table is made."""
-
-    number: int
-    definition: Definition
-    start: int
-    end: int
-    """Of its bytes."""
-    bound: set[str] = field(factory=set)
-    """Names that it makes known to what is in it."""
-
-
-@define(eq=False)
-class _Sweep:
-    """The innermost definition around a place that moves through the file."""
-
-    scopes: Sequence[_Scope]
-    number: int = TOP_LEVEL
-    local: frozenset[str] = frozenset()
-    """The names that are known there and nowhere else."""
-    next_change: int = 0
-    """The byte up to which nothing changes."""
-    _coming: int = 0
-    _around: list[_Scope] = field(factory=list)
-
-    def move_to(self, place: int) -> None:
-        """Go on to a byte further on."""
-        around, scopes = self._around, self.scopes
-        while self._coming < len(scopes) and scopes[self._coming].start <= place:
-            around.append(scopes[self._coming])
-            self._coming += 1
-        around[:] = [scope for scope in around if scope.end > place]
-        self.number = around[-1].number if around else TOP_LEVEL
-        self.local = frozenset().union(*(scope.bound for scope in around))
-        ends = [scope.end for scope in around]
-        coming = [scopes[self._coming].start] if self._coming < len(scopes) else []
-        self.next_change = min([*ends, *coming], default=1 << 62)
+    return _Extraction(language, patterns, source).table(tree.root_node)
 
 
 @define(eq=False)
 class _Extraction:
     language: str
-    queries: _Queries
+    patterns: Patterns
     source: bytes
-    _scopes: list[_Scope] = field(factory=list, init=False)
+    _scopes: list[Scope] = field(factory=list, init=False)
     _starts: list[int] = field(factory=list, init=False)
     _names: set[int] = field(factory=set, init=False)
     """Bytes at which the name of a definition begins."""
@@ -161,13 +70,13 @@ class _Extraction:
     _rows: list[bytes] | None = field(default=None, init=False)
 
     def table(self, root: Node) -> SymbolTable:
-        captures = QueryCursor(self.queries.names).captures(root)  # each in no order
+        captures = self.patterns.captures(root)  # each in no order
         self._define(captures.get("definition", []))
         self._return(captures.get("returns", ()), captures.get("result", ()))
         skipped = {node.start_byte for node in captures.get("skip", ())}
         imports = sorted(captures.get("import", ()), key=lambda node: node.start_byte)
         self._imports = [(node.start_byte, node.end_byte) for node in imports]
-        variables = self._bind(QueryCursor(self.queries.bindings).matches(root), skipped)
+        variables = self._bind(self.patterns.matches(root), skipped)
         uses: dict[int, tuple[ReferenceKind, Node]] = {}
         for capture, kind in _KINDS.items():  # what says most comes last
             uses.update((node.start_byte, (kind, node)) for node in captures.get(capture, ()))
@@ -205,7 +114,7 @@ class _Extraction:
     def _define(self, nodes: list[Node]) -> None:
         rules = syntax_of(self.language).rules
         nodes.sort(key=lambda node: (node.start_byte, -node.end_byte))
-        open_scopes: list[_Scope] = []
+        open_scopes: list[Scope] = []
         seen: set[tuple[int, str]] = set()
         in_function = False
         for node in nodes[:_MOST]:
@@ -250,7 +159,7 @@ class _Extraction:
                 is_declaration=node.type in _DECLARATIONS and named.kind in CALLABLE,
                 is_accessor=self._is_accessor(node),
             )
-            scope = _Scope(len(self._scopes), definition, start, end)
+            scope = Scope(len(self._scopes), definition, start, end)
             self._scopes.append(scope)
             self._starts.append(start)
             self._names.add(place)
@@ -361,7 +270,7 @@ class _Extraction:
         imported = next(spans, nowhere)
         is_php = self.language == "php"
         text = self.source.decode() if self.source.isascii() else None
-        scopes = _Sweep(self._scopes)
+        scopes = Sweep(self._scopes)
         for start in sorted(uses)[:_MOST]:
             if start >= scopes.next_change:
                 scopes.move_to(start)
@@ -417,12 +326,12 @@ class _Extraction:
 
     # --- places -------------------------------------------------------------------------------------
 
-    def _enclosing(self, start: int) -> _Scope | None:
+    def _enclosing(self, start: int) -> Scope | None:
         """The innermost definition around a byte."""
         place = bisect_right(self._starts, start) - 1
         if place < 0:
             return None
-        scope: _Scope | None = self._scopes[place]
+        scope: Scope | None = self._scopes[place]
         while scope is not None and scope.end <= start:
             number = scope.definition.parent
             scope = self._scopes[number] if number >= 0 else None

@@ -78,7 +78,11 @@ def _test(node: Node) -> NamedNode | None:
     callee, first = find(node, "function"), find(node, "arguments", 0)
     if type_of(callee) == "member_expression":
         callee = find(callee, "object")
-    if text_of(callee) not in _TEST_CALLS or type_of(first) not in _STRINGS:
+    if (
+        type_of(callee) != "identifier"
+        or text_of(callee) not in _TEST_CALLS
+        or type_of(first) not in _STRINGS
+    ):
         return None
     return NamedNode(text_of(first)[1:-1], "test", node)
 
