@@ -177,22 +177,24 @@ class Modules:
 def names_elsewhere(tables: SymbolTables, symbol: Symbol) -> set[tuple[str, str]]:
     """The files that know a definition by a name that is not its own, each with that name: as it is exported or passed on."""
     found: set[tuple[str, str]] = set()
+    # What a file exports, by which name, and how that is written where it is used: `checks.moor` of a module `checks`.
     exported = [
-        (path, each.name)
+        (path, each.name, each.name)
         for path in (symbol.path, *tables.naming(symbol.name))
         for each in getattr(tables.table(path), "imports", ())
         if each.member == symbol.name and each.name != symbol.name
     ]
-    for path, name in exported:  # grows while it is gone through
+    for path, name, written in exported:  # grows while it is gone through
         for importer in tables.importers(path):
             table = tables.table(importer)
             for each in table.imports if table is not None else ():
-                is_namespace = not each.member and name != DEFAULT
-                known = (importer, name if is_namespace else each.name)
-                is_meant = each.spec and (is_namespace or (each.member or DEFAULT) == name)
-                if is_meant and known not in found and path in tables.targets(importer, each.spec):
+                is_whole = not each.member and name != DEFAULT
+                if not each.spec or not (is_whole or (each.member or DEFAULT) == name):
+                    continue
+                known = (importer, written if is_whole or written != name else each.name)
+                if known not in found and path in tables.targets(importer, each.spec):
                     found.add(known)
-                    exported += () if is_namespace and each.name != "*" else (known,)
+                    exported.append((importer, name if each.name == "*" else each.name, known[1]))
             if len(found) >= _MOST_IMPORTERS:
                 return found
     return found

@@ -5,7 +5,6 @@
 (call_expression . (identifier) @call)
 (call_expression . (navigation_expression (_) @on . (identifier) @call))
 (callable_reference (identifier) @read)
-(constructor_invocation (user_type (identifier) @call))
 (infix_expression (_) . (identifier) @call . (_))
 
 (delegation_specifier (constructor_invocation (user_type (identifier) @inherit)))

@@ -1,0 +1,379 @@
+"""Who calls what, found in indexed folders, language by language; and that nothing large or broken takes it astray."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+from tests.retrieval.indexed_folder import IndexedFolder
+
+from cairn.index.references.graph import ReferenceGraph
+from cairn.index.references.model import Edges
+
+SURE = 0.5
+Open = Callable[[Mapping[str, str]], IndexedFolder]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    folders: list[IndexedFolder] = []
+
+    def opening(files: Mapping[str, str]) -> IndexedFolder:
+        folders.append(IndexedFolder(tmp_path, files))
+        return folders[-1]
+
+    yield opening
+    for folder in folders:
+        folder.close()
+
+
+def graph(folder: IndexedFolder) -> ReferenceGraph:
+    return ReferenceGraph(folder.reader, lambda: False)
+
+
+def callers(folder: IndexedFolder, symbol: str, path: str = "") -> Edges:
+    asked = graph(folder)
+    places = [place for place in asked.named(symbol) if not path or place.path == path]
+    assert places, f"nothing is called {symbol}"
+    return asked.callers(places[:1], 100)
+
+
+def told(edges: Edges, least: float = SURE) -> set[str]:
+    """The functions of the callers, as `path function`."""
+    return {
+        f"{each.path} {each.enclosing.qualified if each.enclosing else '-'}"
+        for each in edges.found
+        if each.confidence >= least
+    }
+
+
+@frozen
+class Workspace:
+    """Files in which a symbol is called by some functions and by no others."""
+
+    symbol: str
+    files: Mapping[str, str]
+    callers: set[str]
+
+
+WORKSPACES = {
+    "python: an alias, a re-export and a method by the type of its receiver": Workspace(
+        "Harbour.moor",
+        {
+            "port/harbour.py": "class Harbour:\n    def moor(self, ship):\n        return ship\n",
+            "port/pier.py": "class Pier:\n    def moor(self, ship):\n        return None\n",
+            "port/__init__.py": "from .harbour import Harbour as Haven\nfrom .pier import Pier\n",
+            "app.py": "from port import Haven, Pier\n\n\ndef arrive(ship):\n    haven = Haven()\n    haven.moor(ship)\n\n\n"
+            "def other(ship):\n    Pier().moor(ship)\n",
+            "typed.py": "import port\n\n\ndef wait(harbour: port.Haven):\n    return harbour.moor(None)\n",
+        },
+        {"app.py arrive", "typed.py wait"},
+    ),
+    "python: an inherited method, and one that a field has": Workspace(
+        "Base.start",
+        {
+            "base.py": "class Base:\n    def start(self):\n        pass\n",
+            "heir.py": "from base import Base\n\n\nclass Heir(Base):\n    def run(self):\n        self.start()\n",
+            "user.py": "from heir import Heir\n\n\nclass User:\n    def __init__(self):\n        self.heir = Heir()\n\n"
+            "    def go(self):\n        self.heir.start()\n",
+        },
+        {"heir.py Heir.run", "user.py User.go"},
+    ),
+    "python: a constructor by its class": Workspace(
+        "Ship",
+        {
+            "ships.py": "class Ship:\n    def __init__(self, name):\n        self.name = name\n",
+            "yard.py": "import ships\n\n\ndef build():\n    return ships.Ship('a')\n",
+        },
+        {"yard.py build"},
+    ),
+    "python: what a function without a written type returns": Workspace(
+        "Ship.sail",
+        {
+            "ships.py": "class Ship:\n    def sail(self):\n        pass\n\n\nclass Car:\n    def sail(self):\n        pass\n",
+            "yard.py": "from ships import Ship\n\n\ndef build():\n    ship = Ship()\n    return ship\n",
+            "app.py": "from yard import build\n\n\ndef go():\n    build().sail()\n",
+        },
+        {"app.py go"},
+    ),
+    "javascript: all that a module exports, under the name that its user gives it": Workspace(
+        "Application",
+        {
+            "package.json": '{"name": "port", "main": "lib/application.js"}',
+            "lib/application.js": "module.exports = class Application {\n  constructor () {\n    this.ships = []\n  }\n}\n",
+            "test/app.test.js": "const Port = require('..')\n\nfunction start () {\n  return new Port()\n}\n",
+        },
+        {"test/app.test.js start"},
+    ),
+    "typescript: a namespace that a module passes on": Workspace(
+        "_moor",
+        {
+            "src/core.ts": "export function _moor(ship: string) {\n  return ship;\n}\n",
+            "src/checks.ts": 'export { _moor as moor } from "./core.js";\n',
+            "src/index.ts": 'export * as checks from "./checks.js";\n',
+            "src/app.ts": 'import * as port from "./index.js";\n\nfunction arrive() {\n  port.checks.moor("a");\n}\n',
+        },
+        {"src/app.ts arrive"},
+    ),
+    "typescript: a chain of methods of a class": Workspace(
+        "Schema.optional",
+        {
+            "schema.ts": "export class Schema {\n  min(n: number) {\n    return this;\n  }\n  optional(): Schema {\n"
+            "    return this;\n  }\n}\nexport const make = (): Schema => new Schema();\n",
+            "app.ts": 'import { make as build } from "./schema";\n\nfunction rule() {\n  return build().min(1).optional();\n}\n',
+        },
+        {"app.ts rule"},
+    ),
+    "go: a method by its receiver, and a function of another package": Workspace(
+        "Harbour.Moor",
+        {
+            "go.mod": "module example.org/port\n",
+            "ropes/ropes.go": "package ropes\n\ntype Harbour struct{}\n\nfunc (h *Harbour) Moor(n int) {}\n\n"
+            "func New() *Harbour { return &Harbour{} }\n",
+            "piers/piers.go": "package piers\n\ntype Pier struct{}\n\nfunc (p Pier) Moor(n int) {}\n",
+            "main.go": 'package main\n\nimport (\n\t"example.org/port/piers"\n\t"example.org/port/ropes"\n)\n\n'
+            "func arrive() {\n\th := ropes.New()\n\th.Moor(1)\n}\n\nfunc leave(p piers.Pier) {\n\tp.Moor(2)\n}\n",
+        },
+        {"main.go arrive"},
+    ),
+    "rust: a function of a module, and a method of a written type": Workspace(
+        "Harbour.moor",
+        {
+            "Cargo.toml": '[package]\nname = "port"\n',
+            "src/lib.rs": "pub mod harbour;\npub mod app;\n",
+            "src/harbour.rs": "pub struct Harbour;\n\nimpl Harbour {\n    pub fn new() -> Self {\n        Harbour\n    }\n\n"
+            "    pub fn moor(&self) {}\n}\n\npub struct Pier;\n\nimpl Pier {\n    pub fn moor(&self) {}\n}\n",
+            "src/app.rs": "use crate::harbour::{Harbour, Pier};\n\npub fn arrive() {\n    let here = Harbour::new();\n"
+            "    here.moor();\n}\n\npub fn leave(pier: &Pier) {\n    pier.moor();\n}\n",
+        },
+        {"src/app.rs arrive"},
+    ),
+    "java: a method of a field's type, in the same package and in another": Workspace(
+        "Harbour.moor",
+        {
+            "src/port/Harbour.java": "package port;\n\npublic class Harbour {\n    public void moor(int n) {}\n}\n",
+            "src/port/Pier.java": "package port;\n\npublic class Pier {\n    public void moor(int n) {}\n}\n",
+            "src/port/Near.java": "package port;\n\nclass Near {\n    private Harbour harbour;\n\n    void go() {\n        harbour.moor(1);\n    }\n}\n",
+            "src/sea/Far.java": "package sea;\n\nimport port.Harbour;\nimport port.Pier;\n\nclass Far {\n    void go(Harbour h) {\n"
+            "        h.moor(1);\n    }\n\n    void no(Pier p) {\n        p.moor(1);\n    }\n}\n",
+        },
+        {"src/port/Near.java Near.go", "src/sea/Far.java Far.go"},
+    ),
+    "kotlin: a method of a supertype": Workspace(
+        "Base.moor",
+        {
+            "Base.kt": "package port\n\nopen class Base {\n    fun moor(n: Int) {}\n}\n",
+            "Heir.kt": "package port\n\nclass Heir : Base() {\n    fun go() {\n        moor(1)\n    }\n}\n",
+            "App.kt": "package app\n\nimport port.Heir\n\nfun start() {\n    val heir = Heir()\n    heir.moor(2)\n}\n",
+        },
+        {"Heir.kt Heir.go", "App.kt start"},
+    ),
+    "c: through a header, but not a static function of the same name": Workspace(
+        "moor",
+        {
+            "harbour.h": "int moor(int ship);\n",
+            "harbour.c": '#include "harbour.h"\n\nint moor(int ship) {\n    return ship;\n}\n',
+            "app.c": '#include "harbour.h"\n\nint arrive(void) {\n    return moor(1);\n}\n',
+            "other.c": "static int moor(int car) {\n    return car;\n}\n\nint park(void) {\n    return moor(2);\n}\n",
+        },
+        {"app.c arrive"},
+    ),
+    "cpp: a method that is defined outside of its class": Workspace(
+        "Harbour.moor",
+        {
+            "harbour.h": "class Harbour {\n public:\n  int moor(int ship);\n  int arrive();\n};\n",
+            "harbour.cpp": '#include "harbour.h"\n\nint Harbour::moor(int ship) { return ship; }\n\n'
+            "int Harbour::arrive() { return moor(1); }\n",
+            "app.cpp": '#include "harbour.h"\n\nint go(Harbour* harbour) { return harbour->moor(2); }\n',
+        },
+        {"harbour.cpp Harbour.arrive", "app.cpp go"},
+    ),
+    "csharp: a method of a written type in a namespace": Workspace(
+        "Harbour.Moor",
+        {
+            "Harbour.cs": "namespace Port;\n\npublic class Harbour {\n    public void Moor(int n) {}\n}\n",
+            "Pier.cs": "namespace Port;\n\npublic class Pier {\n    public void Moor(int n) {}\n}\n",
+            "App.cs": "using Port;\n\nnamespace App;\n\nclass Start {\n    void Go(Harbour harbour) {\n        harbour.Moor(1);\n    }\n\n"
+            "    void No() {\n        var pier = new Pier();\n        pier.Moor(2);\n    }\n}\n",
+        },
+        {"App.cs Start.Go"},
+    ),
+    "ruby: a method of the same class, and of one that is made": Workspace(
+        "Harbour#moor",
+        {
+            "lib/harbour.rb": "class Harbour\n  def moor(ship)\n    ship\n  end\n\n  def arrive\n    moor(1)\n  end\nend\n",
+            "lib/app.rb": "require_relative 'harbour'\n\nclass App\n  def go\n    harbour = Harbour.new\n    harbour.moor(2)\n  end\nend\n",
+        },
+        {"lib/harbour.rb Harbour.arrive", "lib/app.rb App.go"},
+    ),
+    "php: a method of a promoted property": Workspace(
+        "Harbour.moor",
+        {
+            "src/Harbour.php": "<?php\nnamespace Port;\n\nclass Harbour {\n    public function moor(int $n) {}\n}\n",
+            "src/Pier.php": "<?php\nnamespace Port;\n\nclass Pier {\n    public function moor(int $n) {}\n}\n",
+            "src/App.php": "<?php\nnamespace App;\n\nuse Port\\Harbour;\nuse Port\\Pier;\n\nclass App {\n"
+            "    public function __construct(private Harbour $harbour, private Pier $pier) {}\n\n"
+            "    public function go() {\n        $this->harbour->moor(1);\n    }\n\n"
+            "    public function no() {\n        $this->pier->moor(1);\n    }\n}\n",
+        },
+        {"src/App.php App.go"},
+    ),
+    "scala: a method of a class parameter": Workspace(
+        "Harbour.moor",
+        {
+            "Harbour.scala": "package port\n\nclass Harbour {\n  def moor(n: Int): Unit = {}\n}\n",
+            "Pier.scala": "package port\n\nclass Pier {\n  def moor(n: Int): Unit = {}\n}\n",
+            "App.scala": "package app\n\nimport port.{Harbour, Pier}\n\nclass App(harbour: Harbour, pier: Pier) {\n"
+            "  def go(): Unit = {\n    harbour.moor(1)\n  }\n\n  def no(): Unit = {\n    pier.moor(1)\n  }\n}\n",
+        },
+        {"App.scala App.go"},
+    ),
+    "swift: a method of a property": Workspace(
+        "Harbour.moor",
+        {
+            "Harbour.swift": "class Harbour {\n    func moor(_ n: Int) {}\n}\n\nclass Pier {\n    func moor(_ n: Int) {}\n}\n",
+            "App.swift": "class App {\n    let harbour: Harbour\n    let pier = Pier()\n\n    func go() {\n        harbour.moor(1)\n    }\n\n"
+            "    func no() {\n        pier.moor(2)\n    }\n}\n",
+        },
+        {"App.swift App.go"},
+    ),
+    "elixir: a function of an aliased module": Workspace(
+        "Port.Harbour.moor",
+        {
+            "lib/harbour.ex": "defmodule Port.Harbour do\n  def moor(ship) do\n    ship\n  end\nend\n",
+            "lib/pier.ex": "defmodule Port.Pier do\n  def moor(ship) do\n    ship\n  end\nend\n",
+            "lib/app.ex": "defmodule Port.App do\n  alias Port.Harbour\n  alias Port.Pier\n\n  def go do\n    Harbour.moor(1)\n  end\n\n"
+            "  def no do\n    Pier.moor(1)\n  end\nend\n",
+        },
+        {"lib/app.ex Port.App.go"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WORKSPACES)
+def test_callers_are_found_by_what_the_code_says(opened: Open, case: str) -> None:
+    workspace = WORKSPACES[case]
+    assert told(callers(opened(workspace.files), workspace.symbol)) == workspace.callers
+
+
+def test_each_edge_says_why(opened: Open) -> None:
+    files = WORKSPACES["python: an alias, a re-export and a method by the type of its receiver"].files
+    edges = callers(opened(files), "Harbour.moor")
+    assert all(each.via and 0 < each.confidence <= 1 for each in edges.found)
+    assert [each.confidence for each in edges.found] == sorted(
+        (each.confidence for each in edges.found), reverse=True
+    )
+
+
+def test_callees_come_in_the_order_of_the_text(opened: Open) -> None:
+    folder = opened(
+        {
+            "a.py": "def one():\n    pass\n\n\ndef two():\n    pass\n\n\ndef both():\n    two()\n    one()\n    print(1)\n"
+        }
+    )
+    asked = graph(folder)
+    edges = asked.callees(asked.named("both")[0], 10)
+    assert [(each.name, each.target.line if each.target else None) for each in edges.found] == [
+        ("two", 4), ("one", 0), ("print", None),
+    ]  # fmt: skip
+
+
+def test_implementations_are_the_types_that_extend_and_the_methods_that_override(opened: Open) -> None:
+    folder = opened(
+        {
+            "a.py": "class Base:\n    def run(self):\n        pass\n",
+            "b.py": "from a import Base\n\n\nclass Heir(Base):\n    def run(self):\n        pass\n",
+        }
+    )
+    asked = graph(folder)
+    of_type = asked.implementations(asked.named("Base"), 10)
+    assert [each.enclosing.qualified for each in of_type.found if each.enclosing] == ["Heir"]
+    of_method = asked.implementations(asked.named("Base.run"), 10)
+    assert [each.enclosing.qualified for each in of_method.found if each.enclosing] == ["Heir.run"]
+
+
+def test_tests_that_reach_a_function_over_another_are_found(opened: Open) -> None:
+    folder = opened(
+        {
+            "ropes.py": "def knot():\n    pass\n\n\ndef tie():\n    knot()\n",
+            "tests/test_ropes.py": "from ropes import tie\n\n\ndef test_tie():\n    tie()\n",
+        }
+    )
+    asked = graph(folder)
+    assert told(asked.tests(asked.named("knot"), 10)) == {"tests/test_ropes.py test_tie"}
+
+
+# --- what changes ---------------------------------------------------------------------------------------
+
+
+def test_a_call_that_was_typed_and_not_saved_counts(opened: Open) -> None:
+    folder = opened({"a.py": "def knot():\n    pass\n", "b.py": "import a\n"})
+    assert told(callers(folder, "knot")) == set()
+    folder.type("b.py", "import a\n\n\ndef tie():\n    a.knot()\n")
+    assert told(callers(folder, "knot")) == {"b.py tie"}
+
+
+def test_a_saved_call_counts_and_one_that_is_gone_does_not(opened: Open) -> None:
+    folder = opened({"a.py": "def knot():\n    pass\n", "b.py": "import a\n"})
+    folder.save({"b.py": "import a\n\n\ndef tie():\n    a.knot()\n"})
+    assert told(callers(folder, "knot")) == {"b.py tie"}
+    (folder.root / "b.py").unlink()
+    folder.index()
+    assert told(callers(folder, "knot")) == set()
+    assert folder.reader.select("SELECT count(*) FROM symbols")[0][0] == 1
+
+
+# --- what is large, circular or broken ------------------------------------------------------------------
+
+
+def test_a_generated_file_of_twenty_thousand_definitions_is_answered_from(opened: Open) -> None:
+    made = "".join(f"def f{number}():\n    return f{number - 1}()\n\n\n" for number in range(1, 20_001))
+    folder = opened(
+        {
+            "made.py": f"def f0():\n    pass\n\n\n{made}",
+            "app.py": "import made\n\n\ndef go():\n    made.f7()\n",
+        }
+    )
+    assert told(callers(folder, "f7")) == {"app.py go", "made.py f8"}
+
+
+def test_a_name_that_is_defined_five_thousand_times_is_told_of_by_type(opened: Open) -> None:
+    files = {
+        f"src/m{folder}.py": "".join(
+            f"class C{folder}x{number}:\n    def get(self):\n        return self.get()\n\n\n"
+            for number in range(50)
+        )
+        for folder in range(100)
+    }
+    files["app.py"] = (
+        "from src.m7 import C7x3\n\n\ndef go(something):\n    C7x3().get()\n    something.get()\n"
+    )
+    edges = callers(opened(files), "C7x3.get")
+    assert told(edges) == {"src/m7.py C7x3.get", "app.py go"}
+    unsure = [each for each in edges.found if each.path == "app.py" and each.confidence < SURE]
+    assert all(each.confidence < 0.1 for each in unsure)
+
+
+def test_recursion_and_circular_imports_end(opened: Open) -> None:
+    folder = opened(
+        {
+            "a.py": "from b import *\nfrom b import pong\n\n\ndef ping(n):\n    return pong(n) or ping(n - 1)\n",
+            "b.py": "from a import *\nfrom a import ping\n\n\nclass A(B):\n    pass\n\n\nclass B(A):\n"
+            "    def pong(self):\n        return self.missing()\n\n\ndef pong(n):\n    return ping(n)\n",
+        }
+    )
+    assert told(callers(folder, "ping")) == {"a.py ping", "b.py pong"}
+    asked = graph(folder)
+    assert asked.callees(asked.named("B.pong")[0], 10).found[0].target is None
+
+
+def test_a_file_with_syntax_errors_still_calls(opened: Open) -> None:
+    folder = opened(
+        {
+            "a.py": "def knot():\n    pass\n",
+            "b.py": "from a import knot\n\n\ndef tie():\n    knot()\n\n\ndef broken(:\n    x = (\n",
+        }
+    )
+    assert "b.py tie" in told(callers(folder, "knot"))
