@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import posixpath
+from collections import defaultdict
 from collections.abc import Sequence
 
-from attrs import define
+from attrs import define, field
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS
 from cairn.chunking.references.model import TOP_LEVEL
 from cairn.chunking.references.packing import PackedTable
-from cairn.index.references.meaning import LIKELY, SURE, Meaning, meanings, nearest, parent_of, shared
+from cairn.index.references.meaning import LIKELY, SURE, Meaning, meanings, nearest, shared
 from cairn.index.references.modules import Modules, import_of, is_outer
 from cairn.index.references.scoping import Sight, family_of, scoping_of
 from cairn.index.references.tables import Symbol, SymbolTables
@@ -24,16 +25,33 @@ class Names:
     tables: SymbolTables
     modules: Modules
     types: Types
+    _found: dict[tuple[str, int, str], list[Meaning]] = field(factory=dict, init=False)
+    _here: dict[tuple[str, str], dict[int, list[Symbol]]] = field(factory=dict, init=False)
 
     def bare(self, path: str, table: PackedTable, scope: int, name: str) -> list[Meaning]:
         """What the name means in a definition of a file."""
+        key = (path, scope, name)
+        if key not in self._found:
+            self._found[key] = self._find(path, table, scope, name)
+        return self._found[key]
+
+    def _defined_here(self, path: str, table: PackedTable, name: str) -> dict[int, list[Symbol]]:
+        """The file's definitions of a name, by the definition around them: a file of tests has a `handler` in each test."""
+        if (path, name) not in self._here:
+            here: defaultdict[int, list[Symbol]] = defaultdict(list)
+            for number in table.defining(name):
+                here[table.parent(number)].append(Symbol(path, number, table))
+            self._here[path, name] = here
+        return self._here[path, name]
+
+    def _find(self, path: str, table: PackedTable, scope: int, name: str) -> list[Meaning]:
         rules = scoping_of(table.language)
-        here = [Symbol(path, number, table) for number in table.defining(name)]
+        here = self._defined_here(path, table, name)
         scopes = list(table.scopes(scope))
         if nested := [
-            each for each in here if parent_of(each) in scopes and table.kind(parent_of(each)) in CALLABLE
+            each for number in scopes if table.kind(number) in CALLABLE for each in here.get(number, ())
         ]:
-            return meanings(nested[-1:], SURE, "defined in the same function")
+            return meanings([max(nested, key=lambda each: each.number)], SURE, "defined in the same function")
         if rules.bare_members:
             for number in scopes:
                 if table.kind(number) in CONTAINERS:
@@ -45,7 +63,10 @@ class Names:
                     for owner in self.types.named(path, table, owner_name):
                         if members := self.types.members(owner, name):
                             return meanings(members, SURE, f"member of `{owner.name}`")
-        outer = [each for each in here if is_outer(each, scopes)]
+        known = (
+            number for number in here if number in scopes or number < 0 or table.kind(number) == "module"
+        )
+        outer = [each for number in sorted(known) for each in here[number] if is_outer(each, scopes)]
         if outer:
             full = [each for each in outer if not each.definition.is_declaration]
             if full:

@@ -24,6 +24,8 @@ class Resolver:
     types: Types = field(init=False)
     names: Names = field(init=False)
     values: Values = field(init=False)
+    _guesses: dict[tuple[str, str, bool], list[Meaning]] = field(factory=dict, init=False)
+    _named: dict[tuple[str, str, bool], list[Symbol]] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.modules = Modules(self.tables)
@@ -83,19 +85,29 @@ class Resolver:
 
     def _guessed(self, path: str, table: PackedTable, reference: Reference) -> list[Meaning]:
         """By the name alone: the type of the receiver is not known."""
-        family = family_of(table.language)
-        members = [
-            each
-            for each in self.tables.definitions(reference.name)
-            if family_of(each.table.language) == family
-            and (each.definition.owner or reference.kind is not ReferenceKind.CALL)
-            and each.is_known_in(path)
-            and each.kind not in ("module", "impl")
-        ]
-        rules = scoping_of(table.language)
-        sure = 0.3 if reference.name in rules.common else rules.guess
-        owners = {each.definition.owner for each in members}
-        if len(owners) == 1:
-            via = "the only member of this name"
-            return meanings(members, sure, via)
-        return shared(nearest(path, members), sure, "one of the members of this name")
+        is_called = reference.kind is ReferenceKind.CALL
+        key = (path, reference.name, is_called)
+        if key not in self._guesses:
+            every = self._members(family_of(table.language), reference.name, is_called)
+            members = [each for each in every if each.is_known_in(path)]
+            rules = scoping_of(table.language)
+            sure = 0.3 if reference.name in rules.common else rules.guess
+            if len({each.definition.owner for each in members}) == 1:
+                found = meanings(members, sure, "the only member of this name")
+            else:
+                found = shared(nearest(path, members), sure, "one of the members of this name")
+            self._guesses[key] = found
+        return self._guesses[key]
+
+    def _members(self, family: str, name: str, is_called: bool) -> list[Symbol]:
+        """Whatever a member of that name can be in a language."""
+        key = (family, name, is_called)
+        if key not in self._named:
+            self._named[key] = [
+                each
+                for each in self.tables.definitions(name)
+                if family_of(each.table.language) == family
+                and (each.definition.owner or not is_called)
+                and each.kind not in ("module", "impl")
+            ]
+        return self._named[key]

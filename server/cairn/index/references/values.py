@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.chains import UNKNOWN
-from cairn.chunking.references.model import TOP_LEVEL
+from cairn.chunking.references.model import TOP_LEVEL, Variable
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.references.meaning import ELSEWHERE, SURE, TYPES, UNKNOWN_VALUE, Is, Value, parent_of
 from cairn.index.references.modules import Modules, import_of
@@ -37,6 +38,7 @@ class Values:
     names: Names
     _evaluating: set[tuple[str, int, str]] = field(factory=set, init=False)
     _values: dict[tuple[str, int, int, str], Value] = field(factory=dict, init=False)
+    _variables: dict[tuple[str, str], dict[int, list[Variable]]] = field(factory=dict, init=False)
     _aliases: set[tuple[str, str]] = field(factory=set, init=False)
 
     def value(
@@ -277,14 +279,13 @@ class Values:
         self, path: str, table: PackedTable, scope: int, line: int, name: str, depth: int
     ) -> Value | None:
         """What a variable is: by its last assignment before the line, in the innermost scope that knows it; None for no such."""
-        known = table.variables(name)
+        known = self._known(path, table, name)
         if not known:
             return None
         for number in (*table.scopes(scope), TOP_LEVEL):
             if number >= 0 and table.kind(number) in TYPES and not scoping_of(table.language).bare_members:
                 continue
-            here = [each for each in known if each.scope == number]
-            if here:
+            if here := known.get(number):
                 before = [each for each in here if each.line < line and each.type] or [
                     each for each in here if each.type
                 ]
@@ -301,11 +302,20 @@ class Values:
                     self._evaluating.discard(key)
         return None
 
+    def _known(self, path: str, table: PackedTable, name: str) -> dict[int, list[Variable]]:
+        """The file's variables of a name, by their scopes."""
+        if (path, name) not in self._variables:
+            known: defaultdict[int, list[Variable]] = defaultdict(list)
+            for each in table.variables(name):
+                known[each.scope].append(each)
+            self._variables[path, name] = known
+        return self._variables[path, name]
+
     def _field(self, owner: Symbol, name: str, depth: int) -> Value:
         """What a field of a type is."""
         for each in (owner, *self.types.ancestors(owner)):
-            for variable in each.table.variables(name):
-                if variable.scope == each.number and variable.type:
+            for variable in self._known(each.path, each.table, name).get(each.number, ()):
+                if variable.type:
                     key = (each.path, each.number, f".{name}")
                     if key in self._evaluating:
                         return UNKNOWN_VALUE
