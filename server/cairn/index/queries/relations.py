@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -167,10 +167,10 @@ def importers_of(reader: IndexReader, path: str) -> tuple[str, ...]:
         return _import_graph(reader).importers(path)
 
 
-def import_targets(reader: IndexReader, path: str, spec: str) -> tuple[str, ...]:
-    """The files that a spec of an import means in the file at `path`."""
+def import_resolver(reader: IndexReader) -> Callable[[str, str], tuple[str, ...]]:
+    """What finds the files that a spec of an import means, given the path of the file with the import and the spec."""
     with _making_graphs:
-        return _import_graph(reader).resolve(path, spec)
+        return _import_graph(reader).resolve
 
 
 @define

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 
 from attrs import define, field, frozen
 
 from cairn.chunking.references.model import Definition
 from cairn.chunking.references.packing import PackedTable, words_of
-from cairn.index.queries.relations import import_targets, importers_of
+from cairn.index.queries.relations import import_resolver, importers_of
 from cairn.index.reader.connection import ConnectedReader
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.deadline import Cancelled
@@ -86,8 +86,12 @@ class SymbolTables:
         """The files that a spec means in the file at `path`."""
         key = (path, spec)
         if key not in self._targets:
-            self._targets[key] = import_targets(self.reader, path, spec)
+            self._targets[key] = self._resolve(path, spec)
         return self._targets[key]
+
+    @cached_property
+    def _resolve(self) -> Callable[[str, str], tuple[str, ...]]:
+        return import_resolver(self.reader)
 
     def importers(self, path: str) -> tuple[str, ...]:
         """The files that import the one at `path`."""
