@@ -14,6 +14,22 @@ from cairn.workspace.imports.places import Places
 from cairn.workspace.imports.resolvers import BY_FILE, RESOLVERS, types_in_sight
 
 
+class _Links:
+    """What each file imports, and by which files it is imported."""
+
+    def __init__(self) -> None:
+        self._imported: dict[str, frozenset[str]] = {}
+        self.importers: dict[str, set[str]] = defaultdict(set)
+
+    def put(self, path: str, targets: frozenset[str]) -> None:
+        """Note what a file imports now."""
+        for target in self._imported.get(path, ()):
+            self.importers[target].discard(path)
+        for target in targets:
+            self.importers[target].add(path)
+        self._imported[path] = targets
+
+
 class ImportGraph:
     """Which files of a workspace import which."""
 
@@ -23,10 +39,9 @@ class ImportGraph:
         # The files of a folder import much the same: a spec is resolved once a folder.
         self._resolved = cache(self._resolve)
         self._declared = {path: _declarations(specs) for path, specs in imports.items()}
-        self._imported: dict[str, frozenset[str]] = {}
-        self._importers: dict[str, set[str]] = defaultdict(set)
-        for path, specs in imports.items():
-            self._link(path, specs)
+        self._unlinked = dict(imports)
+        """The specs of files of which no link is made yet: what one spec means is known without links."""
+        self._links = _Links()
 
     def changed(self, path: str, specs: Sequence[str]) -> bool:
         """Take in that a file of the graph imports something else now.
@@ -35,23 +50,22 @@ class ImportGraph:
         """
         if self._declared.get(path) != _declarations(specs):
             return False
-        for target in self._imported[path]:
-            self._importers[target].discard(path)
-        self._link(path, specs)
+        self._unlinked[path] = specs
         return True
 
-    def _link(self, path: str, specs: Sequence[str]) -> None:
-        self._imported[path] = self.imported(path, specs)
-        for target in self._imported[path]:
-            self._importers[target].add(path)
+    def _linked(self) -> _Links:
+        while self._unlinked:
+            path, specs = self._unlinked.popitem()
+            self._links.put(path, self.imported(path, specs))
+        return self._links
 
     def in_degrees(self) -> dict[str, int]:
         """How many other files import each file; files that none imports are left out."""
-        return {path: len(importers) for path, importers in self._importers.items() if importers}
+        return {path: len(importers) for path, importers in self._linked().importers.items() if importers}
 
     def importers(self, path: str) -> tuple[str, ...]:
         """The files that import the one at `path`, sorted."""
-        return tuple(sorted(self._importers.get(path, ())))
+        return tuple(sorted(self._linked().importers.get(path, ())))
 
     def imported(self, path: str, specs: Sequence[str]) -> frozenset[str]:
         """The other files that one at `path` with these specs imports; it need not be among those of the graph."""
