@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import PurePosixPath
 
 from attrs import evolve, frozen
@@ -145,20 +146,20 @@ def _described(chunk: Chunk, piece: Mark, syntax: Syntax, source: bytes) -> Chun
         main = None
     about = main or (piece.scope[-1] if piece.scope else None)
     names = [definition.name for definition in piece.definitions if definition.kind not in _NAMELESS]
-    chunk = evolve(
+    described = partial(
+        evolve,
         chunk,
         header_path=" > ".join((*about.path, about.name)) if about is not None else "",
         defines=tuple(dict.fromkeys(names)),
         comment=_comment(main, syntax) if main is not None else "",
     )
     if about is None:
-        return chunk
+        return described()
     if about.kind == "test":
-        return evolve(chunk, title=about.name)
+        return described(title=about.name)
     # Tests around it have sentences for names.
     path = (name for name in about.path if " " not in name)
-    return evolve(
-        chunk,
+    return described(
         title=syntax.separator.join((*path, about.name)),
         symbol=about.name,
         symbol_kind=about.kind,

@@ -145,7 +145,7 @@ class _Extraction:
             elif not owner and parent is not None and parent.definition.kind in CONTAINERS:
                 owner = parent.definition.name
             row = node.start_point[0] + self.source.count(b"\n", start, place)
-            line, character = self._position(row, place - self.source.rfind(b"\n", 0, place) - 1)
+            character = self._character(row, place - self.source.rfind(b"\n", 0, place) - 1)
             definition = Definition(
                 named.name,
                 kind,
@@ -153,7 +153,7 @@ class _Extraction:
                 parent.number if parent is not None else TOP_LEVEL,
                 node.start_point[0],
                 _last_row(node) + 1,
-                line,
+                row,
                 character,
                 is_private=self.language in ("c", "cpp") and not owner and self._is_static(node),
                 is_declaration=node.type in _DECLARATIONS and named.kind in CALLABLE,
@@ -199,17 +199,19 @@ class _Extraction:
 
     def _return(self, written: Sequence[Node], results: Sequence[Node]) -> None:
         """Note what functions return: as it is written, or else what they return at their end."""
-        for node in written:
-            scope = self._enclosing(node.start_byte)
-            if scope is not None and not scope.definition.type and scope.definition.kind in CALLABLE:
-                type_ = type_expression(self._text(node))
-                scope.definition = evolve(scope.definition, type=type_)
+        returned = {node.start_byte: type_expression(self._text(node)) for node in written}
         for node in sorted(results, key=lambda each: -each.start_byte):
-            scope = self._enclosing(node.start_byte)
-            if scope is not None and not scope.definition.type and scope.definition.kind in CALLABLE:
-                value = chain(self._head_of_call(node))
-                if value != UNKNOWN:
-                    scope.definition = evolve(scope.definition, type=value)
+            value = chain(self._head_of_call(node))
+            returned[node.start_byte] = "" if value == UNKNOWN else value
+        for start, type_ in returned.items():
+            scope = self._enclosing(start)
+            if (
+                type_
+                and scope is not None
+                and not scope.definition.type
+                and scope.definition.kind in CALLABLE
+            ):
+                scope.definition = evolve(scope.definition, type=type_)
 
     # --- variables ----------------------------------------------------------------------------------
 
@@ -287,9 +289,10 @@ class _Extraction:
             elif on is None and name in scopes.local:
                 continue
             receiver = "" if on is None else chain(self._text(on))
-            references.append(
-                Reference(name, kind, *self._position(*node.start_point), scopes.number, receiver)
-            )
+            line, character = node.start_point
+            if text is None:
+                character = self._character(line, character)
+            references.append(Reference(name, kind, line, character, scopes.number, receiver))
         return references
 
     def _is_local(self, variable: Variable) -> bool:
@@ -340,16 +343,12 @@ class _Extraction:
     def _text(self, node: Node) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
-    def _position(self, row: int, column: int) -> tuple[int, int]:
-        """Line and character of a byte of a row."""
+    def _character(self, row: int, column: int) -> int:
+        """The character of a byte of a row, in UTF-16 code units."""
         if self._rows is None:
             self._rows = [] if self.source.isascii() else self.source.split(b"\n")
-        if not self._rows:
-            return row, column
-        before = self._rows[row][:column]
-        return row, column if before.isascii() else len(
-            before.decode("utf-8", "replace").encode("utf-16-le")
-        ) // 2
+        before = self._rows[row][:column] if self._rows else b""
+        return column if before.isascii() else len(before.decode("utf-8", "replace").encode("utf-16-le")) // 2
 
 
 _ACCESSOR = re.compile(r"property\b|\.(?:setter|getter|deleter)\b|\breify\b")

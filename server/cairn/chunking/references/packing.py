@@ -26,10 +26,10 @@ _WORD = re.compile(r"[\w$]+")
 
 def names_of(table: SymbolTable) -> str:
     """The words by which a table is found: names that are written in it, and with `=` before them those it defines."""
-    used = {word for each in table.references for word in words_of(each.name)}
-    used.update(word for each in table.imports for word in words_of(each.member))
-    defined = {f"={word}" for each in table.definitions for word in words_of(each.name)}
-    return " ".join(sorted(used | defined))
+    used = {each.name for each in table.references}.union(each.member for each in table.imports)
+    defined = {each.name for each in table.definitions}
+    words = set(words_of(" ".join(used))).union(f"={word}" for word in words_of(" ".join(defined)))
+    return " ".join(sorted(words))
 
 
 def words_of(name: str) -> list[str]:
