@@ -1,7 +1,7 @@
 """The queries of tree-sitter that find names in a syntax tree.
 
 A query finds the nodes, in C: to visit each node of a tree from here would take ten times as long. They are in
-`queries/`, one for each language. A query captures the node of a name as
+`queries/`, a file for each language; those that bind a name stand after a line of their own. A query captures the node of a name as
 
 - `@call`, `@inherit`, `@decorate`, `@write` or `@read`, by what it is written for, and a receiver, which ends before the dot
   before the name, as `@on`;
@@ -31,9 +31,7 @@ calls would take 12 s."""
 
 @frozen
 class Patterns:
-    """The query of a language, in two parts."""
-
-    """The query of a language in two parts."""
+    """The queries of a language."""
 
     names: Query
     """The patterns that bind nothing. They match almost every name: to be told the nodes of each capture is enough, and costs a
@@ -58,18 +56,13 @@ def _cursor(query: Query) -> QueryCursor:
 @cache
 def patterns_of(language: str, grammar: Language) -> Patterns | None:
     """The patterns of a language; None for one without."""
-    text = _query_text(language)
-    if text is None:
+    texts = _texts(language)
+    if texts is None:
         return None
     types = sorted(syntax_of(language).rules)
     known = [f"({each})" for each in types if grammar.id_for_node_kind(each, True) is not None]
-    text = f"[{' '.join(known)}] @definition\n{text}"
-    names, bindings = Query(grammar, text), Query(grammar, text)
-    for number in range(names.pattern_count):
-        pattern = text.encode()[names.start_byte_for_pattern(number) : names.end_byte_for_pattern(number)]
-        binds = b"@bind" in pattern or b"@field" in pattern
-        (names if binds else bindings).disable_pattern(number)
-    return Patterns(names, bindings)
+    names, bindings = texts
+    return Patterns(Query(grammar, f"[{' '.join(known)}] @definition\n{names}"), Query(grammar, bindings))
 
 
 _PARTS = {
@@ -81,7 +74,15 @@ _PARTS = {
 """Languages whose queries share a part."""
 
 
-def _query_text(language: str) -> str | None:
+_BINDINGS = "; Bindings\n"
+"""The line before the patterns that bind a name."""
+
+
+def _texts(language: str) -> tuple[str, str] | None:
+    """The patterns that bind nothing, and those that do."""
     folder = files("cairn.chunking.references") / "queries"
     parts = [folder / f"{part}.scm" for part in _PARTS.get(language, (language,))]
-    return "\n".join(part.read_text(encoding="utf-8") for part in parts) if parts[0].is_file() else None
+    if not parts[0].is_file():
+        return None
+    texts = [part.read_text(encoding="utf-8").partition(_BINDINGS) for part in parts]
+    return "\n".join(names for names, _, _ in texts), "\n".join(bindings for _, _, bindings in texts)

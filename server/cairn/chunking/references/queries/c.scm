@@ -11,6 +11,7 @@
 
 (function_definition type: (_) @returns)
 
+; Bindings
 (parameter_declaration type: (_) @type declarator: (_) @bind)
 (declaration type: (_) @type declarator: (_) @bind)
 (field_declaration type: (_) @type declarator: (_) @bind)

@@ -18,6 +18,7 @@
 (base_class_clause (qualified_identifier scope: (_) @on name: (type_identifier) @inherit))
 (base_class_clause (template_type name: (type_identifier) @inherit))
 
+; Bindings
 (optional_parameter_declaration type: (_) @type declarator: (_) @bind)
 (for_range_loop declarator: (_) @bind right: (_) @item)
 (declaration type: (placeholder_type_specifier) declarator: (init_declarator declarator: (_) @bind value: (_) @value))

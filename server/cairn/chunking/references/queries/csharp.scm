@@ -27,6 +27,7 @@
 (method_declaration returns: (_) @returns)
 (local_function_statement type: (_) @returns)
 
+; Bindings
 (parameter type: (_) @type name: (identifier) @bind)
 (parameter !type name: (identifier) @bind)
 (implicit_parameter) @bind

@@ -32,27 +32,6 @@
 (assignment_expression left: (member_expression object: (identifier) @_module) right: (identifier)
   (#eq? @_module "module")) @import
 
-(variable_declarator name: (identifier) @bind value: (_) @value)
-(variable_declarator name: (identifier) @bind !value)
-(variable_declarator name: (identifier) @bind value: (ternary_expression consequence: (_) @value))
-(variable_declarator name: (identifier) @bind value: (ternary_expression alternative: (_) @value))
-(variable_declarator name: (identifier) @bind value: (binary_expression left: (_) @value))
-(variable_declarator name: (identifier) @bind value: (binary_expression right: (_) @value))
-(shorthand_property_identifier_pattern) @bind
-(pair_pattern value: (identifier) @bind)
-(array_pattern (identifier) @bind)
-(rest_pattern (identifier) @bind)
-(arrow_function parameter: (identifier) @bind)
-(catch_clause parameter: (identifier) @bind)
-(for_in_statement left: (identifier) @bind right: (_) @item)
-
-(assignment_expression left: (member_expression object: (this) property: (property_identifier) @field)
-  right: (_) @value)
-(assignment_expression left: (member_expression object: (this) property: (property_identifier) @field)
-  right: (binary_expression right: (_) @value))
-(assignment_expression left: (member_expression object: (this) property: (property_identifier) @field)
-  right: (ternary_expression alternative: (_) @value))
-
 (export_statement "default" declaration: (_ name: (_) @default))
 (assignment_expression
   left: (member_expression object: (identifier) @_module) right: (function_expression name: (identifier) @default)
@@ -68,3 +47,24 @@
 (variable_declarator value: (arrow_function body: (new_expression) @result))
 (variable_declarator value: (function_expression body: (statement_block (return_statement (_) @result))))
 (assignment_expression right: (function_expression body: (statement_block (return_statement (_) @result))))
+
+; Bindings
+(variable_declarator name: (identifier) @bind value: (_) @value)
+(variable_declarator name: (identifier) @bind !value)
+(variable_declarator name: (identifier) @bind value: (ternary_expression consequence: (_) @value))
+(variable_declarator name: (identifier) @bind value: (ternary_expression alternative: (_) @value))
+(variable_declarator name: (identifier) @bind value: (binary_expression left: (_) @value))
+(variable_declarator name: (identifier) @bind value: (binary_expression right: (_) @value))
+(shorthand_property_identifier_pattern) @bind
+(pair_pattern value: (identifier) @bind)
+(array_pattern (identifier) @bind)
+(rest_pattern (identifier) @bind)
+(arrow_function parameter: (identifier) @bind)
+(catch_clause parameter: (identifier) @bind)
+(for_in_statement left: (identifier) @bind right: (_) @item)
+(assignment_expression left: (member_expression object: (this) property: (property_identifier) @field)
+  right: (_) @value)
+(assignment_expression left: (member_expression object: (this) property: (property_identifier) @field)
+  right: (binary_expression right: (_) @value))
+(assignment_expression left: (member_expression object: (this) property: (property_identifier) @field)
+  right: (ternary_expression alternative: (_) @value))

@@ -12,6 +12,7 @@
 ((call target: (identifier) @_import (arguments . (_))) @import
   (#any-of? @_import "alias" "import" "require"))
 
+; Bindings
 (binary_operator left: (identifier) @bind operator: "=" right: (_) @value)
 (call target: (identifier) @_def (arguments (call (arguments (identifier) @bind)))
   (#any-of? @_def "def" "defp" "defmacro" "defmacrop"))

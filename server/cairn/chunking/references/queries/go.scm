@@ -30,6 +30,7 @@
 (method_declaration result: (_) @returns)
 (method_elem result: (_) @returns)
 
+; Bindings
 (parameter_declaration name: (identifier) @bind type: (_) @type)
 (variadic_parameter_declaration name: (identifier) @bind type: (_) @item_type)
 (short_var_declaration left: (expression_list . (identifier) @bind) right: (expression_list . (_) @value))

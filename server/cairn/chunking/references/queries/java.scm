@@ -26,6 +26,7 @@
 
 (method_declaration type: (_) @returns)
 
+; Bindings
 (formal_parameter type: (_) @type name: (identifier) @bind)
 (spread_parameter (_) @item_type (variable_declarator name: (identifier) @bind))
 (local_variable_declaration type: (_) @type declarator: (variable_declarator name: (identifier) @bind))

@@ -21,6 +21,7 @@
 (function_declaration (function_value_parameters) . (user_type) @returns)
 (function_declaration (function_value_parameters) . (nullable_type) @returns)
 
+; Bindings
 (parameter (identifier) @bind . (_) @type)
 (class_parameter (identifier) @bind . (_) @type)
 (variable_declaration (identifier) @bind . (_) @type)

@@ -27,6 +27,10 @@
 (method_declaration return_type: (_) @returns)
 (function_definition return_type: (_) @returns)
 
+(method_declaration !return_type body: (compound_statement (return_statement (_) @result)))
+(function_definition !return_type body: (compound_statement (return_statement (_) @result)))
+
+; Bindings
 (simple_parameter type: (_) @type name: (variable_name) @bind)
 (simple_parameter !type name: (variable_name) @bind)
 (property_promotion_parameter type: (_) @type name: (variable_name) @field)
@@ -39,5 +43,3 @@
 (assignment_expression
   left: (member_access_expression object: (variable_name) @_this name: (name) @field) right: (_) @value
   (#eq? @_this "$this"))
-(method_declaration !return_type body: (compound_statement (return_statement (_) @result)))
-(function_definition !return_type body: (compound_statement (return_statement (_) @result)))

@@ -20,6 +20,10 @@
 
 (function_definition return_type: (type) @returns)
 
+(keyword_argument name: (identifier) @skip)
+(function_definition !return_type body: (block (return_statement (_) @result)))
+
+; Bindings
 (parameters (identifier) @bind)
 (lambda_parameters (identifier) @bind)
 (default_parameter name: (identifier) @bind)
@@ -29,7 +33,6 @@
 (typed_parameter (dictionary_splat_pattern (identifier) @bind))
 (list_splat_pattern (identifier) @bind)
 (dictionary_splat_pattern (identifier) @bind)
-
 (assignment left: (identifier) @bind !type right: (_) @value)
 (assignment left: (identifier) @bind !type right: (conditional_expression . (_) @value))
 (assignment left: (identifier) @bind !type right: (conditional_expression (_) @value .))
@@ -44,7 +47,6 @@
 (for_in_clause left: (identifier) @bind right: (_) @item)
 (for_in_clause left: (pattern_list (identifier) @bind))
 (as_pattern (_) @value alias: (as_pattern_target (identifier) @bind))
-
 (assignment left: (attribute object: (identifier) @self attribute: (identifier) @field) !type right: (_) @value
   (#any-of? @self "self" "cls"))
 (assignment left: (attribute object: (identifier) @self attribute: (identifier) @field)
@@ -55,5 +57,3 @@
   !type right: (boolean_operator (_) @value) (#any-of? @self "self" "cls"))
 (assignment left: (attribute object: (identifier) @self attribute: (identifier) @field) type: (type) @type
   (#any-of? @self "self" "cls"))
-(keyword_argument name: (identifier) @skip)
-(function_definition !return_type body: (block (return_statement (_) @result)))

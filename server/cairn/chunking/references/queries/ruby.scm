@@ -18,6 +18,7 @@
 
 (assignment left: (call receiver: (_) @on method: (identifier) @write))
 
+; Bindings
 (method_parameters (identifier) @bind)
 (block_parameters (identifier) @bind)
 (lambda_parameters (identifier) @bind)

@@ -32,6 +32,9 @@
 (function_item return_type: (_) @returns)
 (function_signature_item return_type: (_) @returns)
 
+(field_initializer field: (field_identifier) @skip)
+
+; Bindings
 (parameter pattern: (identifier) @bind type: (_) @type)
 (parameter pattern: (mut_pattern (identifier) @bind) type: (_) @type)
 (closure_parameters (identifier) @bind)
@@ -48,4 +51,3 @@
 (static_item name: (identifier) @bind type: (_) @type)
 (type_item name: (type_identifier) @bind type: (_) @type)
 (type_parameter name: (type_identifier) @bind bounds: (trait_bounds . (_) @type))
-(field_initializer field: (field_identifier) @skip)

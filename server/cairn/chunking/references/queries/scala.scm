@@ -22,6 +22,7 @@
 (function_definition return_type: (_) @returns)
 (function_declaration return_type: (_) @returns)
 
+; Bindings
 (parameter name: (identifier) @bind type: (_) @type)
 (class_parameter name: (identifier) @bind type: (_) @type)
 (val_definition pattern: (identifier) @bind type: (_) @type)

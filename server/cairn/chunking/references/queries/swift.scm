@@ -15,10 +15,12 @@
 (function_declaration (simple_identifier) . (user_type) @returns)
 (function_declaration (parameter) . (optional_type) @returns)
 
-(parameter (simple_identifier) @bind . (user_type) @type)
-(parameter (simple_identifier) @bind . (optional_type) @type)
 (parameter external_name: (simple_identifier) @skip)
 (value_argument name: (value_argument_label (simple_identifier) @skip))
+
+; Bindings
+(parameter (simple_identifier) @bind . (user_type) @type)
+(parameter (simple_identifier) @bind . (optional_type) @type)
 (property_declaration name: (pattern bound_identifier: (simple_identifier) @bind) (type_annotation (_) @type))
 (property_declaration name: (pattern bound_identifier: (simple_identifier) @bind) value: (_) @value)
 (for_statement item: (pattern bound_identifier: (simple_identifier) @bind) collection: (_) @item)

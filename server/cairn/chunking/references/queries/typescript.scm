@@ -21,6 +21,11 @@
 (arrow_function return_type: (_) @returns)
 (function_expression return_type: (_) @returns)
 
+(public_field_definition value: (arrow_function body: (statement_block (return_statement (_) @result))))
+(public_field_definition value: (arrow_function body: (call_expression) @result))
+(public_field_definition value: (arrow_function body: (new_expression) @result))
+
+; Bindings
 (required_parameter pattern: (identifier) @bind type: (_) @type)
 (required_parameter pattern: (identifier) @bind !type value: (_) @value)
 (required_parameter pattern: (identifier) @bind !type !value)
@@ -35,6 +40,3 @@
 (public_field_definition name: (private_property_identifier) @bind !type value: (_) @value)
 (property_signature name: (property_identifier) @bind type: (_) @type)
 (type_alias_declaration name: (type_identifier) @bind value: (_) @type)
-(public_field_definition value: (arrow_function body: (statement_block (return_statement (_) @result))))
-(public_field_definition value: (arrow_function body: (call_expression) @result))
-(public_field_definition value: (arrow_function body: (new_expression) @result))
