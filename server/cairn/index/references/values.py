@@ -186,7 +186,8 @@ class Values:
         while suffix:
             step, suffix = suffix[:2], suffix[2:]
             if value.what is Is.FUNCTION:
-                value = self._returned(value.symbols[0], depth) if step == "()" else UNKNOWN_VALUE
+                returned = (self._returned(each, depth) for each in value.symbols if step == "()")
+                value = next((each for each in returned if each.what is not Is.UNKNOWN), UNKNOWN_VALUE)
             elif value.what is Is.TYPE:
                 value = evolve(value, what=Is.INSTANCE)
             elif value.what is Is.INSTANCE and step == "[]":

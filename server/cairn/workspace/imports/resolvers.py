@@ -17,6 +17,7 @@ _JAVASCRIPT = ("", *_SCRIPTS, *(f"/index{ending}" for ending in _SCRIPTS))
 _ENTRIES = ("src/index", "index", "src/main", "lib/index", "main", "lib/main")
 _COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
 """TypeScript imports a file by the name of what it is compiled to."""
+_DECLARATIONS = (".d.ts", ".d.mts", ".d.cts")
 _STYLES = ("", ".scss", ".sass", ".css", ".less", ".styl", "/_index.scss")
 _LOAD_PATHS = frozenset({"", "lib", "app", "src", "test", "tests", "spec", "ext"})
 """Where Ruby projects let `require` look: elsewhere a `json.rb` is not what `require "json"` means."""
@@ -87,24 +88,27 @@ def _python(places: Places, folder: str, name: str) -> Iterable[str | None]:
 
 def _javascript(places: Places, folder: str, name: str) -> Iterable[str | None]:
     if name.startswith("."):
-        return (_script(places, folder, name) or _entry(places, posixpath.normpath(f"{folder}/{name}")),)
+        found = _script(places, folder, name)
+        return (found,) if found else _entries(places, posixpath.normpath(f"{folder}/{name}"))
     if declared := places.folder_of("js", name, folder):
         package, rest = declared
         starts = (rest, f"src/{rest}", f"lib/{rest}") if rest else _ENTRIES
-        if not rest and (entry := _entry(places, package)):
-            return (entry,)
+        if not rest and (entries := _entries(places, package)):
+            return entries
         return (next((each for start in starts if (each := _script(places, package, start))), None),)
     if name.startswith(("@/", "~/", "#/")):  # what bundlers are told to take for the source folder
         return (places.absolute(folder, name[2:], _JAVASCRIPT),)
     return (places.absolute(folder, name, _JAVASCRIPT),) if name.startswith(("src/", "app/")) else ()
 
 
-def _entry(places: Places, folder: str) -> str | None:
-    """The file that the manifest in a folder names, where it is not built first."""
+def _entries(places: Places, folder: str) -> tuple[str, ...]:
+    """The first file of code that the manifest in a folder names and that is not built first, and its declarations of types."""
     folder = folder.strip("./")
-    return next(
-        (each for name in places.entries.get(folder, ()) if (each := _script(places, folder, name))), None
-    )
+    named = (_script(places, folder, name) for name in places.entries.get(folder, ()))
+    found = list(filter(None, named))
+    code = [path for path in found if not path.endswith(_DECLARATIONS)]
+    types = [path for path in found if path.endswith(_DECLARATIONS)]
+    return tuple(dict.fromkeys([*code[:1], *types[:1]]))
 
 
 def _script(places: Places, folder: str, name: str) -> str | None:
