@@ -107,6 +107,17 @@ WORKSPACES = {
         },
         {"test/app.test.js start"},
     ),
+    "javascript: a method of the declarations of types beside the code": Workspace(
+        "Server.moor",
+        {
+            "package.json": '{"name": "port", "main": "lib/index.js", "types": "lib/index.d.ts"}',
+            "lib/index.js": "exports.server = function (options) {\n  return make(options)\n}\n",
+            "lib/index.d.ts": "export class Server {\n  moor(ship: string): void;\n}\n\n"
+            "export function server(options: object): Server;\n",
+            "test/port.js": "const Port = require('..')\n\nfunction start () {\n  const server = Port.server({})\n  server.moor('a')\n}\n",
+        },
+        {"test/port.js start"},
+    ),
     "typescript: a namespace that a module passes on": Workspace(
         "_moor",
         {
@@ -256,6 +267,18 @@ WORKSPACES = {
 def test_callers_are_found_by_what_the_code_says(opened: Open, case: str) -> None:
     workspace = WORKSPACES[case]
     assert told(callers(opened(workspace.files), workspace.symbol)) == workspace.callers
+
+
+def test_a_static_prototype_leads_to_its_function_and_calls_nothing(opened: Open) -> None:
+    folder = opened(
+        {
+            "harbour.c": "static int moor(int ship);\n\nint arrive(void) {\n    return moor(1);\n}\n\n"
+            "static int moor(int ship) {\n    return ship;\n}\n"
+        }
+    )
+    (meant,) = graph(folder).at("harbour.c", 0, 12)
+    assert meant.line == 6
+    assert [each.line for each in callers(folder, "moor").found] == [3]
 
 
 def test_each_edge_says_why(opened: Open) -> None:

@@ -41,6 +41,7 @@ _KINDS = {
     "decorate": ReferenceKind.DECORATE,
     "inherit": ReferenceKind.INHERIT,
     "call": ReferenceKind.CALL,
+    "announce": ReferenceKind.ANNOUNCE,
 }
 _NAME = re.compile(r"[\w$@]+")
 _DOT = re.compile(rb"\s*(?:\?\.|!\.|&\.|\.|->|\?->|::|\\)\s*\$?")

@@ -23,11 +23,16 @@ class ReferenceKind(IntEnum):
     WRITE = 4
     DECORATE = 5
     """A decorator or an annotation."""
+    ANNOUNCE = 6
+    """A static prototype of C, which is where nobody wants to land."""
 
     @property
     def label(self) -> str:
-        """As the protocol names it: a decorator is called, with what it decorates."""
-        return "call" if self is ReferenceKind.DECORATE else self.name.lower()
+        """As the protocol names it: a decorator is called, with what it decorates; a prototype is read."""
+        return _LABELS.get(self) or self.name.lower()
+
+
+_LABELS = {ReferenceKind.DECORATE: "call", ReferenceKind.ANNOUNCE: "read"}
 
 
 @frozen

@@ -3,7 +3,7 @@
 A query finds the nodes, in C: to visit each node of a tree from here would take ten times as long. They are in
 `queries/`, a file for each language; those that bind a name stand after a line of their own. A query captures the node of a name as
 
-- `@call`, `@inherit`, `@decorate`, `@write` or `@read`, by what it is written for, and a receiver, which ends before the dot
+- `@call`, `@inherit`, `@decorate`, `@announce`, `@write` or `@read`, by what it is written for, and a receiver, which ends before the dot
   before the name, as `@on`;
 - `@bind`, if it becomes known there, in the innermost definition, or `@field`, if in the innermost type, with its written type as
   `@type`, or what it is made of as `@value`, or what its value is an element of as `@item`, or the type of its elements as

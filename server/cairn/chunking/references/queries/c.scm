@@ -11,6 +11,11 @@
 
 (function_definition type: (_) @returns)
 
+(declaration declarator: (function_declarator declarator: (identifier) @announce))
+(declaration declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @announce)))
+(declaration
+  declarator: (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @announce))))
+
 ; Bindings
 (parameter_declaration type: (_) @type declarator: (_) @bind)
 (declaration type: (_) @type declarator: (_) @bind)
