@@ -16,6 +16,7 @@ from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES
 from cairn.chunking.references.chains import LITERAL, LONGEST, UNKNOWN, chain, type_expression
 from cairn.chunking.references.imports import DEFAULT, import_names, namespace_of
 from cairn.chunking.references.model import (
+    EVERYWHERE,
     TOP_LEVEL,
     Definition,
     Import,
@@ -31,6 +32,9 @@ from cairn.chunking.syntax.rules import NamedNode
 
 _MOST = 40_000
 """Names of one file that are kept. A generated file of 20,000 definitions has more references than anyone asks for."""
+
+_LONGEST_CLOSURE = 20_000
+"""Bytes from the beginning of a function without a name in which its variables are told from those outside."""
 
 _LONGEST_HEAD = 500
 """Bytes of a definition in which its name is looked for."""
@@ -68,6 +72,8 @@ class _Extraction:
     """Bytes at which the name of a definition begins."""
     _imports: list[tuple[int, int]] = field(factory=list, init=False)
     """The bytes of each import."""
+    _closures: list[tuple[int, int, int]] = field(factory=list, init=False)
+    """First and last byte, and last row, of each function without a name."""
     _rows: list[bytes] | None = field(default=None, init=False)
 
     def table(self, root: Node) -> SymbolTable:
@@ -77,6 +83,10 @@ class _Extraction:
         skipped = {node.start_byte for node in captures.get("skip", ())}
         imports = sorted(captures.get("import", ()), key=lambda node: node.start_byte)
         self._imports = [(node.start_byte, node.end_byte) for node in imports]
+        closures = sorted(
+            (node.start_byte, node.end_byte, _last_row(node)) for node in captures.get("closure", ())
+        )
+        self._closures = closures
         variables = self._bind(self.patterns.matches(root), skipped)
         uses: dict[int, tuple[ReferenceKind, Node]] = {}
         for capture, kind in _KINDS.items():  # what says most comes last
@@ -104,7 +114,7 @@ class _Extraction:
         receivers = {}
         for node in nodes:
             end = node.end_byte
-            if self.source[end : end + 1] == b".":
+            if self.source[end : end + 1] == b"." and not self.source[end + 1 : end + 2].isspace():
                 receivers[end + 1] = node
             elif match := _DOT.match(self.source, end):
                 receivers[match.end()] = node
@@ -220,7 +230,7 @@ class _Extraction:
         self, matches: Sequence[tuple[int, Mapping[str, Sequence[Node]]]], skipped: set[int]
     ) -> list[Variable]:
         """The variables; the places of names that are local to a function are added to `skipped`."""
-        variables: dict[tuple[int, str, str], Variable] = {}
+        variables: dict[tuple[int, str, str, int], Variable] = {}
         found = (
             (node, capture == "field", self._expression(match))
             for _, match in matches
@@ -250,10 +260,22 @@ class _Extraction:
                     number = scope.definition.parent
                     scope = self._scopes[number] if number >= 0 else None
             number = scope.number if scope is not None else TOP_LEVEL
-            key = (number, name, expression)
+            end = EVERYWHERE if is_field else self._end_of_closure(start, scope)
+            key = (number, name, expression, end)
             if key not in variables:
-                variables[key] = Variable(number, name, node.start_point[0], expression)
+                variables[key] = Variable(number, name, node.start_point[0], expression, end)
         return list(variables.values())
+
+    def _end_of_closure(self, start: int, scope: Scope | None) -> int:
+        """The last row of the innermost function without a name around a byte, in a definition; EVERYWHERE where there is none."""
+        outside = scope.start if scope is not None else -1
+        for place in range(bisect_right(self._closures, (start, 1 << 62)) - 1, -1, -1):
+            first, end, row = self._closures[place]
+            if first <= outside or start - first > _LONGEST_CLOSURE:
+                break
+            if start < end:
+                return row
+        return EVERYWHERE
 
     def _is_imported(self, start: int) -> bool:
         """Whether a byte lies in an import."""

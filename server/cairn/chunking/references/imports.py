@@ -61,6 +61,9 @@ def _python(text: str) -> Iterator[Import]:
         return
     for name, alias in _AS.findall(text.strip().removeprefix("import")):
         yield Import(alias or name, f"py:{name.replace('.', '/')}")
+        package, dot, _ = name.partition(".")
+        if dot and not alias:
+            yield Import(package, f"py:{package}")
 
 
 # --- JavaScript and TypeScript ----------------------------------------------------------------------
@@ -71,7 +74,7 @@ _JS_AS = re.compile(r"(?:\btype\s+)?([\w$]+)\s*(?:(?:\bas\b|:)\s*([\w$]+))?")
 _JS_STAR = re.compile(r"\*(?:\s*as\s+([\w$]+))?")
 _JS_DEFAULT = re.compile(r"import\s+(?:type\s+)?([\w$]+)\s*(?:,|from\b)")
 _JS_REQUIRED = re.compile(r"(?:module\.)?([\w$.]+)\s*=\s*require\([^)]*\)(?:\.([\w$]+))?")
-_JS_LOCAL_EXPORT = re.compile(r"(?:export\s+default\s+|module\.exports\s*=\s*)([\w$]+)\s*;?\Z")
+_JS_LOCAL_EXPORT = re.compile(r"(?:export\s+default\s+|export\s*=\s*|module\.exports\s*=\s*)([\w$]+)\s*;?\Z")
 _JS_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 DEFAULT = "default"
 """What a module calls what it exports without a name."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from attrs import frozen
 
 TOP_LEVEL = -1
+EVERYWHERE = -1
 """Stands for the file itself, where the number of a definition is expected."""
 
 
@@ -87,6 +88,8 @@ class Variable:
     """From where on it has this type."""
     type: str
     """Of what type it is, as an expression of `chains`; "" where that is not known."""
+    end_line: int = EVERYWHERE
+    """The last line at which it is known: that of a function without a name, or EVERYWHERE in its scope."""
 
 
 @frozen

@@ -56,7 +56,10 @@ def pack(table: SymbolTable) -> bytes:
             (number(each.name), each.kind, each.line, each.character, each.enclosing, number(each.receiver))
             for each in table.references
         ],
-        [(each.scope, number(each.name), each.line, number(each.type)) for each in table.variables],
+        [
+            (each.scope, number(each.name), each.line, number(each.type), each.end_line)
+            for each in table.variables
+        ],
         [(number(each.name), number(each.spec), number(each.member)) for each in table.imports],
     )  # fmt: skip
     head = [number(table.language), number(table.namespace), *(len(block) for block in blocks)]
@@ -69,7 +72,7 @@ def pack(table: SymbolTable) -> bytes:
     return zlib.compress(b"".join(parts), _LEVEL)
 
 
-_HEAD, _DEFINITION_COLUMNS, _REFERENCE_COLUMNS, _VARIABLE_COLUMNS, _IMPORT_COLUMNS = 6, 10, 6, 4, 3
+_HEAD, _DEFINITION_COLUMNS, _REFERENCE_COLUMNS, _VARIABLE_COLUMNS, _IMPORT_COLUMNS = 6, 10, 6, 5, 3
 
 
 class PackedTable:
@@ -195,8 +198,8 @@ class PackedTable:
         """The variables of this name, in order."""
         found = []
         for number in self._where(self._variables[1], name):
-            scope, _, line, type_ = self._variables[:, number].tolist()
-            found.append(Variable(scope, name, line, self._strings[type_]))
+            scope, _, line, type_, end = self._variables[:, number].tolist()
+            found.append(Variable(scope, name, line, self._strings[type_], end))
         return found
 
     @cached_property

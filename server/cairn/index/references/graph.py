@@ -12,7 +12,7 @@ from cairn.chunking.references.imports import DEFAULT
 from cairn.chunking.references.model import Reference, ReferenceKind
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.references.meaning import Meaning
+from cairn.index.references.meaning import LIKELY, Meaning
 from cairn.index.references.model import Edge, Edges, Place
 from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import Resolver
@@ -332,7 +332,9 @@ def _as_caller(meaning: Meaning, reference: Reference, is_itself: bool) -> tuple
     if symbol.kind not in CALLABLE or reference.kind is not ReferenceKind.READ:
         return 0.0, ""
     is_method = bool(symbol.definition.owner and reference.receiver)
-    is_sure = language in _HANDED_OVER or (language == "python" and is_method)
+    is_sure = (sure >= LIKELY and language in _HANDED_OVER) or (
+        sure >= LIKELY and language == "python" and is_method
+    )
     return sure if is_sure else min(sure, _MAYBE), f"handed over; {meaning.via}"
 
 

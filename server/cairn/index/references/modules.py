@@ -36,6 +36,7 @@ class Modules:
             if each.name == name:
                 if not each.spec and each.member != name:
                     found = [Symbol(path, number, table) for number in table.defining(each.member)]
+                    found = [each for each in found if each.kind != "module"] or found
                     return meanings(found[:1], SURE, "exported by its file")
                 member = each.member or (DEFAULT if each.spec.startswith("js:") else name)
                 if found := self.of_import(path, each, member):

@@ -49,7 +49,7 @@ _COMMON = """
     encode decode lower upper startswith endswith trim unwrap expect clone iter into from as_ref as_str len is_empty
     collect ok err map_err and_then unwrap_or Error String Close Read Write Lock Unlock Done Add Wait Len
     each select first last to_s to_sym merge fetch dup freeze new init cancel done result name type
-    cast begin end data c_str reset swap release
+    cast begin end data c_str reset swap release getvalue getbuffer seek tell flush truncate readline readlines writelines
     Add Remove Contains ToString Equals GetHashCode Dispose Select Where ToList Any First
     """
 

@@ -9,7 +9,7 @@ from attrs import define, evolve, field
 
 from cairn.chunking.outline import CALLABLE
 from cairn.chunking.references.chains import UNKNOWN
-from cairn.chunking.references.model import TOP_LEVEL, Variable
+from cairn.chunking.references.model import EVERYWHERE, TOP_LEVEL, Variable
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.references.meaning import ELSEWHERE, SURE, TYPES, UNKNOWN_VALUE, Is, Value, parent_of
 from cairn.index.references.modules import Modules, import_of
@@ -231,9 +231,9 @@ class Values:
 
     def _of_symbols(self, symbols: Sequence[Symbol], confidence: float, depth: int) -> Value:
         types = tuple(each for each in symbols if each.kind in TYPES)
-        if types:
-            return Value(Is.TYPE, types, confidence=confidence)
         functions = tuple(each for each in symbols if each.kind in CALLABLE)
+        if types and not (functions and all(each.kind == "namespace" for each in types)):
+            return Value(Is.TYPE, types, confidence=confidence)
         if functions:
             return Value(Is.FUNCTION, functions, confidence=confidence)
         for each in symbols:
@@ -286,13 +286,10 @@ class Values:
         for number in (*table.scopes(scope), TOP_LEVEL):
             if number >= 0 and table.kind(number) in TYPES and not scoping_of(table.language).bare_members:
                 continue
-            if here := known.get(number):
-                before = [each for each in here if each.line < line and each.type] or [
-                    each for each in here if each.type
-                ]
-                if not before:
+            if here := _known_at(line, known.get(number, ())):
+                if not here[-1].type:
                     return UNKNOWN_VALUE
-                chosen = before[-1]
+                chosen = here[-1]
                 key = (path, number, f"{name} {chosen.type}")
                 if key in self._evaluating:
                     return UNKNOWN_VALUE
@@ -334,6 +331,18 @@ class Values:
         """The innermost definition of the type in which a field gets its value."""
         around = [each for each in owner.table.around(line) if each >= owner.number]
         return around[-1] if around else owner.number
+
+
+def _known_at(line: int, variables: Sequence[Variable]) -> Sequence[Variable]:
+    """The variables of one name that it can mean at a line, the likeliest last; none where it means none of them."""
+    inside = [each for each in variables if each.line <= line <= each.end_line]
+    if inside:  # in a function without a name, the innermost
+        first = min(each.end_line for each in inside)
+        of_innermost = [each for each in inside if each.end_line == first]
+        return [each for each in of_innermost if each.type] or of_innermost
+    outside = [each for each in variables if each.end_line == EVERYWHERE]
+    typed = [each for each in outside if each.type]
+    return [each for each in typed if each.line < line] or typed or outside
 
 
 def _suffix(part: str) -> tuple[str, str]:

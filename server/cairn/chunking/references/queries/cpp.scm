@@ -18,6 +18,8 @@
 (base_class_clause (qualified_identifier scope: (_) @on name: (type_identifier) @inherit))
 (base_class_clause (template_type name: (type_identifier) @inherit))
 
+(lambda_expression) @closure
+
 ; Bindings
 (optional_parameter_declaration type: (_) @type declarator: (_) @bind)
 (for_range_loop declarator: (_) @bind right: (_) @item)

@@ -27,6 +27,8 @@
 (method_declaration returns: (_) @returns)
 (local_function_statement type: (_) @returns)
 
+[(lambda_expression) (anonymous_method_expression)] @closure
+
 ; Bindings
 (parameter type: (_) @type name: (identifier) @bind)
 (parameter !type name: (identifier) @bind)

@@ -48,6 +48,8 @@
 (variable_declarator value: (function_expression body: (statement_block (return_statement (_) @result))))
 (assignment_expression right: (function_expression body: (statement_block (return_statement (_) @result))))
 
+[(arrow_function) (function_expression)] @closure
+
 ; Bindings
 (variable_declarator name: (identifier) @bind value: (_) @value)
 (variable_declarator name: (identifier) @bind !value)

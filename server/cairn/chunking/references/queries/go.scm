@@ -30,6 +30,8 @@
 (method_declaration result: (_) @returns)
 (method_elem result: (_) @returns)
 
+(func_literal) @closure
+
 ; Bindings
 (parameter_declaration name: (identifier) @bind type: (_) @type)
 (variadic_parameter_declaration name: (identifier) @bind type: (_) @item_type)

@@ -26,6 +26,8 @@
 
 (method_declaration type: (_) @returns)
 
+(lambda_expression) @closure
+
 ; Bindings
 (formal_parameter type: (_) @type name: (identifier) @bind)
 (spread_parameter (_) @item_type (variable_declarator name: (identifier) @bind))

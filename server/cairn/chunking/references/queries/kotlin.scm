@@ -21,6 +21,8 @@
 (function_declaration (function_value_parameters) . (user_type) @returns)
 (function_declaration (function_value_parameters) . (nullable_type) @returns)
 
+(lambda_literal) @closure
+
 ; Bindings
 (parameter (identifier) @bind . (_) @type)
 (class_parameter (identifier) @bind . (_) @type)

@@ -30,6 +30,8 @@
 (method_declaration !return_type body: (compound_statement (return_statement (_) @result)))
 (function_definition !return_type body: (compound_statement (return_statement (_) @result)))
 
+[(anonymous_function) (arrow_function)] @closure
+
 ; Bindings
 (simple_parameter type: (_) @type name: (variable_name) @bind)
 (simple_parameter !type name: (variable_name) @bind)

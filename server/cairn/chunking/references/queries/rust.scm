@@ -34,6 +34,8 @@
 
 (field_initializer field: (field_identifier) @skip)
 
+(closure_expression) @closure
+
 ; Bindings
 (parameter pattern: (identifier) @bind type: (_) @type)
 (parameter pattern: (mut_pattern (identifier) @bind) type: (_) @type)

@@ -22,6 +22,8 @@
 (function_definition return_type: (_) @returns)
 (function_declaration return_type: (_) @returns)
 
+(lambda_expression) @closure
+
 ; Bindings
 (parameter name: (identifier) @bind type: (_) @type)
 (class_parameter name: (identifier) @bind type: (_) @type)

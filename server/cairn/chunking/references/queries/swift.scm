@@ -18,6 +18,8 @@
 (parameter external_name: (simple_identifier) @skip)
 (value_argument name: (value_argument_label (simple_identifier) @skip))
 
+(lambda_literal) @closure
+
 ; Bindings
 (parameter (simple_identifier) @bind . (user_type) @type)
 (parameter (simple_identifier) @bind . (optional_type) @type)

@@ -25,6 +25,8 @@
 (public_field_definition value: (arrow_function body: (call_expression) @result))
 (public_field_definition value: (arrow_function body: (new_expression) @result))
 
+(export_statement "=" (identifier)) @import
+
 ; Bindings
 (required_parameter pattern: (identifier) @bind type: (_) @type)
 (required_parameter pattern: (identifier) @bind !type value: (_) @value)
