@@ -36,7 +36,8 @@ class Modules:
             if each.name == name:
                 if not each.spec and each.member != name:
                     found = [Symbol(path, number, table) for number in table.defining(each.member)]
-                    found = [each for each in found if each.kind != "module"] or found
+                    # A namespace may have the name of a function, and hold it once more.
+                    found.sort(key=lambda each: (each.kind == "module", parent_of(each) != TOP_LEVEL))
                     return meanings(found[:1], SURE, "exported by its file")
                 member = each.member or (DEFAULT if each.spec.startswith("js:") else name)
                 if found := self.of_import(path, each, member):

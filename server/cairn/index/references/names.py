@@ -63,6 +63,10 @@ class Names:
                     for owner in self.types.named(path, table, owner_name):
                         if members := self.types.members(owner, name):
                             return meanings(members, SURE, f"member of `{owner.name}`")
+        imported = self.modules.by_import(path, table, name)
+        if imported and family_of(table.language) == "script" and imported[0].symbol.path != path:
+            # In a function without a name a definition looks like one of the file, which it cannot be beside an import.
+            return imported
         known = (
             number for number in here if number in scopes or number < 0 or table.kind(number) == "module"
         )
@@ -71,7 +75,7 @@ class Names:
             full = [each for each in outer if not each.definition.is_declaration]
             if full:
                 return meanings(full, SURE, "defined in the same file")
-        if imported := self.modules.by_import(path, table, name):
+        if imported:
             return imported
         if import_of(table, name) is not None and not outer:
             return []  # of another package
