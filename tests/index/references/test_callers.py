@@ -281,6 +281,18 @@ def test_a_static_prototype_leads_to_its_function_and_calls_nothing(opened: Open
     assert [each.line for each in callers(folder, "moor").found] == [3]
 
 
+def test_whoever_uses_a_macro_calls_what_it_calls(opened: Open) -> None:
+    folder = opened(
+        {
+            "rope.h": "int tie(int n);\n#define knot(n) \\\n  tie((n) + 1)\n#define bow(n) knot(knot(n))\n#define tie really_tie\n",
+            "rope.c": '#include "rope.h"\n\nint tie(int n) {\n    return n;\n}\n\nint moor(void) {\n    return bow(2);\n}\n',
+        }
+    )
+    edges = callers(folder, "tie", "rope.c")
+    assert told(edges) == {"rope.h knot", "rope.h bow", "rope.c moor"}
+    assert {each.via for each in edges.found if each.path == "rope.c"} == {"through the macro `bow`"}
+
+
 def test_each_edge_says_why(opened: Open) -> None:
     files = WORKSPACES["python: an alias, a re-export and a method by the type of its receiver"].files
     edges = callers(opened(files), "Harbour.moor")

@@ -96,6 +96,9 @@ class _Extraction:
         made = [Import(DEFAULT, "", self._text(node)) for node in captures.get("default", ())]
         made += [name for node in imports for name in import_names(self.language, self._text(node))]
         references = self._refer(uses, self._receivers(captures.get("on", ())))
+        if texts := captures.get("text"):
+            references += [call for node in texts for call in self._calls_in(node)]
+            references.sort(key=lambda each: (each.line, each.character))
         wanted = {reference.name for reference in references}
         expressions = {each.receiver for each in references}.union(each.type for each in variables)
         expressions.update(scope.definition.type for scope in self._scopes)
@@ -318,6 +321,17 @@ class _Extraction:
             references.append(Reference(name, kind, line, character, scopes.number, receiver))
         return references
 
+    def _calls_in(self, node: Node) -> Iterator[Reference]:
+        """What the text of a macro calls."""
+        scope = self._enclosing(node.start_byte)
+        for match in _CALL.finditer(self.source, node.start_byte, node.end_byte):
+            name, start = match[1].decode(), match.start()
+            if name not in _NOT_CALLED:
+                row = node.start_point[0] + self.source.count(b"\n", node.start_byte, start)
+                character = self._character(row, start - self.source.rfind(b"\n", 0, start) - 1)
+                number = scope.number if scope is not None else TOP_LEVEL
+                yield Reference(name, ReferenceKind.CALL, row, character, number)
+
     def _is_local(self, variable: Variable) -> bool:
         """Whether only the function around it can name it."""
         number = variable.scope
@@ -375,6 +389,10 @@ class _Extraction:
 
 
 _ACCESSOR = re.compile(r"property\b|\.(?:setter|getter|deleter)\b|\breify\b")
+_CALL = re.compile(rb"(?<![\w.>#])([A-Za-z_]\w*)[ \t]*\(")
+_NOT_CALLED = frozenset(
+    "if while for switch return sizeof defined do else case typeof alignof _Static_assert".split()
+)
 _VALUES_ALONE = frozenset({"assignment", "declaration", "var_spec", "const_spec"})
 """Nodes that define nothing but values inside of a function, where a value is a variable and no definition."""
 _CALLED = ("function", "constructor", "type", "name")

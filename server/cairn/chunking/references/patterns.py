@@ -10,7 +10,7 @@ A query finds the nodes, in C: to visit each node of a tree from here would take
   `@item_type`;
 - `@skip`, if it means nothing elsewhere, and `@default`, if it is all that its module exports.
 
-Besides it captures a function without a name as `@closure`, a function's written return type as `@returns`, what it returns at its end as `@result`, and a whole import
+Besides it captures code that the grammar has no tree of as `@text`, a function without a name as `@closure`, a function's written return type as `@returns`, what it returns at its end as `@result`, and a whole import
 as `@import`. Where patterns overlap, the one that says most counts.
 """
 

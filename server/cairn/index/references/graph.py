@@ -40,6 +40,8 @@ _MAYBE = 0.45
 _VIRTUAL = {"script": 0.5, "jvm": 0.5, "csharp": 0.5}
 """How sure it is that a call of what a method overrides calls the method, where servers say so."""
 _MOST_NAMED = 50
+_MOST_MACROS = 50
+"""Macros that are followed from a function to those who use them."""
 _MOST_NAMING = 400
 """As many files as are looked into for a name at most."""
 
@@ -121,8 +123,28 @@ class ReferenceGraph:
     # --- edges --------------------------------------------------------------------------------------
 
     def callers(self, targets: Sequence[Place], limit: int) -> Edges:
-        """The calls of the targets."""
-        return self._to(targets, limit, _CALLS)
+        """The calls of the targets, those through macros included."""
+        direct = self._to(targets, limit, _CALLS)
+        found, complete = list(direct.found), direct.complete
+        through = [each for each in found if _is_macro(each)]
+        seen = set(targets)
+        for edge in through:  # grows while it is gone through
+            macro = edge.enclosing
+            if macro is None or macro in seen or len(seen) > _MOST_MACROS:
+                continue
+            seen.add(macro)
+            calls = self._to([macro], limit, _CALLS)
+            complete = complete and calls.complete
+            for call in calls.found:
+                over = evolve(
+                    call,
+                    target=edge.target,
+                    confidence=min(edge.confidence, call.confidence, LIKELY),
+                    via=f"through the macro `{macro.name}`",
+                )
+                found.append(over)
+                through += [over] if _is_macro(call) else []
+        return direct if not through else _sorted(found, limit, complete)
 
     def uses(self, targets: Sequence[Place], limit: int) -> Edges:
         """Everything that refers to the targets."""
@@ -374,6 +396,11 @@ def _defining_edge(symbol: Symbol, target: Place, via: str, confidence: float = 
 
 def _over(edge: Edge, between: Place) -> Edge:
     return evolve(edge, confidence=edge.confidence * 0.8, via=f"calls `{between.qualified}`, which calls it")
+
+
+def _is_macro(edge: Edge) -> bool:
+    """Whether a macro calls, which is written out wherever it is used."""
+    return edge.enclosing is not None and edge.enclosing.kind == "macro" and edge.confidence >= _MAYBE
 
 
 def _is_test(path: str) -> bool:

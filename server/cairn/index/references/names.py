@@ -96,6 +96,8 @@ class Names:
             for each in every
             if not (each.definition.owner and each.kind in ("method", "field", "property"))
         ]
+        if family == "c":  # a macro may rename a function to itself
+            free = [each for each in free if each.kind in CALLABLE] or free
         near: list[Symbol] = []
         if rules.sight is Sight.FOLDER:
             folder = posixpath.dirname(path)

@@ -16,6 +16,8 @@
 (declaration
   declarator: (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @announce))))
 
+(preproc_function_def value: (preproc_arg) @text)
+
 ; Bindings
 (parameter_declaration type: (_) @type declarator: (_) @bind)
 (declaration type: (_) @type declarator: (_) @bind)

@@ -32,6 +32,9 @@
 
 (func_literal) @closure
 
+; The fields of a literal.
+(keyed_element . (literal_element (identifier) @skip))
+
 ; Bindings
 (parameter_declaration name: (identifier) @bind type: (_) @type)
 (variadic_parameter_declaration name: (identifier) @bind type: (_) @item_type)
