@@ -17,6 +17,9 @@ from cairn.index.references.scoping import Sight, family_of, scoping_of
 from cairn.index.references.tables import Symbol, SymbolTables
 from cairn.index.references.types import Types
 
+_COMMON = 0.45
+"""How sure it is that the only definition of a common name is meant."""
+
 
 @define(eq=False)
 class Names:
@@ -114,7 +117,8 @@ class Names:
         if near:
             return meanings(near, SURE, why)
         if rules.sight is Sight.WORKSPACE:
-            return shared(nearest(path, free), LIKELY, "the definition of this name")
+            sure = _COMMON if name in rules.common else LIKELY  # `read` is rather the system's
+            return shared(nearest(path, free), sure, "the definition of this name")
         return shared(free, 0.25, "the definition of this name") if rules.sight is Sight.NAMESPACE else []
 
 
