@@ -123,7 +123,7 @@ async function findRelated(server: Server, palette: Palette): Promise<void> {
   });
 }
 
-/** Who calls what the name at the cursor means, in the editor's own view of references. */
+/** Who calls what the name at the cursor means, or the function around it, in the editor's own view of references. */
 async function showCallers(server: Server): Promise<void> {
   const editor = window.activeTextEditor;
   if (!editor) {
@@ -132,15 +132,20 @@ async function showCallers(server: Server): Promise<void> {
   }
   const { document, selection } = editor;
   await asking(server, async (api) => {
-    const { definitions, references, message } = await api.references({
+    const { line, character } = selection.start;
+    const byName = await api.references({
       textDocument: { uri: document.uri.toString() },
-      position: protocolRange(selection).start,
+      position: { line, character },
     });
+    const isNamed = byName.definitions.length > 0 || document.uri.scheme !== "file";
+    const around = `${document.uri.fsPath}:${line + 1}`;
+    const { definitions, references, message } = isNamed ? byName : await api.references({ symbol: around });
     if (references.length === 0) return message || `${definitions[0]?.symbol ?? "This"} has no callers`;
     const found = references.map(({ uri, range }) => new Location(Uri.parse(uri), editorRange(range)));
     const shown = ["editor.action.showReferences", document.uri, selection.active, found] as const;
     await commands.executeCommand(...shown);
-    return `${references.length} calls of ${definitions[0]?.symbol ?? ""}`;
+    const calls = references.length === 1 ? "1 call" : `${references.length} calls`;
+    return `${calls} of ${definitions[0]?.symbol ?? ""}`;
   });
 }
 
