@@ -25,6 +25,7 @@ from cairn.chunking.references.model import (
     SymbolTable,
     Variable,
 )
+from cairn.chunking.references.nodes import declared_name, last_row, occurrences
 from cairn.chunking.references.patterns import Patterns, patterns_of
 from cairn.chunking.references.scopes import Scope, Sweep
 from cairn.chunking.syntax import syntax_of
@@ -84,7 +85,7 @@ class _Extraction:
         imports = sorted(captures.get("import", ()), key=lambda node: node.start_byte)
         self._imports = [(node.start_byte, node.end_byte) for node in imports]
         closures = sorted(
-            (node.start_byte, node.end_byte, _last_row(node)) for node in captures.get("closure", ())
+            (node.start_byte, node.end_byte, last_row(node)) for node in captures.get("closure", ())
         )
         self._closures = closures
         variables = self._bind(self.patterns.matches(root), skipped)
@@ -166,7 +167,7 @@ class _Extraction:
                 owner,
                 parent.number if parent is not None else TOP_LEVEL,
                 node.start_point[0],
-                _last_row(node) + 1,
+                last_row(node) + 1,
                 row,
                 character,
                 is_private=self.language in ("c", "cpp") and not owner and self._is_static(node),
@@ -189,7 +190,7 @@ class _Extraction:
             return shown.start_byte
         start = named.node.start_byte
         head = self.source[start : min(named.node.end_byte, start + _LONGEST_HEAD)]
-        places = list(_occurrences(name, head))
+        places = list(occurrences(name, head))
         if named.kind in CALLABLE:  # `struct foo *foo(…)`
             places = [at for at in places if head[at + len(name) :].lstrip()[:1] in (b"(", b"<")] or places
         return start + (places[0] if places else 0)
@@ -241,7 +242,7 @@ class _Extraction:
             for node in match.get(capture, ())
         )
         for bound, is_field, expression in found:
-            node = _declared(bound)
+            node = declared_name(bound)
             if node is None or self._is_imported(node.start_byte):
                 continue
             start = node.start_byte
@@ -405,32 +406,3 @@ _DECLARATIONS = frozenset(
 def _first(found: Mapping[str, Sequence[Node]], capture: str) -> Node | None:
     nodes = found.get(capture)
     return nodes[0] if nodes else None
-
-
-def _occurrences(word: bytes, text: bytes) -> Iterator[int]:
-    """Where a word stands in a text; to compile a pattern for each name takes longer than all else."""
-    at = text.find(word)
-    while at >= 0:
-        before, after = text[at - 1 : at] if at else b"", text[at + len(word) : at + len(word) + 1]
-        if not (_is_letter(before) or _is_letter(after)):
-            yield at
-        at = text.find(word, at + 1)
-
-
-def _is_letter(byte: bytes) -> bool:
-    return byte.isalnum() or byte in (b"_", b"$")
-
-
-def _declared(node: Node) -> Node | None:
-    """The name in a declarator of C; None for a function's."""
-    while node.type.endswith("declarator"):
-        inner = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
-        if inner is None or (node.type == "function_declarator" and inner.type != "parenthesized_declarator"):
-            return None
-        node = inner
-    return node
-
-
-def _last_row(node: Node) -> int:
-    row, column = node.end_point
-    return row - 1 if column == 0 and row > node.start_point[0] else row

@@ -12,7 +12,16 @@ from cairn.chunking.references.imports import DEFAULT
 from cairn.chunking.references.model import Reference, ReferenceKind
 from cairn.chunking.references.packing import PackedTable
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.references.meaning import LIKELY, Meaning
+from cairn.index.references.edges import (
+    CALLS,
+    MAYBE,
+    as_caller,
+    best_first,
+    defining_edge,
+    over_another,
+    place_of,
+)
+from cairn.index.references.meaning import LIKELY
 from cairn.index.references.model import Edge, Edges, Place
 from cairn.index.references.modules import names_elsewhere
 from cairn.index.references.resolution import Resolver
@@ -21,7 +30,6 @@ from cairn.index.references.tables import Symbol, SymbolTables
 from cairn.index.store.deadline import Cancelled
 from cairn.workspace.collections import FileKind, file_kind
 
-_CALLS = frozenset({ReferenceKind.CALL, ReferenceKind.DECORATE})
 _VALUES = frozenset({ReferenceKind.READ, ReferenceKind.WRITE})
 _EVERY = frozenset(ReferenceKind)
 _CONSTRUCTORS = {
@@ -34,9 +42,6 @@ _CONSTRUCTORS = {
     "tsx": ("constructor",),
 }
 """How languages call constructors that do not call them as their type."""
-_HANDED_OVER = frozenset({"c", "cpp", "objc", "go"})
-"""Languages in which to name a function is to have it called: elsewhere it is compared, decorated and mocked as well."""
-_MAYBE = 0.45
 _VIRTUAL = {"script": 0.5, "jvm": 0.5, "csharp": 0.5}
 """How sure it is that a call of what a method overrides calls the method, where servers say so."""
 _MOST_NAMED = 50
@@ -124,7 +129,7 @@ class ReferenceGraph:
 
     def callers(self, targets: Sequence[Place], limit: int) -> Edges:
         """The calls of the targets, those through macros included."""
-        direct = self._to(targets, limit, _CALLS)
+        direct = self._to(targets, limit, CALLS)
         found, complete = list(direct.found), direct.complete
         through = [each for each in found if _is_macro(each)]
         seen = set(targets)
@@ -133,7 +138,7 @@ class ReferenceGraph:
             if macro is None or macro in seen or len(seen) > _MOST_MACROS:
                 continue
             seen.add(macro)
-            calls = self._to([macro], limit, _CALLS)
+            calls = self._to([macro], limit, CALLS)
             complete = complete and calls.complete
             for call in calls.found:
                 over = evolve(
@@ -144,7 +149,7 @@ class ReferenceGraph:
                 )
                 found.append(over)
                 through += [over] if _is_macro(call) else []
-        return direct if not through else _sorted(found, limit, complete)
+        return direct if not through else best_first(found, limit, complete)
 
     def uses(self, targets: Sequence[Place], limit: int) -> Edges:
         """Everything that refers to the targets."""
@@ -166,10 +171,10 @@ class ReferenceGraph:
         rare = [each for each in between if len(self._tables.naming(each.name)) <= most_files]
         complete = complete and len(rare) == len(between)
         for place in sorted(rare, key=lambda each: (each.path, each.line))[:20]:
-            over = self._to([place], limit, _CALLS)
+            over = self._to([place], limit, CALLS)
             complete = complete and over.complete
-            found += [_over(each, place) for each in over.found if _is_test(each.path)]
-        return _sorted(found, limit, complete)
+            found += [over_another(each, place) for each in over.found if _is_test(each.path)]
+        return best_first(found, limit, complete)
 
     def callees(self, source: Place, limit: int) -> Edges:
         """The calls in a function, in the order of its text."""
@@ -178,7 +183,7 @@ class ReferenceGraph:
             return Edges()
         found: list[Edge] = []
         for reference in table.references_within(source.number):
-            if reference.kind not in _CALLS:
+            if reference.kind not in CALLS:
                 continue
             meanings = self._resolver.resolve(source.path, table, reference)
             best = meanings[:1]
@@ -200,13 +205,13 @@ class ReferenceGraph:
             owner = self._resolver.types.of_member(symbol) if symbol.kind in CALLABLE else None
             if owner is not None:
                 for each in self._resolver.types.overriding(owner, symbol.name):
-                    found.append(_defining_edge(each, place, f"overrides `{place.qualified}`"))
+                    found.append(defining_edge(each, place, f"overrides `{place.qualified}`"))
                 continue
             for edge in self._to([place], limit, frozenset({ReferenceKind.INHERIT})).found:
                 heir = self._symbol(edge.enclosing) if edge.enclosing is not None else None
                 if heir is not None:
-                    found.append(_defining_edge(heir, place, f"extends `{place.qualified}`", edge.confidence))
-        return _sorted(found, limit, self._tables.complete)
+                    found.append(defining_edge(heir, place, f"extends `{place.qualified}`", edge.confidence))
+        return best_first(found, limit, self._tables.complete)
 
     def _to(self, targets: Sequence[Place], limit: int, kinds: Collection[ReferenceKind]) -> Edges:
         found: list[Edge] = []
@@ -218,10 +223,10 @@ class ReferenceGraph:
                 if table is None or family_of(table.language) not in families:
                     continue
                 for reference in self._naming(table, known):
-                    if reference.kind in kinds or (kinds is _CALLS and reference.kind in _VALUES):
+                    if reference.kind in kinds or (kinds is CALLS and reference.kind in _VALUES):
                         edge = self._edge_to(sought, path, table, reference, kinds)
                         found += [edge] if edge is not None else []
-        return _sorted(found, limit, self._tables.complete)
+        return best_first(found, limit, self._tables.complete)
 
     def _edge_to(
         self,
@@ -238,10 +243,10 @@ class ReferenceGraph:
             return None
         wanted = sought[meaning.symbol]
         sure, via = meaning.confidence, meaning.via
-        if kinds is _CALLS:
-            sure, via = _as_caller(meaning, reference, wanted.is_itself)
+        if kinds is CALLS:
+            sure, via = as_caller(meaning, reference, wanted.is_itself)
         if wanted.is_overridden:
-            most = _VIRTUAL.get(family_of(table.language), _MAYBE)
+            most = _VIRTUAL.get(family_of(table.language), MAYBE)
             sure, via = min(sure, most), f"calls `{place_of(meaning.symbol).qualified}`, which it overrides"
         return self._edge(path, table, reference, wanted.place, sure, via) if sure else None
 
@@ -338,82 +343,15 @@ class ReferenceGraph:
         return None
 
 
-def _as_caller(meaning: Meaning, reference: Reference, is_itself: bool) -> tuple[float, str]:
-    """How sure it is that the reference calls the function, 0 where it does not, and why.
-
-    `is_itself` is false where the type is named whose constructor the function is.
-    """
-    symbol, sure = meaning.symbol, meaning.confidence
-    language = symbol.table.language
-    if reference.kind in _CALLS:
-        if is_itself or language != "python":
-            return sure, meaning.via
-        return min(sure, _MAYBE), f"makes a `{symbol.name}`"  # which may have been given another constructor
-    if symbol.definition.is_accessor:
-        return (sure, meaning.via) if reference.receiver else (0.0, "")
-    if symbol.kind not in CALLABLE or reference.kind is not ReferenceKind.READ:
-        return 0.0, ""
-    is_method = bool(symbol.definition.owner and reference.receiver)
-    is_sure = (sure >= LIKELY and language in _HANDED_OVER) or (
-        sure >= LIKELY and language == "python" and is_method
-    )
-    return sure if is_sure else min(sure, _MAYBE), f"handed over; {meaning.via}"
-
-
-def place_of(symbol: Symbol) -> Place:
-    """The place of a definition."""
-    definition, table = symbol.definition, symbol.table
-    names = [definition.name]
-    for number in list(table.scopes(definition.parent)):
-        names.append(table.name(number))
-    if definition.owner and definition.owner not in names[1:]:
-        names.insert(1, definition.owner)
-    return Place(
-        symbol.path, symbol.number, definition.name, ".".join(reversed(names)), definition.kind, definition.start_line,
-        definition.end_line, definition.line, definition.character,
-    )  # fmt: skip
-
-
 def _belongs(symbol: Symbol, owner: str) -> bool:
     around = (symbol.table.name(each) for each in symbol.table.scopes(symbol.definition.parent))
     return owner in {each.rpartition(".")[2] for each in (symbol.definition.owner, *around)}
 
 
-def _defining_edge(symbol: Symbol, target: Place, via: str, confidence: float = 0.9) -> Edge:
-    place = place_of(symbol)
-    return Edge(
-        place.path,
-        place.line,
-        place.character,
-        place.name,
-        ReferenceKind.INHERIT,
-        place,
-        target,
-        confidence,
-        via,
-    )
-
-
-def _over(edge: Edge, between: Place) -> Edge:
-    return evolve(edge, confidence=edge.confidence * 0.8, via=f"calls `{between.qualified}`, which calls it")
-
-
 def _is_macro(edge: Edge) -> bool:
     """Whether a macro calls, which is written out wherever it is used."""
-    return edge.enclosing is not None and edge.enclosing.kind == "macro" and edge.confidence >= _MAYBE
+    return edge.enclosing is not None and edge.enclosing.kind == "macro" and edge.confidence >= MAYBE
 
 
 def _is_test(path: str) -> bool:
     return file_kind(path) == FileKind.TESTS
-
-
-def _sorted(found: Sequence[Edge], limit: int, complete: bool) -> Edges:
-    best: dict[tuple[str, int, int], Edge] = {}
-    for each in found:
-        key = (each.path, each.line, each.character)
-        if key not in best or best[key].confidence < each.confidence:
-            best[key] = each
-    ordered = sorted(
-        best.values(), key=lambda each: (-round(each.confidence, 2), each.path, each.line, each.character)
-    )
-    return Edges(tuple(ordered[:limit]), complete and len(ordered) <= limit)
