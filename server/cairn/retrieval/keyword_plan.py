@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import frozen
 
 from cairn.index.queries.keywords import KeywordCounts
+from cairn.index.queries.postings import quoted_word
 from cairn.retrieval.query import Query
 
 _K1 = 1.2
@@ -106,9 +107,3 @@ def _any(words: Iterable[str], counts: Mapping[str, int]) -> _Term:
     every = list(dict.fromkeys(words))
     expression = every[0] if len(every) == 1 else f"({' OR '.join(every)})"
     return _Term(expression, sum(counts.get(word, 0) for word in every))
-
-
-def quoted_word(word: str) -> str:
-    """As an FTS5 string: whatever stands in it is text, never syntax."""
-    escaped = word.replace('"', '""').replace("\0", "")
-    return f'"{escaped}"'
