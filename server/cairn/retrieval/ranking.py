@@ -212,7 +212,7 @@ def rank(
     question.add_time("outline", began)
     began = time.perf_counter()
     candidates = gather(readers, question.pools, outlines)
-    idf = _idf(question) if learned else {}
+    idf = _idf(question)
     packages = _packages(readers, question.query, meaning) if vectors else ()
     asked = Asked(question.query, candidates, learned=learned, idf=idf, packages=packages)
     scores = score_files(asked, weighted(settings.weights, signals))

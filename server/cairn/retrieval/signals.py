@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from attrs import evolve
 
+from cairn.chunking.syntax.rules import PROTOTYPE
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.file_names import (
     folder_stems,
@@ -49,8 +50,27 @@ _TYPE_KINDS = {
         ("class", "struct", "interface", "trait", "enum", "type", "protocol", "module", "record"), 0.3
     ),
     "object": 0.25,  # beside a class of its name it is the lesser one
+    PROTOTYPE: -0.2,
 }
 """What a definition of each kind counts more than a function."""
+_ANOTHER_KIND = -0.3
+"""The same where another kind was asked for by its name."""
+
+
+import json, os
+
+X = json.loads(os.environ.get("X", "{}"))
+
+
+def centred(value):
+    def f(asked):
+        v = value(asked)
+        if not X.get("centre") or not v.any():
+            return v
+        usual = np.quantile(v, X["centre"])
+        return np.maximum(v - usual, 0.0)
+
+    return f
 
 
 def _definition(asked: Asked) -> Floats:
@@ -69,6 +89,8 @@ def definitions(query: Query, candidates: Candidates) -> Floats:
         outline = candidates.outlines[place]
         is_main = outline.symbol.lower().lstrip("$@_#") in wanted
         of_kind = _TYPE_KINDS.get(outline.symbol_kind, 0.0)
+        if query.kinds:
+            of_kind = 0.3 if outline.symbol_kind in query.kinds else _ANOTHER_KIND
         strength[place] *= 0.3 + is_main * (0.4 + of_kind)
     return strength
 
@@ -76,9 +98,16 @@ def definitions(query: Query, candidates: Candidates) -> Floats:
 def _file_name(asked: Asked) -> Floats:
     """Share of the words of the file's name that the question holds."""
 
+    whole = sum(asked.idf.get(w, 0.0) for w in asked.own_stems) or 1.0
+
     def share(file: FileCandidate) -> float:
         words = name_stems(file.path)
-        return sum(word in asked.query.stems for word in words) / len(words) if words else 0.0
+        found = [word for word in words if word in asked.query.stems]
+        share = len(found) / len(words) if words else 0.0
+        if X.get("name"):
+            covered = sum(asked.idf.get(w, 0.0) for w in set(found)) / whole
+            share *= min(1.0, X["name"][0] + X["name"][1] * covered)
+        return share
 
     return asked.each(share)
 
@@ -101,6 +130,13 @@ def _abbreviated_name(asked: Asked) -> Floats:
 def _folder_name(asked: Asked) -> Floats:
     """Share of the question's words that name a folder of the path."""
     wanted = asked.own_stems
+    if X.get("folder"):
+        whole = sum(asked.idf.get(w, 0.0) for w in wanted) or 1.0
+        return asked.each(
+            lambda file: (
+                X["folder"] * sum(asked.idf.get(w, 0.0) for w in wanted & folder_stems(file.path)) / whole
+            )
+        )
     return asked.each(lambda file: len(wanted & folder_stems(file.path)) / (len(wanted) or 1))
 
 
@@ -135,7 +171,12 @@ def _translation(asked: Asked) -> Floats:
 
 def _imports(asked: Asked) -> Floats:
     """The logarithm of how many files import it."""
-    return asked.each(lambda file: math.log1p(file.in_degree))
+    h = X.get("header", 1.0)
+    return asked.each(
+        lambda file: (
+            math.log1p(file.in_degree) * (h if file.path.endswith((".h", ".hpp", ".hh", ".hxx")) else 1.0)
+        )
+    )
 
 
 def _package(asked: Asked) -> Floats:
@@ -206,15 +247,15 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("file name", 1.4, KEYWORD, _file_name, relative=False),
     Signal("file name as one word", 1.0, KEYWORD, _joined_name, relative=False),
     Signal("file name abbreviated", 1.0, KEYWORD, _abbreviated_name, relative=False),
-    Signal("folder names", 0.7, KEYWORD, _folder_name),
+    Signal("folder names", 0.7, KEYWORD, _folder_name, relative=not X.get("folder")),
     Signal("defines the symbol", 5.0, KEYWORD, _definition, relative=False, always=False),
     Signal("re-exports the symbol", 3.0, KEYWORD, best("reexport"), relative=False, always=False),
     Signal("contains the very text", 4.0, KEYWORD, best("exact"), relative=False, always=False),
     Signal("is named by its path", 6.0, KEYWORD, of_file("is_named"), relative=False, always=False),
     Signal("commit subjects", 2.2, KEYWORD, of_file("subjects"), floor=0.3),
     Signal("imported by others", 0.9, FILE, _imports, floor=math.log1p(_MANY_IMPORTS)),
-    Signal("meaning of its best chunk", 3.5, VECTOR, best("similarity")),
-    Signal("meaning of its best three chunks", 0.5, VECTOR, top("similarity", _FAST_DECAY)),
+    Signal("meaning of its best chunk", 3.5, VECTOR, centred(best("similarity"))),
+    Signal("meaning of its best three chunks", 0.5, VECTOR, centred(top("similarity", _FAST_DECAY))),
     Signal("the package asked about", 3.0, VECTOR, _package, floor=0.3, always=False),
     Signal("is a test", -4.5, FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
     Signal("is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),

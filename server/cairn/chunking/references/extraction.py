@@ -28,6 +28,7 @@ from cairn.chunking.references.model import (
 from cairn.chunking.references.nodes import declared_name, last_row, occurrences
 from cairn.chunking.references.patterns import Patterns, patterns_of
 from cairn.chunking.references.scopes import Scope, Sweep
+from cairn.chunking.syntax.rules import PROTOTYPE
 from cairn.chunking.syntax import syntax_of
 from cairn.chunking.syntax.rules import NamedNode
 
@@ -152,12 +153,15 @@ class _Extraction:
                 continue
             seen.add((place, named.name))
             parent = open_scopes[-1] if open_scopes else None
-            kind, owner = named.kind, named.owner
-            if parent is not None and parent.definition.kind in _TYPES:
+            kind, owner = "function" if named.kind == PROTOTYPE else named.kind, named.owner
+            if self.language != "c" and parent is not None and parent.definition.kind in _TYPES:
                 kind = {"function": "method", "variable": "field"}.get(kind, kind)
-            if self.language == "c":
-                kind = named.kind
-            elif not owner and parent is not None and parent.definition.kind in CONTAINERS:
+            if (
+                self.language != "c"
+                and not owner
+                and parent is not None
+                and parent.definition.kind in CONTAINERS
+            ):
                 owner = parent.definition.name
             row = node.start_point[0] + self.source.count(b"\n", start, place)
             character = self._character(row, place - self.source.rfind(b"\n", 0, place) - 1)

@@ -8,6 +8,10 @@ from attrs import field, frozen
 from tree_sitter import Node
 
 
+PROTOTYPE = "prototype"
+"""The kind of a function that is announced; its definition is elsewhere."""
+
+
 @frozen
 class NamedNode:
     """A definition: its name, its kind, and the node that its body hangs on."""
