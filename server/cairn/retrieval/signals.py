@@ -27,6 +27,7 @@ from cairn.retrieval.file_names import (
 from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
 from cairn.retrieval.introductions import introduces, key_of_name, subject_of
 from cairn.retrieval.query import Query
+from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.scores import Asked, Family, Signal, Value, best, of_file, top
 from cairn.text.words import stem
 from cairn.workspace.collections import FileKind
@@ -38,6 +39,9 @@ _FAST_DECAY = (1.0, 0.5, 0.25)
 
 _MANY_IMPORTS = 4
 """Where no file is imported by so many, none stands out: in a project of three files each import would count in full."""
+
+_LEAST_OF_A_NAME, _MORE_OF_A_NAME = 0.2, 2.0
+"""What a file's name counts that holds next to nothing of the question, and how much more for all of it; at most 1."""
 
 _CHOSEN = 1.0
 """The most that choices may add to a file's sum or take from it. Over 55 questions to Flask and Click, neighbours among
@@ -55,22 +59,6 @@ _TYPE_KINDS = {
 """What a definition of each kind counts more than a function."""
 _ANOTHER_KIND = -0.3
 """The same where another kind was asked for by its name."""
-
-
-import json, os
-
-X = json.loads(os.environ.get("X", "{}"))
-
-
-def centred(value):
-    def f(asked):
-        v = value(asked)
-        if not X.get("centre") or not v.any():
-            return v
-        usual = np.quantile(v, X["centre"])
-        return np.maximum(v - usual, 0.0)
-
-    return f
 
 
 def _definition(asked: Asked) -> Floats:
@@ -96,18 +84,17 @@ def definitions(query: Query, candidates: Candidates) -> Floats:
 
 
 def _file_name(asked: Asked) -> Floats:
-    """Share of the words of the file's name that the question holds."""
+    """Share of the words of the file's name that the question holds.
 
-    whole = sum(asked.idf.get(w, 0.0) for w in asked.own_stems) or 1.0
+    A name that holds little of the question counts less: among thousands of files there are dozens of `page.c`.
+    """
 
     def share(file: FileCandidate) -> float:
         words = name_stems(file.path)
         found = [word for word in words if word in asked.query.stems]
-        share = len(found) / len(words) if words else 0.0
-        if X.get("name"):
-            covered = sum(asked.idf.get(w, 0.0) for w in set(found)) / whole
-            share *= min(1.0, X["name"][0] + X["name"][1] * covered)
-        return share
+        if not found:
+            return 0.0
+        return len(found) / len(words) * min(1.0, _LEAST_OF_A_NAME + _MORE_OF_A_NAME * asked.held_by(found))
 
     return asked.each(share)
 
@@ -128,16 +115,9 @@ def _abbreviated_name(asked: Asked) -> Floats:
 
 
 def _folder_name(asked: Asked) -> Floats:
-    """Share of the question's words that name a folder of the path."""
+    """Share of the question that names a folder of the path: a subsystem, an architecture, a package."""
     wanted = asked.own_stems
-    if X.get("folder"):
-        whole = sum(asked.idf.get(w, 0.0) for w in wanted) or 1.0
-        return asked.each(
-            lambda file: (
-                X["folder"] * sum(asked.idf.get(w, 0.0) for w in wanted & folder_stems(file.path)) / whole
-            )
-        )
-    return asked.each(lambda file: len(wanted & folder_stems(file.path)) / (len(wanted) or 1))
+    return asked.each(lambda file: asked.held_by(wanted & folder_stems(file.path)))
 
 
 def _older_version(asked: Asked) -> Floats:
@@ -171,12 +151,14 @@ def _translation(asked: Asked) -> Floats:
 
 def _imports(asked: Asked) -> Floats:
     """The logarithm of how many files import it."""
-    h = X.get("header", 1.0)
-    return asked.each(
-        lambda file: (
-            math.log1p(file.in_degree) * (h if file.path.endswith((".h", ".hpp", ".hh", ".hxx")) else 1.0)
-        )
-    )
+    return asked.each(lambda file: math.log1p(file.in_degree))
+
+
+def _header(asked: Asked) -> Floats:
+    """Whether a file is a header of C, unless what headers define is asked for: they announce what the code beside them does."""
+    if asked.query.is_symbol or QuestionKind.CONSTANT in question_kinds(asked.query.wording):
+        return np.zeros(len(asked.candidates.files))
+    return asked.each(lambda file: file.path.endswith(".h"))
 
 
 def _package(asked: Asked) -> Floats:
@@ -247,15 +229,15 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("file name", 1.4, KEYWORD, _file_name, relative=False),
     Signal("file name as one word", 1.0, KEYWORD, _joined_name, relative=False),
     Signal("file name abbreviated", 1.0, KEYWORD, _abbreviated_name, relative=False),
-    Signal("folder names", 0.7, KEYWORD, _folder_name, relative=not X.get("folder")),
+    Signal("folder names", 2.8, KEYWORD, _folder_name, relative=False),
     Signal("defines the symbol", 5.0, KEYWORD, _definition, relative=False, always=False),
     Signal("re-exports the symbol", 3.0, KEYWORD, best("reexport"), relative=False, always=False),
     Signal("contains the very text", 4.0, KEYWORD, best("exact"), relative=False, always=False),
     Signal("is named by its path", 6.0, KEYWORD, of_file("is_named"), relative=False, always=False),
     Signal("commit subjects", 2.2, KEYWORD, of_file("subjects"), floor=0.3),
     Signal("imported by others", 0.9, FILE, _imports, floor=math.log1p(_MANY_IMPORTS)),
-    Signal("meaning of its best chunk", 3.5, VECTOR, centred(best("similarity"))),
-    Signal("meaning of its best three chunks", 0.5, VECTOR, centred(top("similarity", _FAST_DECAY))),
+    Signal("meaning of its best chunk", 3.5, VECTOR, best("similarity")),
+    Signal("meaning of its best three chunks", 0.5, VECTOR, top("similarity", _FAST_DECAY)),
     Signal("the package asked about", 3.0, VECTOR, _package, floor=0.3, always=False),
     Signal("is a test", -4.5, FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
     Signal("is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),
@@ -264,6 +246,7 @@ SIGNALS: tuple[Signal, ...] = (
         "documents what was asked", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False
     ),
     Signal("introduces the project", 3.0, FILE, _introduction, relative=False, always=False),
+    Signal("is a header", -0.7, FILE, _header, relative=False),
     Signal("is configuration", -2.7, FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
     Signal("is a translation", -2.0, FILE, _translation, relative=False),
     Signal("is of an older version", -4.0, FILE, _older_version, relative=False),

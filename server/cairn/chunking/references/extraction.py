@@ -28,9 +28,8 @@ from cairn.chunking.references.model import (
 from cairn.chunking.references.nodes import declared_name, last_row, occurrences
 from cairn.chunking.references.patterns import Patterns, patterns_of
 from cairn.chunking.references.scopes import Scope, Sweep
-from cairn.chunking.syntax.rules import PROTOTYPE
 from cairn.chunking.syntax import syntax_of
-from cairn.chunking.syntax.rules import NamedNode
+from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode
 
 _MOST = 40_000
 """Names of one file that are kept. A generated file of 20,000 definitions has more references than anyone asks for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define
+from attrs import define, evolve
 
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
@@ -21,6 +21,10 @@ _GAP = 20
 facts that 93 questions need were found within 4,000 tokens."""
 _MOST_LINES = 80
 """Of a passage that others were joined to."""
+_PASSAGE = 0.2
+"""What a file's best passage may add to its score, which is 1 at most: on two trees of 78,000 and 15,000 files the mean
+reciprocal rank of 89 questions rose by 0.04 and 0.02, and NDCG@10 of 140 about ten other repositories by 0.007."""
+_LEAST_SCORE = 1e-6
 _CHUNKS_PER_FILE = 3
 """Chunks of each shown file, about, that are read for it."""
 
@@ -43,6 +47,26 @@ def passages_of_results(
     if not files or ranking.legs.query.is_symbol:
         return [], None
     return rank_passages(ranking, table, _CHUNKS_PER_FILE * len(files), files)
+
+
+def by_best_passage(found: Sequence[Ranked], passages: Sequence[Passage]) -> list[Ranked]:
+    """The results in the order of what their files and the best passages of these are worth together.
+
+    A chunk has its one vector for all that it does; a passage of some lines says it more sharply.
+    """
+    if not passages:
+        return list(found)
+    best: dict[tuple[int, str], float] = {}
+    for passage in passages:
+        best.setdefault((passage.folder, passage.stored.path), passage.score)
+    highest, least = max(passages[0].score, _LEAST_SCORE), passages[-1].score
+    worth = [
+        result.score + _PASSAGE * best.get((result.folder, result.stored.path), least) / highest
+        for result in found
+    ]
+    order = sorted(range(len(found)), key=lambda place: -worth[place])
+    scores = sorted((result.score for result in found), reverse=True)
+    return [evolve(found[place], score=score) for place, score in zip(order, scores, strict=True)]
 
 
 def further_passages(
