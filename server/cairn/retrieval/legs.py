@@ -42,6 +42,8 @@ _MAX_SYMBOLS = 50
 """Chunks that one spelling of a name may contribute; a name defined more often says little."""
 _MAX_LITERALS = 4
 """Quoted texts that are looked for; each takes a look at the whole index."""
+_LOOKED_AT = 300
+"""Chunks that other legs found in which each is looked for first: reading one takes 30 µs."""
 _MAX_FILES = 40
 """Files that may be found as wholes, by their paths and by their commits each."""
 _MAX_INTRODUCING = 4
@@ -213,7 +215,11 @@ class Legs:
                 for literal in wanted:
                     asked = Literal(literal, case, word)
                     hits = reader.containing(
-                        asked, self.settings.candidates, self.only, leg.deadline, pool.chunks()
+                        asked,
+                        self.settings.candidates,
+                        self.only,
+                        leg.deadline,
+                        pool.chunks()[:_LOOKED_AT],
                     ).hits
                     for hit in hits:
                         scores[hit.chunk_id] += hit.score / len(wanted)

@@ -166,7 +166,7 @@ class SearchSettings:
     """Chunks that keywords may contribute."""
     neighbours: int = field(default=600, metadata=within(0, 100_000))
     """Chunks that meaning may contribute."""
-    keyword_rows: int = field(default=300_000, metadata=within(0, 1_000_000))
+    keyword_rows: int = field(default=200_000, metadata=within(0, 1_000_000))
     """Chunks that a question's words are scored in, about: of more than that, the most frequent words count only where
     two of them meet."""
     weights: Mapping[str, float] = field(factory=dict, hash=False, metadata=within(-1_000, 1_000))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import apsw
 import numpy as np
@@ -30,18 +31,21 @@ class ChunkColumns:
     unsaved: ChunkColumns | None = None
     """The columns of unsaved text, whose chunks have negative ids; their files' ids are their own."""
 
-    def tokens_of(self, chunks: Ids) -> NDArray[np.float64]:
-        """float64[n]: how long each is; of the usual length where that is not known."""
+    def tokens_of(self, chunks: Ids) -> NDArray[Any]:
+        """number[n]: how long each is; of the usual length where that is not known."""
         return self._of(chunks, "tokens", self.mean_tokens)
 
     def files_of(self, chunks: Ids) -> Ids:
         """int64[n]: the id of each chunk's file, negative for unsaved ones; 0 where it is not known."""
         return self._of(chunks, "file_of", 0.0).astype(np.int64)
 
-    def _of(self, chunks: Ids, name: str, missing: float) -> NDArray[np.float64]:
+    def _of(self, chunks: Ids, name: str, missing: float) -> NDArray[Any]:
+        column = getattr(self, name)
+        if len(chunks) and chunks.min() > 0 and chunks.max() < len(column):
+            return column[chunks]
         found = np.full(len(chunks), missing)
         saved = (chunks > 0) & (chunks <= self.upto)
-        found[saved] = getattr(self, name)[chunks[saved]]
+        found[saved] = column[chunks[saved]]
         if self.unsaved is not None:
             others = (chunks < 0) & (-chunks <= self.unsaved.upto)
             found[others] = getattr(self.unsaved, name)[-chunks[others]] * (1 if name == "tokens" else -1)
@@ -81,15 +85,15 @@ def _extended(db: apsw.Connection, before: ChunkColumns, last: int) -> ChunkColu
     between = (before.upto, last)
     # By the index, which has both numbers: the rows themselves hold the texts. Of a few new chunks the rows are nearer.
     source = "chunks INDEXED BY sqlite_autoindex_chunks_1" if before is NO_CHUNKS else "chunks"
-    ids, files = db.execute(
+    ((ids, files),) = db.execute(
         f"SELECT group_concat(id), group_concat(file_id) FROM {source} WHERE id > ? AND id <= ?", between
-    ).fetchone()
+    )
     file_of[numbers(ids)] = numbers(files)
-    ids, sizes, lengths = db.execute(
+    ((ids, sizes, lengths),) = db.execute(
         "SELECT group_concat(id), group_concat(hex(sz), ''), group_concat(length(sz)) FROM chunks_fts_docsize"
         " WHERE id > ? AND id <= ?",
         between,
-    ).fetchone()
+    )
     if ids:
         tokens[numbers(ids)] = np.minimum(_sums(bytes.fromhex(str(sizes)), numbers(lengths)), _LONGEST)
     counted = tokens[: last + 1]

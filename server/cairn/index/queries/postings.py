@@ -102,16 +102,15 @@ def quoted_word(text: str) -> str:
     return f'"{escaped}"'
 
 
-def read_postings(db: apsw.Connection, text: str, above: int = 0) -> Postings:
-    """The postings of a word or phrase among the chunks of an id higher than `above`."""
+def read_postings(db: apsw.Connection, text: str, rows: int, above: int = 0) -> Postings:
+    """The postings of a word or phrase, which some `rows` chunks hold, among those of an id higher than `above`."""
     tokens = _tokens(db, text)
     if not tokens:
         return NOWHERE
     quoted = quoted_word(text)
     if above:
         return _added(db, quoted, above)
-    bounded = "SELECT count(*) FROM (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT ?)"
-    if len(tokens) == 1 and int(db.execute(bounded, (quoted, _COUNTED + 1)).get or 0) <= _COUNTED:
+    if len(tokens) == 1 and rows <= _COUNTED:
         return _counted(db, tokens[0])
     matching = "SELECT rowid AS id FROM chunks_fts WHERE chunks_fts MATCH ?"
     ids = read_ids(db, matching, (quoted,))
@@ -122,15 +121,15 @@ def read_postings(db: apsw.Connection, text: str, above: int = 0) -> Postings:
 def _tokens(db: apsw.Connection, text: str) -> list[str]:
     tokenizer = db.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2", "tokenchars", "_"])
     found = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
-    return [token[0] for token in found]
+    return [str(token[0]) for token in found]
 
 
 def _counted(db: apsw.Connection, token: str) -> Postings:
     """By the list of all places where the token stands, which is in the order of chunks."""
-    everywhere, in_names = db.execute(
+    ((everywhere, in_names),) = db.execute(
         "SELECT group_concat(doc), group_concat(doc) FILTER (WHERE col = 'symbol_words') FROM occurrences WHERE term = ?",
         (token,),
-    ).fetchone()
+    )
     ids, counts = np.unique(numbers(everywhere), return_counts=True)
     named, times = np.unique(numbers(in_names), return_counts=True)
     names = np.zeros(len(ids), np.int64)
@@ -144,7 +143,7 @@ def _added(db: apsw.Connection, quoted: str, above: int) -> Postings:
         f"SELECT rowid, {OCCURRENCES}(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid > ?",
         (quoted, above),
     )
-    found = [(int(row), json.loads(str(said))[1][0]) for row, said in rows]
+    found = [(int(str(row)), json.loads(str(said))[1][0]) for row, said in rows]
     return Postings(
         np.array([row for row, _ in found], np.int64),
         _capped(np.array([sum(columns[:2]) for _, columns in found])),
@@ -172,8 +171,10 @@ class KeptPostings:
     _bytes: int = 0
     _lock: threading.Lock = field(factory=threading.Lock)
 
-    def get(self, db: apsw.Connection, identity: object, text: str, upto: int) -> Postings:
-        """The postings of a word or phrase in the index that `db` reads, whose highest id of a chunk is `upto`.
+    def get(self, db: apsw.Connection, identity: object, text: str, rows: int, upto: int) -> Postings:
+        """The postings of a word or phrase in the index that `db` reads, which some `rows` chunks hold.
+
+        `upto` is the highest id of a chunk there.
 
         Chunks that are gone since stay among them, and are found in no other table. An interrupted query leaves
         nothing behind.
@@ -188,9 +189,9 @@ class KeptPostings:
         if kept is not None and kept.upto >= upto:
             return kept.postings
         if kept is not None and upto - kept.upto <= _MOST_ADDED:
-            found = _behind(kept.postings, read_postings(db, text, above=kept.upto))
+            found = _behind(kept.postings, read_postings(db, text, rows, kept.upto))
         else:
-            found = read_postings(db, text)
+            found = read_postings(db, text, rows)
         # The connection may have seen more than `upto`, which the next look reads.
         seen = int(np.searchsorted(found.ids, upto, side="right"))
         found = Postings(found.ids[:seen], found.counts[:seen], found.names[:seen])

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -89,7 +90,7 @@ class FoundWords:
             return np.empty(0, np.int64), np.empty(0)
         lowest = min(int(word.held.ids[0]) for word in found)
         highest = max(int(word.held.ids[-1]) for word in found)
-        worth = np.zeros(highest - lowest + 1)
+        worth = np.zeros(highest - lowest + 1, np.float32)
         for word in found:
             ids = word.held.ids
             worth[ids - lowest] += _worth(word.idf, word.held.weights(), self._damping(ids))
@@ -99,14 +100,18 @@ class FoundWords:
         ids = ids[(ids >= lowest) & (ids <= highest)]
         return ids, worth[ids - lowest]
 
-    def _damping(self, chunks: Ids) -> Floats:
-        """float64[n]: what a chunk's length takes from how often a word stands in it."""
-        damping: Floats = _K1 * (1 - _B + _B / self.columns.mean_tokens * self.columns.tokens_of(chunks))
+    def _damping(self, chunks: Ids) -> NDArray[np.float32]:
+        """float32[n]: what a chunk's length takes from how often a word stands in it."""
+        damping = self.columns.tokens_of(chunks).astype(np.float32)
+        damping *= np.float32(_K1 * _B / self.columns.mean_tokens)
+        damping += np.float32(_K1 * (1 - _B))
         return damping
 
 
-def _worth(idf: float, times: NDArray[np.generic], damping: Floats) -> Floats:
-    worth: Floats = idf * (_K1 + 1) * times / (times + damping)
+def _worth(idf: float, times: NDArray[Any], damping: NDArray[np.float32]) -> NDArray[np.float32]:
+    worth = times.astype(np.float32)
+    worth /= worth + damping
+    worth *= np.float32(idf * (_K1 + 1))
     return worth
 
 
@@ -127,10 +132,13 @@ def find_words(
             break
         chosen.append(place)
     texts = list(dict.fromkeys(text for place in chosen for text in words[place]))
-    postings, columns = _saved(reader, texts, cancelled)
+    rows_of = {text: counts.matching[quoted[text]] for text in texts}
+    postings, columns = _saved(reader, rows_of, cancelled)
     for unsaved in reader.sources[1:]:
         with unsaved.reading(cancelled) as db:
-            postings = {text: postings[text].with_unsaved(read_postings(db, text)) for text in texts}
+            postings = {
+                text: found.with_unsaved(read_postings(db, text, 0)) for text, found in postings.items()
+            }
     found = []
     for place in chosen:
         every = together([postings[text] for text in words[place]])
@@ -163,13 +171,15 @@ def chunk_columns(reader: IndexReader) -> ChunkColumns:
 
 
 def _saved(
-    reader: IndexReader, texts: Sequence[str], cancelled: Cancelled
+    reader: IndexReader, texts: Mapping[str, int], cancelled: Cancelled
 ) -> tuple[dict[str, Postings], ChunkColumns]:
+    """The postings of each of `texts`, given with how many chunks hold it."""
     columns = chunk_columns(reader)
     kept = _MEMORIES[reader.memory].postings
     with reader.reading(cancelled) as db:
         identity = reader.memory.local.identity
-        return {text: kept.get(db, identity, text, columns.upto) for text in texts}, columns
+        found = {text: kept.get(db, identity, text, rows, columns.upto) for text, rows in texts.items()}
+    return found, columns
 
 
 def passing_chunks(reader: IndexReader, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:

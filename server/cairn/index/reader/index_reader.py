@@ -27,7 +27,7 @@ from cairn.index.reader.vector_queries import VectorQueries
 from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.text.exact import ExactMatches, Literal, find
-from cairn.index.text.word_list import WordList, read_word_list
+from cairn.index.text.word_list import WordList, is_of_use, read_word_list
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ class IndexReader(VectorQueries):
 
             def words() -> WordList:
                 self.memory.words = read_word_list(db, self.memory.words)
-                return self.memory.words
+                return self.memory.words if is_of_use(db, self.memory.words) else WordList()
 
             return find(db, literal, limit, passing, deadline, words, first)
 
