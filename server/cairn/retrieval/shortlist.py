@@ -13,7 +13,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.legs import Pool
 
-MOST_FILES = 300
+MOST_FILES = 200
 _MOST_OF_A_FILE = 12
 """Chunks of one file that are ranked; no signal looks at more than eight."""
 _WHOLLY = ("symbol", "exact", "reexport", "file")
