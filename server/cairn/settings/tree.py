@@ -101,6 +101,8 @@ class KillSwitchSettings:
     p95_ms: float = 500.0
     """A 95th percentile of search latency above this drops one phase; in the last one, once a whole window has passed in it,
     it switches retrieval off."""
+    busy_share: float = field(default=0.4, metadata=SHARE)
+    """…unless other programs took this share of all cores meanwhile: then the status says so."""
     error_rate: float = field(default=0.05, metadata=SHARE)
     """A share of failed searches above this switches retrieval off; of searches without their vectors, it drops phase 3."""
     min_queries: int = field(default=20, metadata=within(1, 1_000_000))
@@ -167,8 +169,8 @@ class SearchSettings:
     neighbours: int = field(default=600, metadata=within(0, 100_000))
     """Chunks that meaning may contribute."""
     keyword_rows: int = field(default=200_000, metadata=within(0, 1_000_000))
-    """Chunks that a question's words are scored in, about: of more than that, the most frequent words count only where
-    two of them meet."""
+    """Chunks that a question's words are looked for in, the rarest words first: more frequent ones are left out, but for the
+    rarest of all."""
     weights: Mapping[str, float] = field(factory=dict, hash=False, metadata=within(-1_000, 1_000))
     """Other weights for ranking signals, by name (docs/ranking.md); 0 switches one off."""
     leg_deadline_ms: float = field(default=250.0, metadata=USER_ONLY | within(0, 600_000))

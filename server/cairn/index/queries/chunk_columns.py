@@ -40,9 +40,10 @@ class ChunkColumns:
         return self._of(chunks, "file_of", 0.0).astype(np.int64)
 
     def _of(self, chunks: Ids, name: str, missing: float) -> NDArray[Any]:
-        column = getattr(self, name)
+        column: NDArray[Any] = getattr(self, name)
         if len(chunks) and chunks.min() > 0 and chunks.max() < len(column):
-            return column[chunks]
+            within: NDArray[Any] = column[chunks]
+            return within
         found = np.full(len(chunks), missing)
         saved = (chunks > 0) & (chunks <= self.upto)
         found[saved] = column[chunks[saved]]

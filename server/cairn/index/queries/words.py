@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,6 +19,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
+from cairn.errors import OutOfTimeError
 from cairn.index.queries.chunk_columns import NO_CHUNKS, ChunkArrays, ChunkColumns
 from cairn.index.queries.keywords import keyword_counts
 from cairn.index.queries.postings import KeptPostings, Postings, quoted_word, read_postings, together
@@ -83,7 +85,7 @@ class FoundWords:
                 by_names[there] += _worth(word.idf, word.held.names[at], damping[there])
         return whole, by_names
 
-    def _everywhere(self, allowed: Ids | None) -> tuple[Ids, Floats]:
+    def _everywhere(self, allowed: Ids | None) -> tuple[Ids, NDArray[Any]]:
         """All chunks with any of the words, and what they are worth."""
         found = [word for word in self.words if len(word.held.ids)]
         if not found:
@@ -120,16 +122,18 @@ def find_words(
 ) -> FoundWords:
     """Where the words of a question stand, each given with what counts as it.
 
-    The rarest come first, and as many as stand in no more than `most` chunks together, one at least: what stands in more tells
+    The rarest come first, and as many as stand in no more than `most` chunks together, one that occurs at least: what stands in more tells
     next to nothing beside those.
     """
     quoted = {text: quoted_word(text) for word in words for text in word}
     counts = keyword_counts(reader, "chunks_fts", quoted.values(), most + 1, cancelled)
     rows = [sum(counts.matching[quoted[text]] for text in word) for word in words]
     chosen: list[int] = []
+    so_far = 0
     for place in sorted(range(len(words)), key=rows.__getitem__):
-        if chosen and sum(rows[each] for each in (*chosen, place)) > most:
+        if so_far and so_far + rows[place] > most:
             break
+        so_far += rows[place]
         chosen.append(place)
     texts = list(dict.fromkeys(text for place in chosen for text in words[place]))
     rows_of = {text: counts.matching[quoted[text]] for text in texts}
@@ -141,7 +145,7 @@ def find_words(
             }
     found = []
     for place in chosen:
-        every = together([postings[text] for text in words[place]])
+        every = together([postings[text] for text in words[place] if text in postings])
         holding = min(len(every.ids), counts.rows)
         idf = math.log1p((counts.rows - holding + 0.5) / (holding + 0.5))
         found.append(FoundWord(place, idf, every))
@@ -173,12 +177,15 @@ def chunk_columns(reader: IndexReader) -> ChunkColumns:
 def _saved(
     reader: IndexReader, texts: Mapping[str, int], cancelled: Cancelled
 ) -> tuple[dict[str, Postings], ChunkColumns]:
-    """The postings of each of `texts`, given with how many chunks hold it."""
+    """The postings of each of `texts`, given with how many chunks hold it; of those that were read before the time was over."""
     columns = chunk_columns(reader)
     kept = _MEMORIES[reader.memory].postings
-    with reader.reading(cancelled) as db:
+    found: dict[str, Postings] = {}
+    with reader.reading() as db, suppress(OutOfTimeError):
         identity = reader.memory.local.identity
-        found = {text: kept.get(db, identity, text, rows, columns.upto) for text, rows in texts.items()}
+        for text, rows in texts.items():
+            with reader.reading(cancelled):
+                found[text] = kept.get(db, identity, text, rows, columns.upto)
     return found, columns
 
 
