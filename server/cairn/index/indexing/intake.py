@@ -49,6 +49,8 @@ class Intake:
     _projects: Projects = field(factory=Projects, init=False)
     _workers: int = field(default=0, init=False)
     """As `index.workers` says."""
+    _overtaken: set[str] = field(factory=set, init=False)
+    """Paths that were taken in since workers began to read: what they have of these may be older."""
     scan_seconds: float = field(default=0.0, init=False)
     """What the latest look at every file took."""
 
@@ -83,6 +85,7 @@ class Intake:
         if removed:
             writer.write((), removed)
         progress.activity = Activity.READING
+        self._overtaken.clear()
         self._take_in(changed, {} if force else known, force, self._on_batch, self._step_aside)
         if not self._stopped():
             writer.note(scanned=1, files_total=len(entries))
@@ -93,6 +96,7 @@ class Intake:
 
     def update(self, paths: Iterable[str], force: bool = False) -> None:
         """Take in single changes. A path may be a file or a directory, present or gone."""
+        paths = list(paths)
         report = ScanReport()
         entries: dict[str, FileEntry] = {}
         gone: set[str] = set()
@@ -106,6 +110,7 @@ class Intake:
         changed = [e for e in entries.values() if not self._is_current(e, known.get(e.path))]
         step_aside = None if len(changed) <= BURST else self._step_aside
         self._take_in(changed, known, force, step_aside=step_aside)
+        self._overtaken.update(paths if self._progress.scanning else ())
         if not self._progress.scanning:
             total = self._writer.count_files()
             self._writer.note(scanned=1, files_total=total)
@@ -155,8 +160,6 @@ class Intake:
 
         with closing(self._readings(entries, known, step_aside)) as readings:
             for reading in readings:
-                if self._stopped():
-                    break
                 self._note(reading)
                 file = reading.file
                 if isinstance(file, IndexedFile):
@@ -198,7 +201,16 @@ class Intake:
             # Files are read here until the first worker is there, so that answers come no later.
             while not pool.is_ready and (request := next(waiting, None)):
                 yield read_file(self._root, request)
-            yield from pool.read(waiting)
+            for request, reading in pool.read(waiting):
+                if self._stopped():
+                    return
+                # A worker may have read it before somebody saved it, and what was saved is in the index by now.
+                late = self._is_overtaken(request.entry.path)
+                yield read_file(self._root, request) if late else reading
+
+    def _is_overtaken(self, path: str) -> bool:
+        places = self._overtaken
+        return bool(places) and any(path == place or path.startswith(f"{place}/") for place in places)
 
     def _note(self, reading: Reading) -> None:
         self._progress.files_done += 1

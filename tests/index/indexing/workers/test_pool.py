@@ -53,7 +53,7 @@ def requests(root: Path) -> Iterator[ReadRequest]:
 
 def test_pool_reads_files_in_order(root: Path) -> None:
     with closing(WorkerPool(root, 2)) as pool:
-        readings = list(pool.read(requests(root)))
+        readings = [reading for _, reading in pool.read(requests(root))]
     files = [reading.file for reading in readings]
     assert all(isinstance(file, IndexedFile) and file.chunks for file in files)
     assert [file.record.path for file in files if isinstance(file, IndexedFile)] == [
@@ -66,7 +66,7 @@ def test_pool_reads_files_in_order(root: Path) -> None:
 
 def test_file_that_ends_its_worker_is_unreadable_and_others_are_read(root: Path) -> None:
     with closing(WorkerPool(root, 2, CRASHING)) as pool:
-        readings = list(pool.read(requests(root)))
+        readings = [reading for _, reading in pool.read(requests(root))]
     assert [bool(reading.unreadable) for reading in readings] == [False, False, False, True]
     assert "crash.py" in readings[3].unreadable
     assert all(isinstance(r.file, IndexedFile) and r.file.chunks for r in readings[:3])
@@ -107,6 +107,30 @@ def test_index_is_the_same_with_workers_and_without(tmp_path: Path, monkeypatch:
     assert [name for name in alone if alone[name] != together[name]] == []
 
 
+def test_file_saved_while_workers_read_is_indexed_as_it_was_saved(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "_WORTH_WORKERS_BYTES", 0)
+    monkeypatch.setattr(intake, "_BATCH_CHUNKS", 1)  # a batch for each file
+    monkeypatch.setattr(WorkerPool, "is_ready", True)
+    (tmp_path / "data").mkdir()
+    writer = IndexWriter(tmp_path / "data")
+    saved = (root / "crash.py", root / "c.py")
+
+    def save() -> None:
+        """All files were read in one batch of a worker by now."""
+        if saved[1].exists():
+            saved[0].write_text("def saved_later():\n    pass\n", "utf-8")
+            saved[1].unlink()
+            taking.update([path.name for path in saved])
+
+    taking = Intake(root, writer, Progress(), lambda: False, save)
+    taking.reconcile(IndexSettings(workers=2))
+    symbols = {row[0] for row in writer.db.execute("SELECT symbol FROM chunks")}
+    writer.close()
+    assert symbols == {"a", "b", "saved_later"}
+
+
 def tables(data: Path, workers: int) -> dict[str, list[tuple[apsw.SQLiteValue, ...]]]:
     """What an index of Cairn's source has in every table, but for the time when and the number of batches in which it was written."""
     data.mkdir()
@@ -115,7 +139,7 @@ def tables(data: Path, workers: int) -> dict[str, list[tuple[apsw.SQLiteValue, .
     contents = {"files": list(writer.db.execute(f"SELECT {', '.join(_FILE_COLUMNS_COMPARED)} FROM files"))}
     listed = writer.db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL")
     schema = {str(name): str(sql) for name, sql in listed.fetchall()}
-    keywords = [name for name, sql in schema.items() if "USING fts5" in sql]
+    keywords = [name for name, sql in schema.items() if "USING fts5(" in sql]
     for name in keywords:
         writer.db.execute(
             f"CREATE VIRTUAL TABLE temp.{name}_words USING fts5vocab('main', '{name}', 'instance')"

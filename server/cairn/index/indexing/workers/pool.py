@@ -48,16 +48,17 @@ class WorkerPool:
         """Whether a worker waits for files."""
         return any(each.done() for each in self._started)
 
-    def read(self, requests: Iterable[ReadRequest]) -> Iterator[Reading]:
+    def read(self, requests: Iterable[ReadRequest]) -> Iterator[tuple[ReadRequest, Reading]]:
         """What became of each file, in the order of `requests`."""
         batches = _batches(requests)
-        pending: deque[Future[list[Reading]]] = deque()
+        pending: deque[tuple[list[ReadRequest], Future[list[Reading]]]] = deque()
         while True:
-            while len(pending) < self._workers + _AHEAD and (batch := next(batches, None)):
-                pending.append(self._threads.submit(self._read, batch))
+            while len(pending) < self._workers + _AHEAD and (upcoming := next(batches, None)):
+                pending.append((upcoming, self._threads.submit(self._read, upcoming)))
             if not pending:
                 return
-            yield from pending.popleft().result()
+            batch, answers = pending.popleft()
+            yield from zip(batch, answers.result(), strict=True)
 
     def close(self) -> None:
         """End the processes; what they have not done is dropped."""
