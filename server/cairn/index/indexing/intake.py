@@ -26,7 +26,7 @@ _BATCH_CHUNKS = 500
 """A batch is written once it has this many chunks, too: one transaction of about 35 ms."""
 
 _WORTH_WORKERS_BYTES = 2_000_000
-"""Below this, starting workers takes longer than they save."""
+"""Workers are started from so many bytes on, as starting them takes time. The break-even is not measured yet."""
 
 
 @define(eq=False)

@@ -21,7 +21,7 @@ from cairn.index.store.writer import IndexedFile
 
 _PROGRAM = "from cairn.index.indexing.workers.process import serve; serve()"
 _BATCH_BYTES, _BATCH_FILES = 200_000, 64
-"""Files go to a worker by so many at most, whichever is less: their rows take about ten times their size while they wait."""
+"""Files go to a worker by so many at most, whichever is less: what waits for the writer takes memory. Not tuned yet."""
 _AHEAD = 2
 """Batches that wait beside those at work, so that no worker waits for the writer."""
 _END_SECONDS = 5.0
