@@ -46,6 +46,9 @@ class IndexSettings:
     """Larger files are skipped; hand-written sources are far below this."""
     watch: bool = True
     """Pick up changes made outside the editor."""
+    workers: int = field(default=0, metadata=within(0, 64))
+    """Processes that read and chunk where many files wait. 0: as many as there are cores to spare, fewer on battery or while
+    the machine is busy; 1: none, the daemon does it alone."""
     history: bool = True
     """Read which commits touched which file, where there is a git repository."""
     keep_vectors_days: int = field(default=30, metadata=within(0, _TEN_YEARS))
