@@ -26,6 +26,7 @@ _COUNTED = ("symbol", "exact", "reexport")
 _COSINES = ("similarity", "compared", "static")
 _NOT_FOUND: Mapping[str, float] = {**dict.fromkeys(_COUNTED, 0.0), **dict.fromkeys(_COSINES, math.nan)}
 """Legs, and what stands for a chunk that a leg does not know."""
+_NOTHING = np.empty(0)
 _FEWEST_COMPARED = 10
 """Fewer chunks that have both kinds of vectors say nothing of how one goes with the other."""
 _CHUNKS_OF_A_FILE = 3
@@ -180,8 +181,8 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
         tuple(files),
         every,
         np.asarray(file_of, np.intp),
-        keyword=np.concatenate([whole for whole, _ in by_words]),
-        definition=np.concatenate([of_names for _, of_names in by_words]),
+        keyword=np.concatenate([_NOTHING, *(whole for whole, _ in by_words)]),
+        definition=np.concatenate([_NOTHING, *(of_names for _, of_names in by_words)]),
         similarity=_similarity(*(by_leg[leg] for leg in _COSINES)),
         **{leg: by_leg[leg] for leg in _COUNTED},
     )

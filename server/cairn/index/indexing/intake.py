@@ -14,6 +14,7 @@ from cairn.index.indexing.reading import Reading, ReadRequest, read_file
 from cairn.index.indexing.work_queue import BURST
 from cairn.index.indexing.workers.pool import WorkerPool, spare_cores
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import IndexSettings
 from cairn.startup.interpreter import give_back_memory
 from cairn.workspace.collections import Projects, find_projects
@@ -45,6 +46,8 @@ class Intake:
     """Called with the ids of new chunks."""
     _step_aside: Callable[[], None] = lambda: None
     """Called between two files, but for the few that somebody saved."""
+    _recipe: Callable[[], StaticRecipe | None] = lambda: None
+    """What workers make static vectors with, so that they come with their chunks."""
     _rules: FileRules = field(init=False)
     _projects: Projects = field(factory=Projects, init=False)
     _workers: int = field(default=0, init=False)
@@ -197,7 +200,7 @@ class Intake:
         if workers < 2:
             yield from (read_file(self._root, request) for request in waiting)
             return
-        with closing(WorkerPool(self._root, workers)) as pool:
+        with closing(WorkerPool(self._root, workers, self._recipe())) as pool:
             # Files are read here until the first worker is there, so that answers come no later.
             while not pool.is_ready and (request := next(waiting, None)):
                 yield read_file(self._root, request)

@@ -24,9 +24,11 @@ class ChunkRow:
     keywords: tuple[str, str, str]
     """The text, the parts of its compound names, and the words of what it defines."""
     operators: str
+    vector: bytes | None = None
+    """Its static vector, where that was made with it."""
 
     @classmethod
-    def of(cls, chunk: Chunk, path: str, collection: str) -> ChunkRow:
+    def of(cls, chunk: Chunk, path: str, collection: str, vector: bytes | None = None) -> ChunkRow:
         """That of a chunk of the file at `path`."""
         embedding_key = content_key(composite_text(path, collection, chunk))
         symbol_words = " ".join(chain.from_iterable(map(split_words, (*chunk.defines, chunk.title))))
@@ -35,6 +37,7 @@ class ChunkRow:
             (bytes.fromhex(chunk.content_hash), bytes.fromhex(embedding_key)),
             (chunk.text, " ".join(compound_parts(chunk.text)), symbol_words),
             " ".join(operator_words(chunk.text)),
+            vector,
         )
 
     @property

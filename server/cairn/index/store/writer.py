@@ -18,6 +18,7 @@ from cairn.index.store.keyword_columns import split_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
 from cairn.index.store.prepared import ChunkRow, PackedSymbols
 from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, chunk_identity
+from cairn.index.store.schema import STATIC_TABLE
 from cairn.text.languages import language_of
 from cairn.workspace.collections import file_kind
 
@@ -57,11 +58,13 @@ class IndexedFile:
         chunks, symbols = chunk_file(record.path, text)
         return cls(record, file_kind(record.path), True, tuple(chunks), specs, symbols)
 
-    def prepared(self) -> IndexedFile:
-        """The same with everything that can be computed without the index."""
+    def prepared(self, vectors: Sequence[bytes] = ()) -> IndexedFile:
+        """The same with everything that can be computed without the index; `vectors` are the static ones of its chunks."""
         place = (self.record.path, self.record.collection)
+        made: Sequence[bytes | None] = vectors or [None] * len(self.chunks)
         chunks = tuple(
-            ChunkRow.of(chunk, *place) if isinstance(chunk, Chunk) else chunk for chunk in self.chunks
+            ChunkRow.of(chunk, *place, vector) if isinstance(chunk, Chunk) else chunk
+            for chunk, vector in zip(self.chunks, made, strict=True)
         )
         symbols = PackedSymbols.of(self.symbols) if isinstance(self.symbols, SymbolTable) else self.symbols
         return evolve(self, chunks=chunks, symbols=symbols)
@@ -76,8 +79,8 @@ class IndexedFile:
 class _Change:
     """What became of one file in the index."""
 
-    written: list[int] = field(factory=list)
-    """Ids of its new chunks."""
+    written: list[tuple[int, bytes | None]] = field(factory=list)
+    """Ids of its new chunks, and their static vectors where these came with them."""
     gone: int = 0
     """Chunks that it has no longer."""
     counters: tuple[str, ...] = ()
@@ -175,17 +178,28 @@ class IndexWriter:
         with self.db:
             changes = [change for path in removed for change in self._remove(path)]
             changes += [self._put(file, now, anew) for file in files]
-            written = [chunk_id for change in changes for chunk_id in change.written]
+            written = [chunk for change in changes for chunk in change.written]
+            lacking = len(written) - self._store_vectors(written)
             facts = self.facts()
             chunks = facts.chunks - sum(change.gone for change in changes) + len(written)
             # At most so many wait; whoever makes the vectors knows better.
-            names = ("queued", "static_queued")
-            waiting = {name: min(chunks, getattr(facts, name) + len(written)) for name in names}
-            set_facts(self.db, chunks=chunks, **waiting)
+            queued = min(chunks, facts.queued + len(written))
+            static_queued = min(chunks, facts.static_queued + lacking)
+            set_facts(self.db, chunks=chunks, queued=queued, static_queued=static_queued)
             if written:
-                set_facts(self.db, embedded=0, static=0)
+                set_facts(self.db, embedded=0)
+            if lacking:
+                set_facts(self.db, static=0)
             raise_generation(self.db, "content", *{name for change in changes for name in change.counters})
-        return written
+        return [chunk_id for chunk_id, _ in written]
+
+    def _store_vectors(self, chunks: Sequence[tuple[int, bytes | None]]) -> int:
+        """Keep the static vectors that came with their chunks, where the index has such; how many."""
+        made = [(chunk_id, vector) for chunk_id, vector in chunks if vector is not None]
+        if not made or not self.facts().has_static:
+            return 0
+        self.db.executemany(_INSERT_VECTOR, made)
+        return len(made)
 
     def touch(self, records: Sequence[FileRecord]) -> None:
         """Note new sizes and times of files whose content stayed the same."""
@@ -270,15 +284,17 @@ class IndexWriter:
             [(*_place(chunk), chunk_id) for chunk_id, chunk in moved],
         )
 
-    def _insert(self, file_id: int, file: IndexedFile, chunks: Iterable[Chunk | ChunkRow]) -> list[int]:
-        """Add chunks of the file; their ids."""
+    def _insert(
+        self, file_id: int, file: IndexedFile, chunks: Iterable[Chunk | ChunkRow]
+    ) -> list[tuple[int, bytes | None]]:
+        """Add chunks of the file; their ids, with their static vectors."""
         place = (file.record.path, file.record.collection)
         ids = []
         for chunk in chunks:
             row = chunk if isinstance(chunk, ChunkRow) else ChunkRow.of(chunk, *place)
             self.db.execute(_INSERT_CHUNK, (file_id, *row.columns, *row.hashes))
             chunk_id = self.db.last_insert_rowid()
-            ids.append(chunk_id)
+            ids.append((chunk_id, row.vector))
             self.db.execute(_INSERT_WORDS, (chunk_id, *row.keywords))
             self.db.execute(_INSERT_OPERATORS, (chunk_id, row.operators))
         return ids
@@ -302,3 +318,4 @@ _INSERT_CHUNK = f"""INSERT INTO chunks(file_id, {", ".join(CHUNK_COLUMNS)}, cont
     VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 3))})"""
 _INSERT_WORDS = "INSERT INTO chunks_fts(rowid, text, identifiers, symbol_words) VALUES (?, ?, ?, ?)"
 _INSERT_OPERATORS = "INSERT INTO operators(rowid, pairs) VALUES (?, ?)"
+_INSERT_VECTOR = f"INSERT INTO {STATIC_TABLE}(rowid, embedding) VALUES (?, vec_int8(?))"

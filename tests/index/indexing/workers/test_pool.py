@@ -12,13 +12,18 @@ import apsw
 import psutil
 import pytest
 
+from cairn.chunking.model import Chunk
+from cairn.embedding.packaged import FOLDER, load_packaged
 from cairn.index.indexing import intake
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
-from cairn.index.indexing.reading import ReadRequest
+from cairn.index.indexing.reading import ReadRequest, read_file
 from cairn.index.indexing.workers.pool import WorkerPool, spare_cores
-from cairn.index.store.writer import IndexedFile, IndexWriter
-from cairn.settings.tree import IndexSettings
+from cairn.index.store.prepared import ChunkRow
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.vectors.recipe import StaticRecipe, static_vectors
+from cairn.index.vectors.store import ChunkText, VectorStore
+from cairn.settings.tree import EmbeddingSettings, IndexSettings
 from cairn.workspace.scan import FileEntry
 
 PACKAGE = Path(intake.__file__).parents[2]
@@ -27,10 +32,10 @@ PACKAGE = Path(intake.__file__).parents[2]
 CRASHING = """
 import os
 from cairn.index.indexing.workers import process
-def prepare(root, request):
+def prepare(root, recipe, request):
     if request.entry.path == "crash.py":
         os._exit(11)
-    return process.prepare(root, request)
+    return process.prepare(root, recipe, request)
 process.serve(prepare)
 """
 """A worker that a file ends, as a fault in a grammar does."""
@@ -65,11 +70,46 @@ def test_pool_reads_files_in_order(root: Path) -> None:
 
 
 def test_file_that_ends_its_worker_is_unreadable_and_others_are_read(root: Path) -> None:
-    with closing(WorkerPool(root, 2, CRASHING)) as pool:
+    with closing(WorkerPool(root, 2, program=CRASHING)) as pool:
         readings = [reading for _, reading in pool.read(requests(root))]
     assert [bool(reading.unreadable) for reading in readings] == [False, False, False, True]
     assert "crash.py" in readings[3].unreadable
     assert all(isinstance(r.file, IndexedFile) and r.file.chunks for r in readings[:3])
+
+
+def test_static_vectors_come_with_the_chunks_as_they_would_be_made_later(root: Path) -> None:
+    settings = EmbeddingSettings()
+    with closing(WorkerPool(root, 1, StaticRecipe(FOLDER, settings))) as pool:
+        readings = [reading.file for _, reading in pool.read(requests(root))]
+    table = load_packaged()
+    for request, file in zip(requests(root), readings, strict=True):
+        own = read_file(root, request).file
+        assert isinstance(own, IndexedFile)
+        assert isinstance(file, IndexedFile)
+        chunks = [chunk for chunk in own.chunks if isinstance(chunk, Chunk)]
+        texts = [ChunkText.of(chunk, request.entry.path, request.collection) for chunk in chunks]
+        expected = [vector.tobytes() for vector in static_vectors(table, texts, settings)]
+        assert [row.vector for row in file.chunks if isinstance(row, ChunkRow)] == expected
+        assert expected
+
+
+def test_vectors_that_come_with_chunks_are_stored_and_no_chunk_waits(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    writer = IndexWriter(tmp_path / "data")
+    VectorStore(writer.db).use_static("table", 256)
+    with closing(WorkerPool(root, 1, StaticRecipe(FOLDER, EmbeddingSettings()))) as pool:
+        files = [r.file for _, r in pool.read(requests(root)) if isinstance(r.file, IndexedFile)]
+    ids = writer.write(files[:3], ())
+    assert writer.facts().static_queued == 0
+    assert VectorStore(writer.db).lacking_static(ids) == []
+    late = writer.write([replace(files[3].record, root)], ())
+    assert writer.facts().static_queued == len(late) > 0
+    assert VectorStore(writer.db).lacking_static([*ids, *late]) == late
+    writer.close()
+
+
+def replace(record: FileRecord, root: Path) -> IndexedFile:
+    return IndexedFile.of(record, (root / record.path).read_text("utf-8"))
 
 
 def test_close_ends_all_processes(root: Path) -> None:

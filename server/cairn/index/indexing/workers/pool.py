@@ -18,6 +18,7 @@ import psutil
 
 from cairn.index.indexing.reading import Reading, ReadRequest, record_of
 from cairn.index.store.writer import IndexedFile
+from cairn.index.vectors.recipe import StaticRecipe
 
 _PROGRAM = "from cairn.index.indexing.workers.process import serve; serve()"
 _BATCH_BYTES, _BATCH_FILES = 200_000, 64
@@ -31,10 +32,13 @@ _END_SECONDS = 5.0
 class WorkerPool:
     """Prepares files in processes of its own. Used by one thread; `close` ends the processes."""
 
-    def __init__(self, root: Path, workers: int, program: str = _PROGRAM) -> None:
-        """Start `workers` processes. `program` is what each runs."""
+    def __init__(
+        self, root: Path, workers: int, recipe: StaticRecipe | None = None, program: str = _PROGRAM
+    ) -> None:
+        """Start `workers` processes. `program` is what each runs; with `recipe` they make static vectors, too."""
         self._root = root
         self._workers = workers
+        self._recipe = recipe
         self._program = program
         self._local = threading.local()
         self._processes: set[subprocess.Popen[bytes]] = set()
@@ -90,7 +94,7 @@ class WorkerPool:
             process = self._process()
             assert process.stdin
             assert process.stdout
-            pickle.dump((self._root, batch), process.stdin, pickle.HIGHEST_PROTOCOL)
+            pickle.dump((self._root, self._recipe, batch), process.stdin, pickle.HIGHEST_PROTOCOL)
             process.stdin.flush()
             return cast(list[Reading], pickle.load(process.stdout))
         except (OSError, EOFError, pickle.UnpicklingError):

@@ -15,25 +15,31 @@ from pathlib import Path
 
 from attrs import evolve
 
+from cairn.chunking.model import Chunk
 from cairn.index.indexing.reading import Reading, ReadRequest, read_file
 from cairn.index.store.writer import IndexedFile
+from cairn.index.vectors.recipe import StaticRecipe
 
 _NICENESS = 5
 """Typing and questions come first; Windows is told when the process is started."""
 
-Requests = tuple[Path, Sequence[ReadRequest]]
-"""The folder, and files in it."""
+Requests = tuple[Path, StaticRecipe | None, Sequence[ReadRequest]]
+"""The folder, what static vectors are made with, and files in the folder."""
+Prepare = Callable[[Path, StaticRecipe | None, ReadRequest], Reading]
 
 
-def prepare(root: Path, request: ReadRequest) -> Reading:
-    """Read a file and prepare its rows."""
+def prepare(root: Path, recipe: StaticRecipe | None, request: ReadRequest) -> Reading:
+    """Read a file and prepare its rows, with `recipe` their static vectors, too."""
     reading = read_file(root, request)
-    if isinstance(reading.file, IndexedFile):
-        return evolve(reading, file=reading.file.prepared())
-    return reading
+    file = reading.file
+    if not isinstance(file, IndexedFile):
+        return reading
+    chunks = [chunk for chunk in file.chunks if isinstance(chunk, Chunk)]
+    vectors = recipe.vectors(chunks, file.record.path, file.record.collection) if recipe else ()
+    return evolve(reading, file=file.prepared(vectors))
 
 
-def serve(prepare: Callable[[Path, ReadRequest], Reading] = prepare) -> None:
+def serve(prepare: Prepare = prepare) -> None:
     """Answer requests until there are no more. The first pickle sent is True: everything is imported by then."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the process that started this one
     if sys.platform != "win32":
@@ -48,8 +54,8 @@ def serve(prepare: Callable[[Path, ReadRequest], Reading] = prepare) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError):
         _send(answers.write, answers.flush, True)
         while True:
-            root, batch = pickle.load(requests)
-            _send(answers.write, answers.flush, [prepare(root, request) for request in batch])
+            root, recipe, batch = pickle.load(requests)
+            _send(answers.write, answers.flush, [prepare(root, recipe, request) for request in batch])
     os._exit(0)  # nothing is left to be done, and a pipe that is gone would be flushed again
 
 
