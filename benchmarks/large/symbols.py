@@ -37,7 +37,7 @@ _KEYWORDS = frozenset({"struct", "union", "enum"})
 """Kinds that C writes before the name; these are asked both ways."""
 _CTAGS = {
     "kernel": ("--languages=C,Asm", "--langmap=C:.c.h", "--kinds-C=defgstuv"),
-    "jdk": ("--languages=Java", "--kinds-Java=acegim"),
+    "jdk": ("--languages=Java", "--kinds-Java=acefgim"),
 }
 _LEAST_CHARS = 4
 _WORD = re.compile("[a-z]+")
@@ -77,21 +77,22 @@ def definitions(tree: str, folder: Path) -> Iterator[Definition]:
 
 
 def defined_once(found: Iterable[Definition]) -> list[Definition]:
-    """Those whose name nothing else has, in the order of paths and lines; names that are too short or a plain word are left out.
+    """Those whose name nothing else has in any case of letters, in the order of paths and lines; names that are too short or a
+    plain word are left out.
 
     A constructor has the name of its class, and is none of it.
     """
     by_name: defaultdict[str, list[Definition]] = defaultdict(list)
     for each in found:
-        by_name[each.name].append(each)
+        by_name[each.name.lower()].append(each)
     once = [
         each
         for name, same in by_name.items()
         for each in [same[0]]
         if len(name) >= _LEAST_CHARS
-        and not _WORD.fullmatch(name)
+        and not _WORD.fullmatch(each.name)
         and not name.startswith(_ANONYMOUS)
-        and all(other.path == each.path and other.kind == "method" for other in same[1:])
+        and all((other.path, other.kind, other.name) == (each.path, "method", each.name) for other in same[1:])
         and (len(same) == 1 or each.kind in {"class", "enum"})
     ]
     return sorted(once, key=lambda each: (each.path, each.line, each.name))
