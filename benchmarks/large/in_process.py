@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Ask an index that is there, in this process: no daemon, no deadline, no kill switch.
 
-    python benchmarks/large/in_process.py --index kernel=DATA [--index jdk=DATA] [--half tuned] [--kind how ...]
-        [--settings JSON] [--no-vectors] [--output FILE.jsonl] [--compare FILE.jsonl]
+    python benchmarks/large/in_process.py --index kernel=DATA [--index jdk=DATA] [--sentences kernel=DEST/kernel ...] [--half tuned]
+        [--kind how ...] [--settings JSON] [--no-vectors] [--output FILE.jsonl] [--compare FILE.jsonl]
 
-`DATA` is the CAIRN_DATA_DIR that the tree was indexed into; it is only read.
+`DATA` is the CAIRN_DATA_DIR that the tree was indexed into; it is only read. `DEST` is what `sentences.py` made.
 """
 
 from __future__ import annotations
@@ -30,11 +30,15 @@ def main() -> None:
     answers = []
     try:
         settings = search_settings(options.settings)
-        for tree, data in options.indexes:
-            asked = read_sets(tree, options.half or (TUNED,), options.kind or (), options.sets)
+        places = [(tree, data, options.sets) for tree, data in options.indexes]
+        places += [(tree, made / "data", made / "sets") for tree, made in options.sentences]
+        for tree, data, sets in places:
+            asked = read_sets(tree, options.half or (TUNED,), options.kind or (), sets)
             answers += answers_in_process(data, asked, settings, vectors=options.vectors)
     except (SetError, UnavailableError, CairnError) as problem:
         sys.exit(str(problem))
+    if not answers:
+        sys.exit("nothing to ask: name an --index or --sentences")
     print(markdown(grouped(answers)))
     if options.compare:
         print(compared(answers, options.compare))
@@ -54,9 +58,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--index", dest="indexes", type=tree_and_folder, action="append", required=True, metavar="TREE=DATA"
-    )
+    named = {"type": tree_and_folder, "action": "append", "default": []}
+    parser.add_argument("--index", dest="indexes", metavar="TREE=DATA", **named)
+    parser.add_argument("--sentences", metavar="TREE=MADE", help="what sentences.py made of a tree", **named)
     parser.add_argument(
         "--half", action="append", choices=HALVES, help="tuned unless said; may be repeated"
     )
