@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from engine.daemon import Daemon
-from engine.index_file import index_path
+from engine.index_file import index_path, opened
 from retrieval.tried_signals import tried_signals
 
 from cairn.embedding.packaged import load_packaged
@@ -72,22 +73,38 @@ def answers_in_process(
             print(f"{number} questions", file=sys.stderr, flush=True)
 
 
-def answers_of_daemon(daemon: Daemon, questions: Iterable[Question]) -> Iterator[Answer]:
-    """Answers over LSP, with the daemon's own deadlines and phases. Each question is asked twice with different params, so that
-    what is timed is read from memory but computed."""
+def answers_of_daemon(
+    daemon: Daemon, questions: Iterable[Question], kept: Counter[str]
+) -> Iterator[Answer]:
+    """Answers over LSP, with the daemon's own deadlines and kill switch.
+
+    Each question is asked twice with other params, so that what is timed is computed, but read from memory. `kept` counts in
+    which phases questions were answered, what stood in, and what was broken off, of both.
+    """
     for number, question in enumerate(questions, 1):
-        daemon.search(question.query, limit=SHOWN + 1, context=0)
+        _note(daemon.search(question.query, limit=SHOWN + 1, context=0), kept)
         began = time.perf_counter()
         found = daemon.search(question.query, limit=SHOWN, context=0)
         ms = (time.perf_counter() - began) * 1000
+        _note(found, kept)
         yield Answer(question, tuple(_result(each) for each in found["results"]), ms)
         if number % _EVERY == 0:
             print(f"{number} questions", file=sys.stderr, flush=True)
+
+
+def _note(answer: dict[str, Any], kept: Counter[str]) -> None:
+    kept[f"phase {answer['retrieval']['phase']}"] += 1
+    kept.update(f"broken off: {leg}" for leg in answer["brokenOff"])
+
+
+def not_indexed(data: Path, questions: Iterable[Question]) -> list[Question]:
+    """The questions none of whose relevant files is in the index: no ranking can answer them."""
+    with opened(data) as index:
+        paths = set(index.text_paths())
+    return [each for each in questions if not any(target.path in paths for target in each.relevant)]
 
 
 def _result(result: dict[str, Any]) -> Result:
     """LSP counts lines from 0 and excludes the end."""
     lines = result["range"]
     return Result(result["path"], lines["start"]["line"] + 1, lines["end"]["line"])
-
-

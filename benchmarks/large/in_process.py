@@ -20,14 +20,15 @@ if __name__ == "__main__" and not __package__:
 from engine.index_file import UnavailableError
 
 from cairn.errors import CairnError
-from large.asking import answers_in_process, search_settings
-from large.scoring import compared, grouped, markdown, write_lines
-from large.sets import HALVES, SETS, TREES, TUNED, SetError, read_sets
+from large.asking import answers_in_process, not_indexed, search_settings
+from large.scoring import Answer, compared, grouped, markdown, write_lines
+from large.sets import HALVES, SETS, TREES, TUNED, Question, SetError, read_sets
 
 
 def main() -> None:
     options = _arguments()
-    answers = []
+    answers: list[Answer] = []
+    absent: list[Question] = []
     try:
         settings = search_settings(options.settings)
         places = [(tree, data, options.sets) for tree, data in options.indexes]
@@ -35,11 +36,14 @@ def main() -> None:
         for tree, data, sets in places:
             asked = read_sets(tree, options.half or (TUNED,), options.kind or (), sets)
             answers += answers_in_process(data, asked, settings, vectors=options.vectors)
+            absent += not_indexed(data, asked)
     except (SetError, UnavailableError, CairnError) as problem:
         sys.exit(str(problem))
     if not answers:
         sys.exit("nothing to ask: name an --index or --sentences")
     print(markdown(grouped(answers)))
+    if absent:
+        print(f"not in the index, so never found: {', '.join(each.query for each in absent)}")
     if options.compare:
         print(compared(answers, options.compare))
     if options.output:
