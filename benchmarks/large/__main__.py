@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""How well a real daemon searches the Linux kernel and the JDK, over LSP, with its own deadlines and kill switch.
+
+    python benchmarks/large --tree kernel=FOLDER [--tree jdk=FOLDER] --data DATA [--sentences kernel=DEST/kernel ...] [--output FILE]
+
+`DATA/TREE` has the index of each tree, or will have it: half an hour for the kernel. `DEST` is what `sentences.py` made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    # `python benchmarks/large` looks for modules in the package itself; they are found beside it.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from engine.daemon import DaemonDiedError
+from engine.figures import Figures, surroundings
+from engine.index_file import UnavailableError
+from engine.ready import NotReadyError, indexed
+from retrieval.results import commit
+
+from large.asking import answers_of_daemon, not_indexed
+from large.in_process import tree_and_folder
+from large.scoring import Answer, grouped, markdown, write_lines
+from large.sets import HALVES, KEPT, SETS, TUNED, Question, SetError, read_sets
+
+
+def main() -> None:
+    options = _arguments()
+    answers: list[Answer] = []
+    trees: dict[str, Figures] = {}
+    try:
+        for tree, folder in options.trees:
+            asked = read_sets(tree, options.half or HALVES, options.kind or ())
+            trees[tree] = _ask(folder.resolve(), options.data.resolve() / tree, asked, answers)
+        for tree, made in options.sentences:
+            asked = read_sets(tree, (TUNED, KEPT), folder=made / "sets")
+            (copy,) = (made / "tree").iterdir()
+            trees[f"{tree}, sentences"] = _ask(copy.resolve(), made.resolve() / "data", asked, answers)
+    except (SetError, NotReadyError, DaemonDiedError, UnavailableError) as problem:
+        sys.exit(str(problem))
+    groups = grouped(answers)
+    print(markdown(groups))
+    if options.output:
+        kept = {"conditions": {**surroundings(), "commit": commit()}, "trees": trees, "figures": groups}
+        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        options.output.with_suffix(".md").write_text(markdown(groups) + "\n", encoding="utf-8")
+        write_lines(answers, options.output.with_suffix(".questions.jsonl"))
+
+
+def _ask(folder: Path, data: Path, asked: Sequence[Question], answers: list[Answer]) -> Figures:
+    """Add the answers about one tree, and return figures of its index and of how it answered."""
+    kept: Counter[str] = Counter()
+    with indexed(folder, data) as (daemon, figures):
+        answers += answers_of_daemon(daemon, asked, kept)
+        status = daemon.status()
+        return {
+            **figures,
+            "rss_mb": round(daemon.process.memory_info().rss / 1e6, 1),
+            "not_indexed": [each.id for each in not_indexed(data, asked)],
+            "answered": dict(sorted(kept.items())),
+            "phase": status["retrieval"]["state"]["phase"],
+            "reason": status["retrieval"]["state"]["reason"],
+        }
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    named = {"type": tree_and_folder, "action": "append", "default": []}
+    parser.add_argument("--tree", dest="trees", metavar="TREE=FOLDER", **named)
+    parser.add_argument("--data", type=Path, help="indexes, a folder for each tree")
+    parser.add_argument("--sentences", metavar="TREE=MADE", **named, help="what sentences.py made of a tree")
+    parser.add_argument("--half", action="append", choices=HALVES, help="all unless said; may be repeated")
+    parser.add_argument("--kind", action="append", help="of these kinds alone; may be repeated")
+    parser.add_argument(
+        "--output", type=Path, help="write JSON here; the table and a line for each question beside it"
+    )
+    options = parser.parse_args()
+    if options.trees and not options.data:
+        parser.error("--tree needs --data")
+    if not options.trees and not options.sentences:
+        parser.error("name a --tree or --sentences")
+    return options
+
+
+if __name__ == "__main__":
+    main()

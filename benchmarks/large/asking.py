@@ -1,0 +1,110 @@
+"""Puts questions to an index that is complete: in this process, or to a real daemon over LSP."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from engine.daemon import Daemon
+from engine.index_file import index_path, opened
+from retrieval.tried_signals import tried_signals
+
+from cairn.embedding.packaged import load_packaged
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.index_reader import IndexReader
+from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.query import understand
+from cairn.retrieval.ranking import rank
+from cairn.retrieval.signals import SIGNALS
+from cairn.schema.convert import structure
+from cairn.settings.tree import SearchSettings
+from large.scoring import SHOWN, Answer, Result
+from large.sets import Question
+
+_DEEP = 100
+"""Results looked at, so that a right one below those that count is seen."""
+_NO_DEADLINE_MS = 600_000.0
+_EVERY = 50
+"""Questions between two lines of progress."""
+
+
+def search_settings(changed: str | None) -> SearchSettings:
+    """`search` settings as JSON (`{"weights": {"name": 1}, "candidates": 400}`) over the defaults, without a deadline.
+
+    Raises InvalidRequestError for what is no setting.
+    """
+    given: dict[str, Any] = json.loads(changed) if changed else {}
+    return structure({"legDeadlineMs": _NO_DEADLINE_MS, **given}, SearchSettings)
+
+
+def answers_in_process(
+    data: Path, questions: Iterable[Question], settings: SearchSettings, *, vectors: bool = True
+) -> Iterator[Answer]:
+    """Answers from the one index in the data folder `data`: the daemon's query, legs and signals, but no kill switch.
+
+    `settings.weights` may name tried signals. Times are of the ranking and the SHOWN results alone.
+    """
+    reader = IndexReader(index_path(data).parent)
+    meaning = StaticMeaning(load_packaged()) if vectors else None
+    signals = (*SIGNALS, *tried_signals(reader)) if settings.weights else SIGNALS
+    vocabulary = IndexVocabulary([reader])
+    alpha = None if vectors else 0.0
+    rank([reader], [understand("a first question", alpha, vocabulary, settings)], meaning, settings)
+    for number, question in enumerate(questions, 1):
+        began = time.perf_counter()
+        query = understand(question.query, alpha, vocabulary, settings)
+        ranking = rank([reader], [query], meaning, settings, signals=signals)
+        found = ranking.results(SHOWN, settings.diversity)
+        ms = (time.perf_counter() - began) * 1000
+        deep = ranking.results(_DEEP, settings.diversity)
+        shown = {(each.stored.path, each.stored.chunk.position) for each in found}
+        found += [each for each in deep if (each.stored.path, each.stored.chunk.position) not in shown]
+        results = (
+            Result(each.stored.path, each.stored.chunk.start_line + 1, each.stored.chunk.end_line)
+            for each in found
+        )
+        yield Answer(question, tuple(results), ms)
+        if number % _EVERY == 0:
+            print(f"{number} questions", file=sys.stderr, flush=True)
+
+
+def answers_of_daemon(
+    daemon: Daemon, questions: Iterable[Question], kept: Counter[str]
+) -> Iterator[Answer]:
+    """Answers over LSP, with the daemon's own deadlines and kill switch.
+
+    Each question is asked twice with other params, so that what is timed is computed, but read from memory. `kept` counts in
+    which phases questions were answered, what stood in, and what was broken off, of both.
+    """
+    for number, question in enumerate(questions, 1):
+        _note(daemon.search(question.query, limit=SHOWN + 1, context=0), kept)
+        began = time.perf_counter()
+        found = daemon.search(question.query, limit=SHOWN, context=0)
+        ms = (time.perf_counter() - began) * 1000
+        _note(found, kept)
+        yield Answer(question, tuple(_result(each) for each in found["results"]), ms)
+        if number % _EVERY == 0:
+            print(f"{number} questions", file=sys.stderr, flush=True)
+
+
+def _note(answer: dict[str, Any], kept: Counter[str]) -> None:
+    kept[f"phase {answer['retrieval']['phase']}"] += 1
+    kept.update(f"broken off: {leg}" for leg in answer["brokenOff"])
+
+
+def not_indexed(data: Path, questions: Iterable[Question]) -> list[Question]:
+    """The questions none of whose relevant files is in the index: no ranking can answer them."""
+    with opened(data) as index:
+        paths = set(index.text_paths())
+    return [each for each in questions if not any(target.path in paths for target in each.relevant)]
+
+
+def _result(result: dict[str, Any]) -> Result:
+    """LSP counts lines from 0 and excludes the end."""
+    lines = result["range"]
+    return Result(result["path"], lines["start"]["line"] + 1, lines["end"]["line"])
