@@ -28,7 +28,7 @@ from retrieval.results import commit
 from large.asking import answers_of_daemon, not_indexed
 from large.in_process import tree_and_folder
 from large.scoring import Answer, grouped, markdown, write_lines
-from large.sets import HALVES, KEPT, SETS, TUNED, Question, SetError, read_sets
+from large.sets import HALVES, KEPT, TUNED, Question, SetError, read_sets
 
 
 def main() -> None:

@@ -65,9 +65,7 @@ def _arguments() -> argparse.Namespace:
     named = {"type": tree_and_folder, "action": "append", "default": []}
     parser.add_argument("--index", dest="indexes", metavar="TREE=DATA", **named)
     parser.add_argument("--sentences", metavar="TREE=MADE", help="what sentences.py made of a tree", **named)
-    parser.add_argument(
-        "--half", action="append", choices=HALVES, help="tuned unless said; may be repeated"
-    )
+    parser.add_argument("--half", action="append", choices=HALVES, help="tuned unless said; may be repeated")
     parser.add_argument("--kind", action="append", help="of these kinds alone; may be repeated")
     parser.add_argument("--sets", type=Path, default=SETS)
     parser.add_argument("--settings", metavar="JSON", help="settings of `search` over the defaults")

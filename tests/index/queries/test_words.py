@@ -15,6 +15,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.workspace.ignore_patterns import Selection
 
 EVERYTHING = ChunkFilter()
 FILES = {
@@ -136,3 +137,24 @@ def test_each_chunk_has_its_file_and_its_length(reader: IndexReader, writer: Ind
     for chunk, size in sizes:
         words = ((size[0] & 127) << 7) + size[1] if size[0] >= 128 else size[0]
         assert chunk_columns(reader).tokens_of(np.array([chunk]))[0] >= words
+
+
+@pytest.mark.parametrize(
+    ("patterns", "paths"),
+    [
+        (("src/dock.py",), {"src/dock.py"}),
+        (("/src/",), {"src/dock.py", "src/ship.py", "src/rope.py"}),
+        (("src/ship.py", "docs/moor.md"), {"src/ship.py", "docs/moor.md"}),
+        (("src/sh",), set()),
+        (("src",), {"src/dock.py", "src/ship.py", "src/rope.py"}),
+        (("src/*.py", "!src/rope.py"), {"src/dock.py", "src/ship.py"}),
+        (("src/[d]ock.py",), {"src/dock.py"}),
+    ],
+)
+def test_a_place_by_its_whole_path_is_what_the_same_glob_names(
+    reader: IndexReader, patterns: tuple[str, ...], paths: set[str]
+) -> None:
+    passing = passing_chunks(reader, ChunkFilter(paths=patterns), lambda: False)
+    assert passing is not None
+    assert {outline.path for outline in reader.outlines(passing.tolist()).values()} == paths
+    assert {path for path in FILES if Selection(patterns).names(path)} == paths
