@@ -13,7 +13,6 @@ from attrs import define, evolve, field
 
 from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.records import (
-    NAMES_ONLY,
     STORED_COLUMNS,
     CollectionStats,
     ColumnWeights,
@@ -54,7 +53,7 @@ class IndexReader(VectorQueries):
         # `+rowid`: one keyword query whose rows are filtered, not a keyword query for each admitted row.
         condition, values = passes(self, "+rowid", only)
         rows = self.select(
-            f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score, -bm25(chunks_fts, {NAMES_ONLY.sql})
+            f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score
                 FROM chunks_fts WHERE chunks_fts MATCH ? AND {condition} ORDER BY score DESC, rowid LIMIT ?""",
             (match, *values, limit),
             cancelled,
