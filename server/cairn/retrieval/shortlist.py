@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cairn.index.queries.files import file_ids
 from cairn.index.queries.words import chunk_columns
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import Floats
@@ -24,10 +25,11 @@ _DECAY = 0.7 ** np.arange(8)
 
 
 def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
-    """The chunks of an index that are worth ranking."""
+    """The chunks of an index that are worth ranking: those of the most promising files, and of all that were found as wholes."""
     ids = np.array(pool.chunks(), np.int64)
     files = chunk_columns(reader).files_of(ids)
     always = np.isin(ids, [chunk for leg in _WHOLLY for chunk in pool.found.get(leg, ())])
+    always |= np.isin(files, list(file_ids(reader, pool.files).values()))
     if len(np.unique(files)) <= MOST_FILES:
         return [int(chunk) for chunk in ids]
     keyword = _share(pool.keywords.scores(ids)[0])
