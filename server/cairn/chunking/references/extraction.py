@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from attrs import define, evolve, field
 from tree_sitter import Node, Tree
@@ -91,7 +92,7 @@ class _Extraction:
         variables = self._bind(self.patterns.matches(root), skipped)
         uses: dict[int, tuple[ReferenceKind, Node]] = {}
         for capture, kind in _KINDS.items():  # what says most comes last
-            uses.update((node.start_byte, (kind, node)) for node in captures.get(capture, ()))
+            uses |= {node.start_byte: (kind, node) for node in captures.get(capture, ())}
         for start in skipped.union(self._names):
             uses.pop(start, None)
         made = [Import(DEFAULT, "", self._text(node)) for node in captures.get("default", ())]
@@ -99,7 +100,7 @@ class _Extraction:
         references = self._refer(uses, self._receivers(captures.get("on", ())))
         if texts := captures.get("text"):
             references += [call for node in texts for call in self._calls_in(node)]
-            references.sort(key=lambda each: (each.line, each.character))
+            references.sort(key=attrgetter("line", "character"))
         wanted = {reference.name for reference in references}
         expressions = {each.receiver for each in references}.union(each.type for each in variables)
         expressions.update(scope.definition.type for scope in self._scopes)
