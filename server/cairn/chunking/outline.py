@@ -92,7 +92,9 @@ def _children(node: Node) -> Iterator[Node]:
     return iter(node.named_children)
 
 
-@define(eq=False, on_setattr=setters.NO_OP)  # converting anew whenever `first` is set took longer than setting it
+@define(
+    eq=False, on_setattr=setters.NO_OP
+)  # converting anew whenever `first` is set took longer than setting it
 class _Frame:
     """The children of a node that are still to be visited, and how."""
 

@@ -95,7 +95,10 @@ class _Extraction:
             uses |= {node.start_byte: (kind, node) for node in captures.get(capture, ())}
         for start in skipped.union(self._names):
             uses.pop(start, None)
-        made = [Import(DEFAULT, "", self._text(node)) for node in captures.get("default", ())]
+        made = [
+            Import(DEFAULT, "", self._text(node))
+            for node in sorted(captures.get("default", ()), key=lambda node: node.start_byte)
+        ]
         made += [name for node in imports for name in import_names(self.language, self._text(node))]
         references = self._refer(uses, self._receivers(captures.get("on", ())))
         if texts := captures.get("text"):
@@ -215,7 +218,9 @@ class _Extraction:
 
     def _return(self, written: Sequence[Node], results: Sequence[Node]) -> None:
         """Note what functions return: as it is written, or else what they return at their end."""
-        returned = {node.start_byte: type_expression(self._text(node)) for node in written}
+        # The first that is written is the function's own: where macros hide a brace, `else` may look like another.
+        in_order = sorted(written, key=lambda node: node.start_byte)
+        returned = {node.start_byte: type_expression(self._text(node)) for node in in_order}
         for node in sorted(results, key=lambda each: -each.start_byte):
             value = chain(self._head_of_call(node))
             returned[node.start_byte] = "" if value == UNKNOWN else value
