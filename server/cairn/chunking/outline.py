@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from attrs import define, field
+from attrs import define, field, setters
 from tree_sitter import Node
 
 from cairn.chunking.lines import Lines
@@ -92,7 +92,9 @@ def _children(node: Node) -> Iterator[Node]:
     return iter(node.named_children)
 
 
-@define(eq=False)
+@define(
+    eq=False, on_setattr=setters.NO_OP
+)  # converting anew whenever `first` is set took longer than setting it
 class _Frame:
     """The children of a node that are still to be visited, and how."""
 
