@@ -31,9 +31,9 @@ class Folder:
         self.reader = IndexReader(base / "data")
         self.progress = Progress()
         self.batches = 0
-        self.intake = Intake(self.root, self.writer, self.progress, lambda: False, self._count)
+        self.intake = Intake(self.root, self.writer, self.progress, lambda: False, self.count_batch)
 
-    def _count(self) -> None:
+    def count_batch(self) -> None:
         self.batches += 1
 
     def write(self, path: str, text: str) -> None:
@@ -125,11 +125,21 @@ def test_which_changes_ask_for_a_whole_scan(path: str, expected: bool) -> None:
     assert needs_rescan([path, "b.py"]) is expected
 
 
-def test_long_scans_stop_for_urgent_work(folder: Folder) -> None:
+def test_long_scans_are_written_in_batches(folder: Folder) -> None:
     for number in range(60):
-        folder.write(f"{number}.md", "".join(f"# Part {part}\n\n{'word ' * 200}\n\n" for part in range(20)))
+        folder.write(f"{number}.md", "".join(f"# Part {part}\n\n{'word ' * 200}\n\n" for part in range(80)))
     folder.reconcile()
     assert folder.batches >= 2
+
+
+def test_what_is_saved_during_a_scan_ends_the_batch(folder: Folder) -> None:
+    for number in range(3):
+        folder.write(f"{number}.md", "# Part\n")
+    intake = Intake(
+        folder.root, folder.writer, folder.progress, lambda: False, folder.count_batch, is_urgent=lambda: True
+    )
+    intake.reconcile(IndexSettings())
+    assert folder.batches == 3
 
 
 def test_a_scan_cut_short_removes_nothing(folder: Folder) -> None:

@@ -73,6 +73,12 @@ class WorkQueue:
         return bool(self._work)
 
     @property
+    def has_saves(self) -> bool:
+        """Whether a few changed files wait that a scan in progress can take in between."""
+        with self._changed:
+            return 0 < len(self._work.paths) <= BURST and not needs_rescan(self._work.paths)
+
+    @property
     def is_done(self) -> bool:
         """Whether nothing waits and all that was taken is done."""
         with self._changed:

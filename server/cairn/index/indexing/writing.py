@@ -43,6 +43,7 @@ class WritingSession:
             state.progress,
             state.queue.is_stopped,
             on_batch=self._take_urgent,
+            is_urgent=lambda: state.queue.has_saves,
             on_compared=self._watch_at_last,
             on_written=lambda ids: self._background.added(ids, state.settings()),
             step_aside=state.gate.step_aside,

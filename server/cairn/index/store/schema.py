@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 
-CONTENT_VERSION = 7
+CONTENT_VERSION = 8
 """Raised by any change of chunking or of the embedded text: older indexes are rebuilt."""
 
 # Underscores belong to a token, so `add_url_rule` is found as it is written; its parts, and those of
@@ -91,9 +91,6 @@ CREATE TABLE definitions(
     PRIMARY KEY(name, chunk_id)
 ) WITHOUT ROWID;
 CREATE INDEX definitions_by_chunk ON definitions(chunk_id);
-CREATE TRIGGER chunks_defining AFTER INSERT ON chunks BEGIN
-    INSERT OR IGNORE INTO definitions(name, chunk_id) SELECT value, new.id FROM json_each(new.defines);
-END;
 
 CREATE VIRTUAL TABLE chunks_fts USING fts5(
     text, identifiers, symbol_words,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -75,17 +76,31 @@ class IndexedFile:
         return cls(record, file_kind(record.path), False, ())
 
 
+Names = tuple[int, str]
+"""The id of a symbol table, and the names in it."""
+
+
 @frozen
 class _Change:
     """What became of one file in the index."""
 
-    written: list[tuple[int, bytes | None]] = field(factory=list)
-    """Ids of its new chunks, and their static vectors where these came with them."""
+    file_id: int = 0
+    new: Sequence[ChunkRow] = ()
+    """Its chunks that are still to be added."""
+    names: Names | None = None
+    """Those of its symbols, where they are new."""
+    path_words: tuple[str, str] | None = None
+    """Of its name and its folders, where the file is new."""
     gone: int = 0
     """Chunks that it has no longer."""
     counters: tuple[str, ...] = ()
     """Facts that rise with it, beside `content`."""
 
+
+_CACHE_KB, _LOG_PAGES = 2_000, 1_000
+"""SQLite's own defaults."""
+_BULK_CACHE_KB, _BULK_LOG_PAGES = 64_000, 16_000
+"""64 MB each. New chunks change pages all over the indexes of keys and names."""
 
 _SELECT_RECORDS = "SELECT path, size, mtime_ns, lower(hex(content_hash)), collection FROM files"
 
@@ -119,6 +134,18 @@ class IndexWriter:
     def abandon(self) -> None:
         """Close without writing anything, where writing failed."""
         self.db.close(True)
+
+    @contextmanager
+    def in_bulk(self) -> Iterator[None]:
+        """For thousands of files: what is changed again and again stays in memory, and goes from the log to the database less often."""
+        try:
+            self.db.pragma("cache_size", -_BULK_CACHE_KB)
+            self.db.wal_autocheckpoint(_BULK_LOG_PAGES)
+            yield
+        finally:
+            self.db.wal_autocheckpoint(_LOG_PAGES)
+            self.db.pragma("cache_size", -_CACHE_KB)
+            self.db.pragma("shrink_memory")
 
     def checkpoint(self) -> None:
         """Fold the log in and truncate it where no reader is in the way; without it, it only grows."""
@@ -178,7 +205,7 @@ class IndexWriter:
         with self.db:
             changes = [change for path in removed for change in self._remove(path)]
             changes += [self._put(file, now, anew) for file in files]
-            written = [chunk for change in changes for chunk in change.written]
+            written = self._insert(changes)
             lacking = len(written) - self._store_vectors(written)
             facts = self.facts()
             chunks = facts.chunks - sum(change.gone for change in changes) + len(written)
@@ -214,20 +241,19 @@ class IndexWriter:
         return [_Change(gone=cast(int, chunks), counters=("paths", "links")) for (chunks,) in rows]
 
     def _put(self, file: IndexedFile, now: str, anew: bool) -> _Change:
-        """Add a file, or change it to what it is now."""
+        """Add a file, or change it to what it is now; its new chunks are still to be added."""
         record, imports = file.record, json.dumps(file.imports)
         selected = self.db.execute("SELECT collection, imports FROM files WHERE path = ?", (record.path,))
         known = selected.fetchone()
+        symbols_id, names = self._put_symbols(file)
         values = (
             record.path, record.size, record.mtime_ns, bytes.fromhex(record.content_hash), int(file.is_text), file.kind,
-            record.collection, now, len(file.chunks), imports, self._put_symbols(file),
+            record.collection, now, len(file.chunks), imports, symbols_id,
         )  # fmt: skip
         file_id = cast(int, self.db.execute(_PUT_FILE, values).get)
         if known is None:
-            folders, _, name = record.path.rpartition("/")
-            words = (" ".join(split_words(name)), " ".join(split_words(folders)))
-            self.db.execute("INSERT INTO paths_fts(rowid, stem, folders) VALUES (?, ?, ?)", (file_id, *words))
-            return _Change(self._insert(file_id, file, file.chunks), counters=("paths", "links"))
+            words = _path_words(record.path)
+            return _Change(file_id, _rows(file, file.chunks), names, words, counters=("paths", "links"))
         # What is embedded of a chunk has its collection's name in it.
         stored = {} if anew or known[0] != record.collection else self._stored(file_id)
         kept: list[tuple[int, tuple[int, ...], Chunk | ChunkRow]] = []
@@ -244,23 +270,23 @@ class IndexWriter:
         )
         gone = self.db.changes()
         self._move([(chunk_id, chunk) for chunk_id, place, chunk in kept if place != _place(chunk)])
-        return _Change(self._insert(file_id, file, fresh), gone, ("links",) if known[1] != imports else ())
+        counters = ("links",) if known[1] != imports else ()
+        return _Change(file_id, _rows(file, fresh), names, gone=gone, counters=counters)
 
-    def _put_symbols(self, file: IndexedFile) -> int | None:
-        """The id of the file's symbol table, which files of equal text share."""
+    def _put_symbols(self, file: IndexedFile) -> tuple[int | None, Names | None]:
+        """The id of the file's symbol table, which files of equal text share; the names in it, where it is new."""
         if file.symbols is None:
-            return None
+            return None, None
         key = (bytes.fromhex(file.record.content_hash), file.symbols.language)
         known = self.db.execute("SELECT id FROM symbols WHERE content_hash = ? AND language = ?", key).get
         if known is not None:
-            return cast(int, known)
+            return cast(int, known), None
         symbols = file.symbols if isinstance(file.symbols, PackedSymbols) else PackedSymbols.of(file.symbols)
         self.db.execute(
             "INSERT INTO symbols(content_hash, language, packed) VALUES (?, ?, ?)", (*key, symbols.packed)
         )
         symbols_id = self.db.last_insert_rowid()
-        self.db.execute("INSERT INTO names(rowid, words) VALUES (?, ?)", (symbols_id, symbols.words))
-        return symbols_id
+        return symbols_id, (symbols_id, symbols.words)
 
     def _stored(self, file_id: int) -> dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]]:
         """The chunks of a file by what they are: ids and places of equal ones, the last in the file first."""
@@ -284,20 +310,33 @@ class IndexWriter:
             [(*_place(chunk), chunk_id) for chunk_id, chunk in moved],
         )
 
-    def _insert(
-        self, file_id: int, file: IndexedFile, chunks: Iterable[Chunk | ChunkRow]
-    ) -> list[tuple[int, bytes | None]]:
-        """Add chunks of the file; their ids, with their static vectors."""
-        place = (file.record.path, file.record.collection)
-        ids = []
-        for chunk in chunks:
-            row = chunk if isinstance(chunk, ChunkRow) else ChunkRow.of(chunk, *place)
-            self.db.execute(_INSERT_CHUNK, (file_id, *row.columns, *row.hashes))
-            chunk_id = self.db.last_insert_rowid()
-            ids.append((chunk_id, row.vector))
-            self.db.execute(_INSERT_WORDS, (chunk_id, *row.keywords))
-            self.db.execute(_INSERT_OPERATORS, (chunk_id, row.operators))
-        return ids
+    def _insert(self, changes: Sequence[_Change]) -> list[tuple[int, bytes | None]]:
+        """Add the new chunks, and the words of chunks, symbols and paths; the chunks' ids, with their static vectors."""
+        last = cast(int, self.db.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'chunks'").get or 0)
+        new = ((change.file_id, row) for change in changes for row in change.new)
+        rows = [(chunk_id, file_id, row) for chunk_id, (file_id, row) in enumerate(new, last + 1)]
+        self.db.executemany(_INSERT_CHUNK, ((*ids, *row.columns, *row.hashes) for *ids, row in rows))
+        self.db.execute(_INSERT_DEFINITIONS, (last,))
+        # Keyword indexes come last, one after the other: before any statement that may be rolled back alone, such as one with a
+        # trigger, FTS5 writes what it has so far as a segment, and merging thousands of them took longer than all else.
+        names = [change.names for change in changes if change.names]
+        self.db.executemany("INSERT INTO names(rowid, words) VALUES (?, ?)", names)
+        paths = [(change.file_id, *change.path_words) for change in changes if change.path_words]
+        self.db.executemany("INSERT INTO paths_fts(rowid, stem, folders) VALUES (?, ?, ?)", paths)
+        self.db.executemany(_INSERT_WORDS, ((chunk_id, *row.keywords) for chunk_id, _, row in rows))
+        self.db.executemany(_INSERT_OPERATORS, ((chunk_id, row.operators) for chunk_id, _, row in rows))
+        return [(chunk_id, row.vector) for chunk_id, _, row in rows]
+
+
+def _rows(file: IndexedFile, chunks: Iterable[Chunk | ChunkRow]) -> list[ChunkRow]:
+    path, collection = file.record.path, file.record.collection
+    return [chunk if isinstance(chunk, ChunkRow) else ChunkRow.of(chunk, path, collection) for chunk in chunks]
+
+
+def _path_words(path: str) -> tuple[str, str]:
+    """The words of a file's name and of its folders."""
+    folders, _, name = path.rpartition("/")
+    return " ".join(split_words(name)), " ".join(split_words(folders))
 
 
 def _identity(chunk: Chunk | ChunkRow) -> tuple[str | bytes, ...]:
@@ -314,8 +353,10 @@ _FILE_COLUMNS = (
 )  # fmt: skip
 _PUT_FILE = f"""INSERT INTO files({", ".join(_FILE_COLUMNS)}) VALUES ({", ".join("?" * len(_FILE_COLUMNS))})
     ON CONFLICT(path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _FILE_COLUMNS[1:])} RETURNING id"""
-_INSERT_CHUNK = f"""INSERT INTO chunks(file_id, {", ".join(CHUNK_COLUMNS)}, content_hash, embedding_key)
-    VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 3))})"""
+_INSERT_CHUNK = f"""INSERT INTO chunks(id, file_id, {", ".join(CHUNK_COLUMNS)}, content_hash, embedding_key)
+    VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 4))})"""
+_INSERT_DEFINITIONS = """INSERT OR IGNORE INTO definitions(name, chunk_id)
+    SELECT name.value, c.id FROM chunks c, json_each(c.defines) name WHERE c.id > ?"""
 _INSERT_WORDS = "INSERT INTO chunks_fts(rowid, text, identifiers, symbol_words) VALUES (?, ?, ?, ?)"
 _INSERT_OPERATORS = "INSERT INTO operators(rowid, pairs) VALUES (?, ?)"
 _INSERT_VECTOR = f"INSERT INTO {STATIC_TABLE}(rowid, embedding) VALUES (?, vec_int8(?))"

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_STATIC_IDS = f"{STATIC_TABLE}_rowids"
+"""sqlite-vec's own table of their ids: to ask the vectors' table for some reads every block of it."""
+
 
 @frozen
 class ChunkText:
@@ -165,12 +168,13 @@ class VectorStore:
 
     def without_static(self) -> list[Waiting]:
         """Every chunk without a static vector."""
-        return self._waiting(f"c.id NOT IN (SELECT rowid FROM {STATIC_TABLE})")
+        return self._waiting(f"c.id NOT IN (SELECT rowid FROM {_STATIC_IDS})")
 
     def lacking_static(self, ids: Iterable[int]) -> list[int]:
         """Those of the chunks that have no static vector, in their order."""
         rows = self._db.execute(
-            f"SELECT value FROM json_each(?) WHERE value NOT IN (SELECT rowid FROM {STATIC_TABLE}) ORDER BY key",
+            f"""SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM {_STATIC_IDS} WHERE rowid = value)
+                ORDER BY key""",
             (json.dumps(list(ids)),),
         )
         return [int(str(row[0])) for row in rows]
