@@ -12,6 +12,7 @@ from attrs import define
 
 from cairn import protocol
 from cairn.chunking.chunker import chunk_text
+from cairn.chunking.composite import composite_text
 from cairn.chunking.model import content_key
 from cairn.context import editor
 from cairn.context.builder import TokenCounter, assemble, part_budgets
@@ -282,7 +283,8 @@ class _ContextRequest:
         table = self.workspace.engine.model.static_table()
         if table is None:
             return PassageVector()
-        texts = [ChunkText.of(stored.chunk, self.passage.path, "") for stored in self.passage.chunks]
+        chunks = [stored.chunk for stored in self.passage.chunks]
+        texts = [ChunkText.of(chunk, composite_text(self.passage.path, "", chunk)) for chunk in chunks]
         vectors = static_vectors(table, texts, self.workspace.settings.embedding)
         return vector_of_texts(table.id, vectors)
 

@@ -201,9 +201,10 @@ class Intake:
         # Few files need no worker, and none of what workers import.
         workers = 1
         if sum(entry.size for entry in entries) >= _WORTH_WORKERS_BYTES:
-            from cairn.index.indexing.workers.pool import WorkerPool, spare_cores
+            from cairn.index.indexing.workers.cores import most_workers
+            from cairn.index.indexing.workers.pool import WorkerPool
 
-            workers = spare_cores(self._workers)
+            workers = most_workers(self._workers)
         if workers < 2:
             yield from (read_file(self._root, request) for request in waiting)
             return

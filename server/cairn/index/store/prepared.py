@@ -6,7 +6,6 @@ from itertools import chain
 
 from attrs import frozen
 
-from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk, content_key
 from cairn.chunking.references.model import SymbolTable
 from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
@@ -28,9 +27,9 @@ class ChunkRow:
     """Its static vector, where that was made with it."""
 
     @classmethod
-    def of(cls, chunk: Chunk, path: str, collection: str, vector: bytes | None = None) -> ChunkRow:
-        """That of a chunk of the file at `path`."""
-        embedding_key = content_key(composite_text(path, collection, chunk))
+    def of(cls, chunk: Chunk, embedded: str, vector: bytes | None = None) -> ChunkRow:
+        """That of a chunk, of which the text `embedded` is embedded."""
+        embedding_key = content_key(embedded)
         symbol_words = " ".join(chain.from_iterable(map(split_words, (*chunk.defines, chunk.title))))
         return cls(
             chunk_to_row(chunk),

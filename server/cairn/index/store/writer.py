@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
 import apsw
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
+from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
 from cairn.chunking.references.model import SymbolTable
 from cairn.index.store.database import create, open_writer
@@ -22,6 +23,9 @@ from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, chunk_identi
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.text.languages import language_of
 from cairn.workspace.collections import file_kind
+
+Embed = Callable[[Sequence[Chunk], Sequence[str]], Sequence[bytes]]
+"""Gives the static vectors of chunks, int8[dimension] each, by what is embedded of them."""
 
 
 @frozen
@@ -59,16 +63,15 @@ class IndexedFile:
         chunks, symbols = chunk_file(record.path, text)
         return cls(record, file_kind(record.path), True, tuple(chunks), specs, symbols)
 
-    def prepared(self, vectors: Sequence[bytes] = ()) -> IndexedFile:
-        """The same with everything that can be computed without the index; `vectors` are the static ones of its chunks."""
+    def prepared(self, embed: Embed | None = None) -> IndexedFile:
+        """What `of` made, with everything that can be computed without the index; `embed` makes the chunks' static vectors."""
         place = (self.record.path, self.record.collection)
-        made: Sequence[bytes | None] = vectors or [None] * len(self.chunks)
-        chunks = tuple(
-            ChunkRow.of(chunk, *place, vector) if isinstance(chunk, Chunk) else chunk
-            for chunk, vector in zip(self.chunks, made, strict=True)
-        )
+        chunks = [chunk for chunk in self.chunks if isinstance(chunk, Chunk)]
+        texts = [composite_text(*place, chunk) for chunk in chunks]
+        vectors: Sequence[bytes | None] = embed(chunks, texts) if embed else [None] * len(chunks)
+        rows = tuple(map(ChunkRow.of, chunks, texts, vectors))
         symbols = PackedSymbols.of(self.symbols) if isinstance(self.symbols, SymbolTable) else self.symbols
-        return evolve(self, chunks=chunks, symbols=symbols)
+        return evolve(self, chunks=rows, symbols=symbols)
 
     @classmethod
     def left_out(cls, record: FileRecord) -> IndexedFile:
@@ -312,7 +315,9 @@ class IndexWriter:
 
     def _insert(self, changes: Sequence[_Change]) -> list[tuple[int, bytes | None]]:
         """Add the new chunks, and the words of chunks, symbols and paths; the chunks' ids, with their static vectors."""
-        last = cast(int, self.db.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'chunks'").get or 0)
+        last = cast(
+            int, self.db.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'chunks'").get or 0
+        )
         new = ((change.file_id, row) for change in changes for row in change.new)
         rows = [(chunk_id, file_id, row) for chunk_id, (file_id, row) in enumerate(new, last + 1)]
         self.db.executemany(_INSERT_CHUNK, ((*ids, *row.columns, *row.hashes) for *ids, row in rows))
@@ -330,7 +335,10 @@ class IndexWriter:
 
 def _rows(file: IndexedFile, chunks: Iterable[Chunk | ChunkRow]) -> list[ChunkRow]:
     path, collection = file.record.path, file.record.collection
-    return [chunk if isinstance(chunk, ChunkRow) else ChunkRow.of(chunk, path, collection) for chunk in chunks]
+    return [
+        chunk if isinstance(chunk, ChunkRow) else ChunkRow.of(chunk, composite_text(path, collection, chunk))
+        for chunk in chunks
+    ]
 
 
 def _path_words(path: str) -> tuple[str, str]:

@@ -28,9 +28,9 @@ class StaticRecipe:
     folder: Path
     settings: EmbeddingSettings
 
-    def vectors(self, chunks: Sequence[Chunk], path: str, collection: str) -> list[bytes]:
-        """The vectors of chunks of the file at `path`, int8[dimension] each. The first call loads the table, in 20 ms."""
-        texts = [ChunkText.of(chunk, path, collection) for chunk in chunks]
+    def vectors(self, chunks: Sequence[Chunk], embedded: Sequence[str]) -> list[bytes]:
+        """The vectors of chunks, int8[dimension] each, by what is embedded of them. The first call loads the table, in 20 ms."""
+        texts = list(map(ChunkText.of, chunks, embedded))
         return [row.tobytes() for row in static_vectors(_table(self.folder), texts, self.settings)]
 
 

@@ -42,11 +42,10 @@ class ChunkText:
     is_code: bool
 
     @classmethod
-    def of(cls, chunk: Chunk, path: str, collection: str, chunk_id: int = 0, key: bytes = b"") -> ChunkText:
-        """That of a chunk of the file at `path`; without id and key where it is in no index."""
+    def of(cls, chunk: Chunk, text: str, chunk_id: int = 0, key: bytes = b"") -> ChunkText:
+        """That of a chunk, of which `text` is embedded; without id and key where it is in no index."""
         is_code = chunk.type is ChunkType.CODE
-        body = chunk.text if is_code else ""
-        return cls(chunk_id, key, composite_text(path, collection, chunk), body, is_code)
+        return cls(chunk_id, key, text, chunk.text if is_code else "", is_code)
 
 
 @frozen
@@ -107,10 +106,11 @@ class VectorStore:
                 WHERE {missing} ORDER BY wanted.key""",
             (json.dumps(list(ids)),),
         )
-        return [
-            ChunkText.of(chunk_from_row(columns), str(path), str(collection), chunk_id, key)
-            for *columns, chunk_id, key, path, collection in rows
-        ]
+        found = []
+        for *columns, chunk_id, key, path, collection in rows:
+            chunk = chunk_from_row(columns)
+            found.append(ChunkText.of(chunk, composite_text(path, collection, chunk), chunk_id, key))
+        return found
 
     def store(self, model_id: int, keys: Sequence[bytes], vectors: NDArray[np.float32], queued: int) -> None:
         """Keep `vectors`, float32[n, dimension], for the texts `keys` (n of them); `queued` chunks still wait."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -12,13 +15,16 @@ import apsw
 import psutil
 import pytest
 
+from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
 from cairn.embedding.packaged import FOLDER, load_packaged
 from cairn.index.indexing import intake
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.reading import ReadRequest, read_file
-from cairn.index.indexing.workers.pool import WorkerPool, spare_cores
+from cairn.index.indexing.workers import cores
+from cairn.index.indexing.workers.cores import Turns, most_workers
+from cairn.index.indexing.workers.pool import WorkerPool
 from cairn.index.store.prepared import ChunkRow
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.recipe import StaticRecipe, static_vectors
@@ -87,7 +93,8 @@ def test_static_vectors_come_with_the_chunks_as_they_would_be_made_later(root: P
         assert isinstance(own, IndexedFile)
         assert isinstance(file, IndexedFile)
         chunks = [chunk for chunk in own.chunks if isinstance(chunk, Chunk)]
-        texts = [ChunkText.of(chunk, request.entry.path, request.collection) for chunk in chunks]
+        embedded = [composite_text(request.entry.path, request.collection, chunk) for chunk in chunks]
+        texts = list(map(ChunkText.of, chunks, embedded))
         expected = [vector.tobytes() for vector in static_vectors(table, texts, settings)]
         assert [row.vector for row in file.chunks if isinstance(row, ChunkRow)] == expected
         assert expected
@@ -133,8 +140,34 @@ def test_worker_ends_when_its_input_does() -> None:
 
 
 def test_wanted_number_of_workers_is_taken_as_it_is() -> None:
-    assert spare_cores(3) == 3
-    assert spare_cores() >= 1
+    assert most_workers(3) == 3
+    assert most_workers() >= 1
+
+
+@pytest.mark.parametrize(("cores_of_others", "at_once"), [(0, 3), (1, 2), (3, 1)])
+def test_as_many_are_at_work_as_others_leave_cores(
+    monkeypatch: pytest.MonkeyPatch, cores_of_others: int, at_once: int
+) -> None:
+    monkeypatch.setattr(cores, "_EVERY_SECONDS", 0.01)
+    turns, most, working = Turns(3, lambda: cores_of_others * time.monotonic()), 0, 0
+    counting = threading.Lock()
+
+    def work() -> None:
+        nonlocal most, working
+        for _ in range(5):
+            with turns:
+                with counting:
+                    working += 1
+                    most = max(most, working)
+                time.sleep(0.02)
+                with counting:
+                    working -= 1
+
+    time.sleep(0.02)
+    with ThreadPoolExecutor(3) as threads:
+        for each in [threads.submit(work) for _ in range(3)]:
+            each.result()
+    assert most == at_once
 
 
 def test_index_is_the_same_with_workers_and_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,8 @@
-"""The workers of one indexing job: as many processes as there are cores to spare, each led by a thread of this process."""
+"""The workers of one indexing job: as many processes as there are cores, each led by a thread of this process."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import subprocess
 import sys
@@ -14,9 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
-import psutil
-
 from cairn.index.indexing.reading import Reading, ReadRequest, record_of
+from cairn.index.indexing.workers.cores import Turns, busy_seconds_of_others
 from cairn.index.store.writer import IndexedFile
 from cairn.index.vectors.recipe import StaticRecipe
 
@@ -44,6 +42,7 @@ class WorkerPool:
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._closed = False
+        self._turns = Turns(workers, self._busy_seconds)
         self._threads = ThreadPoolExecutor(workers, "cairn-index-worker")
         self._started = [self._threads.submit(self._warm_up) for _ in range(workers)]
 
@@ -94,12 +93,18 @@ class WorkerPool:
             process = self._process()
             assert process.stdin
             assert process.stdout
-            pickle.dump((self._root, self._recipe, batch), process.stdin, pickle.HIGHEST_PROTOCOL)
-            process.stdin.flush()
-            return cast(list[Reading], pickle.load(process.stdout))
+            with self._turns:
+                pickle.dump((self._root, self._recipe, batch), process.stdin, pickle.HIGHEST_PROTOCOL)
+                process.stdin.flush()
+                return cast(list[Reading], pickle.load(process.stdout))
         except (OSError, EOFError, pickle.UnpicklingError):
             self._drop()
             return None
+
+    def _busy_seconds(self) -> float:
+        with self._lock:
+            own = [process.pid for process in self._processes]
+        return busy_seconds_of_others(own)
 
     def _process(self) -> subprocess.Popen[bytes]:
         """The worker of this thread, started if need be. Raises OSError or EOFError where that fails."""
@@ -122,30 +127,6 @@ class WorkerPool:
                 self._processes.discard(process)
             process.kill()
             _forget(process)
-
-
-def spare_cores(wanted: int = 0) -> int:
-    """How many workers to start: `wanted`, or by the cores of this process and what else they do. 1 means none: the thread
-    that writes does it all."""
-    if wanted:
-        return wanted
-    cores = _cores()
-    battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
-    if battery is not None and not battery.power_plugged:
-        return max(1, cores // 2)
-    busy = int(psutil.getloadavg()[0])  # over the last minute; other folders' indexing included
-    return max(1, cores // 2, cores - busy)
-
-
-def _cores() -> int:
-    """The cores that this process may use."""
-    count = getattr(os, "process_cpu_count", os.cpu_count)() or 1
-    if hasattr(os, "sched_getaffinity"):
-        count = len(os.sched_getaffinity(0))
-    with contextlib.suppress(OSError, ValueError):  # a container may have less of them, as time (cgroup v2)
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
-        count = min(count, max(1, int(quota) // int(period)))
-    return int(count)
 
 
 def _batches(requests: Iterable[ReadRequest]) -> Iterator[list[ReadRequest]]:

@@ -6,6 +6,7 @@ It ends when its input does, which the system closes however the process that st
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import signal
@@ -15,13 +16,17 @@ from pathlib import Path
 
 from attrs import evolve
 
-from cairn.chunking.model import Chunk
 from cairn.index.indexing.reading import Reading, ReadRequest, read_file
 from cairn.index.store.writer import IndexedFile
 from cairn.index.vectors.recipe import StaticRecipe
+from cairn.startup.interpreter import made_to_last
 
 _NICENESS = 5
 """Typing and questions come first; Windows is told when the process is started."""
+
+_COLLECT_EVERY = 50
+"""Batches between two collections of garbage. The interpreter's own take a tenth of the time: they look through what is about to be
+sent, and there is hardly any garbage."""
 
 Requests = tuple[Path, StaticRecipe | None, Sequence[ReadRequest]]
 """The folder, what static vectors are made with, and files in the folder."""
@@ -34,9 +39,7 @@ def prepare(root: Path, recipe: StaticRecipe | None, request: ReadRequest) -> Re
     file = reading.file
     if not isinstance(file, IndexedFile):
         return reading
-    chunks = [chunk for chunk in file.chunks if isinstance(chunk, Chunk)]
-    vectors = recipe.vectors(chunks, file.record.path, file.record.collection) if recipe else ()
-    return evolve(reading, file=file.prepared(vectors))
+    return evolve(reading, file=file.prepared(recipe.vectors if recipe else None))
 
 
 def serve(prepare: Prepare = prepare) -> None:
@@ -45,17 +48,24 @@ def serve(prepare: Prepare = prepare) -> None:
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             os.nice(_NICENESS)
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    # Not those of `sys`: with PYTHONUNBUFFERED they write no more than the system takes at once, and a signal cuts that short.
+    requests, answers = open(0, "rb", closefd=False), open(1, "wb", closefd=False)  # noqa: SIM115 - open to the end
     sys.stdout = sys.stderr  # a stray print would break the protocol
-    import cairn.chunking.chunker
-    import cairn.chunking.references.packing
-    import cairn.workspace.imports  # noqa: F401  # what reading a file would import
+    with made_to_last():
+        import cairn.chunking.chunker
+        import cairn.chunking.references.packing
+        import cairn.workspace.imports  # noqa: F401  # what reading a file would import
 
+    gc.disable()
     with contextlib.suppress(EOFError, BrokenPipeError):
         _send(answers.write, answers.flush, True)
+        batches = 0
         while True:
             root, recipe, batch = pickle.load(requests)
             _send(answers.write, answers.flush, [prepare(root, recipe, request) for request in batch])
+            batches += 1
+            if batches % _COLLECT_EVERY == 0:
+                gc.collect()
     os._exit(0)  # nothing is left to be done, and a pipe that is gone would be flushed again
 
 
