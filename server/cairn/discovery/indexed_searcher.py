@@ -41,6 +41,8 @@ class IndexedSearcher:
     _cancelled: Callable[[], bool]
     _learned: Mapping[int, Learned]
     """That of `rank`."""
+    places: ChunkFilter = field(default=EVERYTHING, kw_only=True)
+    """What is found lies there."""
     everywhere: bool = field(default=False, kw_only=True)
     """Whether all collections are ranked, whichever are searched first."""
 
@@ -79,7 +81,7 @@ class IndexedSearcher:
         if self._only is None:
             every = {stats.name for reader in self._readers for stats in reader.stats().collections}
             is_all = self.everywhere or every <= set(collections)
-            self._only = EVERYTHING if is_all else ChunkFilter(collections=tuple(collections))
+            self._only = self.places if is_all else evolve(self.places, collections=tuple(collections))
         ranking = self._ranked(tuple(queries), self._only)
         places = [ranking.best(number, collections, k, _CHUNKS_PER_FILE) for number in range(len(queries))]
         fetched = ranking.fetch(place for of_query in places for place in of_query)

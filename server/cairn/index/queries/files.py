@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import translate
 from typing import Any
 
-from cairn.index.reader.filters import ChunkFilter, passes
+from cairn.index.reader.filters import ChunkFilter, files_named, passes
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.deadline import Cancelled
 
@@ -56,6 +57,31 @@ def files_at(reader: IndexReader, fragments: Sequence[str], limit: int, cancelle
     wanted = json.dumps([place for fragment in fragments if (place := fragment.strip("/"))])
     found = _paths(reader, sql, (wanted, limit), cancelled) if fragments else []
     return sorted(found, key=lambda path: (len(path), path))[:limit]
+
+
+def has_below(reader: IndexReader, path: str) -> bool:
+    """Whether the file at `path` is indexed, or any in the folder of that path."""
+    sql = "SELECT 1 FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0') LIMIT 1"
+    return any(source.select(sql, (path,)) for source in reader.sources)
+
+
+def names_in(reader: IndexReader, folder: str) -> list[str]:
+    """The names of what lies directly in a folder, "" for the top. Looks at every path below it."""
+    sql = """SELECT DISTINCT substr(path, ?2, instr(substr(path, ?2) || '/', '/') - 1) FROM files
+        WHERE ?1 = '' OR (path > ?1 || '/' AND path < ?1 || '0')"""
+    begin = len(folder) + 2 if folder else 1
+    found = {name for source in reader.sources for (name,) in source.select(sql, (folder, begin))}
+    return sorted(found)
+
+
+def chunks_by_collection(reader: IndexReader, patterns: Sequence[str]) -> dict[str, int]:
+    """How many chunks the files that gitignore-style patterns name have, by collection; one without any is left out."""
+    counts: Counter[str] = Counter()
+    sql = """SELECT collection, sum(chunks) FROM files WHERE id IN (SELECT value FROM json_each(?))
+        GROUP BY collection HAVING sum(chunks)"""
+    for source in reader.sources:
+        counts.update(dict(source.select(sql, (files_named(source, patterns),))))
+    return dict(counts)
 
 
 def _paths(

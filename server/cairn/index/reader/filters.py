@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import apsw
 from attrs import frozen
 
 from cairn.index.reader.connection import ConnectedReader
-from cairn.workspace.ignore_patterns import Selection
+from cairn.index.store.meta import read_facts
+from cairn.workspace.ignore_patterns import Selection, place_of_pattern
 
 HIDDEN_CHUNKS = (
     "SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id"
     " WHERE f.path IN (SELECT value FROM json_each(?))"
 )
 """The ids of the chunks of hidden files; its value is the JSON list of their paths."""
+
+EVERY_FILE = "**"
+"""The pattern that names all files."""
 
 
 @frozen
@@ -25,50 +29,38 @@ class ChunkFilter:
     types: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    """Gitignore-style globs."""
+    """Gitignore-style patterns."""
+    folders: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Instead of `paths`, where they differ by folder: the patterns of each, by its real path. Without any, nothing of it passes."""
     collections: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     """Paths of files whose chunks are not found; they use up nothing of a limit."""
 
     def __bool__(self) -> bool:
         """Whether anything but hidden files is kept out."""
-        return bool(self.types or self.languages or self.paths or self.collections)
+        return bool(self.types or self.languages or self.paths or self.folders or self.collections)
+
+    def paths_in(self, root: str) -> tuple[str, ...] | None:
+        """The patterns of paths in the folder with this real path; None where any path passes."""
+        patterns = dict(self.folders).get(root, ()) if self.folders else self.paths or None
+        return None if patterns and patterns[-1] == EVERY_FILE else patterns
 
 
 def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = False) -> tuple[str, list[str]]:
     """SQL for the ids of the chunks that pass, with its values; "" where at most hidden files are kept out, but for
     `even_all`."""
-    if not (only or even_all):
-        return "", []
     named = (("c.type", only.types), ("c.language", only.languages), ("f.collection", only.collections))
     conditions = [(f"{column} IN", json.dumps(allowed)) for column, allowed in named if allowed]
-    if only.paths:
-        conditions.append(("f.id IN", json.dumps(_files_named(reader, only.paths))))
+    patterns = only.paths_in(reader.root)
+    if patterns is not None:
+        conditions.append(("f.id IN", files_named(reader, patterns)))
+    if not (conditions or even_all):
+        return "", []
     if only.hidden:
         conditions.append(("f.path NOT IN", json.dumps(only.hidden)))
     where = " AND ".join(f"{condition} (SELECT value FROM json_each(?))" for condition, _ in conditions)
     sql = f"SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE {where}"
     return sql, [values for _, values in conditions]
-
-
-def _files_named(reader: ConnectedReader, patterns: Sequence[str]) -> list[int]:
-    """The ids of the files that the globs name. Places by their whole path are looked up; else every path is compared."""
-    if all(map(_is_place, patterns)):
-        places = json.dumps([pattern.strip("/") for pattern in patterns])
-        return [number for (number,) in reader.select(_SELECT_BELOW, (places,))]
-    wanted = Selection(patterns)
-    rows = reader.select("SELECT id, path FROM files")
-    return [number for number, path in rows if wanted.names(path)]
-
-
-# '0' is the character after '/': the range contains every path below, and uses the index.
-_SELECT_BELOW = """SELECT f.id FROM json_each(?) place JOIN files f
-    ON f.path = place.value OR (f.path > place.value || '/' AND f.path < place.value || '0')"""
-
-
-def _is_place(pattern: str) -> bool:
-    """Whether a pattern is the path of one file or folder: a name alone may stand anywhere."""
-    return "/" in pattern.rstrip("/") and not re.search(r"[*?\[\]\\!#]", pattern)
 
 
 def passes(reader: ConnectedReader, column: str, only: ChunkFilter) -> tuple[str, list[str]]:
@@ -80,3 +72,29 @@ def passes(reader: ConnectedReader, column: str, only: ChunkFilter) -> tuple[str
         return "true", []
     # Cheaper than listing all others: of 60,000 chunks that would take as long as the query itself.
     return f"{column} NOT IN ({HIDDEN_CHUNKS})", [json.dumps(only.hidden)]
+
+
+def files_named(reader: ConnectedReader, patterns: Sequence[str]) -> str:
+    """The ids of the files that gitignore-style patterns name, as JSON. It is kept as long as no content changes."""
+    with reader.reading() as db:
+        identity = reader.memory.local.identity
+        if identity is None:  # the few files of unsaved text
+            return _read_named(db, patterns)
+        version, key = (identity, read_facts(db).content), tuple(patterns)
+        return reader.memory.named.get(version, [key], lambda _: {key: _read_named(db, patterns)})[key]
+
+
+def _read_named(db: apsw.Connection, patterns: Sequence[str]) -> str:
+    selection, places = Selection(patterns), {place_of_pattern(pattern) for pattern in patterns}
+    places.discard(None)  # what only leaves out
+    if "" in places:
+        found: Iterable[tuple[int, str]] = db.execute("SELECT id, path FROM files ORDER BY path")
+    else:
+        found = db.execute(_SELECT_BELOW, (json.dumps(sorted(filter(None, places))),))
+    return json.dumps(selection.named(found))
+
+
+# '0' is the character after '/': the range contains every path below, and uses the index.
+_SELECT_BELOW = """SELECT DISTINCT f.id, f.path FROM json_each(?) place CROSS JOIN files f
+    ON f.path = place.value OR (f.path > place.value || '/' AND f.path < place.value || '0')
+    ORDER BY f.path"""
