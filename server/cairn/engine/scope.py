@@ -18,7 +18,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.queries.files import files_at, has_below, names_in
 from cairn.index.reader.filters import EVERY_FILE, ChunkFilter
 from cairn.text.nearest import nearest
-from cairn.workspace.ignore_patterns import exact_pattern, selection_problem
+from cairn.workspace.ignore_patterns import exact_pattern, is_glob, selection_problem
 
 _FIELD = "filter.path"
 _MOST_LISTED = 8
@@ -59,7 +59,7 @@ def _patterns(given: str, folders: Sequence[Folder]) -> list[Place]:
         return [(folder, given) for folder in folders]
     near, far = _readings(given, folders)
     there = _indexed(near) or _indexed(far)
-    if not there and not _is_glob(given):
+    if not there and not is_glob(given):
         there = _on_disk(near) or _on_disk(far)
         if not there:
             raise InvalidRequestError(_FIELD, _missing(given, near, folders))
@@ -79,10 +79,6 @@ def _patterns(given: str, folders: Sequence[Folder]) -> list[Place]:
 def _require_glob(given: str) -> None:
     if problem := selection_problem((given.removeprefix("!"),)):
         raise InvalidRequestError(_FIELD, problem)
-
-
-def _is_glob(given: str) -> bool:
-    return re.search(r"[*?\[]", given) is not None
 
 
 # --- what a path may mean ----------------------------------------------------------------------------
@@ -109,13 +105,13 @@ def _readings(given: str, folders: Sequence[Folder]) -> tuple[list[Place], list[
     near = [(folder, path) for folder in folders]
     name, _, rest = path.removeprefix("/").partition("/")
     named = [folder for folder in folders if name in (folder.root.name, folder.shown.name)]
-    rest = f"/{rest}" if _is_glob(rest) else rest
+    rest = f"/{rest}" if is_glob(rest) else rest
     return near, [(folder, rest) for folder in named] if len(folders) > 1 else []
 
 
 def _tidy(text: str) -> str:
     """The path without what says nothing: `./`, `//`, a slash at the end. Globs stay; `./*.py` are those at the top."""
-    if not _is_glob(text):
+    if not is_glob(text):
         path = posixpath.normpath(text)
         return "" if path == "." else path
     return re.sub(r"\A(?:\./+)+", "/", text)
@@ -131,11 +127,11 @@ def _absolute(text: str, folders: Sequence[Folder]) -> list[Place]:
                 found.append((folder, _relative(path, base)))
                 break
     # Of another machine's files nothing is asked for.
-    if not found and not text.startswith(("\\\\", "//")) and not _is_glob(text) and (real := _real(path)):
+    if not found and not text.startswith(("\\\\", "//")) and not is_glob(text) and (real := _real(path)):
         found = [
             (folder, _relative(real, folder.root)) for folder in folders if real.is_relative_to(folder.root)
         ]
-    return [(folder, f"/{inside}" if _is_glob(inside) else inside) for folder, inside in found]
+    return [(folder, f"/{inside}" if is_glob(inside) else inside) for folder, inside in found]
 
 
 def _relative(path: Path, base: Path) -> str:
@@ -175,6 +171,8 @@ def _missing(given: str, places: Sequence[Place], folders: Sequence[Folder]) -> 
     if not inside:
         return _outside(given, folders)
     meant = next((like for place in inside if (like := _like(*place))), "")
+    if not meant and given.startswith("/"):
+        return _outside(given, folders)
     if not meant:
         return f"there is no {given!r} in the workspace{_listed(inside)}"
     name = inside[0][1]
@@ -198,7 +196,7 @@ def _like(folder: Folder, path: str) -> str:
         return f"{before}/{path}".lstrip("/")
     spelt = ""
     for part in parts:
-        names = names_in(reader, spelt)
+        names = [name.removesuffix("/") for name in names_in(reader, spelt)]
         name = part if part in names else nearest(part, names)
         if not name:
             return ""
@@ -213,7 +211,8 @@ def _listed(places: Sequence[Place]) -> str:
     while above := posixpath.dirname(above):
         if has_below(folder.reader, above):
             break
-    names = sorted({name for each, _ in places for name in names_in(each.reader, above)})
+    every = {name for each, _ in places for name in names_in(each.reader, above)}
+    names = [name.removesuffix("/") for name in sorted(every) if name.endswith("/")] or sorted(every)
     if not names:
         return ""
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""

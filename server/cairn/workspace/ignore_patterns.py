@@ -179,6 +179,11 @@ def exact_pattern(path: str) -> str:
     return "/" + re.sub(r"[\\*?\[]|\s\Z", r"\\\g<0>", path)
 
 
+def is_glob(text: str) -> bool:
+    """Whether a pattern may stand for several names, so that it is not the path of one file."""
+    return text.startswith("!") or _MAGIC.search(text) is not None
+
+
 def selection_problem(patterns: Sequence[str]) -> str | None:
     """Why a selection by these patterns is a mistake: one of them, or all together, can name no file; None if none is."""
     for pattern in patterns:

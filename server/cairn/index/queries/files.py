@@ -66,8 +66,8 @@ def has_below(reader: IndexReader, path: str) -> bool:
 
 
 def names_in(reader: IndexReader, folder: str) -> list[str]:
-    """The names of what lies directly in a folder, "" for the top. Looks at every path below it."""
-    sql = """SELECT DISTINCT substr(path, ?2, instr(substr(path, ?2) || '/', '/') - 1) FROM files
+    """The names of what lies directly in a folder, "" for the top; those of folders end with `/`. Looks at every path below it."""
+    sql = """SELECT DISTINCT substr(path, ?2, instr(substr(path, ?2) || '/', '/')) FROM files
         WHERE ?1 = '' OR (path > ?1 || '/' AND path < ?1 || '0')"""
     begin = len(folder) + 2 if folder else 1
     found = {name for source in reader.sources for (name,) in source.select(sql, (folder, begin))}

@@ -23,9 +23,9 @@ from cairn.errors import OutOfTimeError
 from cairn.index.queries.chunk_columns import NO_CHUNKS, ChunkArrays, ChunkColumns
 from cairn.index.queries.keywords import keyword_counts
 from cairn.index.queries.postings import KeptPostings, Postings, quoted_word, read_postings, together
-from cairn.index.reader.arrays import Ids, read_ids
+from cairn.index.reader.arrays import Ids, numbers, read_ids
 from cairn.index.reader.connection import IndexMemory
-from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted
+from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, files_named
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.deadline import Cancelled
 
@@ -196,11 +196,28 @@ def passing_chunks(reader: IndexReader, only: ChunkFilter, cancelled: Cancelled)
         return None
     found = []
     for source in reader.sources:
-        with source.reading(cancelled) as db:
-            ids = np.sort(read_ids(db, *admitted(source, only)))
+        patterns = only.paths_in(source.root)
+        if (
+            source is reader
+            and patterns is not None
+            and only == ChunkFilter(paths=only.paths, folders=only.folders)
+        ):
+            ids = _chunks_of(reader, numbers(files_named(reader, patterns)[1:-1]))
+        else:
+            with source.reading(cancelled) as db:
+                ids = np.sort(read_ids(db, *admitted(source, only)))
         found.append(ids if source is reader else -ids[::-1])
     every = np.concatenate(found[::-1])
     return every[~np.isin(every, _hidden(reader))]
+
+
+def _chunks_of(reader: IndexReader, files: Ids) -> Ids:
+    """int64[n], ascending: the chunks of these files. From memory: SQLite takes 160 ms to list 630,000."""
+    columns = chunk_columns(reader)
+    file_of = columns.file_of[: columns.upto + 1]
+    is_wanted = np.zeros(max(int(file_of.max(initial=0)), int(files.max(initial=0))) + 1, np.bool_)
+    is_wanted[files] = True
+    return np.flatnonzero(is_wanted[file_of])
 
 
 def _hidden(reader: IndexReader) -> Ids:
