@@ -10,6 +10,7 @@ from attrs import define, evolve, field
 from numpy.typing import NDArray
 
 from cairn.discovery.order import merge
+from cairn.index.queries.files import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
@@ -79,7 +80,8 @@ class IndexedSearcher:
             return []
         is_first = self._only is None
         if self._only is None:
-            every = {stats.name for reader in self._readers for stats in reader.stats().collections}
+            here = (collections_within(reader, self.places) for reader in self._readers)
+            every = {stats.name for of_reader in here for stats in of_reader}
             is_all = self.everywhere or every <= set(collections)
             self._only = self.places if is_all else evolve(self.places, collections=tuple(collections))
         ranking = self._ranked(tuple(queries), self._only)

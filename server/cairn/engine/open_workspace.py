@@ -17,7 +17,7 @@ from cairn.engine.folders import readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries.files import chunks_by_collection
+from cairn.index.queries.files import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.retrieval.introductions import Introduced
@@ -131,14 +131,7 @@ class OpenWorkspace(Request):
         dimension = self.meaning.dimension if self.meaning else 0
         refs: dict[str, protocol.CollectionRef] = {}
         for reader in self.readers:
-            patterns = places.paths_in(reader.root)
-            every = reader.stats().collections
-            if patterns is not None:
-                counts = chunks_by_collection(reader, patterns)
-                every = tuple(
-                    evolve(stats, chunks=counts[stats.name]) for stats in every if stats.name in counts
-                )
-            for stats in every:
+            for stats in collections_within(reader, places):
                 known = refs.get(stats.name)
                 refs[stats.name] = protocol.CollectionRef(
                     name=stats.name,

@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import translate
 from typing import Any
 
+from attrs import evolve
+
 from cairn.index.reader.filters import ChunkFilter, files_named, passes
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import CollectionStats
 from cairn.index.store.deadline import Cancelled
 
 
@@ -74,14 +77,17 @@ def names_in(reader: IndexReader, folder: str) -> list[str]:
     return sorted(found)
 
 
-def chunks_by_collection(reader: IndexReader, patterns: Sequence[str]) -> dict[str, int]:
-    """How many chunks the files that gitignore-style patterns name have, by collection; one without any is left out."""
+def collections_within(reader: IndexReader, places: ChunkFilter) -> Sequence[CollectionStats]:
+    """The collections that have chunks where the filter's paths are, with how many they have there."""
+    patterns, every = places.paths_in(reader.root), reader.stats().collections
+    if patterns is None:
+        return every
     counts: Counter[str] = Counter()
     sql = """SELECT collection, sum(chunks) FROM files WHERE id IN (SELECT value FROM json_each(?))
         GROUP BY collection HAVING sum(chunks)"""
     for source in reader.sources:
         counts.update(dict(source.select(sql, (files_named(source, patterns),))))
-    return dict(counts)
+    return [evolve(stats, chunks=counts[stats.name]) for stats in every if counts[stats.name]]
 
 
 def _paths(

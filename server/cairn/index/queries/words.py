@@ -23,9 +23,9 @@ from cairn.errors import OutOfTimeError
 from cairn.index.queries.chunk_columns import NO_CHUNKS, ChunkArrays, ChunkColumns
 from cairn.index.queries.keywords import keyword_counts
 from cairn.index.queries.postings import KeptPostings, Postings, quoted_word, read_postings, together
-from cairn.index.reader.arrays import Ids, numbers, read_ids
+from cairn.index.reader.arrays import Ids, read_ids
 from cairn.index.reader.connection import IndexMemory
-from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, files_named
+from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, admitted_files
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.deadline import Cancelled
 
@@ -67,10 +67,10 @@ class FoundWords:
             ids, worth = allowed, self.scores(allowed)[0]
         else:
             ids, worth = self._everywhere(allowed)
+        ids, worth = ids[worth > 0], worth[worth > 0]  # to part many equal numbers takes long
         if len(ids) > limit:
             least = np.partition(worth, len(worth) - limit)[len(worth) - limit] if limit else np.inf
             ids, worth = ids[worth >= least], worth[worth >= least]
-        ids, worth = ids[worth > 0], worth[worth > 0]
         return ids[np.lexsort((ids, -worth))[:limit]]
 
     def scores(self, chunks: Ids) -> tuple[Floats, Floats]:
@@ -194,19 +194,13 @@ def passing_chunks(reader: IndexReader, only: ChunkFilter, cancelled: Cancelled)
     where, _values = admitted(reader, only)
     if not where:
         return None
-    found = []
+    files, found = admitted_files(reader, only), []
     for source in reader.sources:
-        patterns = only.paths_in(source.root)
-        if (
-            source is reader
-            and patterns is not None
-            and only == ChunkFilter(paths=only.paths, folders=only.folders)
-        ):
-            ids = _chunks_of(reader, numbers(files_named(reader, patterns)[1:-1]))
-        else:
-            with source.reading(cancelled) as db:
-                ids = np.sort(read_ids(db, *admitted(source, only)))
-        found.append(ids if source is reader else -ids[::-1])
+        is_saved = source is reader
+        with source.reading(cancelled) as db:
+            ids = read_ids(db, *(files if files and is_saved else admitted(source, only)))
+        ids = _chunks_of(reader, ids) if files and is_saved else np.sort(ids)
+        found.append(ids if is_saved else -ids[::-1])
     every = np.concatenate(found[::-1])
     return every[~np.isin(every, _hidden(reader))]
 

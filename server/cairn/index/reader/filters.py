@@ -61,6 +61,17 @@ def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = Fal
     return sql, [values for _, values in conditions]
 
 
+def admitted_files(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str]] | None:
+    """SQL for the ids of the files whose chunks all pass, with its values; None where the filter asks more of a chunk than its file.
+
+    Hidden files are among them.
+    """
+    if only.types or only.languages:
+        return None
+    conditions = _conditions(reader, only)
+    return f"SELECT f.id FROM files f WHERE {_all_of(conditions)}", [values for _, values in conditions]
+
+
 def passes(reader: ConnectedReader, column: str, only: ChunkFilter) -> tuple[str, list[str]]:
     """A condition for chunks to pass, on the column that contains their ids, with its values."""
     conditions = _conditions(reader, only)
