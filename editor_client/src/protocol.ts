@@ -46,7 +46,11 @@ export interface SearchFilter {
   readonly type?: readonly ChunkType[];
   /** By name or by a usual short one: `typescript`, `ts`. */
   readonly language?: readonly string[];
-  /** Gitignore-style globs, relative to the workspace folder. */
+  /**
+   * Where to look: folders and files, with all that is below, by their paths in the workspace folder (`net/ipv4`) or absolute
+   * ones, or gitignore-style globs (`docs/*.md`; `!*.lock` leaves out). Of several open folders a path may begin with the
+   * folder's name. A folder or file that there is not is an error.
+   */
   readonly path?: readonly string[];
   readonly collection?: readonly string[];
 }
@@ -499,6 +503,12 @@ export interface Excerpt {
   readonly score: number;
 }
 
+/** What evidence may be taken from. */
+export interface DiscoverFilter {
+  /** Where to look: folders, files or globs, as in the filter of `cairn/search`. Excerpts, bullets and chunks are from there. */
+  readonly path?: readonly string[];
+}
+
 export interface DiscoverParams {
   readonly query: string;
   /** Globs of collections to use; all when empty. */
@@ -507,6 +517,7 @@ export interface DiscoverParams {
   readonly exclude?: readonly string[];
   readonly maxBullets?: number;
   readonly format?: FormatStyle;
+  readonly filter?: DiscoverFilter;
   /** Any part of the `discovery` settings, laid over them for this request. */
   readonly config?: Readonly<Record<string, unknown>>;
 }

@@ -62,8 +62,8 @@ def _patterns(given: str, folders: Sequence[Folder]) -> list[Place]:
     if not there and not is_glob(given):
         there = _on_disk(near) or _on_disk(far)
         if not there:
-            raise InvalidRequestError(_FIELD, _missing(given, near, folders))
-        if all(folder.reader.facts().scanned for folder, _ in there):
+            raise InvalidRequestError(_FIELD, _missing(given, near, far, folders))
+        if not _indexed(there) and all(folder.reader.facts().scanned for folder, _ in there):
             path = there[0][1]
             why = f"`cairn doctor --why {path}` says which rule leaves it out"
             raise InvalidRequestError(_FIELD, f"nothing in {given!r} is indexed; {why}")
@@ -165,12 +165,13 @@ def _on_disk(places: Iterable[Place]) -> list[Place]:
 # --- what to say where there is no such place --------------------------------------------------------
 
 
-def _missing(given: str, places: Sequence[Place], folders: Sequence[Folder]) -> str:
+def _missing(given: str, near: Sequence[Place], far: Sequence[Place], folders: Sequence[Folder]) -> str:
     """Why a path names nothing, with the place that may be meant."""
-    inside = [(folder, path) for folder, path in places if path.split("/")[0] != ".."]
+    inside = [(folder, path) for folder, path in near if path.split("/")[0] != ".."]
     if not inside:
         return _outside(given, folders)
-    meant = next((like for place in inside if (like := _like(*place))), "")
+    named = (f"{folder.root.name}/{like}" for folder, path in far if (like := _like(folder, path)))
+    meant = next((like for place in inside if (like := _like(*place))), "") or next(named, "")
     if not meant and given.startswith("/"):
         return _outside(given, folders)
     if not meant:

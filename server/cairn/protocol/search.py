@@ -27,7 +27,7 @@ class SearchFilter:
     """By name or by a usual short one: `typescript`, `ts`."""
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
     """Where to look: folders and files, with all that is below, by their paths in the workspace folder (`net/ipv4`) or absolute
-    ones, or gitignore-style globs (`drivers/**/*.h`; `!*.md` leaves out). Of several open folders a path may begin with the
+    ones, or gitignore-style globs (`docs/*.md`; `!*.lock` leaves out). Of several open folders a path may begin with the
     folder's name. A folder or file that there is not is an error."""
     collection: tuple[str, ...] = ()
 
