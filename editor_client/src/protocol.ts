@@ -47,9 +47,10 @@ export interface SearchFilter {
   /** By name or by a usual short one: `typescript`, `ts`. */
   readonly language?: readonly string[];
   /**
-   * Where to look: folders and files, with all that is below, by their paths in the workspace folder (`net/ipv4`) or absolute
-   * ones, or gitignore-style globs (`docs/*.md`; `!*.lock` leaves out). Of several open folders a path may begin with the
-   * folder's name. A folder or file that there is not is an error.
+   * Where to look. Give it wherever the question is about one part of the workspace: nothing from elsewhere is found then, nor
+   * crowds out what is there. A folder, with all that is below, or a file, by its path in the workspace (`net/ipv4`) or its absolute
+   * one; or a gitignore-style glob (`docs/*.md`; `!*.lock` leaves out). Of several open folders a path may begin with the folder's
+   * name. A place that there is not is an error, which names the nearest.
    */
   readonly path?: readonly string[];
   readonly collection?: readonly string[];
@@ -505,7 +506,10 @@ export interface Excerpt {
 
 /** What evidence may be taken from. */
 export interface DiscoverFilter {
-  /** Where to look: folders, files or globs, as in the filter of `cairn/search`. Excerpts, bullets and chunks are from there. */
+  /**
+   * Where to look, as in the filter of `cairn/search`: folders (`net/ipv4`), files or globs. Give it wherever the question is about
+   * one part of the workspace: excerpts, bullets and chunks are all from there.
+   */
   readonly path?: readonly string[];
 }
 

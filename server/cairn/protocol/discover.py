@@ -18,7 +18,8 @@ class DiscoverFilter:
     """What evidence may be taken from."""
 
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
-    """Where to look: folders, files or globs, as in the filter of `cairn/search`. Excerpts, bullets and chunks are from there."""
+    """Where to look, as in the filter of `cairn/search`: folders (`net/ipv4`), files or globs. Give it wherever the question is about
+    one part of the workspace: excerpts, bullets and chunks are all from there."""
 
 
 @frozen

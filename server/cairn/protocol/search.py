@@ -26,9 +26,10 @@ class SearchFilter:
     language: tuple[str, ...] = ()
     """By name or by a usual short one: `typescript`, `ts`."""
     path: tuple[str, ...] = field(default=(), metadata=PLACES)
-    """Where to look: folders and files, with all that is below, by their paths in the workspace folder (`net/ipv4`) or absolute
-    ones, or gitignore-style globs (`docs/*.md`; `!*.lock` leaves out). Of several open folders a path may begin with the
-    folder's name. A folder or file that there is not is an error."""
+    """Where to look. Give it wherever the question is about one part of the workspace: nothing from elsewhere is found then, nor
+    crowds out what is there. A folder, with all that is below, or a file, by its path in the workspace (`net/ipv4`) or its absolute
+    one; or a gitignore-style glob (`docs/*.md`; `!*.lock` leaves out). Of several open folders a path may begin with the folder's
+    name. A place that there is not is an error, which names the nearest."""
     collection: tuple[str, ...] = ()
 
 
