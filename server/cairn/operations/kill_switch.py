@@ -212,7 +212,7 @@ class KillSwitch:
     def _is_slowed(self, switch: KillSwitchSettings, p95: float) -> bool:
         """Whether other programs are why searches are slow: less would be answered, and no sooner."""
         share = self._others(switch.window_seconds)
-        busy = share >= switch.busy_share
+        busy = share > switch.busy_share
         self._slowed = (
             f"Searches are slow, 95th percentile {p95:.6g} ms, while other programs take {_percent(share)} of the processor."
             if busy

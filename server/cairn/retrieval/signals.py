@@ -40,7 +40,7 @@ _FAST_DECAY = (1.0, 0.5, 0.25)
 _MANY_IMPORTS = 4
 """Where no file is imported by so many, none stands out: in a project of three files each import would count in full."""
 
-_LEAST_OF_A_NAME, _MORE_OF_A_NAME = 0.3, 1.8
+_LEAST_OF_A_NAME, _MORE_OF_A_NAME = 0.4, 1.5
 """What a file's name counts that holds next to nothing of the question, and how much more for all of it; at most 1."""
 
 _CHOSEN = 1.0

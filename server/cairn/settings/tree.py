@@ -105,7 +105,7 @@ class KillSwitchSettings:
     """A 95th percentile of search latency above this drops one phase; in the last one, once a whole window has passed in it,
     it switches retrieval off."""
     busy_share: float = field(default=0.4, metadata=SHARE)
-    """…unless other programs took this share of all cores meanwhile: then the status says so."""
+    """…unless other programs took more than this share of all cores meanwhile: then the status says so."""
     error_rate: float = field(default=0.05, metadata=SHARE)
     """A share of failed searches above this switches retrieval off; of searches without their vectors, it drops phase 3."""
     min_queries: int = field(default=20, metadata=within(1, 1_000_000))

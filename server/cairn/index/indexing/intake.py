@@ -12,7 +12,6 @@ from attrs import define, field
 from cairn.index.indexing.folder_state import Activity, Progress
 from cairn.index.indexing.reading import Reading, ReadRequest, read_file
 from cairn.index.indexing.work_queue import BURST
-from cairn.index.indexing.workers.pool import WorkerPool, spare_cores
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import IndexSettings
@@ -194,8 +193,11 @@ class Intake:
                 yield ReadRequest(entry, self._projects.collection(entry.path), known.get(entry.path))
 
         waiting = requests()
+        # Few files need no worker, and none of what workers import.
         workers = 1
         if sum(entry.size for entry in entries) >= _WORTH_WORKERS_BYTES:
+            from cairn.index.indexing.workers.pool import WorkerPool, spare_cores
+
             workers = spare_cores(self._workers)
         if workers < 2:
             yield from (read_file(self._root, request) for request in waiting)
