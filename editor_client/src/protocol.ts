@@ -46,7 +46,12 @@ export interface SearchFilter {
   readonly type?: readonly ChunkType[];
   /** By name or by a usual short one: `typescript`, `ts`. */
   readonly language?: readonly string[];
-  /** Gitignore-style globs, relative to the workspace folder. */
+  /**
+   * Where to look. Give it wherever the question is about one part of the workspace: nothing from elsewhere is found then, nor
+   * crowds out what is there. A folder, with all that is below, or a file, by its path in the workspace (`net/ipv4`) or its absolute
+   * one; or a gitignore-style glob (`docs/*.md`; `!*.lock` leaves out). Of several open folders a path may begin with the folder's
+   * name. A place that there is not is an error, which names the nearest.
+   */
   readonly path?: readonly string[];
   readonly collection?: readonly string[];
 }
@@ -499,6 +504,15 @@ export interface Excerpt {
   readonly score: number;
 }
 
+/** What evidence may be taken from. */
+export interface DiscoverFilter {
+  /**
+   * Where to look, as in the filter of `cairn/search`: folders (`net/ipv4`), files or globs. Give it wherever the question is about
+   * one part of the workspace: excerpts, bullets and chunks are all from there.
+   */
+  readonly path?: readonly string[];
+}
+
 export interface DiscoverParams {
   readonly query: string;
   /** Globs of collections to use; all when empty. */
@@ -507,6 +521,7 @@ export interface DiscoverParams {
   readonly exclude?: readonly string[];
   readonly maxBullets?: number;
   readonly format?: FormatStyle;
+  readonly filter?: DiscoverFilter;
   /** Any part of the `discovery` settings, laid over them for this request. */
   readonly config?: Readonly<Record<string, unknown>>;
 }

@@ -144,7 +144,7 @@ def test_an_unavailable_index_has_its_own_code(
 
 @pytest.mark.usefixtures("bare_data_dir")
 def test_what_is_found_nowhere_is_no_failure(workspace: Path) -> None:
-    done = run("search", "zyxwvut", "--path", "elsewhere/**", "--json", cwd=workspace)
+    done = run("search", "zyxwvut", "--path", "**/elsewhere/**", "--json", cwd=workspace)
     assert (done.returncode, json.loads(done.stdout)["results"]) == (0, [])
 
 

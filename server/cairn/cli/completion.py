@@ -54,6 +54,27 @@ def directories(_context: click.Context, _: click.Parameter, incomplete: str) ->
     return [CompletionItem(incomplete, type="dir")]
 
 
+def paths_in_folders(
+    context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """What the shell knows of files; where the folders are elsewhere, what lies in them."""
+    folders = [Path(folder) for folder in context.params.get("folders") or [Path()]]
+    if folders == [Path()]:
+        return [CompletionItem(incomplete, type="file")]
+    inside, _, begun = incomplete.rpartition("/")
+    found = (
+        place for folder in folders if (folder / inside).is_dir() for place in (folder / inside).iterdir()
+    )
+    names = {f"{place.name}/" if place.is_dir() else place.name for place in found}
+    begin = f"{inside}/" if inside else ""
+    hidden = begun.startswith(".")
+    return [
+        CompletionItem(begin + name)
+        for name in sorted(names)
+        if name.startswith(begun) and (hidden or not name.startswith("."))
+    ]
+
+
 def _completed_by(values: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
     """Completes an argument by those of the values that begin as it does."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 from attrs import frozen
 
-from cairn.cli.completion import directories
+from cairn.cli.completion import directories, paths_in_folders
 from cairn.cli.output import WrongUsageError, remark
 from cairn.errors import IndexUnavailableError, InvalidRequestError
 from cairn.operations.places import require_directory
@@ -36,6 +36,16 @@ folders_option = _folder(
     multiple=True,
     default=[Path()],
     help="The workspace folder; several times for several at once.",
+)
+places_option = click.option(
+    "--in",
+    "-p",
+    "--path",
+    "places",
+    metavar="PATH",
+    multiple=True,
+    shell_complete=paths_in_folders,
+    help="Only in this folder or file, or in what matches this glob; several times for any of several.",
 )
 no_wait_option = click.option(
     "--no-wait", is_flag=True, help="Answer as soon as keywords are indexed, without waiting for vectors."
@@ -170,6 +180,32 @@ def find_file(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
         else f"is neither here nor in {named}; give a path as answers have it"
     )
     raise InvalidRequestError("path", f"{path} {problem}")
+
+
+def places_named(given: Sequence[str], folders: Sequence[Path]) -> list[str]:
+    """The places as the protocol takes them: what is there from the current directory, as a shell completes it, by its whole path.
+
+    Raises WrongUsageError for globs that can name nothing.
+    """
+    from cairn.workspace.ignore_patterns import is_glob, selection_problem
+
+    places = [_place_named(each, folders) for each in given]
+    globs = [each for each in places if is_glob(each) and not os.path.lexists(each)]
+    every = (problem for each in globs if (problem := selection_problem((each.removeprefix("!"),))))
+    problem = next(every, None) or (selection_problem(globs) if len(globs) == len(places) else None)
+    if problem:
+        raise WrongUsageError("filter.path", problem)
+    return places
+
+
+def _place_named(given: str, folders: Sequence[Path]) -> str:
+    here = Path(os.path.abspath(given))  # noqa: PTH100 - links are not followed
+    if not given.strip() or not os.path.lexists(here):
+        return given
+    is_inside = any(real_place(here).is_relative_to(folder.resolve()) for folder in folders)
+    # What is somewhere else here may be in a folder, too.
+    is_relative = any(os.path.lexists(folder / given) for folder in folders)
+    return str(here) if is_inside or not is_relative else given
 
 
 def require_line(file: Path, place: Place) -> None:

@@ -19,6 +19,8 @@ from cairn.cli.folders import (
     lines_named,
     no_wait_option,
     opened,
+    places_named,
+    places_option,
     position_named,
     real_place,
     require_line,
@@ -41,16 +43,24 @@ def ask(
     as_json: bool,
     no_wait: bool,
     check: Callable[[Engine], None] | None = None,
+    places: Sequence[str] = (),
 ) -> None:
     """Print what a method answers to the params `data`, of indexes that are up to date as far as that can be.
 
-    Wrong params are told before anything is indexed, and `check` may refuse them once that is done.
+    Wrong params are told before anything is indexed, and so is that one of the `places` is not there; `check` may refuse
+    others once that is done.
     """
     from cairn.engine.methods import METHODS
     from cairn.engine.runner import answer
 
+    if places:
+        data["filter"] = {**data.get("filter", {}), "path": places_named(places, folders)}
     structured(data, METHODS[method].params_class())
     with opened(*folders) as engine:
+        if places:
+            from cairn.engine.scope import within
+
+            within(data["filter"]["path"], engine.folders)
         wait_to_ask(engine, vectors=not no_wait)
         if check is not None:
             check(engine)
@@ -79,7 +89,7 @@ def _as_written(name: str, how: str) -> Callable[[F], F]:
     shell_complete=languages_like,
     help="Only this language, such as python.",
 )
-@click.option("-p", "--path", "paths", multiple=True, help="Only files that match this glob.")
+@places_option
 @_collections_option("-c", "--collection", "collections", help="Only this collection.")
 @click.option("--alpha", type=float, help="0 keywords only … 1 meaning only.")
 @_as_written("--case", "in the same case")
@@ -94,7 +104,6 @@ def search(
     query: str,
     types: tuple[str, ...],
     languages: tuple[str, ...],
-    paths: tuple[str, ...],
     collections: tuple[str, ...],
     case: bool,
     word: bool,
@@ -107,11 +116,8 @@ def search(
     """Show the passages that answer QUERY best."""
     _require_words(query)
     from cairn.cli import answer_text
-    from cairn.workspace.ignore_patterns import selection_problem
 
-    only = {"type": types, "language": languages, "path": paths, "collection": collections}
-    if problem := selection_problem(paths):
-        raise WrongUsageError("filter.path", problem)
+    only = {"type": types, "language": languages, "collection": collections}
     data = {
         "query": query,
         "limit": limit,
@@ -139,6 +145,7 @@ def search(
 @click.option(
     "--prompt", "prompt_alone", is_flag=True, help="Print the prompt for a language model, and nothing else."
 )
+@places_option
 @_collections_option("--include", help="Only collections that match this glob.")
 @_collections_option("--exclude", help="Not the collections that match this glob.")
 @no_wait_option

@@ -10,6 +10,7 @@ from attrs import define, evolve, field
 from numpy.typing import NDArray
 
 from cairn.discovery.order import merge
+from cairn.index.queries.files import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
@@ -41,6 +42,8 @@ class IndexedSearcher:
     _cancelled: Callable[[], bool]
     _learned: Mapping[int, Learned]
     """That of `rank`."""
+    places: ChunkFilter = field(default=EVERYTHING, kw_only=True)
+    """What is found lies there."""
     everywhere: bool = field(default=False, kw_only=True)
     """Whether all collections are ranked, whichever are searched first."""
 
@@ -77,9 +80,10 @@ class IndexedSearcher:
             return []
         is_first = self._only is None
         if self._only is None:
-            every = {stats.name for reader in self._readers for stats in reader.stats().collections}
+            here = (collections_within(reader, self.places) for reader in self._readers)
+            every = {stats.name for of_reader in here for stats in of_reader}
             is_all = self.everywhere or every <= set(collections)
-            self._only = EVERYTHING if is_all else ChunkFilter(collections=tuple(collections))
+            self._only = self.places if is_all else evolve(self.places, collections=tuple(collections))
         ranking = self._ranked(tuple(queries), self._only)
         places = [ranking.best(number, collections, k, _CHUNKS_PER_FILE) for number in range(len(queries))]
         fetched = ranking.fetch(place for of_query in places for place in of_query)

@@ -22,6 +22,7 @@ from cairn.engine.kept_answers import characters_of, keep, key_of, latest, recal
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request, Tell
 from cairn.engine.results import milliseconds, search_results
+from cairn.engine.scope import within
 from cairn.engine.search import nothing_judged
 from cairn.errors import InvalidRequestError
 from cairn.protocol import AnswerPlan, Bullet, Excerpt, ScoredChunk, SearchResult
@@ -45,14 +46,18 @@ def discover(workspace: OpenWorkspace, params: protocol.DiscoverParams) -> Attem
     """
     started = time.perf_counter()
     config = _discovery_config(workspace.settings.discovery, params)
-    count_tokens, collections = workspace.token_counter(config.render.tokenizer), workspace.collections()
+    places = within(params.filter.path, workspace.folders)
+    count_tokens, collections = (
+        workspace.token_counter(config.render.tokenizer),
+        workspace.collections(places),
+    )
     now = datetime.now(UTC)
     ages = tuple(days_since(ref.updated_at, now) for ref in collections)
     key = key_of(workspace, _asked(params), count_tokens, ages)
     if (kept := recall(workspace, key)) is not None:
         return Attempt(_again(kept, milliseconds(started), index_state(workspace.folders)), cached=True)
     query = workspace.understood(params.query)
-    asked = _Discovery(workspace, query, workspace.terms(query), workspace.searcher(), _cut(params))
+    asked = _Discovery(workspace, query, workspace.terms(query), workspace.searcher(places), _cut(params))
     stages = Discovery(
         searcher=asked.searcher,
         collections=collections,

@@ -80,7 +80,10 @@ class Engine:
             lease = self._host.lease(root, settings, self.on_change, writes=writes)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
             overlay = Overlay(root, settings, self.model)
-            reader = OverlaidReader(lease.shared.indexer.data, overlay=overlay, memory=lease.shared.memory)
+            shared = lease.shared
+            reader = OverlaidReader(
+                shared.indexer.data, overlay=overlay, memory=shared.memory, root=str(root)
+            )
             folder = Folder(root, shown, settings, lease, reader)
             self.folders = (*self.folders, folder)
         self.on_change()

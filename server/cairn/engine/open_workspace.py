@@ -17,11 +17,14 @@ from cairn.engine.folders import readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.queries.files import collections_within
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.filters import ChunkFilter
 from cairn.retrieval.introductions import Introduced
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.meaning import Meaning, choose_meaning
 from cairn.retrieval.query import Query, understand
+from cairn.retrieval.ranking import EVERYTHING
 from cairn.retrieval.rarity import term_shares
 from cairn.settings.contained import contained
 from cairn.settings.layers import CHARACTERS
@@ -108,8 +111,8 @@ class OpenWorkspace(Request):
 
         return QueryTerms(query.groups, term_shares(query, self.vocabulary), Introduced.by(query.wording))
 
-    def searcher(self, *, everywhere: bool = False) -> IndexedSearcher:
-        """A searcher of all folders; `everywhere` is that of `IndexedSearcher`."""
+    def searcher(self, places: ChunkFilter = EVERYTHING, *, everywhere: bool = False) -> IndexedSearcher:
+        """A searcher of what lies in `places`; `everywhere` is that of `IndexedSearcher`."""
         from cairn.discovery.indexed_searcher import IndexedSearcher
 
         return IndexedSearcher(
@@ -119,15 +122,16 @@ class OpenWorkspace(Request):
             self.settings.search,
             self.cancelled,
             self.learned,
+            places=places,
             everywhere=everywhere,
         )
 
-    def collections(self) -> list[protocol.CollectionRef]:
-        """The collections of all folders; one that several folders have counts once."""
+    def collections(self, places: ChunkFilter = EVERYTHING) -> list[protocol.CollectionRef]:
+        """The collections of all folders, as far as they lie in `places`; one that several folders have counts once."""
         dimension = self.meaning.dimension if self.meaning else 0
         refs: dict[str, protocol.CollectionRef] = {}
         for reader in self.readers:
-            for stats in reader.stats().collections:
+            for stats in collections_within(reader, places):
                 known = refs.get(stats.name)
                 refs[stats.name] = protocol.CollectionRef(
                     name=stats.name,

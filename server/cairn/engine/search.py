@@ -13,17 +13,17 @@ from cairn.engine.kept_answers import characters_of, keep, key_of, latest, recal
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.request import CACHE, GENERIC, Attempt, Request
 from cairn.engine.results import milliseconds, search_results, with_passages
+from cairn.engine.scope import within
 from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.meaning import table_of
 from cairn.retrieval.passages.further import by_best_passage, further_passages, passages_of_results
 from cairn.retrieval.query import understand
-from cairn.retrieval.ranking import rank
+from cairn.retrieval.ranking import EVERYTHING, rank
 from cairn.retrieval.rarity import term_shares
 from cairn.retrieval.verdict import JUDGED, judge
 from cairn.text.languages import KNOWN_LANGUAGES, language_of_fence, nearest_language
-from cairn.workspace.ignore_patterns import selection_problem
 
 
 def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[protocol.SearchAnswer]:
@@ -44,7 +44,7 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
         [query],
         workspace.meaning,
         settings,
-        only=chunk_filter(params.filter, workspace.readers),
+        only=chunk_filter(params.filter, workspace.readers, within(params.filter.path, workspace.folders)),
         case=params.case_sensitive,
         word=params.whole_word,
         learned=workspace.learned,
@@ -92,15 +92,14 @@ def nothing_judged(message: str) -> protocol.Verdict:
     return protocol.Verdict("noMatch", message, (), 0.0, ())
 
 
-def chunk_filter(wanted: protocol.SearchFilter, readers: Sequence[IndexReader]) -> ChunkFilter:
-    """The filter for the index. Raises InvalidRequestError for a language or a glob that can let nothing pass."""
-    languages = tuple(_language(given, readers) for given in wanted.language)
-    if problem := selection_problem(wanted.path):
-        raise InvalidRequestError("filter.path", problem)
-    return ChunkFilter(
+def chunk_filter(
+    wanted: protocol.SearchFilter, readers: Sequence[IndexReader], places: ChunkFilter = EVERYTHING
+) -> ChunkFilter:
+    """The filter for the index, of what lies in `places`. Raises InvalidRequestError for a language that there is not."""
+    return evolve(
+        places,
         types=tuple(kind.value for kind in wanted.type),
-        languages=languages,
-        paths=wanted.path,
+        languages=tuple(_language(given, readers) for given in wanted.language),
         collections=wanted.collection,
     )
 

@@ -33,6 +33,7 @@ from cairn.discovery.terms import content_words
 from cairn.discovery.verification import verified
 from cairn.engine.discover import laid_over
 from cairn.engine.open_workspace import OpenWorkspace
+from cairn.engine.scope import within
 from cairn.errors import InvalidRequestError
 from cairn.protocol.evidence import MAX_GLOBS
 from cairn.protocol.stages import MAX_BULLETS, MAX_CHUNKS
@@ -58,9 +59,12 @@ def _question(workspace: OpenWorkspace, text: str) -> str:
 
 
 def _collections(workspace: OpenWorkspace, given: Sequence[CollectionRef] | None) -> list[CollectionRef]:
-    """Those given, each name once, or the workspace's own."""
-    if given is None:
-        return workspace.collections()
+    """Those given, or the workspace's own."""
+    return workspace.collections() if given is None else _distinct(given)
+
+
+def _distinct(given: Sequence[CollectionRef]) -> list[CollectionRef]:
+    """Those given, each name once."""
     return list({each.name: _reference(each) for each in given}.values())
 
 
@@ -95,9 +99,10 @@ def expand(workspace: OpenWorkspace, params: protocol.ExpandQueriesParams) -> pr
 def search_broadly(workspace: OpenWorkspace, params: protocol.BroadDiscoveryParams) -> protocol.ChunksAnswer:
     config = _config(workspace.settings.discovery.broad, params.config)
     queries = _queries(params.queries, config.k_per_query, "config.kPerQuery", MAX_COMPARED)
-    refs = _collections(workspace, params.collections)
+    places = within(params.filter.path, workspace.folders)
+    refs = workspace.collections(places) if params.collections is None else _distinct(params.collections)
     k = _given(params.k, workspace.settings.discovery.broad_k, MAX_CHUNKS)
-    chunks = broad_discovery(workspace.searcher(), queries, refs, k, config)
+    chunks = broad_discovery(workspace.searcher(places), queries, refs, k, config)
     workspace.check_cancelled()
     return protocol.ChunksAnswer(tuple(chunks))
 
@@ -107,7 +112,7 @@ def focus(workspace: OpenWorkspace, params: protocol.SemanticFocusParams) -> pro
     k = _given(params.k, workspace.settings.discovery.focus_k, MAX_CHUNKS)
     queries = _queries(params.queries, 2 * k, "2 k", MAX_RERANKED)
     # As behind a broad search: scores say how good a passage is among all.
-    searcher = workspace.searcher(everywhere=True)
+    searcher = workspace.searcher(within(params.filter.path, workspace.folders), everywhere=True)
     chunks = semantic_focus(searcher, _reference(params.collection), queries, k, config)
     workspace.check_cancelled()
     return protocol.ChunksAnswer(tuple(chunks))

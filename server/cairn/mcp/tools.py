@@ -30,7 +30,9 @@ INSTRUCTIONS = """\
 Cairn searches the open workspace folders on this machine, by meaning and by keywords, from a local index that is kept up \
 to date.
 - Where is it, how does it work, what does this error mean: cairn_search, in plain words or with a name. Filter by type, \
-language, path or collection when you know what you want.
+language or collection when you know what you want.
+- About one part of a large workspace: name its folder in filter.path, for cairn_search and cairn_discover alike, so that \
+nothing from elsewhere crowds it out.
 - A question that needs evidence from many files: cairn_discover gives cited excerpts, the most useful first.
 - Who calls a function, what happens next in it, what uses, implements or tests it: cairn_references, with its name.
 - Then read: cairn_fetch_page for a whole file, cairn_related for documents, tests and siblings of a passage.
@@ -44,18 +46,17 @@ _SEARCH = """\
 Find the passages of the workspace that answer a question, by meaning and by keywords.
 
 STRATEGY
-1. filter.type: "code" for how it is done, "prose" for concepts, "api" for API descriptions, "config" for settings, "cmd" for \
-shell commands.
-2. A name, an error message, an ID: as it is; in double quotes it is found as written.
-3. Too broad: filter by language, path (globs) or collection (see cairn_status). Nothing: other words, fewer filters.
-4. alpha only when the mix is wrong: 0 keywords … 1 meaning.
+1. One part of a large workspace: filter.path with its folders, files or globs; nothing from elsewhere crowds it out.
+2. filter.type: "code" for how it is done, "prose" for concepts, "api", "config" for settings, "cmd" for shell commands.
+3. A name, a message, an ID: as it is; in double quotes it is found as written.
+4. Too broad: filter by language or collection (see cairn_status). Nothing: other words, fewer filters.
 
 EXAMPLES
 - {"query": "assign_berths"}
 - {"query": "\\"database is locked\\"", "filter": {"type": ["code"]}}
-- {"query": "retry policy", "filter": {"type": ["config"]}, "alpha": 0.7}
-- {"query": "date parsing", "filter": {"language": ["go"], "path": ["src/api/**"]}, "limit": 20}
-- Many files, one passage of each: {"query": "config loading", "passages": 1, "limit": 30}
+- {"query": "how are routes cached", "filter": {"path": ["net/ipv4"]}}
+- {"query": "date parsing", "filter": {"language": ["go"], "path": ["src/api", "lib/*.go"]}}
+- Many files: {"query": "config loading", "passages": 1, "limit": 30}
 
 RETURNS files, best first: path:first-last (1-based), text, why; more passages of a file as "also 40-52". A verdict \
 says that a question was unclear.\
@@ -92,6 +93,7 @@ WHEN
 EXAMPLES
 - {"query": "how does indexing survive a crash"}
 - {"query": "what is this project for", "maxBullets": 8}
+- One part alone: {"query": "how are routes cached", "filter": {"path": ["net/ipv4"]}}
 - {"query": "how are settings merged", "include": ["*-source"], "exclude": ["*-tests"], "format": "plain"}
 - {"query": "error handling", "config": {"render": {"maxPromptTokens": 1500}}}
 

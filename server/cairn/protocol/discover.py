@@ -8,9 +8,18 @@ from attrs import field, frozen
 
 from cairn.errors import InvalidRequestError
 from cairn.protocol.evidence import AnswerPlan, Bullet, DiscoveryMetrics, Excerpt
-from cairn.protocol.search import AnsweredIn, IndexState, SearchResult, Verdict
+from cairn.protocol.search import PLACES, AnsweredIn, IndexState, SearchResult, Verdict
 from cairn.schema.bounds import NOT_BLANK, at_most, within
 from cairn.settings.discovery import FormatStyle
+
+
+@frozen
+class DiscoverFilter:
+    """What evidence may be taken from."""
+
+    path: tuple[str, ...] = field(default=(), metadata=PLACES)
+    """Where to look, as in the filter of `cairn/search`: folders (`net/ipv4`), files or globs. Give it wherever the question is about
+    one part of the workspace: excerpts, bullets and chunks are all from there."""
 
 
 @frozen
@@ -22,6 +31,7 @@ class DiscoverParams:
     """Globs of collections to leave out; the configured default when absent."""
     max_bullets: int | None = field(default=None, metadata=within(0, 1_000))
     format: FormatStyle | None = None
+    filter: DiscoverFilter = field(factory=DiscoverFilter)
     config: dict[str, Any] = field(factory=dict)
     """Any part of the `discovery` settings, laid over them for this request."""
 

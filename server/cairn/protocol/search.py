@@ -6,12 +6,16 @@ from attrs import field, frozen
 
 from cairn.protocol.chunk_type import ChunkType
 from cairn.protocol.places import Range
-from cairn.schema.bounds import within
+from cairn.schema.bounds import at_most, within
 
 LIMIT = within(1, 200)
 """Results that a request may ask for."""
 AROUND = within(0, 10)
 """Chunks before and after each result that it may ask for."""
+
+
+PLACES = at_most(items=100, chars=4_096)
+"""Places that a request may be limited to."""
 
 
 @frozen
@@ -21,8 +25,11 @@ class SearchFilter:
     type: tuple[ChunkType, ...] = ()
     language: tuple[str, ...] = ()
     """By name or by a usual short one: `typescript`, `ts`."""
-    path: tuple[str, ...] = ()
-    """Gitignore-style globs, relative to the workspace folder."""
+    path: tuple[str, ...] = field(default=(), metadata=PLACES)
+    """Where to look. Give it wherever the question is about one part of the workspace: nothing from elsewhere is found then, nor
+    crowds out what is there. A folder, with all that is below, or a file, by its path in the workspace (`net/ipv4`) or its absolute
+    one; or a gitignore-style glob (`docs/*.md`; `!*.lock` leaves out). Of several open folders a path may begin with the folder's
+    name. A place that there is not is an error, which names the nearest."""
     collection: tuple[str, ...] = ()
 
 

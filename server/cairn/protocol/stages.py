@@ -16,6 +16,7 @@ from typing import Any
 from attrs import field, frozen
 
 from cairn.errors import InvalidRequestError
+from cairn.protocol.discover import DiscoverFilter
 from cairn.protocol.evidence import (
     MAX_GLOBS,
     MAX_NAME_CHARS,
@@ -113,6 +114,7 @@ class BroadDiscoveryParams:
     """The workspace's own when absent."""
     k: int | None = field(default=None, metadata=_K)
     """The setting `discovery.broadK` when absent."""
+    filter: DiscoverFilter = field(factory=DiscoverFilter)
     config: dict[str, Any] = field(factory=dict)
 
 
@@ -128,6 +130,7 @@ class SemanticFocusParams:
     """The first is the question, by which the chunks are ranked again."""
     k: int | None = field(default=None, metadata=_K)
     """The setting `discovery.focusK` when absent."""
+    filter: DiscoverFilter = field(factory=DiscoverFilter)
     config: dict[str, Any] = field(factory=dict)
 
 

@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """In `focusTopNCollections`, also between the `N` and the `C`."""
+_OF_CLASS = "\0"
+"""Begins what a class's own check says, on its way through cattrs."""
 _TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
 
 
@@ -70,13 +72,14 @@ def _first_problem(error: cattrs.BaseValidationError) -> InvalidRequestError:
             return "unknown field " + ", ".join(sorted(problem.extra_fields))
         if isinstance(problem, KeyError):
             return "is required"
-        return str(problem)
+        is_of_class = isinstance(problem, InvalidRequestError) and problem.field
+        return f"{_OF_CLASS}{problem}" if is_of_class else str(problem)
 
     message, _, place = transform_error(error, format_exception=describe)[0].rpartition(" @ $")
     field = ".".join(camel_case(part) for part in place.lstrip(".").split(".") if part)
-    own_field, _, problem = message.partition(": ")
-    if not field and problem:  # a class's own check, which names its field itself
-        field, message = own_field, problem
+    if message.startswith(_OF_CLASS):  # a class's own check, which names its field itself
+        own_field, _, message = message.removeprefix(_OF_CLASS).partition(": ")
+        field = f"{field}.{own_field}" if field else own_field
     if message.startswith("unknown field "):
         unknown = message.removeprefix("unknown field ")
         field, message = (f"{field}.{unknown}" if field else unknown), "unknown field"

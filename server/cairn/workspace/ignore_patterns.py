@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
+from itertools import takewhile
+from typing import TypeVar
 
 from attrs import frozen
 
@@ -23,6 +25,10 @@ _MAX_EXPRESSIONS = 5_000
 """What is read of an ignore file, and how many of its patterns may need a regular expression. Beyond what anyone
 writes by hand; without an end, a hostile file could stop the scan."""
 
+K = TypeVar("K")
+
+_MAGIC = re.compile(r"[*?\[]")
+"""What makes a part of a pattern stand for several names."""
 _POSIX_CLASSES = {
     "alnum": r"0-9A-Za-z", "alpha": r"A-Za-z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f", "digit": r"0-9",
     "graph": r"!-~", "lower": r"a-z", "print": r" -~", "punct": r"!-/:-@\[-`{-~", "space": r" \t-\r",
@@ -128,6 +134,24 @@ class Selection:
         pattern = self._last(path, directory=False)
         return pattern is not None and not pattern.negated
 
+    def named(self, files: Iterable[tuple[K, str]]) -> list[K]:
+        """Those of `files`, given as a key and a path, that are named. Files of one directory best follow each other."""
+        chosen: list[K] = []
+        last = max((pattern.line for pattern in self._patterns.patterns), default=0)
+        directory, above = "", None
+        for key, path in files:
+            parent, _, name = path.rpartition("/")
+            if parent != directory:
+                directory, above = parent, self._last_of_directory(parent)
+            pattern = above
+            if above is None or above.line < last:
+                own = self._patterns.match(path_key(path), path_key(name), directory=False)
+                if own is not None and (above is None or own.line > above.line):
+                    pattern = own
+            if pattern is not None and not pattern.negated:
+                chosen.append(key)
+        return chosen
+
     def _last(self, path: str, directory: bool) -> Pattern | None:
         """The last pattern that matches the path or a directory above it."""
         if not path:
@@ -136,6 +160,28 @@ class Selection:
         above = self._last_of_directory(parent)
         own = self._patterns.match(path_key(path), path_key(name), directory)
         return max((p for p in (above, own) if p is not None), key=lambda p: p.line, default=None)
+
+
+def place_of_pattern(pattern: str) -> str | None:
+    """The file or directory that holds all that a pattern of a `Selection` may name; "" for anywhere, None for one that names nothing."""
+    if pattern.startswith("!"):
+        return None
+    parts = pattern.rstrip("/").split("/")
+    # What git reads in another way than it is written may be anywhere.
+    if len(parts) == 1 or re.search(r"[\\\0]|\s\Z", pattern):
+        return ""
+    plain = list(takewhile(lambda part: not _MAGIC.search(part), parts))
+    return "/".join(plain).removeprefix("/")
+
+
+def exact_pattern(path: str) -> str:
+    """The pattern that names the file or directory at `path`, whatever characters it has, and all below."""
+    return "/" + re.sub(r"[\\*?\[]|\s\Z", r"\\\g<0>", path)
+
+
+def is_glob(text: str) -> bool:
+    """Whether a pattern may stand for several names, so that it is not the path of one file."""
+    return text.startswith("!") or _MAGIC.search(text) is not None
 
 
 def selection_problem(patterns: Sequence[str]) -> str | None:

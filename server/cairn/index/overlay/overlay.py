@@ -70,9 +70,11 @@ class _Document:
 class UnsavedReader(IndexReader):
     """Reads the index in memory. All threads share one connection, so each keeps the lock `using` while it reads."""
 
-    def __init__(self, connect: Callable[[], apsw.Connection | None], using: threading.RLock) -> None:
+    def __init__(
+        self, connect: Callable[[], apsw.Connection | None], using: threading.RLock, root: str = ""
+    ) -> None:
         """`connect` gives the connection, None before there is any unsaved text."""
-        super().__init__(Path("open documents"))
+        super().__init__(Path("open documents"), root=root)
         self._connect = connect
         self._using = using
 
@@ -137,7 +139,7 @@ class Overlay:
         self._taking_in = threading.Lock()
         self._using = threading.RLock()
         """Acquired by whoever uses the one connection to what is shown."""
-        self.reader = UnsavedReader(lambda: self._writer.db if self._writer else None, self._using)
+        self.reader = UnsavedReader(lambda: self._writer.db if self._writer else None, self._using, str(root))
         """Reads what is shown, by the ids of its own index."""
 
     def changed(self, path: str, text: str) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import translate
 from typing import Any
 
-from cairn.index.reader.filters import ChunkFilter, passes
+from attrs import evolve
+
+from cairn.index.reader.filters import ChunkFilter, files_named, passes
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import CollectionStats
 from cairn.index.store.deadline import Cancelled
 
 
@@ -56,6 +60,34 @@ def files_at(reader: IndexReader, fragments: Sequence[str], limit: int, cancelle
     wanted = json.dumps([place for fragment in fragments if (place := fragment.strip("/"))])
     found = _paths(reader, sql, (wanted, limit), cancelled) if fragments else []
     return sorted(found, key=lambda path: (len(path), path))[:limit]
+
+
+def has_below(reader: IndexReader, path: str) -> bool:
+    """Whether the file at `path` is indexed, or any in the folder of that path."""
+    sql = "SELECT 1 FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0') LIMIT 1"
+    return any(source.select(sql, (path,)) for source in reader.sources)
+
+
+def names_in(reader: IndexReader, folder: str) -> list[str]:
+    """The names of what lies directly in a folder, "" for the top; those of folders end with `/`. Looks at every path below it."""
+    sql = """SELECT DISTINCT substr(path, ?2, instr(substr(path, ?2) || '/', '/')) FROM files
+        WHERE ?1 = '' OR (path > ?1 || '/' AND path < ?1 || '0')"""
+    begin = len(folder) + 2 if folder else 1
+    found = {name for source in reader.sources for (name,) in source.select(sql, (folder, begin))}
+    return sorted(found)
+
+
+def collections_within(reader: IndexReader, places: ChunkFilter) -> Sequence[CollectionStats]:
+    """The collections that have chunks where the filter's paths are, with how many they have there."""
+    patterns, every = places.paths_in(reader.root), reader.stats().collections
+    if patterns is None:
+        return every
+    counts: Counter[str] = Counter()
+    sql = """SELECT collection, sum(chunks) FROM files WHERE id IN (SELECT value FROM json_each(?))
+        GROUP BY collection HAVING sum(chunks)"""
+    for source in reader.sources:
+        counts.update(dict(source.select(sql, (files_named(source, patterns),))))
+    return [evolve(stats, chunks=counts[stats.name]) for stats in every if counts[stats.name]]
 
 
 def _paths(

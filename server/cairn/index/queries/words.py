@@ -25,7 +25,7 @@ from cairn.index.queries.keywords import keyword_counts
 from cairn.index.queries.postings import KeptPostings, Postings, quoted_word, read_postings, together
 from cairn.index.reader.arrays import Ids, read_ids
 from cairn.index.reader.connection import IndexMemory
-from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted
+from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, admitted_files
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.deadline import Cancelled
 
@@ -67,10 +67,10 @@ class FoundWords:
             ids, worth = allowed, self.scores(allowed)[0]
         else:
             ids, worth = self._everywhere(allowed)
+        ids, worth = ids[worth > 0], worth[worth > 0]  # to part many equal numbers takes long
         if len(ids) > limit:
             least = np.partition(worth, len(worth) - limit)[len(worth) - limit] if limit else np.inf
             ids, worth = ids[worth >= least], worth[worth >= least]
-        ids, worth = ids[worth > 0], worth[worth > 0]
         return ids[np.lexsort((ids, -worth))[:limit]]
 
     def scores(self, chunks: Ids) -> tuple[Floats, Floats]:
@@ -194,13 +194,24 @@ def passing_chunks(reader: IndexReader, only: ChunkFilter, cancelled: Cancelled)
     where, _values = admitted(reader, only)
     if not where:
         return None
-    found = []
+    files, found = admitted_files(reader, only), []
     for source in reader.sources:
+        is_saved = source is reader
         with source.reading(cancelled) as db:
-            ids = np.sort(read_ids(db, *admitted(source, only)))
-        found.append(ids if source is reader else -ids[::-1])
+            ids = read_ids(db, *(files if files and is_saved else admitted(source, only)))
+        ids = _chunks_of(reader, ids) if files and is_saved else np.sort(ids)
+        found.append(ids if is_saved else -ids[::-1])
     every = np.concatenate(found[::-1])
     return every[~np.isin(every, _hidden(reader))]
+
+
+def _chunks_of(reader: IndexReader, files: Ids) -> Ids:
+    """int64[n], ascending: the chunks of these files. From memory: SQLite takes 160 ms to list 630,000."""
+    columns = chunk_columns(reader)
+    file_of = columns.file_of[: columns.upto + 1]
+    is_wanted = np.zeros(max(int(file_of.max(initial=0)), int(files.max(initial=0))) + 1, np.bool_)
+    is_wanted[files] = True
+    return np.flatnonzero(is_wanted[file_of])
 
 
 def _hidden(reader: IndexReader) -> Ids:

@@ -35,6 +35,8 @@ _MOST_OUTLINES = 20_000
 """Outlines kept: 11 MB."""
 _MOST_TABLES = 1_000
 """Symbol tables kept: 20 to 40 KB each."""
+_MOST_NAMED = 20
+"""Lists of patterns kept, with the files that they name: 0.5 MB for one that names all of 78,000."""
 _CHECK_EVERY = 1_000
 """SQLite instructions between two looks at the cancel flag: about a hundred rows of a keyword query."""
 
@@ -65,6 +67,10 @@ class IndexMemory:
     """Symbol tables by their ids."""
     made: GenerationCache[str, Any] = field(factory=partial(GenerationCache, _MOST_MADE), init=False)
     """What others made of the index's content, by name."""
+    named: GenerationCache[tuple[str, ...], str] = field(
+        factory=partial(GenerationCache, _MOST_NAMED), init=False
+    )
+    """By lists of patterns: the ids of the files that they name, as JSON."""
     matrix: StaticMatrix | None = field(default=None, init=False)
     making_matrix: threading.Lock = field(factory=threading.Lock, init=False)
 
@@ -80,6 +86,8 @@ class ConnectedReader:
 
     folder: Path
     memory: IndexMemory = field(factory=IndexMemory, kw_only=True)
+    root: str = field(default="", kw_only=True)
+    """The real path of the folder that is indexed, by which a filter tells several apart; "" where there is one only."""
 
     @contextmanager
     def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:

@@ -5,7 +5,7 @@ the kind of question asks for. One ranking for search, discovery, context and re
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 
 import numpy as np
 from attrs import frozen
@@ -22,6 +22,7 @@ from cairn.retrieval.question_kinds import QuestionKind
 from cairn.retrieval.ranking import Ranking
 from cairn.retrieval.scores import Ranked
 from cairn.workspace.collections import FileKind
+from cairn.workspace.ignore_patterns import Selection
 
 MOST_CHUNKS = 100
 """Chunks that are cut into windows. With 60, 0.015 fewer of the facts were found within 8,000 tokens; 300 find no more."""
@@ -106,7 +107,7 @@ def rank_passages(
         ):
             windows = gather_windows(ranking, table, most, listed=listed)
             parts, scores = _scored(windows)
-        walk = Walk(ranking.readers, ranking.legs.cancelled, windows.nearness)
+        walk = Walk(ranking.readers, ranking.legs.cancelled, windows.nearness, _paths_asked(ranking))
         if steps := walk.steps(_best_code(windows, scores)):
             windows = gather_windows(ranking, table, most, listed=listed, steps=steps)
             parts, scores = _scored(windows)
@@ -126,6 +127,18 @@ def rank_passages(
             )
         )
     return found, strength(windows, scores, parts[_MEANING] / SIGNALS[_MEANING].weight)
+
+
+def _paths_asked(ranking: Ranking) -> Callable[[int, str], bool]:
+    """Whether the question is about the file of a folder at a path."""
+    asked = [ranking.legs.only.paths_in(reader.root) for reader in ranking.readers]
+    chosen = [None if patterns is None else Selection(patterns) for patterns in asked]
+
+    def is_asked(folder: int, path: str) -> bool:
+        selection = chosen[folder]
+        return selection is None or selection.names(path)
+
+    return is_asked
 
 
 def _best_places(windows: Windows, scores: Floats) -> list[int]:

@@ -86,6 +86,8 @@ class Walk:
     cancelled: Cancelled
     nearness: Callable[[Sequence[str]], Floats]
     """float64[texts]: how near each text is to the question, 0 to 1."""
+    goes_to: Callable[[int, str], bool]
+    """Whether the file of a folder may be stepped into."""
     _graphs: list[ReferenceGraph] = field(init=False)
     _worth: defaultdict[_Function, float] = field(factory=lambda: defaultdict(float), init=False)
     _calls: dict[_Function, Sequence[Edge]] = field(factory=dict, init=False)
@@ -150,7 +152,11 @@ class Walk:
         self._spread(function, worth, calling, f"calls `{place.name}`")
 
     def _spread(self, source: _Function, worth: float, to: dict[Place, float], reason: str) -> None:
-        functions = [place for place in to if place.kind in CALLABLE and place != source[1]]
+        functions = [
+            place
+            for place in to
+            if place.kind in CALLABLE and place != source[1] and self.goes_to(source[0], place.path)
+        ]
         if not functions:
             return
         near = self.nearness([_called(place) for place in functions]).tolist()

@@ -1,0 +1,224 @@
+"""Where a question looks: the places that `filter.path` names, however somebody writes them.
+
+Every front hands on what was written, and here it becomes patterns for the index. The path of a folder or file that there is
+stands for that one, whatever characters it has; anything else has to be a gitignore-style glob.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PureWindowsPath
+
+from cairn.engine.folders import Folder, path_of_uri
+from cairn.engine.request import never
+from cairn.errors import InvalidRequestError
+from cairn.index.queries.files import files_at, has_below, names_in
+from cairn.index.reader.filters import EVERY_FILE, ChunkFilter
+from cairn.text.nearest import nearest
+from cairn.workspace.ignore_patterns import exact_pattern, is_glob, place_of_pattern, selection_problem
+
+_FIELD = "filter.path"
+_MOST_LISTED = 8
+"""Names that an error lists, where none is like what was written."""
+
+Place = tuple[Folder, str]
+"""A file or folder, or a glob: the workspace folder that it lies in, and its path there; "" for that folder itself."""
+
+
+def within(given: Sequence[str], folders: Sequence[Folder]) -> ChunkFilter:
+    """The filter for what lies in any of the places `given`; without any, everything passes.
+
+    Raises InvalidRequestError for a place that there is not, or that lies elsewhere, and for globs that can name nothing.
+    """
+    if given and all(each.startswith("!") for each in given) and (problem := selection_problem(given)):
+        raise InvalidRequestError(_FIELD, problem)
+    patterns: dict[str, list[str]] = {str(folder.root): [] for folder in folders}
+    for each in given:
+        for folder, pattern in _patterns(each, folders):
+            patterns[str(folder.root)].append(pattern)
+    by_folder = {root: _shortened(of_folder) for root, of_folder in patterns.items()}
+    if len(set(by_folder.values())) <= 1:
+        return ChunkFilter(paths=next(iter(by_folder.values()), ()))
+    return ChunkFilter(folders=tuple(by_folder.items()))
+
+
+def _shortened(patterns: Sequence[str]) -> tuple[str, ...]:
+    leaves_out = any(pattern.startswith("!") for pattern in patterns)
+    return (EVERY_FILE,) if EVERY_FILE in patterns and not leaves_out else tuple(patterns)
+
+
+def _patterns(given: str, folders: Sequence[Folder]) -> list[Place]:
+    """What is written, as patterns. Raises InvalidRequestError where it can name nothing."""
+    if not given.strip("! "):
+        raise InvalidRequestError(_FIELD, f"{given!r} names nothing; give a folder, a file or a glob")
+    if given.startswith("!"):
+        _require_glob(given)
+        return [(folder, given) for folder in folders]
+    near, far = _readings(given, folders)
+    there = _indexed(near) or _indexed(far)
+    if not there and not is_glob(given):
+        there = _on_disk(near) or _on_disk(far)
+        if not there:
+            raise InvalidRequestError(_FIELD, _missing(given, near, far, folders))
+        if not _indexed(there) and all(folder.reader.facts().scanned for folder, _ in there):
+            path = there[0][1]
+            why = f"`cairn doctor --why {path}` says which rule leaves it out"
+            raise InvalidRequestError(_FIELD, f"nothing in {given!r} is indexed; {why}")
+    if there:
+        return [(folder, exact_pattern(path) if path else EVERY_FILE) for folder, path in there]
+    _require_glob(given)
+    if not near:
+        raise InvalidRequestError(_FIELD, _outside(given, folders))
+    first = near[0][1].removeprefix("/").partition("/")[0]
+    globs = far if far and not _indexed((folder, first) for folder, _ in near) else near
+    holding = [(folder, place_of_pattern(glob) or "") for folder, glob in globs]
+    if not (_indexed(holding) or _on_disk(holding)):
+        raise InvalidRequestError(_FIELD, _missing(holding[0][1], holding, [], folders))
+    return globs
+
+
+def _require_glob(given: str) -> None:
+    if problem := selection_problem((given.removeprefix("!"),)):
+        raise InvalidRequestError(_FIELD, problem)
+
+
+# --- what a path may mean ----------------------------------------------------------------------------
+
+
+def _readings(given: str, folders: Sequence[Folder]) -> tuple[list[Place], list[Place]]:
+    """What is written, as paths in workspace folders; and what else it may mean, where those are not there.
+
+    That is a path as people are shown it where several folders are open: it begins with the name of one.
+    """
+    text = given
+    if text.startswith("file:"):
+        local = path_of_uri(text)
+        return ([] if local is None else _absolute(str(local), folders)), []
+    if os.name == "nt":
+        if PureWindowsPath(text).anchor.strip("\\/"):  # with a drive or a server
+            return _absolute(text, folders), []
+        text = text.replace("\\", "/")
+    if text.startswith("/"):
+        if found := _absolute(text, folders):
+            return found, []
+        text = "./" + text.lstrip("/")  # as ignore files name what lies at the top
+    path = _tidy(text)
+    near = [(folder, path) for folder in folders]
+    name, _, rest = path.removeprefix("/").partition("/")
+    named = [folder for folder in folders if name in (folder.root.name, folder.shown.name)]
+    rest = f"/{rest}" if is_glob(rest) else rest
+    return near, [(folder, rest) for folder in named] if len(folders) > 1 else []
+
+
+def _tidy(text: str) -> str:
+    """The path without what says nothing: `./`, `//`, a slash at the end. Globs stay; `./*.py` are those at the top."""
+    if not is_glob(text):
+        path = posixpath.normpath(text)
+        return "" if path == "." else path
+    return re.sub(r"\A(?:\./+)+", "/", text)
+
+
+def _absolute(text: str, folders: Sequence[Folder]) -> list[Place]:
+    """An absolute path as paths in the folders that hold it."""
+    path = Path(os.path.normpath(text))
+    found = []
+    for folder in folders:
+        for base in (folder.shown, folder.root):
+            if path.is_relative_to(base):
+                found.append((folder, _relative(path, base)))
+                break
+    # Of another machine's files nothing is asked for.
+    if not found and not text.startswith(("\\\\", "//")) and not is_glob(text) and (real := _real(path)):
+        found = [
+            (folder, _relative(real, folder.root)) for folder in folders if real.is_relative_to(folder.root)
+        ]
+    return [(folder, f"/{inside}" if is_glob(inside) else inside) for folder, inside in found]
+
+
+def _relative(path: Path, base: Path) -> str:
+    inside = path.relative_to(base).as_posix()
+    return "" if inside == "." else inside
+
+
+def _real(path: Path) -> Path | None:
+    """The file or folder that a path leads to; None where there is none."""
+    try:
+        return path.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):  # links in a circle, a name that no file can have
+        return None
+
+
+def _indexed(places: Iterable[Place]) -> list[Place]:
+    """Those of the places of which the index has something, unsaved text included."""
+    return [
+        (folder, path) for folder, path in places if not path or has_below(folder.reader, path.strip("/"))
+    ]
+
+
+def _on_disk(places: Iterable[Place]) -> list[Place]:
+    """Those of the places that are there, each by the path that it really has."""
+    real = ((folder, _real(folder.root / path)) for folder, path in places)
+    inside = [(folder, place) for folder, place in real if place and place.is_relative_to(folder.root)]
+    found = [(folder, _relative(place, folder.root)) for folder, place in inside]
+    return _indexed(found) or found
+
+
+# --- what to say where there is no such place --------------------------------------------------------
+
+
+def _missing(given: str, near: Sequence[Place], far: Sequence[Place], folders: Sequence[Folder]) -> str:
+    """Why a path names nothing, with the place that may be meant."""
+    inside = [(folder, path) for folder, path in near if path.split("/")[0] != ".."]
+    if not inside:
+        return _outside(given, folders)
+    named = (f"{folder.root.name}/{like}" for folder, path in far if (like := _like(folder, path)))
+    meant = next((like for place in inside if (like := _like(*place))), "") or next(named, "")
+    if not meant and given.startswith("/"):
+        return _outside(given, folders)
+    if not meant:
+        return f"there is no {given!r} in the workspace{_listed(inside)}"
+    name = inside[0][1]
+    every = "" if "/" in name else f", or '**/{name}' for any of that name"
+    return f"there is no {given!r} in the workspace; did you mean {meant!r}{every}?"
+
+
+def _outside(given: str, folders: Sequence[Folder]) -> str:
+    where = ", ".join(str(folder.shown) for folder in folders)
+    return f"{given!r} is outside of the workspace, {where}; give a path in it"
+
+
+def _like(folder: Folder, path: str) -> str:
+    """The folder or file that may be meant by the path of one that there is not; "" where nothing is like it."""
+    reader, parts = folder.reader, path.split("/")
+    from_above = ("/".join(parts[begin:]) for begin in range(1, len(parts)))
+    if shorter := next((each for each in from_above if has_below(reader, each)), ""):
+        return shorter
+    if deeper := files_at(reader, [path], 1, never):
+        before, _, _ = f"/{deeper[0]}/".partition(f"/{path}/")
+        return f"{before}/{path}".lstrip("/")
+    spelt = ""
+    for part in parts:
+        names = [name.removesuffix("/") for name in names_in(reader, spelt)]
+        name = part if part in names else nearest(part, names)
+        if not name:
+            return ""
+        spelt = f"{spelt}/{name}".lstrip("/")
+    return spelt
+
+
+def _listed(places: Sequence[Place]) -> str:
+    """What there is in the deepest folder of a path that is there."""
+    folder, path = places[0]
+    above = path
+    while above := posixpath.dirname(above):
+        if has_below(folder.reader, above):
+            break
+    every = {name for each, _ in places for name in names_in(each.reader, above)}
+    names = [name.removesuffix("/") for name in sorted(every) if name.endswith("/")] or sorted(every)
+    if not names:
+        return ""
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return f"; {f'in {above!r}' if above else 'at its top'} are {', '.join(names[:_MOST_LISTED])}{more}"
