@@ -73,9 +73,7 @@ def answers_in_process(
             print(f"{number} questions", file=sys.stderr, flush=True)
 
 
-def answers_of_daemon(
-    daemon: Daemon, questions: Iterable[Question], kept: Counter[str]
-) -> Iterator[Answer]:
+def answers_of_daemon(daemon: Daemon, questions: Iterable[Question], kept: Counter[str]) -> Iterator[Answer]:
     """Answers over LSP, with the daemon's own deadlines and kill switch.
 
     Each question is asked twice with other params, so that what is timed is computed, but read from memory. `kept` counts in

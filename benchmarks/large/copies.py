@@ -38,7 +38,7 @@ def linked_copy(source: Path, target: Path, changed: Mapping[str, bytes]) -> Non
 
 def _link(file: Path, copy: Path) -> None:
     if file.is_symlink():
-        copy.symlink_to(os.readlink(file))
+        copy.symlink_to(file.readlink())
         return
     try:
         os.link(file, copy)

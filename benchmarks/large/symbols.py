@@ -92,7 +92,9 @@ def defined_once(found: Iterable[Definition]) -> list[Definition]:
         if len(name) >= _LEAST_CHARS
         and not _WORD.fullmatch(each.name)
         and not name.startswith(_ANONYMOUS)
-        and all((other.path, other.kind, other.name) == (each.path, "method", each.name) for other in same[1:])
+        and all(
+            (other.path, other.kind, other.name) == (each.path, "method", each.name) for other in same[1:]
+        )
         and (len(same) == 1 or each.kind in {"class", "enum"})
     ]
     return sorted(once, key=lambda each: (each.path, each.line, each.name))
@@ -117,7 +119,9 @@ def asked(tree: str, drawn: Iterable[Definition]) -> list[Question]:
     for each in drawn:
         target = (Target(each.path, each.line, each.line),)
         half = half_of(each.path)
-        questions.append(Question(f"{tree}-{half}-symbol-{each.name}", tree, half, each.name, "symbol", target))
+        questions.append(
+            Question(f"{tree}-{half}-symbol-{each.name}", tree, half, each.name, "symbol", target)
+        )
         if each.kind in _KEYWORDS and tree == "kernel":
             query = f"{each.kind} {each.name}"
             questions.append(Question(f"{tree}-{half}-type-{each.name}", tree, half, query, "type", target))
@@ -129,7 +133,9 @@ def main() -> None:
     for tree, folder in options.trees:
         once = defined_once(definitions(tree, folder))
         drawn = sampled(tree, once, options.count, options.seed)
-        print(f"{tree}: {len(once)} names are defined once, {len(drawn)} drawn: {Counter(d.kind for d in drawn)}")
+        print(
+            f"{tree}: {len(once)} names are defined once, {len(drawn)} drawn: {Counter(d.kind for d in drawn)}"
+        )
         questions = asked(tree, drawn)
         for half in HALVES:
             if of_half := [each for each in questions if each.half == half]:
