@@ -20,7 +20,7 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
-from cairn.index.vectors.intake import static_vectors
+from cairn.index.vectors.recipe import static_vectors
 from cairn.index.vectors.store import ChunkText, VectorStore
 from cairn.retrieval.meaning import Meaning, similarities
 from cairn.retrieval.query import understand

@@ -292,7 +292,8 @@ async def test_damage_that_nobody_expects_is_met_by_a_search_and_repaired(
             with contextlib.suppress(JsonRpcException):  # whichever error a damaged page gives
                 await cairn.search("where is a ship moored")
                 await cairn.request("cairn/fetchPage", {"path": "note3.md"})
-            return "was damaged" in ((await cairn.request("cairn/status"))["lastError"] or "")
+                return "was damaged" in ((await cairn.request("cairn/status"))["lastError"] or "")
+            return False
 
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not await repaired():

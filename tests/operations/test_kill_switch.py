@@ -30,8 +30,13 @@ class Rig:
         self.settings = RetrievalSettings(phase=phase, kill_switch=KillSwitchSettings(**switch))
         self.by_hand: int | None = None
         self.changes: list[PhaseChange] = []
+        self.others = 0.0
         self.switch = KillSwitch(
-            lambda: self.settings, lambda: self.now, self.changes.append, lambda: self.by_hand
+            lambda: self.settings,
+            lambda: self.now,
+            self.changes.append,
+            lambda: self.by_hand,
+            others=lambda seconds: self.others if seconds == WINDOW else 0.0,
         )
 
     def searches(self, count: int, ms: float = FAST, *, failed: bool = False, fell_back: bool = False) -> int:
@@ -47,6 +52,25 @@ class Rig:
 
     def slow(self) -> int:
         return self.searches(ENOUGH, SLOW)
+
+
+def test_a_machine_that_others_keep_busy_is_no_reason_to_answer_less() -> None:
+    rig = Rig()
+    rig.others = 0.5
+    assert rig.slow() == 3
+    assert "while other programs take 50 %" in rig.switch.state().reason
+    assert rig.after(WINDOW + 1) == 3
+    assert rig.searches(ENOUGH, FAST) == 3
+    assert rig.switch.state().reason == ""
+    rig.others = 0.2
+    assert rig.slow() == 2
+    assert "other programs" not in rig.switch.state().reason
+
+
+def test_failures_count_on_a_busy_machine_too() -> None:
+    rig = Rig()
+    rig.others = 1.0
+    assert rig.searches(ENOUGH, failed=True) == 0
 
 
 def test_it_starts_in_the_phase_that_the_settings_ask_for_and_stays_there_while_all_is_well() -> None:

@@ -15,10 +15,11 @@ from attrs import evolve
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
 from cairn.errors import ModelError, QueryCancelledError
+from cairn.index.queries.words import FoundWords, find_words
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import Hit
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.retrieval import legs
 from cairn.retrieval.legs import Legs, literals
 from cairn.retrieval.meaning import Meaning, QueryVector, StaticVector
 from cairn.retrieval.query import Query, understand
@@ -171,15 +172,19 @@ def test_a_programming_error_of_the_other_thread_is_not_hidden(readers: list[Ind
         ask(readers, "dock the ship", Answering(wrong))
 
 
-def test_words_are_looked_for_while_the_question_is_embedded(readers: list[IndexReader]) -> None:
+def test_words_are_looked_for_while_the_question_is_embedded(
+    readers: list[IndexReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
     words_found = threading.Event()
 
-    class Watching(IndexReader):
-        def keywords(self, *given: Any) -> list[Hit]:
-            hits = super().keywords(*given)
-            words_found.set()
-            return hits
+    def watched_words(*given: Any) -> FoundWords:
+        found = find_words(*given)
+        words_found.set()
+        return found
 
+    monkeypatch.setattr(legs, "find_words", watched_words)
+
+    class Watching(IndexReader):
         def static_similarities(self, ids: Iterable[int], vector: object) -> dict[int, float]:
             return dict.fromkeys(ids, 0.5)
 
@@ -199,20 +204,19 @@ def test_a_question_that_is_cancelled_while_it_is_embedded_ends_there(readers: l
 
 
 def test_a_question_that_is_cancelled_while_words_are_looked_for_waits_for_no_embedding(
-    readers: list[IndexReader],
+    readers: list[IndexReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cancelled, asked, let_go, embedded = (threading.Event() for _ in range(4))
 
-    class Cancelling(IndexReader):
-        def keywords(self, *given: Any) -> list[Hit]:
-            asked.wait(60)
-            cancelled.set()
-            return super().keywords(*given)
+    def cancelled_words(*given: Any) -> FoundWords:
+        asked.wait(60)
+        cancelled.set()
+        return find_words(*given)
 
+    monkeypatch.setattr(legs, "find_words", cancelled_words)
     embedding = Answering(lambda: (asked.set(), let_go.wait(60), embedded.set()))
-    cancelling: list[IndexReader] = [Cancelling(readers[0].folder)]
     with pytest.raises(QueryCancelledError):
-        ask(cancelling, "dock the ship", embedding, cancelled=cancelled.is_set)
+        ask(readers, "dock the ship", embedding, cancelled=cancelled.is_set)
     assert not embedded.is_set()
     let_go.set()
     assert embedded.wait(60)

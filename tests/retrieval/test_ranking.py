@@ -67,6 +67,7 @@ PAIRS = [
     ("where is it parsed", file("src/a.py"), file("examples/a.py")),
     ("where is it parsed", file("src/a.py"), file("docs/a.md")),
     ("where is it parsed", file("src/a.py"), file("conf/a.yaml")),
+    ("where is it parsed", file("src/a.c"), file("include/a.h", keyword=1.2)),
     ("how do I moor a boat", file("docs/ropes.md", keyword=1), file("src/a.py", keyword=1.5)),
     ("what is Harbour", file("README.md"), file("docs/harbour.md", keyword=1.2)),
     ("where is it parsed", file("site/en/a.py"), file("site/de/a.py", keyword=1.2)),

@@ -126,7 +126,7 @@ def test_discovery_defaults_are_those_of_its_specification() -> None:
 @pytest.mark.parametrize(
     ("places", "value", "origin"),
     [
-        ("", 200, ("default",)),
+        ("", 1_000, ("default",)),
         ("user", 1, ("{user}",)),
         ("user workspace", 2, (".cairn.toml",)),
         ("user workspace editor", 3, ("editor",)),
@@ -194,6 +194,6 @@ def test_a_folder_tells_what_is_wrong_with_its_own_file_alone_and_reads_it_anew(
     (tmp_path / ".cairn.toml").write_text("[search]\ncandidates = 9\nneighbours = 9\n")
     assert settings.warnings() == []
     assert (settings().search.candidates, settings().search.neighbours) == (3, 9)
-    assert settings.without_workspace_file().search.neighbours == 120
+    assert settings.without_workspace_file().search.neighbours == 600
     settings.rebase(Layers({}, {}))
     assert settings().search.candidates == 9

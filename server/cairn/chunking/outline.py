@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from attrs import define, field
+from attrs import define, field, setters
 from tree_sitter import Node
 
 from cairn.chunking.lines import Lines
-from cairn.chunking.syntax.rules import COMMENTS, NamedNode, Rule, Syntax, generic_rule
+from cairn.chunking.syntax.rules import COMMENTS, PROTOTYPE, NamedNode, Rule, Syntax, generic_rule
 
 # A chunk should not be longer, in characters; from the prototype whose ranking was measured (about 375 tokens).
 MAXIMUM = 1500
@@ -23,7 +23,7 @@ CONTAINERS = frozenset(
 )
 # Kinds that make a function inside them a method.
 _TYPES = CONTAINERS - {"module"}
-CALLABLE = frozenset({"function", "method", "macro", "constructor"})
+CALLABLE = frozenset({"function", "method", "macro", "constructor", PROTOTYPE})
 # Kinds that count at the top of a file and in types, but not inside functions.
 VALUES = frozenset({"constant", "variable", "field", "property", "target"})
 # In characters, of a comment that does not fit into one chunk with its definition: a long one is a chunk of its
@@ -92,7 +92,9 @@ def _children(node: Node) -> Iterator[Node]:
     return iter(node.named_children)
 
 
-@define(eq=False)
+@define(
+    eq=False, on_setattr=setters.NO_OP
+)  # converting anew whenever `first` is set took longer than setting it
 class _Frame:
     """The children of a node that are still to be visited, and how."""
 
@@ -268,7 +270,7 @@ def _definition(
     path = (*scope[-1].path, scope[-1].name) if scope else ()
     kind, owner = found.kind, found.owner
     if scope and scope[-1].kind in _TYPES:
-        kind = {"function": "method", "variable": "field"}.get(kind, kind)
+        kind = {"function": "method", PROTOTYPE: "method", "variable": "field"}.get(kind, kind)
     if owner and path[-1:] != (owner,):
         path = (*path, owner)
     elif not owner and scope and scope[-1].kind != "test":

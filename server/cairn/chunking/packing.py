@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import evolve
-
 from cairn.chunking.lines import Lines
 from cairn.chunking.outline import MAXIMUM, VALUES, Mark
 
@@ -20,7 +18,7 @@ _PREAMBLE = 300
 
 
 def pack(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
-    """Marks of pieces that cover all of `lines`, in order, each of which becomes one chunk."""
+    """Marks of pieces that cover all of `lines`, in order, each of which becomes one chunk. The given marks are changed."""
     pieces: list[Mark] = []
     for block in _blocks(marks, lines):
         if pieces and block.scope[: len(pieces[-1].scope)] != pieces[-1].scope:
@@ -38,13 +36,14 @@ def pack(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
 
 
 def _blocks(marks: Sequence[Mark], lines: Lines) -> list[Mark]:
-    """What each mark stands for, cut by lines where it has no marks inside and is too long."""
+    """The marks with what they stand for, cut by lines where that has no marks inside and is too long."""
     blocks = []
     ends = [mark.line for mark in marks[1:]] + [len(lines)]
     for mark, end in zip(marks, ends, strict=True):
         is_long = lines.size(mark.line, end) > MAXIMUM + _SCRAP
         (_, stop), *others = lines.pieces(mark.line, end, MAXIMUM) if is_long else [(mark.line, end)]
-        blocks.append(evolve(mark, end=stop))
+        mark.end = stop  # nobody else has the mark: a copy of each cost more than the cutting
+        blocks.append(mark)
         # Later parts of a definition that was cut are inside it.
         inside = (*mark.scope, *mark.definitions[-1:])
         blocks += [Mark(start, mark.depth, inside, end=stop) for start, stop in others]

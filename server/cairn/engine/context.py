@@ -33,7 +33,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import StoredChunk
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.model import Place
-from cairn.index.vectors.intake import static_vectors
+from cairn.index.vectors.recipe import static_vectors
 from cairn.index.vectors.store import ChunkText
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.learned import Learned

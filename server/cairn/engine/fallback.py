@@ -25,6 +25,7 @@ from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwitch, PhaseChange, wanted_phase
+from cairn.operations.other_programs import OtherPrograms
 from cairn.operations.override import write_override
 from cairn.operations.query_log import Question
 from cairn.settings.tree import Leg, Settings
@@ -67,6 +68,7 @@ class Fallback:
         self._engine = engine
         self._made_switch: KillSwitch | None = None
         self._making_switch = threading.Lock()
+        self._others = OtherPrograms()
         self._looked_for_model: tuple[float, int] | None = None
         self._recent: dict[Path, tuple[float, protocol.RecentQueries]] = {}
         """By folder, with when to read it again."""
@@ -81,6 +83,7 @@ class Fallback:
                     on_change=self._changed,
                     override=self._by_hand,
                     most=self._most,
+                    others=self._others.share,
                 )
         return self._made_switch
 
@@ -159,6 +162,7 @@ class Fallback:
                 self.latency.append(round(asked.ms, 3))
             metrics.search(answer, cached=asked.cached)
         if began_in != OFF and not asked.cached:
+            self._others.look()
             self.switch.record(
                 judged_ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=began_in
             )

@@ -17,7 +17,7 @@ from cairn.errors import InvalidRequestError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.meaning import table_of
-from cairn.retrieval.passages.further import further_passages, passages_of_results
+from cairn.retrieval.passages.further import by_best_passage, further_passages, passages_of_results
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.rarity import term_shares
@@ -51,8 +51,9 @@ def search(workspace: OpenWorkspace, params: protocol.SearchParams) -> Attempt[p
         cancelled=workspace.cancelled,
     )
     found = ranking.results(max(params.limit, JUDGED), settings.diversity)
-    shown = found[: params.limit]
     passages, strength = passages_of_results(ranking, found, table_of(workspace.meaning))
+    found = by_best_passage(found, passages)
+    shown = found[: params.limit]
     further = further_passages(ranking, passages, shown, params.passages - 1)
     results = search_results(workspace, shown, query, params.context, explain=params.explain)
     results = tuple(map(with_passages, results, further))

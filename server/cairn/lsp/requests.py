@@ -126,6 +126,7 @@ _OTHER_KINDS = {
     "extension": "Class",
     "impl": "Class",
     "macro": "Function",
+    "prototype": "Function",
     "rule": "Function",
     "target": "Function",
     "trait": "Interface",

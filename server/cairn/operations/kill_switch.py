@@ -64,14 +64,17 @@ class KillSwitch:
         on_change: Callable[[PhaseChange], None] = lambda _: None,
         override: Callable[[], int | None] = lambda: None,
         most: Callable[[], int] = lambda: VECTORS,
+        others: Callable[[float], float] = lambda _: 0.0,
     ) -> None:
         """`clock` tells seconds. `override` is the phase set by hand, if one is (`OverrideReader`), `most` the highest that
-        there can be; they and `settings` are asked at each call. `on_change` is called on the thread that noticed."""
+        there can be; they and `settings` are asked at each call. `on_change` is called on the thread that noticed. `others` tells
+        the share of all cores that other programs took during the last so many seconds (`OtherPrograms.share`)."""
         self._settings = settings
         self._clock = clock
         self._on_change = on_change
         self._override = override
         self._most = most
+        self._others = others
         self._lock = threading.Lock()
         self._window = _Window()
         self._by_hand = override()
@@ -86,6 +89,8 @@ class KillSwitch:
         """When this phase did."""
         self._since = _now()
         self._untold: list[PhaseChange] = []
+        self._slowed = ""
+        """Why searches are slow though nothing is wrong with them; "" where they are not."""
         self.reason = "" if self._by_hand is None else _BY_HAND.format(self._by_hand)
         """Of the last change; "" before the first."""
 
@@ -116,7 +121,7 @@ class KillSwitch:
                 wanted=self._wanted,
                 by_hand=self._by_hand is not None,
                 automatic=switch.automatic,
-                reason=self.reason,
+                reason=self._slowed if self._is_slow(switch) else self.reason,
                 since=self._since,
                 next_try_seconds=self._next_try(switch, now),
                 p95_ms=window.p95(),
@@ -190,6 +195,7 @@ class KillSwitch:
             and p95 > switch.p95_ms
             # The last phase is given up only when a whole window brought nothing better (S2).
             and (not is_last or now - self._began >= switch.window_seconds)
+            and not self._is_slowed(switch, p95)
         ):
             after = self._phase - 1
             reason = f"The 95th percentile of {over} was {p95:.6g} ms, above {switch.p95_ms:g} ms."
@@ -203,10 +209,24 @@ class KillSwitch:
         self._lowered, self._on_trial = True, False
         self._change(after, reason, switch, now)
 
+    def _is_slowed(self, switch: KillSwitchSettings, p95: float) -> bool:
+        """Whether other programs are why searches are slow: less would be answered, and no sooner."""
+        share = self._others(switch.window_seconds)
+        busy = share > switch.busy_share
+        self._slowed = (
+            f"Searches are slow, 95th percentile {p95:.6g} ms, while other programs take {_percent(share)} of the processor."
+            if busy
+            else ""
+        )
+        return busy
+
     def _is_calm(self, switch: KillSwitchSettings) -> bool:
         """Whether nothing speaks against the next higher phase; without any searches, only a try can tell."""
         p95 = self._window.p95()
         return not self._window.failed and (p95 is None or p95 < switch.recovery_share * switch.p95_ms)
+
+    def _is_slow(self, switch: KillSwitchSettings) -> bool:
+        return bool(self._slowed) and (self._window.p95() or 0.0) > switch.p95_ms
 
     def _raise(self, switch: KillSwitchSettings, now: float) -> None:
         window, after = self._window, self._phase + 1

@@ -12,7 +12,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.index.queries.files import in_degrees
+from cairn.index.queries.files import file_ids, in_degrees
+from cairn.index.queries.words import chunk_columns
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Outline
@@ -21,10 +22,11 @@ from cairn.retrieval.legs import Pool
 
 Floats = NDArray[np.float64]
 
-_COUNTED = ("keyword", "definition", "symbol", "exact", "reexport")
+_COUNTED = ("symbol", "exact", "reexport")
 _COSINES = ("similarity", "compared", "static")
 _NOT_FOUND: Mapping[str, float] = {**dict.fromkeys(_COUNTED, 0.0), **dict.fromkeys(_COSINES, math.nan)}
 """Legs, and what stands for a chunk that a leg does not know."""
+_NOTHING = np.empty(0)
 _FEWEST_COMPARED = 10
 """Fewer chunks that have both kinds of vectors say nothing of how one goes with the other."""
 _CHUNKS_OF_A_FILE = 3
@@ -117,6 +119,14 @@ class Candidates:
         folders_and_ids = zip(self.folders.tolist(), self.ids.tolist(), strict=True)
         return {key: place for place, key in enumerate(folders_and_ids)}
 
+    def keywords(self, pools: Sequence[Pool]) -> Floats:
+        """float64[chunks]: BM25 by the words of another question."""
+        column = np.zeros(len(self.ids))
+        for folder, pool in enumerate(pools):
+            here = self.folders == folder
+            column[here] = pool.keywords.scores(self.ids[here])[0]
+        return column
+
     def column(self, found: Sequence[Mapping[int, float]]) -> Floats:
         """float64[chunks]: the numbers that `found` has, by folder, for chunks; 0 for others."""
         column = np.zeros(len(self.ids))
@@ -131,17 +141,14 @@ class Candidates:
 Outlines = dict[int, Outline]
 
 
-def whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only: ChunkFilter) -> list[Outlines]:
-    """The outlines of all pooled chunks, by folder; for files of which no chunk was found, some are added to the pool."""
-    outlines = []
+def add_whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only: ChunkFilter) -> None:
+    """Add some chunks of each file that was found as a whole, where none of its chunks was found."""
     for reader, pool in zip(readers, pools, strict=True):
-        found = reader.outlines(pool.chunks())
-        known = {outline.path for outline in found.values()}
-        missing = [path for path in pool.files if path not in known]
+        found = set(chunk_columns(reader).files_of(np.array(pool.chunks(), np.int64)).tolist())
+        numbers = file_ids(reader, pool.files)
+        missing = [path for path in pool.files if numbers.get(path) not in found]
         added = reader.leading_chunks(missing, _CHUNKS_OF_A_FILE, only) if missing else []
         pool.found["file"].update(dict.fromkeys(added, 1.0))
-        outlines.append(found | (reader.outlines(added) if added else {}))
-    return outlines
 
 
 def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequence[Outlines]) -> Candidates:
@@ -154,6 +161,7 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
     file_of: list[int] = []
     every: list[Outline] = []
     columns: dict[str, list[float]] = {leg: [] for leg in _NOT_FOUND}
+    by_words: list[tuple[Floats, Floats]] = []
     for folder, (reader, pool, known) in enumerate(zip(readers, pools, outlines, strict=True)):
         ordered = sorted(known.values(), key=lambda outline: (outline.path, outline.position))
         by_path = {
@@ -164,6 +172,7 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
         files += _files(folder, reader, pool, by_path)
         every += ordered
         ids = [outline.id for outline in ordered]
+        by_words.append(pool.keywords.scores(np.array(ids, np.int64)))
         for leg, missing in _NOT_FOUND.items():
             found = pool.found.get(leg, {})
             columns[leg] += map(found.get, ids, repeat(missing)) if found else repeat(missing, len(ids))
@@ -172,6 +181,8 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
         tuple(files),
         every,
         np.asarray(file_of, np.intp),
+        keyword=np.concatenate([_NOTHING, *(whole for whole, _ in by_words)]),
+        definition=np.concatenate([_NOTHING, *(of_names for _, of_names in by_words)]),
         similarity=_similarity(*(by_leg[leg] for leg in _COSINES)),
         **{leg: by_leg[leg] for leg in _COUNTED},
     )

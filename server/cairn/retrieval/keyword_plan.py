@@ -1,6 +1,6 @@
-"""The FTS5 expression of a question, planned so that it is answered in time.
+"""The FTS5 expression by which a question is asked of paths and of subjects of commits, planned so that it is answered in time.
 
-FTS5 scores every row that any word occurs in: eight common words in 100,000 chunks took 70 to 250 ms. So rare words come
+FTS5 scores every row that any word occurs in: eight common words in 100,000 rows took 70 to 250 ms. So rare words come
 first: as many as together match no more rows than the budget. Of what is left, rows count that hold the two rarest words
 both, unless those are more than the budget, too; more common ones tell next to nothing beside those, and are left out.
 """
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import frozen
 
 from cairn.index.queries.keywords import KeywordCounts
+from cairn.index.queries.postings import quoted_word
 from cairn.retrieval.query import Query
 
 _K1 = 1.2
@@ -26,17 +27,6 @@ Count = Callable[[Sequence[str]], KeywordCounts]
 
 
 @frozen
-class RareWord:
-    """A word of the question that stands in few enough rows to ask where."""
-
-    group: int
-    """Which of the question's groups it is."""
-    expression: str
-    idf: float
-    """Its inverse document frequency, above 0."""
-
-
-@frozen
 class KeywordPlan:
     """How a question is asked of one keyword table."""
 
@@ -44,8 +34,6 @@ class KeywordPlan:
     """The FTS5 expression; "" where there is nothing to find."""
     possible: float
     """What BM25 gives a row in which every word of the question stands any number of times, a bound that is not met."""
-    rare: tuple[RareWord, ...] = ()
-    """Words whose rows together are no more than the budget, rarest first, one at least."""
 
 
 @frozen
@@ -79,11 +67,7 @@ def plan_keywords(query: Query, count: Count, budget: int) -> KeywordPlan:
         parts.append(left[0].expression)  # nothing else of the question occurs
     idf = (max(math.log(_odds(counts.rows, group.rows)), _LOWEST_IDF) for group in groups)
     possible = sum(each * (_K1 + 1) for each in idf)
-    rare = (
-        RareWord(groups.index(group), group.expression, math.log1p(_odds(counts.rows, group.rows)))
-        for group in _essential(sorted(groups, key=lambda group: group.rows), budget)
-    )
-    return KeywordPlan(" OR ".join(dict.fromkeys(parts)), possible, tuple(rare))
+    return KeywordPlan(" OR ".join(dict.fromkeys(parts)), possible)
 
 
 def _odds(rows: int, holding: int) -> float:
@@ -106,9 +90,3 @@ def _any(words: Iterable[str], counts: Mapping[str, int]) -> _Term:
     every = list(dict.fromkeys(words))
     expression = every[0] if len(every) == 1 else f"({' OR '.join(every)})"
     return _Term(expression, sum(counts.get(word, 0) for word in every))
-
-
-def quoted_word(word: str) -> str:
-    """As an FTS5 string: whatever stands in it is text, never syntax."""
-    escaped = word.replace('"', '""').replace("\0", "")
-    return f'"{escaped}"'

@@ -20,10 +20,12 @@ from cairn.index.queries.files import (
     files_by_subjects,
     introducing_files,
 )
-from cairn.index.queries.keywords import Postings, keyword_counts, read_postings
+from cairn.index.queries.keywords import keyword_counts
+from cairn.index.queries.postings import Postings
+from cairn.index.queries.words import FoundWords, find_words, passing_chunks
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import ColumnWeights, Hit
+from cairn.index.reader.records import Hit
 from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.text.exact import Literal
 from cairn.retrieval.introductions import subject_of
@@ -36,12 +38,12 @@ from cairn.workspace.collections import MANIFESTS
 
 logger = logging.getLogger(__name__)
 
-_COLUMNS = ColumnWeights(text=1.0, identifiers=1.0, symbol=2.5)
-"""Defined names count 2.5 times (docs/ranking.md)."""
 _MAX_SYMBOLS = 50
 """Chunks that one spelling of a name may contribute; a name defined more often says little."""
 _MAX_LITERALS = 4
 """Quoted texts that are looked for; each takes a look at the whole index."""
+_LOOKED_AT = 300
+"""Chunks that other legs found in which each is looked for first: reading one takes 30 µs."""
 _MAX_FILES = 40
 """Files that may be found as wholes, by their paths and by their commits each."""
 _MAX_INTRODUCING = 4
@@ -84,7 +86,9 @@ class Pool:
     found: defaultdict[str, dict[int, float]] = field(factory=lambda: defaultdict(dict))
     """For each leg, what it says of each chunk that it found."""
     words: list[HeldWord] = field(factory=list)
-    """The question's rarer words."""
+    """The question's words, but for those that stand nearly everywhere."""
+    keywords: FoundWords = field(factory=FoundWords)
+    """The same, with other spellings: what every chunk is worth by them, whichever leg found it."""
     files: dict[str, None] = field(factory=dict)
     """Paths of files that were found as wholes."""
     named: frozenset[str] = frozenset()
@@ -156,18 +160,20 @@ class Legs:
 
     def by_keywords(self) -> None:
         """Keywords in chunks."""
+        query = self.query
+        others = (spelling for spelling in query.spellings if (spelling,) not in query.groups)
+        words = [*query.groups, *((spelling,) for spelling in others)]
         for reader, pool, leg in self._run("keyword", Leg.KEYWORDS):
             with leg:
-                plan = self._plan(reader, "chunks_fts", self.settings.keyword_rows, leg.deadline)
-                hits = reader.keywords(
-                    plan.match, _COLUMNS, self.settings.candidates, self.only, leg.deadline
-                )
-                pool.add("keyword", hits)
-                pool.found["definition"].update((hit.chunk_id, hit.names) for hit in hits if hit.names > 0)
-                for word in plan.rare:
-                    held = read_postings(reader, word.expression, leg.deadline)
-                    stems = (stem(part) for one in self.query.groups[word.group] for part in one.split())
-                    pool.words.append(HeldWord(frozenset(stems), word.idf, held))
+                found = find_words(reader, words, self.settings.keyword_rows, leg.deadline)
+                pool.keywords = found
+                best = found.best(self.settings.candidates, passing_chunks(reader, self.only, leg.deadline))
+                scores = found.scores(best)[0]
+                pool.found["keyword"] = dict(zip(best.tolist(), scores.tolist(), strict=True))
+                for word in found.words:
+                    if word.place < len(query.groups):
+                        stems = (stem(part) for one in words[word.place] for part in one.split())
+                        pool.words.append(HeldWord(frozenset(stems), word.idf, word.held))
 
     def by_files(self) -> None:
         """Keywords in paths and in the subjects of commits, and the paths that the question names."""
@@ -209,7 +215,11 @@ class Legs:
                 for literal in wanted:
                     asked = Literal(literal, case, word)
                     hits = reader.containing(
-                        asked, self.settings.candidates, self.only, leg.deadline, pool.chunks()
+                        asked,
+                        self.settings.candidates,
+                        self.only,
+                        leg.deadline,
+                        pool.chunks()[:_LOOKED_AT],
                     ).hits
                     for hit in hits:
                         scores[hit.chunk_id] += hit.score / len(wanted)

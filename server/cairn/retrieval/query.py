@@ -17,7 +17,7 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.retrieval.introductions import with_project_named
 from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.mentions import Mentions, read_mentions
-from cairn.retrieval.query_types import QueryType, is_name, own_name, query_type
+from cairn.retrieval.query_types import QueryType, is_name, named_kind, own_name, query_type
 from cairn.retrieval.question_kinds import message_fragments
 from cairn.retrieval.repair import is_common, repairs
 from cairn.retrieval.traces import Trace, read_trace
@@ -89,6 +89,9 @@ class Query:
     asked_as: str = ""
     """The wording of the question that the text is a variation of: it tells who asks. "" where the text is the question."""
 
+    kinds: tuple[str, ...] = ()
+    """The kinds of definitions that are meant, where a name was asked for together with its kind: `struct inode`."""
+
     for_evidence: bool = False
     """Whether passages are wanted that can be quoted, rather than places to go to."""
 
@@ -159,6 +162,8 @@ def understand(
     Text beyond MAX_QUERY_CHARS is left out; `corrections` says so, and what was repaired.
     """
     cut = well_formed(text[:MAX_QUERY_CHARS])
+    name, kinds = named_kind(cut)
+    cut = name or cut
     is_cut = len(text) > MAX_QUERY_CHARS
     shortened = [f"only the first {MAX_QUERY_CHARS} of {len(text)} characters were used"] if is_cut else []
     meant, phrases = rewrite_phrases(cut, settings.synonyms)
@@ -205,6 +210,7 @@ def understand(
         literals=message_fragments(trace.message) or mentions.literals,
         quotes=mentions.quotes,
         english="" if english == cut else english,
+        kinds=kinds,
         language=translation.language.name if translation.language else "",
         note=translation.note,
         meant=replaced(

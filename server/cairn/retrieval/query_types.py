@@ -43,6 +43,37 @@ def is_name(text: str) -> bool:
     return bool(_NAME.fullmatch(text))
 
 
+_KINDS = {
+    "struct": ("struct", "record"), "union": ("union",), "enum": ("enum",), "class": ("class", "struct", "record"),
+    "interface": ("interface", "protocol", "trait"), "trait": ("trait",), "protocol": ("protocol", "interface"),
+    "type": ("type", "class", "struct", "interface", "enum", "union"), "typedef": ("type", "struct", "union", "enum"),
+    "macro": ("macro", "constant"), "#define": ("macro", "constant"), "function": ("function", "method"),
+    "func": ("function", "method"), "fn": ("function", "method"), "def": ("function", "method"),
+    "method": ("method", "function"), "constant": ("constant", "variable"), "const": ("constant", "variable"),
+}  # fmt: skip
+"""What people write before a name, and the kinds of definitions that they mean."""
+_WORDS_AS_WELL = frozenset({"struct", "union", "enum", "typedef", "#define"})
+"""Those before which a plain word is a name, too, but for a plural: "struct page", but not "struct fields" nor "class diagram"."""
+_NAMED = re.compile(
+    rf"""(?:(?:where|what)\ is\ |(?:find|show)\ |(?:the\ )?(?:definition|declaration)\ of\ )?(?:the\ )?
+        (?P<kind>{"|".join(map(re.escape, _KINDS))})\s+(?P<name>[@$]?[^\W\d]\w*(?:(?:::|\.|\#)\w+)*)(?:\(\))?
+        (?:\ (?:is\ )?(?:defined|declared|definition|declaration))?\s*[?.]?""",
+    re.VERBOSE,
+)
+_TELLING = re.compile(r"\w_\w|[a-z\d][A-Z]|[A-Z]{2}|^[A-Z]|\w[.:#]|\d")
+
+
+def named_kind(text: str) -> tuple[str, tuple[str, ...]]:
+    """The name that is asked for together with its kind, as in `struct inode`, and the kinds that are meant; else "" and ()."""
+    found = _NAMED.fullmatch(text.strip())
+    if found is None:
+        return "", ()
+    may_be_plain = found["kind"] in _WORDS_AS_WELL and not found["name"].endswith("s")
+    if not (may_be_plain or _TELLING.search(found["name"])):
+        return "", ()
+    return found["name"], _KINDS[found["kind"]]
+
+
 def own_name(text: str) -> str:
     """The last part of a qualified name: `Router::add_route()` → `add_route`."""
     return re.sub(r"[!?]?(?:<.*)?(?:\(\))?$", "", _QUALIFIERS.split(text)[-1]).lstrip("@$&")

@@ -21,7 +21,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.candidates import Candidates, gather, whole_files
+from cairn.retrieval.candidates import Candidates, add_whole_files, gather
 from cairn.retrieval.diversity import diversify, is_diverse
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.legs import Legs, is_identifier
@@ -30,6 +30,7 @@ from cairn.retrieval.packages import Packages, packages_asked_about
 from cairn.retrieval.query import Query
 from cairn.retrieval.scores import Asked, Ranked, Scores, Signal, score_files
 from cairn.retrieval.scoring import Scoring, best_of_file
+from cairn.retrieval.shortlist import shortlist
 from cairn.retrieval.signals import SIGNALS, weighted
 from cairn.settings.tree import DiversitySettings, SearchSettings
 
@@ -199,15 +200,19 @@ def rank(
     for legs in every[1:]:
         question.merge(legs, leg="varied")
     began = time.perf_counter()
-    outlines = whole_files(readers, question.pools, only)
+    add_whole_files(readers, question.pools, only)
     question.add_time("outline", began)
     if vectors:
         question.compare(every, vectors)
     if question.problems and not any(pool.chunks() for pool in question.pools):
         raise question.problems[0]
     began = time.perf_counter()
+    listed = zip(readers, question.pools, strict=True)
+    outlines = [reader.outlines(shortlist(reader, pool)) for reader, pool in listed]
+    question.add_time("outline", began)
+    began = time.perf_counter()
     candidates = gather(readers, question.pools, outlines)
-    idf = _idf(question) if learned else {}
+    idf = _idf(question)
     packages = _packages(readers, question.query, meaning) if vectors else ()
     asked = Asked(question.query, candidates, learned=learned, idf=idf, packages=packages)
     scores = score_files(asked, weighted(settings.weights, signals))

@@ -8,7 +8,7 @@ its weight.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 
 import numpy as np
@@ -40,7 +40,7 @@ class Asked:
     learned: Mapping[int, Learned] = field(factory=dict)
     """What earlier choices say, by folder."""
     idf: Mapping[str, float] = field(factory=dict)
-    """The inverse document frequency of stems of the question, where that is known."""
+    """The inverse document frequency of stems of the question."""
     packages: Sequence[Packages] = ()
     """How much the question is about the packages of each folder; empty where that is not known."""
 
@@ -48,6 +48,17 @@ class Asked:
     def own_stems(self) -> frozenset[str]:
         """The stems of the question's own words."""
         return frozenset(map(stem, self.query.terms))
+
+    def held_by(self, stems: Iterable[str]) -> float:
+        """Share of the question that these of its stems make up, 0 to 1: rare ones count more, where that is known."""
+        return self._weight(set(stems)) / (self._whole or 1.0)
+
+    @cached_property
+    def _whole(self) -> float:
+        return self._weight(self.own_stems)
+
+    def _weight(self, stems: Set[str]) -> float:
+        return sum(self.idf.get(each, 0.0) for each in stems) if self.idf else float(len(stems))
 
     def each(self, value: Callable[[FileCandidate], float]) -> Floats:
         """float64[files]: what `value` says of each."""

@@ -75,7 +75,7 @@ def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Fl
     named = _NAME * np.maximum(definitions(question, candidates), candidates.exact)
     values = []
     for number, of_question in enumerate(legs):
-        keyword = candidates.column(of_question.found("keyword"))
+        keyword = candidates.keywords(of_question.pools)
         worth = (
             in_file
             + _KEYWORDS * share(keyword)
@@ -88,7 +88,8 @@ def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Fl
             nearest = candidates.column(of_question.found("static")) + candidates.column(
                 of_question.found("similarity")
             )
-            values.append(np.where((keyword > 0) | (nearest > 0), _VARIATION * _less(worth, held_back), 0.0))
+            found = candidates.column(of_question.found("keyword")) + nearest > 0
+            values.append(np.where(found, _VARIATION * _less(worth, held_back), 0.0))
     return np.stack(values)
 
 

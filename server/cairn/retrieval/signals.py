@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from attrs import evolve
 
+from cairn.chunking.syntax.rules import PROTOTYPE
 from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.file_names import (
     folder_stems,
@@ -26,6 +27,7 @@ from cairn.retrieval.file_names import (
 from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
 from cairn.retrieval.introductions import introduces, key_of_name, subject_of
 from cairn.retrieval.query import Query
+from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.scores import Asked, Family, Signal, Value, best, of_file, top
 from cairn.text.words import stem
 from cairn.workspace.collections import FileKind
@@ -38,6 +40,9 @@ _FAST_DECAY = (1.0, 0.5, 0.25)
 _MANY_IMPORTS = 4
 """Where no file is imported by so many, none stands out: in a project of three files each import would count in full."""
 
+_LEAST_OF_A_NAME, _MORE_OF_A_NAME = 0.4, 1.5
+"""What a file's name counts that holds next to nothing of the question, and how much more for all of it; at most 1."""
+
 _CHOSEN = 1.0
 """The most that choices may add to a file's sum or take from it. Over 55 questions to Flask and Click, neighbours among
 the first ten lie 0.27 apart (median), the first and the second 1.1, the first and the fifth 3.2: a file that was always
@@ -49,8 +54,11 @@ _TYPE_KINDS = {
         ("class", "struct", "interface", "trait", "enum", "type", "protocol", "module", "record"), 0.3
     ),
     "object": 0.25,  # beside a class of its name it is the lesser one
+    PROTOTYPE: -0.2,
 }
 """What a definition of each kind counts more than a function."""
+_ANOTHER_KIND = -0.3
+"""The same where another kind was asked for by its name."""
 
 
 def _definition(asked: Asked) -> Floats:
@@ -69,16 +77,24 @@ def definitions(query: Query, candidates: Candidates) -> Floats:
         outline = candidates.outlines[place]
         is_main = outline.symbol.lower().lstrip("$@_#") in wanted
         of_kind = _TYPE_KINDS.get(outline.symbol_kind, 0.0)
+        if query.kinds:
+            of_kind = 0.3 if outline.symbol_kind in query.kinds else _ANOTHER_KIND
         strength[place] *= 0.3 + is_main * (0.4 + of_kind)
     return strength
 
 
 def _file_name(asked: Asked) -> Floats:
-    """Share of the words of the file's name that the question holds."""
+    """Share of the words of the file's name that the question holds.
+
+    A name that holds little of the question counts less: among thousands of files there are dozens of `page.c`.
+    """
 
     def share(file: FileCandidate) -> float:
         words = name_stems(file.path)
-        return sum(word in asked.query.stems for word in words) / len(words) if words else 0.0
+        found = [word for word in words if word in asked.query.stems]
+        if not found:
+            return 0.0
+        return len(found) / len(words) * min(1.0, _LEAST_OF_A_NAME + _MORE_OF_A_NAME * asked.held_by(found))
 
     return asked.each(share)
 
@@ -99,9 +115,9 @@ def _abbreviated_name(asked: Asked) -> Floats:
 
 
 def _folder_name(asked: Asked) -> Floats:
-    """Share of the question's words that name a folder of the path."""
+    """Share of the question that names a folder of the path: a subsystem, an architecture, a package."""
     wanted = asked.own_stems
-    return asked.each(lambda file: len(wanted & folder_stems(file.path)) / (len(wanted) or 1))
+    return asked.each(lambda file: asked.held_by(wanted & folder_stems(file.path)))
 
 
 def _older_version(asked: Asked) -> Floats:
@@ -136,6 +152,13 @@ def _translation(asked: Asked) -> Floats:
 def _imports(asked: Asked) -> Floats:
     """The logarithm of how many files import it."""
     return asked.each(lambda file: math.log1p(file.in_degree))
+
+
+def _header(asked: Asked) -> Floats:
+    """Whether a file is a header of C, unless what headers define is asked for: they announce what the code beside them does."""
+    if asked.query.is_symbol or QuestionKind.CONSTANT in question_kinds(asked.query.wording):
+        return np.zeros(len(asked.candidates.files))
+    return asked.each(lambda file: file.path.endswith(".h"))
 
 
 def _package(asked: Asked) -> Floats:
@@ -206,7 +229,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("file name", 1.4, KEYWORD, _file_name, relative=False),
     Signal("file name as one word", 1.0, KEYWORD, _joined_name, relative=False),
     Signal("file name abbreviated", 1.0, KEYWORD, _abbreviated_name, relative=False),
-    Signal("folder names", 0.7, KEYWORD, _folder_name),
+    Signal("folder names", 2.8, KEYWORD, _folder_name, relative=False),
     Signal("defines the symbol", 5.0, KEYWORD, _definition, relative=False, always=False),
     Signal("re-exports the symbol", 3.0, KEYWORD, best("reexport"), relative=False, always=False),
     Signal("contains the very text", 4.0, KEYWORD, best("exact"), relative=False, always=False),
@@ -223,6 +246,7 @@ SIGNALS: tuple[Signal, ...] = (
         "documents what was asked", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False
     ),
     Signal("introduces the project", 3.0, FILE, _introduction, relative=False, always=False),
+    Signal("is a header", -0.7, FILE, _header, relative=False),
     Signal("is configuration", -2.7, FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
     Signal("is a translation", -2.0, FILE, _translation, relative=False),
     Signal("is of an older version", -4.0, FILE, _older_version, relative=False),

@@ -46,6 +46,9 @@ class IndexSettings:
     """Larger files are skipped; hand-written sources are far below this."""
     watch: bool = True
     """Pick up changes made outside the editor."""
+    workers: int = field(default=0, metadata=within(0, 64))
+    """Processes that read and chunk where many files wait. 0: as many as there are cores to spare, fewer on battery or while
+    the machine is busy; 1: none, the daemon does it alone."""
     history: bool = True
     """Read which commits touched which file, where there is a git repository."""
     keep_vectors_days: int = field(default=30, metadata=within(0, _TEN_YEARS))
@@ -101,6 +104,8 @@ class KillSwitchSettings:
     p95_ms: float = 500.0
     """A 95th percentile of search latency above this drops one phase; in the last one, once a whole window has passed in it,
     it switches retrieval off."""
+    busy_share: float = field(default=0.4, metadata=SHARE)
+    """…unless other programs took more than this share of all cores meanwhile: then the status says so."""
     error_rate: float = field(default=0.05, metadata=SHARE)
     """A share of failed searches above this switches retrieval off; of searches without their vectors, it drops phase 3."""
     min_queries: int = field(default=20, metadata=within(1, 1_000_000))
@@ -162,13 +167,13 @@ class SearchSettings:
     legs: tuple[Leg, ...] = tuple(Leg)
     """Those that take part; a lower phase leaves some out."""
 
-    candidates: int = field(default=200, metadata=within(0, 100_000))
+    candidates: int = field(default=1_000, metadata=within(0, 100_000))
     """Chunks that keywords may contribute."""
-    neighbours: int = field(default=120, metadata=within(0, 100_000))
+    neighbours: int = field(default=600, metadata=within(0, 100_000))
     """Chunks that meaning may contribute."""
-    keyword_rows: int = field(default=4_000, metadata=within(0, 1_000_000))
-    """Chunks that a question's words are scored in, about: of more than that, the most frequent words count only where
-    two of them meet."""
+    keyword_rows: int = field(default=200_000, metadata=within(0, 1_000_000))
+    """Chunks that a question's words are looked for in, the rarest words first: more frequent ones are left out, but for the
+    rarest of all."""
     weights: Mapping[str, float] = field(factory=dict, hash=False, metadata=within(-1_000, 1_000))
     """Other weights for ranking signals, by name (docs/ranking.md); 0 switches one off."""
     leg_deadline_ms: float = field(default=250.0, metadata=USER_ONLY | within(0, 600_000))

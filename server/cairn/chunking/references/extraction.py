@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from attrs import define, evolve, field
 from tree_sitter import Node, Tree
@@ -29,7 +30,7 @@ from cairn.chunking.references.nodes import declared_name, last_row, occurrences
 from cairn.chunking.references.patterns import Patterns, patterns_of
 from cairn.chunking.references.scopes import Scope, Sweep
 from cairn.chunking.syntax import syntax_of
-from cairn.chunking.syntax.rules import NamedNode
+from cairn.chunking.syntax.rules import PROTOTYPE, NamedNode
 
 _MOST = 40_000
 """Names of one file that are kept. A generated file of 20,000 definitions has more references than anyone asks for."""
@@ -91,15 +92,18 @@ class _Extraction:
         variables = self._bind(self.patterns.matches(root), skipped)
         uses: dict[int, tuple[ReferenceKind, Node]] = {}
         for capture, kind in _KINDS.items():  # what says most comes last
-            uses.update((node.start_byte, (kind, node)) for node in captures.get(capture, ()))
+            uses |= {node.start_byte: (kind, node) for node in captures.get(capture, ())}
         for start in skipped.union(self._names):
             uses.pop(start, None)
-        made = [Import(DEFAULT, "", self._text(node)) for node in captures.get("default", ())]
+        made = [
+            Import(DEFAULT, "", self._text(node))
+            for node in sorted(captures.get("default", ()), key=lambda node: node.start_byte)
+        ]
         made += [name for node in imports for name in import_names(self.language, self._text(node))]
         references = self._refer(uses, self._receivers(captures.get("on", ())))
         if texts := captures.get("text"):
             references += [call for node in texts for call in self._calls_in(node)]
-            references.sort(key=lambda each: (each.line, each.character))
+            references.sort(key=attrgetter("line", "character"))
         wanted = {reference.name for reference in references}
         expressions = {each.receiver for each in references}.union(each.type for each in variables)
         expressions.update(scope.definition.type for scope in self._scopes)
@@ -152,12 +156,15 @@ class _Extraction:
                 continue
             seen.add((place, named.name))
             parent = open_scopes[-1] if open_scopes else None
-            kind, owner = named.kind, named.owner
-            if parent is not None and parent.definition.kind in _TYPES:
+            kind, owner = "function" if named.kind == PROTOTYPE else named.kind, named.owner
+            if self.language != "c" and parent is not None and parent.definition.kind in _TYPES:
                 kind = {"function": "method", "variable": "field"}.get(kind, kind)
-            if self.language == "c":
-                kind = named.kind
-            elif not owner and parent is not None and parent.definition.kind in CONTAINERS:
+            if (
+                self.language != "c"
+                and not owner
+                and parent is not None
+                and parent.definition.kind in CONTAINERS
+            ):
                 owner = parent.definition.name
             row = node.start_point[0] + self.source.count(b"\n", start, place)
             character = self._character(row, place - self.source.rfind(b"\n", 0, place) - 1)
@@ -214,7 +221,9 @@ class _Extraction:
 
     def _return(self, written: Sequence[Node], results: Sequence[Node]) -> None:
         """Note what functions return: as it is written, or else what they return at their end."""
-        returned = {node.start_byte: type_expression(self._text(node)) for node in written}
+        # The first that is written is the function's own: where macros hide a brace, `else` may look like another.
+        in_order = sorted(written, key=lambda node: node.start_byte)
+        returned = {node.start_byte: type_expression(self._text(node)) for node in in_order}
         for node in sorted(results, key=lambda each: -each.start_byte):
             value = chain(self._head_of_call(node))
             returned[node.start_byte] = "" if value == UNKNOWN else value

@@ -6,13 +6,24 @@ from functools import partial
 
 from tree_sitter import Node
 
-from cairn.chunking.syntax.rules import NamedNode, Rule, Syntax, find, named, text_of, type_of
+from cairn.chunking.syntax.rules import (
+    PROTOTYPE,
+    NamedNode,
+    Rule,
+    Syntax,
+    find,
+    named,
+    text_of,
+    type_of,
+)
 
 _NAMES = frozenset(
     "identifier field_identifier type_identifier operator_name destructor_name operator_cast".split()
 )
 # Macros between keywords make the parser take these for names.
 _KEYWORDS = frozenset("namespace class struct enum union friend void if return else".split())
+
+_TYPE_KINDS = {"struct_specifier": "struct", "union_specifier": "union", "enum_specifier": "enum"}
 
 
 def _declared(node: Node) -> tuple[str, str, bool]:
@@ -50,12 +61,16 @@ def _declaration(node: Node) -> NamedNode | None:
     name, owner, is_function = _declared(node)
     if owner:
         return None
+    made = find(node, "type")
+    if type_of(made) in _TYPE_KINDS and find(made, "body") and (type_name := text_of(made, "name")):
+        # What follows the body may be a macro: `struct inode { … } __randomize_layout;`
+        return NamedNode(type_name, _TYPE_KINDS[type_of(made)], node)
     if not is_function:
         constants = ("const", "constexpr", "constinit")
         constant = any(text_of(child) in constants for child in node.named_children[:3])
         return NamedNode(name, "constant" if constant else "variable", node)
     # A forward declaration for the file's own use is not where anybody wants to land.
-    return None if text_of(node, "storage_class_specifier") == "static" else NamedNode(name, "function", node)
+    return None if text_of(node, "storage_class_specifier") == "static" else NamedNode(name, PROTOTYPE, node)
 
 
 def _member(node: Node) -> NamedNode | None:
@@ -67,7 +82,7 @@ def _member(node: Node) -> NamedNode | None:
 def _misread_prototype(node: Node) -> NamedNode | None:
     """A prototype that the parser takes for a member, after a macro in a struct: structs of C have no functions."""
     name, _, is_function = _declared(node)
-    return NamedNode(name, "function", node) if is_function else None
+    return NamedNode(name, PROTOTYPE, node) if is_function else None
 
 
 def _with_body(kind: str, node: Node) -> NamedNode | None:
@@ -78,9 +93,6 @@ def _with_body(kind: str, node: Node) -> NamedNode | None:
     while type_of(name) in ("template_type", "qualified_identifier") and (inner := find(name, "name")):
         name = inner
     return NamedNode(text_of(name), kind, node)
-
-
-_TYPE_KINDS = {"struct_specifier": "struct", "union_specifier": "union", "enum_specifier": "enum"}
 
 
 def _typedef(node: Node) -> NamedNode | None:

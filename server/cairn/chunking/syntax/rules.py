@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from attrs import field, frozen
 from tree_sitter import Node
 
+PROTOTYPE = "prototype"
+"""The kind of a function that is announced; its definition is elsewhere."""
+
 
 @frozen
 class NamedNode:

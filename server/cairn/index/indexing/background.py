@@ -18,6 +18,7 @@ from cairn.index.store.meta import Facts, raise_generation
 from cairn.index.store.writer import IndexWriter
 from cairn.index.text.word_list import WordListIntake
 from cairn.index.vectors.intake import StaticIntake, VectorIntake
+from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import EmbeddingSettings, Settings
 from cairn.startup.interpreter import give_back_memory
 
@@ -72,6 +73,10 @@ class Background:
         self._busy_at = self._written_at = time.monotonic()
         self._static.added(ids, settings.embedding)
         self._vectors.put_first(ids)
+
+    def recipe(self, settings: Settings) -> StaticRecipe | None:
+        """What a worker process makes static vectors with."""
+        return self._static.recipe(settings.embedding)
 
     def put_first(self, paths: Iterable[str]) -> None:
         """Somebody looks at these files."""

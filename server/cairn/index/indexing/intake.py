@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
-from attrs import define, evolve, field
+from attrs import define, field
 
-from cairn.chunking.model import content_key
 from cairn.index.indexing.folder_state import Activity, Progress
+from cairn.index.indexing.reading import Reading, ReadRequest, read_file
 from cairn.index.indexing.work_queue import BURST
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.index.vectors.recipe import StaticRecipe
 from cairn.settings.tree import IndexSettings
 from cairn.startup.interpreter import give_back_memory
-from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.collections import Projects, find_projects
 from cairn.workspace.rules import FileRules
-from cairn.workspace.scan import FileEntry, ScanReport, read_text, scan
-
-logger = logging.getLogger(__name__)
+from cairn.workspace.scan import FileEntry, ScanReport, scan
 
 _BATCH_SECONDS = 0.25
 """A batch is written after this long at the latest, so that keyword answers come while indexing runs."""
 _BATCH_CHUNKS = 500
 """A batch is written once it has this many chunks, too: one transaction of about 35 ms."""
 
-_TICK_NS = 20_000_000
-"""File systems keep time in steps of up to 10 ms (Linux: a timer tick of 1 to 10 ms)."""
+_WORTH_WORKERS_BYTES = 2_000_000
+"""Workers are started from so many bytes on, as starting them takes time. The break-even is not measured yet."""
 
 
 @define(eq=False)
@@ -47,8 +45,14 @@ class Intake:
     """Called with the ids of new chunks."""
     _step_aside: Callable[[], None] = lambda: None
     """Called between two files, but for the few that somebody saved."""
+    _recipe: Callable[[], StaticRecipe | None] = lambda: None
+    """What workers make static vectors with, so that they come with their chunks."""
     _rules: FileRules = field(init=False)
     _projects: Projects = field(factory=Projects, init=False)
+    _workers: int = field(default=0, init=False)
+    """As `index.workers` says."""
+    _overtaken: set[str] = field(factory=set, init=False)
+    """Paths that were taken in since workers began to read: what they have of these may be older."""
     scan_seconds: float = field(default=0.0, init=False)
     """What the latest look at every file took."""
 
@@ -61,6 +65,7 @@ class Intake:
         progress, writer = self._progress, self._writer
         progress.activity = Activity.SCANNING
         self._rules = FileRules(self._root, settings)
+        self._workers = settings.workers
         report = ScanReport()
         began = time.monotonic()
         entries = list(scan(self._root, self._rules, report, stop=self._stopped))
@@ -82,6 +87,7 @@ class Intake:
         if removed:
             writer.write((), removed)
         progress.activity = Activity.READING
+        self._overtaken.clear()
         self._take_in(changed, {} if force else known, force, self._on_batch, self._step_aside)
         if not self._stopped():
             writer.note(scanned=1, files_total=len(entries))
@@ -92,6 +98,7 @@ class Intake:
 
     def update(self, paths: Iterable[str], force: bool = False) -> None:
         """Take in single changes. A path may be a file or a directory, present or gone."""
+        paths = list(paths)
         report = ScanReport()
         entries: dict[str, FileEntry] = {}
         gone: set[str] = set()
@@ -105,6 +112,7 @@ class Intake:
         changed = [e for e in entries.values() if not self._is_current(e, known.get(e.path))]
         step_aside = None if len(changed) <= BURST else self._step_aside
         self._take_in(changed, known, force, step_aside=step_aside)
+        self._overtaken.update(paths if self._progress.scanning else ())
         if not self._progress.scanning:
             total = self._writer.count_files()
             self._writer.note(scanned=1, files_total=total)
@@ -134,7 +142,7 @@ class Intake:
 
     def _take_in(
         self,
-        entries: Iterable[FileEntry],
+        entries: Sequence[FileEntry],
         known: Mapping[str, FileRecord],
         anew: bool,
         on_batch: Callable[[], None] | None = None,
@@ -152,54 +160,70 @@ class Intake:
             batch.clear()
             same.clear()
 
-        for entry in entries:
-            if self._stopped():
-                break
-            if step_aside is not None:
-                step_aside()
-            file = self._read(entry, known.get(entry.path))
-            self._progress.files_done += 1
-            if isinstance(file, IndexedFile):
-                batch.append(file)
-            elif file is not None:
-                same.append(file)
-            late = time.monotonic() - started > _BATCH_SECONDS
-            if late or sum(len(file.chunks) for file in batch) >= _BATCH_CHUNKS:
-                flush()
-                if on_batch is not None:
-                    on_batch()
-                started = time.monotonic()
+        with closing(self._readings(entries, known, step_aside)) as readings:
+            for reading in readings:
+                self._note(reading)
+                file = reading.file
+                if isinstance(file, IndexedFile):
+                    batch.append(file)
+                elif file is not None:
+                    same.append(file)
+                late = time.monotonic() - started > _BATCH_SECONDS
+                if late or sum(len(file.chunks) for file in batch) >= _BATCH_CHUNKS:
+                    flush()
+                    if on_batch is not None:
+                        on_batch()
+                    started = time.monotonic()
         flush()
 
-    def _read(self, entry: FileEntry, before: FileRecord | None) -> IndexedFile | FileRecord | None:
-        """The file with its chunks, its record alone where the text is the same, None if it cannot be read."""
-        try:
-            text = read_text(self._root / entry.path)
-        except FileNotFoundError:
-            return None  # the watcher reports the removal
-        except OSError as problem:
-            self._progress.unreadable.append(f"{entry.path}: {problem.strerror or problem}")
-            return None
-        collection = self._projects.collection(entry.path)
-        # A file that was written a moment ago may be written again within the same tick of the file system's
-        # clock; without a time, the next look reads it once more.
-        mtime_ns = entry.mtime_ns if time.time_ns() - entry.mtime_ns > _TICK_NS else -1
-        record = FileRecord(entry.path, entry.size, mtime_ns, content_key(text or ""), collection)
-        if before and evolve(before, size=record.size, mtime_ns=record.mtime_ns) == record:
-            return record if before != record else None
-        if text is None:
-            return IndexedFile.left_out(record)
-        decision = decide_content(entry.path, text)
-        if not decision.indexed:
+    def _readings(
+        self,
+        entries: Sequence[FileEntry],
+        known: Mapping[str, FileRecord],
+        step_aside: Callable[[], None] | None,
+    ) -> Generator[Reading, None, None]:
+        """What became of each file, in this order; many are read by worker processes."""
+
+        def requests() -> Iterator[ReadRequest]:
+            for entry in entries:
+                if self._stopped():
+                    return
+                if step_aside is not None:
+                    step_aside()
+                yield ReadRequest(entry, self._projects.collection(entry.path), known.get(entry.path))
+
+        waiting = requests()
+        # Few files need no worker, and none of what workers import.
+        workers = 1
+        if sum(entry.size for entry in entries) >= _WORTH_WORKERS_BYTES:
+            from cairn.index.indexing.workers.pool import WorkerPool, spare_cores
+
+            workers = spare_cores(self._workers)
+        if workers < 2:
+            yield from (read_file(self._root, request) for request in waiting)
+            return
+        with closing(WorkerPool(self._root, workers, self._recipe())) as pool:
+            # Files are read here until the first worker is there, so that answers come no later.
+            while not pool.is_ready and (request := next(waiting, None)):
+                yield read_file(self._root, request)
+            for request, reading in pool.read(waiting):
+                if self._stopped():
+                    return
+                # A worker may have read it before somebody saved it, and what was saved is in the index by now.
+                late = self._is_overtaken(request.entry.path)
+                yield read_file(self._root, request) if late else reading
+
+    def _is_overtaken(self, path: str) -> bool:
+        places = self._overtaken
+        return bool(places) and any(path == place or path.startswith(f"{place}/") for place in places)
+
+    def _note(self, reading: Reading) -> None:
+        self._progress.files_done += 1
+        if reading.skipped:
             skipped = self._progress.skipped
-            skipped[decision.rule] = skipped.get(decision.rule, 0) + 1
-            return IndexedFile.left_out(record)
-        try:
-            return IndexedFile.of(record, text)
-        except Exception as problem:
-            logger.exception("chunking %s failed", entry.path)
-            self._progress.unreadable.append(f"{entry.path}: chunking failed ({problem})")
-            return IndexedFile.left_out(record)
+            skipped[reading.skipped] = skipped.get(reading.skipped, 0) + 1
+        if reading.unreadable:
+            self._progress.unreadable.append(reading.unreadable)
 
 
 def _below(unreadable: Iterable[str]) -> Callable[[str], bool]:

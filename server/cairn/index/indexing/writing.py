@@ -46,6 +46,7 @@ class WritingSession:
             on_compared=self._watch_at_last,
             on_written=lambda ids: self._background.added(ids, state.settings()),
             step_aside=state.gate.step_aside,
+            recipe=lambda: self._background.recipe(state.settings()),
         )
         self._asked = False
         """Another process asked for something while vectors are being made."""

@@ -17,7 +17,6 @@ from cairn.index.reader.connection import Row
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import (
-    NAMES_ONLY,
     ColumnWeights,
     Hit,
     IndexStats,
@@ -69,9 +68,8 @@ class OverlaidReader(IndexReader):
         # Where a word is frequent, counting takes long: after the unsaved text is free for other threads again.
         with self.reading(cancelled) as db:
             statistics = read_statistics(db, match)
-        names = score(found, statistics, astuple(NAMES_ONLY))
         scores = score(found, statistics, astuple(weights))
-        return _merged(hits, [Hit(-chunk, value, names[chunk]) for chunk, value in scores.items()], limit)
+        return _merged(hits, list(starmap(Hit, ((-chunk, value) for chunk, value in scores.items()))), limit)
 
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()

@@ -85,6 +85,12 @@ def in_degrees(reader: IndexReader, paths: Iterable[str]) -> dict[str, int]:
     return dict(rows)
 
 
+def file_ids(reader: IndexReader, paths: Iterable[str]) -> dict[str, int]:
+    """The ids of those of these files that are saved."""
+    named = "SELECT path, id FROM files WHERE path IN (SELECT value FROM json_each(?))"
+    return dict(reader.select(named, (json.dumps(list(paths)),)))
+
+
 def best_by_file(scores: Mapping[str, float], limit: int) -> list[str]:
     """The paths with the highest scores."""
     return sorted(scores, key=lambda path: (-scores[path], path))[:limit]

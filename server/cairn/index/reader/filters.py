@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 
 from attrs import frozen
 
@@ -41,15 +43,32 @@ def admitted(reader: ConnectedReader, only: ChunkFilter, *, even_all: bool = Fal
     named = (("c.type", only.types), ("c.language", only.languages), ("f.collection", only.collections))
     conditions = [(f"{column} IN", json.dumps(allowed)) for column, allowed in named if allowed]
     if only.paths:
-        wanted = Selection(only.paths)
-        rows = reader.select("SELECT id, path FROM files")
-        passing = [number for number, path in rows if wanted.names(path)]
-        conditions.append(("f.id IN", json.dumps(passing)))
+        conditions.append(("f.id IN", json.dumps(_files_named(reader, only.paths))))
     if only.hidden:
         conditions.append(("f.path NOT IN", json.dumps(only.hidden)))
     where = " AND ".join(f"{condition} (SELECT value FROM json_each(?))" for condition, _ in conditions)
     sql = f"SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE {where}"
     return sql, [values for _, values in conditions]
+
+
+def _files_named(reader: ConnectedReader, patterns: Sequence[str]) -> list[int]:
+    """The ids of the files that the globs name. Places by their whole path are looked up; else every path is compared."""
+    if all(map(_is_place, patterns)):
+        places = json.dumps([pattern.strip("/") for pattern in patterns])
+        return [number for (number,) in reader.select(_SELECT_BELOW, (places,))]
+    wanted = Selection(patterns)
+    rows = reader.select("SELECT id, path FROM files")
+    return [number for number, path in rows if wanted.names(path)]
+
+
+# '0' is the character after '/': the range contains every path below, and uses the index.
+_SELECT_BELOW = """SELECT f.id FROM json_each(?) place JOIN files f
+    ON f.path = place.value OR (f.path > place.value || '/' AND f.path < place.value || '0')"""
+
+
+def _is_place(pattern: str) -> bool:
+    """Whether a pattern is the path of one file or folder: a name alone may stand anywhere."""
+    return "/" in pattern.rstrip("/") and not re.search(r"[*?\[\]\\!#]", pattern)
 
 
 def passes(reader: ConnectedReader, column: str, only: ChunkFilter) -> tuple[str, list[str]]:

@@ -13,7 +13,6 @@ from attrs import define, evolve, field
 
 from cairn.index.reader.filters import ChunkFilter, passes
 from cairn.index.reader.records import (
-    NAMES_ONLY,
     STORED_COLUMNS,
     CollectionStats,
     ColumnWeights,
@@ -27,7 +26,7 @@ from cairn.index.reader.vector_queries import VectorQueries
 from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.text.exact import ExactMatches, Literal, find
-from cairn.index.text.word_list import WordList, read_word_list
+from cairn.index.text.word_list import WordList, is_of_use, read_word_list
 
 T = TypeVar("T")
 
@@ -54,7 +53,7 @@ class IndexReader(VectorQueries):
         # `+rowid`: one keyword query whose rows are filtered, not a keyword query for each admitted row.
         condition, values = passes(self, "+rowid", only)
         rows = self.select(
-            f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score, -bm25(chunks_fts, {NAMES_ONLY.sql})
+            f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score
                 FROM chunks_fts WHERE chunks_fts MATCH ? AND {condition} ORDER BY score DESC, rowid LIMIT ?""",
             (match, *values, limit),
             cancelled,
@@ -74,7 +73,7 @@ class IndexReader(VectorQueries):
 
             def words() -> WordList:
                 self.memory.words = read_word_list(db, self.memory.words)
-                return self.memory.words
+                return self.memory.words if is_of_use(db, self.memory.words) else WordList()
 
             return find(db, literal, limit, passing, deadline, words, first)
 

@@ -106,14 +106,9 @@ class ColumnWeights:
         return f"{self.text}, {self.identifiers}, {self.symbol}"
 
 
-NAMES_ONLY = ColumnWeights(text=0.0, identifiers=0.0, symbol=1.0)
-
-
 @frozen
 class Hit:
     """A chunk that one leg found. Higher scores are better; they are comparable within the leg."""
 
     chunk_id: int
     score: float
-    names: float = 0.0
-    """The part of a keyword hit's score that comes from the names that the chunk defines."""

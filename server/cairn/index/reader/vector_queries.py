@@ -141,7 +141,7 @@ class VectorQueries(ConnectedReader):
         only: ChunkFilter,
         cancelled: Cancelled,
     ) -> list[Hit]:
-        from cairn.index.vectors.static_rows import read_ids
+        from cairn.index.reader.arrays import read_ids
 
         allowed = None
         where, values = admitted(self, only)

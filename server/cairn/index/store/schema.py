@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 
-CONTENT_VERSION = 6
+CONTENT_VERSION = 7
 """Raised by any change of chunking or of the embedded text: older indexes are rebuilt."""
 
 # Underscores belong to a token, so `add_url_rule` is found as it is written; its parts, and those of

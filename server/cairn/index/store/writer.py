@@ -5,20 +5,20 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import cast
 
 import apsw
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from cairn.chunking.composite import composite_text
-from cairn.chunking.model import Chunk, content_key
+from cairn.chunking.model import Chunk
 from cairn.chunking.references.model import SymbolTable
 from cairn.index.store.database import create, open_writer
-from cairn.index.store.keyword_columns import compound_parts, operator_words, split_words
+from cairn.index.store.keyword_columns import split_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
-from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, chunk_identity, chunk_to_row
+from cairn.index.store.prepared import ChunkRow, PackedSymbols
+from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, chunk_identity
+from cairn.index.store.schema import STATIC_TABLE
 from cairn.text.languages import language_of
 from cairn.workspace.collections import file_kind
 
@@ -41,10 +41,11 @@ class IndexedFile:
     record: FileRecord
     kind: str
     is_text: bool
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[Chunk | ChunkRow, ...]
+    """As chunks, or as the rows that `prepared` makes of them."""
     imports: tuple[str, ...] = ()
     """What it imports, as `cairn.workspace.imports` writes it."""
-    symbols: SymbolTable | None = None
+    symbols: SymbolTable | PackedSymbols | None = None
 
     @classmethod
     def of(cls, record: FileRecord, text: str) -> IndexedFile:
@@ -57,6 +58,17 @@ class IndexedFile:
         chunks, symbols = chunk_file(record.path, text)
         return cls(record, file_kind(record.path), True, tuple(chunks), specs, symbols)
 
+    def prepared(self, vectors: Sequence[bytes] = ()) -> IndexedFile:
+        """The same with everything that can be computed without the index; `vectors` are the static ones of its chunks."""
+        place = (self.record.path, self.record.collection)
+        made: Sequence[bytes | None] = vectors or [None] * len(self.chunks)
+        chunks = tuple(
+            ChunkRow.of(chunk, *place, vector) if isinstance(chunk, Chunk) else chunk
+            for chunk, vector in zip(self.chunks, made, strict=True)
+        )
+        symbols = PackedSymbols.of(self.symbols) if isinstance(self.symbols, SymbolTable) else self.symbols
+        return evolve(self, chunks=chunks, symbols=symbols)
+
     @classmethod
     def left_out(cls, record: FileRecord) -> IndexedFile:
         """The file where its content keeps it out: known, without chunks."""
@@ -67,8 +79,8 @@ class IndexedFile:
 class _Change:
     """What became of one file in the index."""
 
-    written: list[int] = field(factory=list)
-    """Ids of its new chunks."""
+    written: list[tuple[int, bytes | None]] = field(factory=list)
+    """Ids of its new chunks, and their static vectors where these came with them."""
     gone: int = 0
     """Chunks that it has no longer."""
     counters: tuple[str, ...] = ()
@@ -166,17 +178,28 @@ class IndexWriter:
         with self.db:
             changes = [change for path in removed for change in self._remove(path)]
             changes += [self._put(file, now, anew) for file in files]
-            written = [chunk_id for change in changes for chunk_id in change.written]
+            written = [chunk for change in changes for chunk in change.written]
+            lacking = len(written) - self._store_vectors(written)
             facts = self.facts()
             chunks = facts.chunks - sum(change.gone for change in changes) + len(written)
             # At most so many wait; whoever makes the vectors knows better.
-            names = ("queued", "static_queued")
-            waiting = {name: min(chunks, getattr(facts, name) + len(written)) for name in names}
-            set_facts(self.db, chunks=chunks, **waiting)
+            queued = min(chunks, facts.queued + len(written))
+            static_queued = min(chunks, facts.static_queued + lacking)
+            set_facts(self.db, chunks=chunks, queued=queued, static_queued=static_queued)
             if written:
-                set_facts(self.db, embedded=0, static=0)
+                set_facts(self.db, embedded=0)
+            if lacking:
+                set_facts(self.db, static=0)
             raise_generation(self.db, "content", *{name for change in changes for name in change.counters})
-        return written
+        return [chunk_id for chunk_id, _ in written]
+
+    def _store_vectors(self, chunks: Sequence[tuple[int, bytes | None]]) -> int:
+        """Keep the static vectors that came with their chunks, where the index has such; how many."""
+        made = [(chunk_id, vector) for chunk_id, vector in chunks if vector is not None]
+        if not made or not self.facts().has_static:
+            return 0
+        self.db.executemany(_INSERT_VECTOR, made)
+        return len(made)
 
     def touch(self, records: Sequence[FileRecord]) -> None:
         """Note new sizes and times of files whose content stayed the same."""
@@ -207,10 +230,10 @@ class IndexWriter:
             return _Change(self._insert(file_id, file, file.chunks), counters=("paths", "links"))
         # What is embedded of a chunk has its collection's name in it.
         stored = {} if anew or known[0] != record.collection else self._stored(file_id)
-        kept: list[tuple[int, tuple[int, ...], Chunk]] = []
-        fresh: list[Chunk] = []
+        kept: list[tuple[int, tuple[int, ...], Chunk | ChunkRow]] = []
+        fresh: list[Chunk | ChunkRow] = []
         for chunk in file.chunks:
-            same = stored.get(chunk_identity(chunk))
+            same = stored.get(_identity(chunk))
             if same:
                 kept.append((*same.pop(), chunk))
             else:
@@ -227,20 +250,16 @@ class IndexWriter:
         """The id of the file's symbol table, which files of equal text share."""
         if file.symbols is None:
             return None
-        from cairn.chunking.references.packing import (
-            names_of,
-            pack,
-        )  # needs numpy, which opening does without
-
         key = (bytes.fromhex(file.record.content_hash), file.symbols.language)
         known = self.db.execute("SELECT id FROM symbols WHERE content_hash = ? AND language = ?", key).get
         if known is not None:
             return cast(int, known)
+        symbols = file.symbols if isinstance(file.symbols, PackedSymbols) else PackedSymbols.of(file.symbols)
         self.db.execute(
-            "INSERT INTO symbols(content_hash, language, packed) VALUES (?, ?, ?)", (*key, pack(file.symbols))
+            "INSERT INTO symbols(content_hash, language, packed) VALUES (?, ?, ?)", (*key, symbols.packed)
         )
         symbols_id = self.db.last_insert_rowid()
-        self.db.execute("INSERT INTO names(rowid, words) VALUES (?, ?)", (symbols_id, names_of(file.symbols)))
+        self.db.execute("INSERT INTO names(rowid, words) VALUES (?, ?)", (symbols_id, symbols.words))
         return symbols_id
 
     def _stored(self, file_id: int) -> dict[tuple[object, ...], list[tuple[int, tuple[int, ...]]]]:
@@ -255,7 +274,7 @@ class IndexWriter:
             stored.setdefault(tuple(identity), []).append((chunk_id, (position, start, end)))
         return stored
 
-    def _move(self, moved: Sequence[tuple[int, Chunk]]) -> None:
+    def _move(self, moved: Sequence[tuple[int, Chunk | ChunkRow]]) -> None:
         # No two of one file may have the same position, not even for a moment.
         self.db.executemany(
             "UPDATE chunks SET position = -1 - position WHERE id = ?", [(chunk_id,) for chunk_id, _ in moved]
@@ -265,28 +284,28 @@ class IndexWriter:
             [(*_place(chunk), chunk_id) for chunk_id, chunk in moved],
         )
 
-    def _insert(self, file_id: int, file: IndexedFile, chunks: Iterable[Chunk]) -> list[int]:
-        """Add chunks of the file; their ids."""
-        record = file.record
+    def _insert(
+        self, file_id: int, file: IndexedFile, chunks: Iterable[Chunk | ChunkRow]
+    ) -> list[tuple[int, bytes | None]]:
+        """Add chunks of the file; their ids, with their static vectors."""
+        place = (file.record.path, file.record.collection)
         ids = []
         for chunk in chunks:
-            embedding_key = content_key(composite_text(record.path, record.collection, chunk))
-            hashes = map(bytes.fromhex, (chunk.content_hash, embedding_key))
-            self.db.execute(_INSERT_CHUNK, (file_id, *chunk_to_row(chunk), *hashes))
+            row = chunk if isinstance(chunk, ChunkRow) else ChunkRow.of(chunk, *place)
+            self.db.execute(_INSERT_CHUNK, (file_id, *row.columns, *row.hashes))
             chunk_id = self.db.last_insert_rowid()
-            ids.append(chunk_id)
-            symbol_words = " ".join(chain.from_iterable(map(split_words, (*chunk.defines, chunk.title))))
-            self.db.execute(
-                "INSERT INTO chunks_fts(rowid, text, identifiers, symbol_words) VALUES (?, ?, ?, ?)",
-                (chunk_id, chunk.text, " ".join(compound_parts(chunk.text)), symbol_words),
-            )
-            operators = " ".join(operator_words(chunk.text))
-            self.db.execute("INSERT INTO operators(rowid, pairs) VALUES (?, ?)", (chunk_id, operators))
+            ids.append((chunk_id, row.vector))
+            self.db.execute(_INSERT_WORDS, (chunk_id, *row.keywords))
+            self.db.execute(_INSERT_OPERATORS, (chunk_id, row.operators))
         return ids
 
 
-def _place(chunk: Chunk) -> tuple[int, int, int]:
-    return (chunk.position, chunk.start_line, chunk.end_line)
+def _identity(chunk: Chunk | ChunkRow) -> tuple[str | bytes, ...]:
+    return chunk.identity if isinstance(chunk, ChunkRow) else chunk_identity(chunk)
+
+
+def _place(chunk: Chunk | ChunkRow) -> tuple[int, int, int]:
+    return chunk.place if isinstance(chunk, ChunkRow) else (chunk.position, chunk.start_line, chunk.end_line)
 
 
 _FILE_COLUMNS = (
@@ -297,3 +316,6 @@ _PUT_FILE = f"""INSERT INTO files({", ".join(_FILE_COLUMNS)}) VALUES ({", ".join
     ON CONFLICT(path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _FILE_COLUMNS[1:])} RETURNING id"""
 _INSERT_CHUNK = f"""INSERT INTO chunks(file_id, {", ".join(CHUNK_COLUMNS)}, content_hash, embedding_key)
     VALUES ({", ".join("?" * (len(CHUNK_COLUMNS) + 3))})"""
+_INSERT_WORDS = "INSERT INTO chunks_fts(rowid, text, identifiers, symbol_words) VALUES (?, ?, ?, ?)"
+_INSERT_OPERATORS = "INSERT INTO operators(rowid, pairs) VALUES (?, ?)"
+_INSERT_VECTOR = f"INSERT INTO {STATIC_TABLE}(rowid, embedding) VALUES (?, vec_int8(?))"

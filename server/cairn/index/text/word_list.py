@@ -105,14 +105,19 @@ def newest_chunk(db: apsw.Connection) -> int:
 
 
 def read_word_list(db: apsw.Connection, known: WordList) -> WordList:
-    """The stored vocabulary, or `known` where that is it; empty where it is missing or too old to be of use."""
+    """The stored vocabulary, or `known` where that is it; empty where it is missing."""
     stored = db.execute("SELECT upto, length(words) FROM vocabulary").fetchall()
     if stored != [(known.upto, known.size)]:
         known = WordList()
         rows = db.execute("SELECT upto, words FROM vocabulary").fetchall()
         for upto, packed in cast("list[tuple[int, bytes]]", rows):
             known = WordList(upto, zlib.decompress(packed).decode("utf-8", "replace"), len(packed))
-    return known if newest_chunk(db) - known.upto <= 2 * FEW_NEW else WordList()
+    return known
+
+
+def is_of_use(db: apsw.Connection, known: WordList) -> bool:
+    """Whether it has nearly all words; in the few chunks that are newer each must be looked at."""
+    return newest_chunk(db) - known.upto <= 2 * FEW_NEW
 
 
 class WordListIntake:

@@ -12,6 +12,7 @@ from attrs import define, field
 from cairn.errors import ModelError
 from cairn.index.store.database import remove_previous
 from cairn.index.store.writer import IndexWriter
+from cairn.index.vectors.recipe import StaticRecipe, static_vectors
 from cairn.index.vectors.siblings import Siblings
 from cairn.index.vectors.store import ChunkText, VectorStore, Waiting
 from cairn.settings.tree import EmbeddingSettings
@@ -20,9 +21,6 @@ from cairn.workspace.collections import FileKind
 
 # numpy and what needs it are imported where vectors are made: an index that lacks none opens without.
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from cairn.embedding.packaged import PackagedModel
     from cairn.embedding.shared import SharedModel
     from cairn.embedding.static import StaticTable
@@ -259,8 +257,19 @@ class StaticIntake:
             embedded = f"{settings.code_tokens}/{settings.text_tokens}"
             self._store.use_static(table.id, table.dimension, embedded)
 
+    def recipe(self, settings: EmbeddingSettings) -> StaticRecipe | None:
+        """What a worker process makes the index's vectors with; None where it has none."""
+        try:
+            model = self._models.packaged() if self._writer.facts().has_static else None
+        except ModelError:  # the status says so
+            return None
+        return StaticRecipe(model.folder, settings) if model else None
+
     def added(self, ids: list[int], settings: EmbeddingSettings) -> None:
-        """These chunks are new: a few get their vectors at once, more come next."""
+        """These chunks are new: those that have no vector yet get one at once, if they are few, or next."""
+        if not self._writer.facts().has_static:
+            return
+        ids = self._store.lacking_static(ids)
         if self._table is not None and len(ids) <= _STATIC_AT_ONCE:
             self._embed(ids, settings)
         else:
@@ -286,19 +295,3 @@ class StaticIntake:
         queue = self._queue
         queued = len(queue) if queue.is_made else max(0, self._writer.facts().static_queued - len(texts))
         self._store.store_static([text.chunk_id for text in texts], vectors, queued)
-
-
-def static_vectors(
-    table: StaticTable, texts: Sequence[ChunkText], settings: EmbeddingSettings
-) -> NDArray[np.int8]:
-    """int8[n, dimension]: of code the skeletons with what is below them, of prose the texts."""
-    import numpy as np
-
-    vectors = np.empty((len(texts), table.dimension), np.int8)
-    for is_code, tokens in ((True, settings.code_tokens), (False, settings.text_tokens)):
-        rows = [row for row, text in enumerate(texts) if text.is_code == is_code]
-        if rows:
-            chosen = [texts[row] for row in rows]
-            bodies = [text.body for text in chosen] if is_code else None
-            vectors[rows] = table.embed_int8([text.text for text in chosen], tokens, bodies)
-    return vectors

@@ -167,6 +167,14 @@ class VectorStore:
         """Every chunk without a static vector."""
         return self._waiting(f"c.id NOT IN (SELECT rowid FROM {STATIC_TABLE})")
 
+    def lacking_static(self, ids: Iterable[int]) -> list[int]:
+        """Those of the chunks that have no static vector, in their order."""
+        rows = self._db.execute(
+            f"SELECT value FROM json_each(?) WHERE value NOT IN (SELECT rowid FROM {STATIC_TABLE}) ORDER BY key",
+            (json.dumps(list(ids)),),
+        )
+        return [int(str(row[0])) for row in rows]
+
     def store_static(self, ids: Sequence[int], vectors: NDArray[np.int8], queued: int) -> None:
         """Keep `vectors`, int8[n, dimension], for the chunks `ids` (n of them); `queued` chunks still wait."""
         with self._db:

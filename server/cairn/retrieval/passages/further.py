@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define
+from attrs import define, evolve
 
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.index_reader import IndexReader
@@ -21,7 +21,11 @@ _GAP = 20
 facts that 93 questions need were found within 4,000 tokens."""
 _MOST_LINES = 80
 """Of a passage that others were joined to."""
-_CHUNKS_PER_FILE = 3
+_PASSAGE = 0.1
+"""What a file's best passage may add to its score, which is 1 at most. Of 55 questions about a tree of 78,000 files it lifts the mean reciprocal
+rank from 0.55 to 0.57, with 0.25 to 0.59; the development set loses 0.005 NDCG@10 with 0.15."""
+_LEAST_SCORE = 1e-6
+_CHUNKS_PER_FILE = 2
 """Chunks of each shown file, about, that are read for it."""
 
 
@@ -43,6 +47,26 @@ def passages_of_results(
     if not files or ranking.legs.query.is_symbol:
         return [], None
     return rank_passages(ranking, table, _CHUNKS_PER_FILE * len(files), files)
+
+
+def by_best_passage(found: Sequence[Ranked], passages: Sequence[Passage]) -> list[Ranked]:
+    """The results in the order of what their files and the best passages of these are worth together.
+
+    A chunk has its one vector for all that it does; a passage of some lines says it more sharply.
+    """
+    if not passages:
+        return list(found)
+    best: dict[tuple[int, str], float] = {}
+    for passage in passages:
+        best.setdefault((passage.folder, passage.stored.path), passage.score)
+    highest, least = max(passages[0].score, _LEAST_SCORE), passages[-1].score
+    worth = [
+        result.score + _PASSAGE * best.get((result.folder, result.stored.path), least) / highest
+        for result in found
+    ]
+    order = sorted(range(len(found)), key=lambda place: -worth[place])
+    scores = sorted((result.score for result in found), reverse=True)
+    return [evolve(found[place], score=score) for place, score in zip(order, scores, strict=True)]
 
 
 def further_passages(

@@ -1,0 +1,1 @@
+"""Processes that read files and prepare their rows, so that indexing uses more than one core."""

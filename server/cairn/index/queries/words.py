@@ -1,0 +1,211 @@
+"""The words of a question in an index: where each stands, and what every chunk is worth by them.
+
+All chunks are scored alike, whichever leg found them. FTS5's own bm25 gives the same numbers for what it matches, but for words
+that stand in more chunks than are counted in full (`index/text/postings.py`), and for words that count as one, whose frequencies are
+added up here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
+
+from cairn.errors import OutOfTimeError
+from cairn.index.queries.chunk_columns import NO_CHUNKS, ChunkArrays, ChunkColumns
+from cairn.index.queries.keywords import keyword_counts
+from cairn.index.queries.postings import KeptPostings, Postings, quoted_word, read_postings, together
+from cairn.index.reader.arrays import Ids, read_ids
+from cairn.index.reader.connection import IndexMemory
+from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.deadline import Cancelled
+
+Floats = NDArray[np.float64]
+
+_K1, _B = 1.2, 0.75
+"""As in FTS5's bm25."""
+_FEW = 50_000
+"""Chunks that are scored one by one where no others may be found; of more, all are scored."""
+
+
+@frozen(eq=False)
+class FoundWord:
+    """A word of a question with what counts as it, and the chunks that hold any of these."""
+
+    place: int
+    """Which of the asked words it is."""
+    idf: float
+    """Its inverse document frequency, above 0."""
+    held: Postings
+
+
+@frozen(eq=False)
+class FoundWords:
+    """The words of a question in one index."""
+
+    words: Sequence[FoundWord] = ()
+    """Rarest first; those that are too frequent to tell anything are left out."""
+    columns: ChunkColumns = NO_CHUNKS
+    hidden: Ids = field(factory=partial(np.empty, 0, np.int64))
+    """Chunks that are not found."""
+
+    def best(self, limit: int, allowed: Ids | None = None) -> Ids:
+        """int64[n]: the `limit` chunks worth most, best first; of equal ones the lower id comes first.
+
+        `allowed` are the only ones that may be found, ascending; None for all.
+        """
+        if allowed is not None and len(allowed) <= _FEW:
+            ids, worth = allowed, self.scores(allowed)[0]
+        else:
+            ids, worth = self._everywhere(allowed)
+        if len(ids) > limit:
+            least = np.partition(worth, len(worth) - limit)[len(worth) - limit] if limit else np.inf
+            ids, worth = ids[worth >= least], worth[worth >= least]
+        ids, worth = ids[worth > 0], worth[worth > 0]
+        return ids[np.lexsort((ids, -worth))[:limit]]
+
+    def scores(self, chunks: Ids) -> tuple[Floats, Floats]:
+        """float64[n] twice: BM25 of these chunks, and the same of the names alone that they define."""
+        whole, by_names = np.zeros(len(chunks)), np.zeros(len(chunks))
+        damping = self._damping(chunks)
+        for word in self.words:
+            places, there = word.held.at(chunks)
+            at = places[there]
+            if len(at):
+                whole[there] += _worth(word.idf, word.held.weights(at), damping[there])
+                by_names[there] += _worth(word.idf, word.held.names[at], damping[there])
+        return whole, by_names
+
+    def _everywhere(self, allowed: Ids | None) -> tuple[Ids, NDArray[Any]]:
+        """All chunks with any of the words, and what they are worth."""
+        found = [word for word in self.words if len(word.held.ids)]
+        if not found:
+            return np.empty(0, np.int64), np.empty(0)
+        lowest = min(int(word.held.ids[0]) for word in found)
+        highest = max(int(word.held.ids[-1]) for word in found)
+        worth = np.zeros(highest - lowest + 1, np.float32)
+        for word in found:
+            ids = word.held.ids
+            worth[ids - lowest] += _worth(word.idf, word.held.weights(), self._damping(ids))
+        hidden = self.hidden[(self.hidden >= lowest) & (self.hidden <= highest)]
+        worth[hidden - lowest] = 0.0
+        ids = np.flatnonzero(worth) + lowest if allowed is None else allowed
+        ids = ids[(ids >= lowest) & (ids <= highest)]
+        return ids, worth[ids - lowest]
+
+    def _damping(self, chunks: Ids) -> NDArray[np.float32]:
+        """float32[n]: what a chunk's length takes from how often a word stands in it."""
+        damping = self.columns.tokens_of(chunks).astype(np.float32)
+        damping *= np.float32(_K1 * _B / self.columns.mean_tokens)
+        damping += np.float32(_K1 * (1 - _B))
+        return damping
+
+
+def _worth(idf: float, times: NDArray[Any], damping: NDArray[np.float32]) -> NDArray[np.float32]:
+    worth = times.astype(np.float32)
+    worth /= worth + damping
+    worth *= np.float32(idf * (_K1 + 1))
+    return worth
+
+
+def find_words(
+    reader: IndexReader, words: Sequence[Sequence[str]], most: int, cancelled: Cancelled
+) -> FoundWords:
+    """Where the words of a question stand, each given with what counts as it.
+
+    The rarest come first, and as many as stand in no more than `most` chunks together, one that occurs at least: what stands in more tells
+    next to nothing beside those.
+    """
+    quoted = {text: quoted_word(text) for word in words for text in word}
+    counts = keyword_counts(reader, "chunks_fts", quoted.values(), most + 1, cancelled)
+    rows = [sum(counts.matching[quoted[text]] for text in word) for word in words]
+    chosen: list[int] = []
+    so_far = 0
+    for place in sorted(range(len(words)), key=rows.__getitem__):
+        if so_far and so_far + rows[place] > most:
+            break
+        so_far += rows[place]
+        chosen.append(place)
+    texts = list(dict.fromkeys(text for place in chosen for text in words[place]))
+    rows_of = {text: counts.matching[quoted[text]] for text in texts}
+    postings, columns = _saved(reader, rows_of, cancelled)
+    for unsaved in reader.sources[1:]:
+        with unsaved.reading(cancelled) as db:
+            postings = {
+                text: found.with_unsaved(read_postings(db, text, 0)) for text, found in postings.items()
+            }
+    found = []
+    for place in chosen:
+        every = together([postings[text] for text in words[place] if text in postings])
+        holding = min(len(every.ids), counts.rows)
+        idf = math.log1p((counts.rows - holding + 0.5) / (holding + 0.5))
+        found.append(FoundWord(place, idf, every))
+    return FoundWords(found, columns, _hidden(reader))
+
+
+@frozen(eq=False)
+class _Memory:
+    """What all threads of the process keep of one index."""
+
+    postings: KeptPostings = field(factory=KeptPostings)
+    columns: ChunkArrays = field(factory=ChunkArrays)
+
+
+_MEMORIES: WeakKeyDictionary[IndexMemory, _Memory] = WeakKeyDictionary()
+
+
+def chunk_columns(reader: IndexReader) -> ChunkColumns:
+    """The file and the length of each chunk."""
+    memory = _MEMORIES.setdefault(reader.memory, _Memory())
+    with reader.reading() as db:
+        columns = memory.columns.columns(db, reader.memory.local.identity)
+    for unsaved in reader.sources[1:]:
+        with unsaved.reading() as db:
+            columns = evolve(columns, unsaved=ChunkArrays().columns(db, None))
+    return columns
+
+
+def _saved(
+    reader: IndexReader, texts: Mapping[str, int], cancelled: Cancelled
+) -> tuple[dict[str, Postings], ChunkColumns]:
+    """The postings of each of `texts`, given with how many chunks hold it; of those that were read before the time was over."""
+    columns = chunk_columns(reader)
+    kept = _MEMORIES[reader.memory].postings
+    found: dict[str, Postings] = {}
+    with reader.reading() as db, suppress(OutOfTimeError):
+        identity = reader.memory.local.identity
+        for text, rows in texts.items():
+            with reader.reading(cancelled):
+                found[text] = kept.get(db, identity, text, rows, columns.upto)
+    return found, columns
+
+
+def passing_chunks(reader: IndexReader, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
+    """int64[n], ascending: the chunks that pass; None where all do but hidden ones."""
+    where, _values = admitted(reader, only)
+    if not where:
+        return None
+    found = []
+    for source in reader.sources:
+        with source.reading(cancelled) as db:
+            ids = np.sort(read_ids(db, *admitted(source, only)))
+        found.append(ids if source is reader else -ids[::-1])
+    every = np.concatenate(found[::-1])
+    return every[~np.isin(every, _hidden(reader))]
+
+
+def _hidden(reader: IndexReader) -> Ids:
+    """int64[n]: the saved chunks of files that are read as unsaved text instead."""
+    if not reader.hidden:
+        return np.empty(0, np.int64)
+    with reader.reading() as db:
+        return read_ids(db, HIDDEN_CHUNKS, [json.dumps(reader.hidden)])

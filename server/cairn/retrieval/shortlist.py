@@ -1,0 +1,65 @@
+"""The files that may come first, of all in which legs found something: what ranking knows of a file is read for these alone.
+
+Legs find thousands of chunks, since what one finds another would not have; numbers are known of each, and ranking by the most
+telling of them puts what comes among the first ten among the first few hundred.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cairn.index.queries.files import file_ids
+from cairn.index.queries.words import chunk_columns
+from cairn.index.reader.index_reader import IndexReader
+from cairn.retrieval.candidates import Floats
+from cairn.retrieval.legs import Pool
+
+MOST_FILES = 200
+_MOST_OF_A_FILE = 12
+"""Chunks of one file that are ranked; no signal looks at more than eight."""
+_WHOLLY = ("symbol", "exact", "reexport", "file")
+"""Legs whose chunks are always ranked."""
+_BEST, _SUM, _HELD, _MEANING = 0.5, 1.5, 1.5, 3.5
+"""The weights of the signals that tell most (`retrieval/signals.py`)."""
+_DECAY = 0.7 ** np.arange(8)
+
+
+def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
+    """The chunks of an index that are worth ranking: those of the most promising files, and of all that were found as wholes."""
+    ids = np.array(pool.chunks(), np.int64)
+    files = chunk_columns(reader).files_of(ids)
+    always = np.isin(ids, [chunk for leg in _WHOLLY for chunk in pool.found.get(leg, ())])
+    always |= np.isin(files, list(file_ids(reader, pool.files).values()))
+    if len(np.unique(files)) <= MOST_FILES:
+        return [int(chunk) for chunk in ids]
+    keyword = _share(pool.keywords.scores(ids)[0])
+    cosines: dict[int, float] = {}
+    for leg in ("static", "compared", "similarity"):
+        cosines |= pool.found.get(leg, {})
+    meaning = _share(np.array([max(0.0, cosines.get(chunk, 0.0)) for chunk in ids.tolist()]))
+    held = np.zeros(len(ids))
+    for word in pool.words:
+        held += word.idf * word.held.shares(ids)
+    worth = keyword + meaning
+    order = np.lexsort((-worth, files))
+    ids, files, always = ids[order], files[order], always[order]
+    keyword, meaning, held = keyword[order], meaning[order], _share(held[order])
+    starts = np.flatnonzero(np.diff(files, prepend=np.iinfo(np.int64).min))
+    file_of = np.cumsum(np.diff(files, prepend=files[0]) != 0)
+    place = np.arange(len(ids)) - starts[file_of]
+    decayed = keyword * np.append(_DECAY, 0.0)[np.minimum(place, len(_DECAY))]
+    totals = (
+        _BEST * np.maximum.reduceat(keyword, starts)
+        + _SUM * _share(np.add.reduceat(decayed, starts))
+        + _HELD * np.maximum.reduceat(held, starts)
+        + _MEANING * np.maximum.reduceat(meaning, starts)
+    )
+    first = np.zeros(len(starts), np.bool_)
+    first[np.argsort(-totals, kind="stable")[:MOST_FILES]] = True
+    kept = always | (first[file_of] & (place < _MOST_OF_A_FILE))
+    return [int(chunk) for chunk in ids[kept]]
+
+
+def _share(column: Floats) -> Floats:
+    shares: Floats = column / (column.max(initial=0.0) or 1.0)
+    return shares

@@ -1,0 +1,70 @@
+"""Of thousands of chunks that legs find, those that may come first are ranked, and what is named always is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cairn.chunking.model import content_key
+from cairn.index.queries.words import find_words
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
+from cairn.retrieval import shortlist as module
+from cairn.retrieval.legs import Pool
+from cairn.retrieval.shortlist import shortlist
+
+FILES = {f"src/a{n}.py": "def moor():\n    return 'ship'\n" * (1 + (n == 7)) for n in range(12)}
+FILES["src/best.py"] = "def moor_ship():\n    # a ship is moored: ship, ship\n    return ship\n"
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[IndexReader]:
+    writer = IndexWriter(tmp_path)
+    records = {p: FileRecord(p, len(text), 0, content_key(text), "p-source") for p, text in FILES.items()}
+    writer.write([IndexedFile.of(records[path], text) for path, text in FILES.items()], ())
+    yield IndexReader(tmp_path)
+    writer.close()
+
+
+def found_in(reader: IndexReader) -> Pool:
+    pool = Pool()
+    pool.keywords = find_words(reader, [("ship",), ("moor",)], 1_000, lambda: False)
+    best = pool.keywords.best(100)
+    pool.found["keyword"] = dict(zip(best.tolist(), pool.keywords.scores(best)[0].tolist(), strict=True))
+    return pool
+
+
+def paths(reader: IndexReader, pool: Pool) -> set[str]:
+    return {outline.path for outline in reader.outlines(shortlist(reader, pool)).values()}
+
+
+def test_few_files_are_all_ranked(reader: IndexReader) -> None:
+    assert paths(reader, found_in(reader)) == set(FILES)
+
+
+def test_of_many_files_the_best_are_ranked(reader: IndexReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_FILES", 1)
+    assert paths(reader, found_in(reader)) == {"src/best.py"}
+
+
+def test_what_is_nearest_in_meaning_is_ranked_though_it_has_none_of_the_words(
+    reader: IndexReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_FILES", 2)
+    pool = found_in(reader)
+    (near,) = reader.page("src/a3.py")
+    pool.found["similarity"] = {near.id: 0.9}
+    assert "src/a3.py" in paths(reader, pool)
+
+
+def test_what_is_named_or_found_letter_by_letter_is_always_ranked(
+    reader: IndexReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_FILES", 1)
+    pool = found_in(reader)
+    pool.files = {"src/a5.py": None}
+    (exact,) = reader.page("src/a9.py")
+    pool.found["exact"] = {exact.id: 1.0}
+    assert paths(reader, pool) == {"src/best.py", "src/a5.py", "src/a9.py"}
