@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import sys
 import threading
@@ -28,13 +29,10 @@ from serving.server import Server, serving
 _REQUESTS_A_CONNECTION = 100
 _SAVE_SECONDS = 1.0
 _SAMPLE_SECONDS = 5.0
-_FOUND_SECONDS = 10.0
 _MINUTE = 60.0
 _FLAT = 0.10
 """How far the mean of a later minute may be from that of the second. Single samples say more of when the garbage was
 collected."""
-_PAUSE_SECONDS = 0.2
-"""Between two requests of a client, at most."""
 _KINDS = ("lsp", "rest", "mcp")
 _METHODS = {"search": 60, "discover": 10, "related": 10, "fetchPage": 10, "status": 5, "expandQueries": 5}
 """Requests of a hundred."""
@@ -42,6 +40,13 @@ _METHODS = {"search": 60, "discover": 10, "related": 10, "fetchPage": 10, "statu
 
 class Soak:
     """One run."""
+
+    language, suffixes = "python", frozenset({".py"})
+    """Of the files that are saved and typed into."""
+    pause_seconds = 0.2
+    """Between two requests of a client, at most."""
+    found_seconds = 10.0
+    """A save that is not found after this long is an error."""
 
     def __init__(self, server: Server, place: Place, asked: list[str], seed: int) -> None:
         self._server, self._place, self._asked, self._seed = server, place, asked, seed
@@ -52,11 +57,13 @@ class Soak:
         self.errors: list[str] = []
         self.saves = self.found = 0
         self.samples: list[Figures] = []
-        self._files = sorted(path for path in place.tree.rglob("*.py") if 0 < path.stat().st_size < 50_000)
+        self._files = self._chosen(
+            sorted(path for path in place.tree.rglob("*") if path.suffix in self.suffixes and _is_small(path))
+        )
 
     def run(self, clients: int, minutes: float) -> None:
         """All of it, on threads."""
-        work: list[Callable[[], None]] = [self._save, self._sample]
+        work = self._work()
         work += [self._client(_KINDS[number % len(_KINDS)], number) for number in range(clients)]
         threads = [threading.Thread(target=each) for each in work]
         for thread in threads:
@@ -65,6 +72,14 @@ class Soak:
         self._stop.set()
         for thread in threads:
             thread.join()
+
+    def _chosen(self, files: list[Path]) -> list[Path]:
+        """Those of the files that may be saved and typed into."""
+        return files
+
+    def _work(self) -> list[Callable[[], None]]:
+        """What runs beside the clients, each on a thread of its own, until `_stop` is set."""
+        return [self._save, self._sample]
 
     def _client(self, kind: str, number: int) -> Callable[[], None]:
         drawn = random.Random(self._seed + number)
@@ -76,7 +91,7 @@ class Soak:
                     for _ in range(_REQUESTS_A_CONNECTION):
                         if not self._stop.is_set():
                             self._ask(asker, kind, drawn)
-                            self._stop.wait(drawn.uniform(0, _PAUSE_SECONDS))
+                            self._stop.wait(drawn.uniform(0, self.pause_seconds))
                     asker.close()
                 except Exception as problem:  # noqa: BLE001 - whatever it is, it is what this is for
                     self._note(f"{kind} {number}: {type(problem).__name__}: {problem}")
@@ -96,10 +111,15 @@ class Soak:
         took = time.perf_counter() - began
         with self._noting:
             self.took[f"{kind} {method}"].append(took)
-        if method == "search" and not answer["index"]["generation"]:
-            self._note(f"{kind}: an answer of no index: {answer['retrieval']}")
+        if method == "search":
+            self._check(kind, answer)
         if isinstance(asker, Lsp) and method == "fetchPage":
             self._type(asker, drawn)
+
+    def _check(self, kind: str, answer: dict[str, Any]) -> None:
+        """Note what must not be in an answer to a search."""
+        if not answer["index"]["generation"]:
+            self._note(f"{kind}: an answer of no index: {answer['retrieval']}")
 
     def _params(self, method: str, drawn: random.Random) -> dict[str, Any]:
         file = drawn.choice(self._files)
@@ -116,7 +136,7 @@ class Soak:
         text = file.read_text(encoding="utf-8", errors="replace")
         document = {"uri": file.as_uri(), "version": 1}
         editor.notify(
-            "textDocument/didOpen", {"textDocument": {**document, "languageId": "python", "text": text}}
+            "textDocument/didOpen", {"textDocument": {**document, "languageId": self.language, "text": text}}
         )
         changed = {"contentChanges": [{"text": text + "\n# typed\n"}]}
         editor.notify("textDocument/didChange", {"textDocument": {**document, "version": 2}, **changed})
@@ -138,14 +158,14 @@ class Soak:
             saved = file, before
 
     def _look_for(self, rest: Rest, word: str, path: str) -> None:
-        deadline = time.monotonic() + _FOUND_SECONDS
+        deadline = time.monotonic() + self.found_seconds
         while time.monotonic() < deadline:
             results = rest.ask("search", {"query": word})["results"]
             if any(result["path"] == path for result in results):
                 self.found += 1
                 return
             time.sleep(0.1)
-        self._note(f"{word} in {path} was not found within {_FOUND_SECONDS:g} s of its save")
+        self._note(f"{word} in {path} was not found within {self.found_seconds:g} s of its save")
 
     def _sample(self) -> None:
         began = time.monotonic()
@@ -167,6 +187,10 @@ class Soak:
             self.errors.append(problem)
 
 
+def _is_small(path: Path) -> bool:
+    return path.is_file() and 0 < path.stat().st_size < 50_000
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -179,12 +203,12 @@ def main() -> None:
     options = parser.parse_args()
     before = surroundings()
     with place_for(options.folder.resolve(), None) as place, serving(place.tree, place.data) as server:
-        _until_ready(server)
+        until_ready(server)
         asked = questions(place.tree, 200, random.Random(options.seed))
         soak = Soak(server, place, asked, options.seed)
         soak.run(options.clients, options.minutes)
         status = Rest(server).ask("status", {})
-    entry = _figures(soak, status, options)
+    entry = figures(soak, status, options)
     shown = json.dumps({"conditions": before, **entry}, indent=2)
     print(shown)
     if options.output:
@@ -192,13 +216,16 @@ def main() -> None:
     sys.exit(0 if entry["met"] else 1)
 
 
-def _until_ready(server: Server) -> None:
-    rest = Rest(server)
-    while rest.ask("status", {})["state"] != "ready":
+def until_ready(server: Server, patience: float = math.inf) -> None:
+    """Wait until nothing is left to do. Raises TimeoutError after `patience` seconds."""
+    rest, deadline = Rest(server), time.monotonic() + patience
+    while (status := rest.ask("status", {}))["state"] != "ready":
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not ready after {patience:g} s: {status}")
         time.sleep(0.5)
 
 
-def _figures(soak: Soak, status: Figures, options: argparse.Namespace) -> Figures:
+def figures(soak: Soak, status: Figures, options: argparse.Namespace) -> Figures:
     later = [s for s in soak.samples if s["seconds"] >= _MINUTE] or soak.samples
     rss = [sample["rss_mb"] for sample in later]
     means = _means_by_minute(later)

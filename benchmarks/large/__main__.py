@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__" and not __package__:
     # `python benchmarks/large` looks for modules in the package itself; they are found beside it.
@@ -74,7 +75,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    named = {"type": tree_and_folder, "action": "append", "default": []}
+    named: dict[str, Any] = {"type": tree_and_folder, "action": "append", "default": []}
     parser.add_argument("--tree", dest="trees", metavar="TREE=FOLDER", **named)
     parser.add_argument("--data", type=Path, help="indexes, a folder for each tree")
     parser.add_argument("--sentences", metavar="TREE=MADE", **named, help="what sentences.py made of a tree")

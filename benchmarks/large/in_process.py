@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__" and not __package__:
     # A script finds modules beside itself; these are found from the folder above.
@@ -62,7 +63,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    named = {"type": tree_and_folder, "action": "append", "default": []}
+    named: dict[str, Any] = {"type": tree_and_folder, "action": "append", "default": []}
     parser.add_argument("--index", dest="indexes", metavar="TREE=DATA", **named)
     parser.add_argument("--sentences", metavar="TREE=MADE", help="what sentences.py made of a tree", **named)
     parser.add_argument("--half", action="append", choices=HALVES, help="tuned unless said; may be repeated")

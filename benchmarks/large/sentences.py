@@ -14,6 +14,7 @@ import argparse
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__" and not __package__:
     # A script finds modules beside itself; these are found from the folder above.
@@ -62,8 +63,8 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    named = {"type": tree_and_folder, "action": "append", "default": []}
-    parser.add_argument("--tree", dest="trees", required=True, metavar="TREE=FOLDER", **named)
+    named: dict[str, Any] = {"type": tree_and_folder, "action": "append", "default": []}
+    parser.add_argument("--tree", dest="trees", metavar="TREE=FOLDER", **{**named, "required": True})
     parser.add_argument(
         "--index", dest="indexes", metavar="TREE=DATA", **named, help="an index of the tree, to copy"
     )
