@@ -17,7 +17,7 @@ import { type Discoveries, selectedText } from "./discover/discovery.ts";
 import { installServer } from "./finding/managed_environment.ts";
 import type { Palette } from "./palette/palette.ts";
 import { inFolder } from "./palette/query.ts";
-import { editorRange, protocolRange } from "./places.ts";
+import { editorRange, folderName, protocolRange } from "./places.ts";
 import { messageOf } from "./problem.ts";
 import type { ReindexParams } from "./protocol.ts";
 import type { Server } from "./server.ts";
@@ -40,7 +40,7 @@ export function registerCommands(
       palette.open({ value: selectedText() });
     },
     "cairn.searchInFolder": (folder) => {
-      const path = folder instanceof Uri ? relativePath(folder) : "";
+      const path = folder instanceof Uri ? pathInWorkspace(folder) : "";
       palette.open({ filter: path && inFolder(path) });
     },
     "cairn.discover": () => discoveries.discover(),
@@ -161,6 +161,13 @@ async function install(context: ExtensionContext, server: Server, log: LogOutput
     return;
   }
   await server.restart();
+}
+
+/** The path by which a search is kept to a folder: after the name of its workspace folder where several are open. */
+function pathInWorkspace(resource: Uri): string {
+  const folder = workspace.getWorkspaceFolder(resource);
+  const name = folder && folderName(folder.uri.toString());
+  return [name, relativePath(resource)].filter(Boolean).join("/");
 }
 
 /** Relative to its workspace folder, with `/`; "" for the folder itself. */

@@ -222,3 +222,18 @@ def test_without_a_users_file_nothing_changes_and_a_bad_one_warns(
     assert str(config_dir) in warning
     assert "did you mean exclude?" in warning
     assert why(project / "a.py", project).warnings == (warning,)
+
+
+def test_a_copy_is_told_with_its_original(project: Path) -> None:
+    text = "".join(
+        f"def moor_at_berth_{number}(ship):\n    return ship.moor({number})\n" for number in range(80)
+    )
+    for path in ("src/berths.py", "vendor/harbour/berths.py"):
+        (project / path).parent.mkdir(parents=True, exist_ok=True)
+        (project / path).write_text(text)
+    assert CliRunner().invoke(cli, ["index", str(project), "-q"]).exit_code == 0
+    copy, original = (why(project / path, project) for path in ("vendor/harbour/berths.py", "src/berths.py"))
+    assert copy.held is not None
+    assert original.held is not None
+    assert (copy.held.original, copy.held.copied, original.held.original) == ("src/berths.py", 1.0, None)
+    assert "100% of its lines stand in other files, most of them in src/berths.py" in copy.state

@@ -70,6 +70,7 @@ def file(
     subjects: float = 0.0,
     words: float = 0.0,
     in_degree: int = 0,
+    is_copy: bool = False,
     is_named: bool = False,
     folder: int = 0,
     chosen: bool = False,
@@ -77,7 +78,7 @@ def file(
 ) -> MadeUpFile:
     """A file of as many equal chunks."""
     equal = MadeUpChunk(keyword, definition, symbol, similarity, exact, reexport, defines, kind)
-    candidate = FileCandidate(folder, path, file_kind(path), subjects, in_degree, words, is_named)
+    candidate = FileCandidate(folder, path, file_kind(path), subjects, in_degree, words, is_copy, is_named)
     return MadeUpFile(candidate, (equal,) * chunks, chosen, about)
 
 

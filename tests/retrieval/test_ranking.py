@@ -60,6 +60,7 @@ PAIRS = [
     # The repository
     ("mooring ropes", file("src/a.py", subjects=0.6), file("src/b.py", subjects=0.2)),
     ("mooring ropes", file("src/a.py", in_degree=40), file("src/b.py", in_degree=1)),
+    ("mooring ropes", file("src/a.py"), file("vendor/a.py", keyword=1.2, is_copy=True)),
     # What was chosen before
     ("mooring ropes", file("src/a.py", chosen=True), file("src/b.py", keyword=1.1)),
     # Kinds of files

@@ -36,6 +36,10 @@ class Held:
     """Whether the file on disk has another text than the one that was read."""
     generation: int
     """Of the whole index."""
+    original: str | None = None
+    """Of a file that is a copy, or made of others: the one that most of it is from. It ranks below its originals."""
+    copied: float = 0.0
+    """The share of its lines that are from its originals, 0 to 1."""
 
 
 @frozen
@@ -131,9 +135,24 @@ def _held(reader: IndexReader, absolute: Path, path: str, directory: bool) -> He
                 WHERE f.id IN (SELECT id FROM files WHERE {where})""",
             given,
         ).fetchone() or (0, 0)
+        copy = (
+            None
+            if directory
+            else db.execute("SELECT original, share FROM copies WHERE path = ?", given).fetchone()
+        )
+        original, share = copy or (None, 0.0)
         changed = not directory and _is_changed(absolute, *rows[0][:3])
         latest = max(str(row[3]) for row in rows)
-        return Held(len(rows), int(str(chunks)), int(str(embedded)), latest, changed, facts.generation)
+        return Held(
+            len(rows),
+            int(str(chunks)),
+            int(str(embedded)),
+            latest,
+            changed,
+            facts.generation,
+            original,
+            share,
+        )
 
 
 def _is_changed(file: Path, content_hash: object, size: object, mtime_ns: object) -> bool:
@@ -161,6 +180,8 @@ def _state(reader: IndexReader, decision: Decision, held: Held | None, directory
             return "the index does not have it"
         return "not read yet; `cairn index` reads it, and so does an editor that has the folder open"
     known = f"{held.chunks} chunks, {held.embedded} with a vector, read at {held.indexed_at}"
+    if held.original:
+        known += f"; {held.copied:.0%} of its lines stand in other files, most of them in {held.original}, so it ranks below these"
     if not held.chunks:
         known = f"its name alone, read at {held.indexed_at}"
     if not decision.indexed and held.chunks:

@@ -12,7 +12,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.index.queries.files import file_ids, in_degrees
+from cairn.index.queries.files import copies_among, file_ids, in_degrees
 from cairn.index.queries.words import chunk_columns
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
@@ -48,6 +48,8 @@ class FileCandidate:
     words: float = 0.0
     """How much of the question its candidate chunks and its name hold, 0 to 1: words count by their inverse document
     frequency, and half where they are part of no name."""
+    is_copy: bool = False
+    """Whether another file is the original of it."""
     is_named: bool = False
     """Whether the question names it, or a folder of it, by its path."""
 
@@ -191,7 +193,7 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
 def _files(
     folder: int, reader: IndexReader, pool: Pool, chunks: Mapping[str, Sequence[Outline]]
 ) -> list[FileCandidate]:
-    imported = in_degrees(reader, chunks)
+    imported, copies = in_degrees(reader, chunks), copies_among(reader, chunks)
     return [
         FileCandidate(
             folder,
@@ -200,6 +202,7 @@ def _files(
             pool.subjects.get(path, 0.0),
             imported.get(path, 0),
             words,
+            path in copies,
             path in pool.named,
         )
         for (path, of_file), words in zip(chunks.items(), _words_held(pool, chunks), strict=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 import apsw
+from attrs import astuple
 
 from cairn.index.indexing.folder_state import Activity, FolderState
 from cairn.index.indexing.git_history import GitHistory
@@ -107,6 +108,11 @@ class Background:
             self._writer.note(counted=facts.links)
             self._counted_at, self._count_seconds = now, time.monotonic() - now
             return True
+        if facts.compared != facts.links and now >= self._count_at():
+            update_copies(self._writer.db)
+            self._writer.note(compared=facts.links)
+            self._count_seconds = max(self._count_seconds, time.monotonic() - now)
+            return True
         self._progress.activity = Activity.EMBEDDING
         if self._vectors.step(settings.embedding, interrupted, on_step):
             self._busy_at = time.monotonic()
@@ -118,7 +124,7 @@ class Background:
         """When a further `step` may find something to do; infinite if only a change can bring it."""
         due = [] if self._vectors.has_model else [self._look_for_model_at]
         facts = self._writer.facts()
-        if facts.counted != facts.links:
+        if (facts.counted, facts.compared) != (facts.links, facts.links):
             due.append(self._count_at())
         if self._vocabulary.is_due:
             due.append(self._written_at + self._intervals.count_after)
@@ -165,6 +171,23 @@ def update_in_degrees(db: apsw.Connection) -> None:
         with db:
             db.executemany("DELETE FROM file_imports WHERE path = ? AND in_degree = ?", known - now)
             db.executemany("INSERT INTO file_imports(path, in_degree) VALUES (?, ?)", now - known)
+            raise_generation(db)
+
+
+def update_copies(db: apsw.Connection) -> None:
+    """Find out anew which files are copies of others."""
+    from cairn.workspace.copies import Sketched, find_copies
+
+    rows = db.execute(
+        """SELECT f.path, f.size, f.content_hash, f.sketch, coalesce(i.in_degree, 0) FROM files f
+           LEFT JOIN file_imports i ON i.path = f.path WHERE f.is_text AND f.chunks"""
+    )
+    now = {astuple(copy) for copy in find_copies([Sketched(*row) for row in rows])}
+    known = set(db.execute("SELECT path, original, share FROM copies"))
+    if now != known:
+        with db:
+            db.executemany("DELETE FROM copies WHERE path = ?", ((path,) for path, _, _ in known - now))
+            db.executemany("INSERT INTO copies(path, original, share) VALUES (?, ?, ?)", now - known)
             raise_generation(db)
 
 

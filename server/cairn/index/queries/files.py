@@ -117,6 +117,13 @@ def in_degrees(reader: IndexReader, paths: Iterable[str]) -> dict[str, int]:
     return dict(rows)
 
 
+def copies_among(reader: IndexReader, paths: Iterable[str]) -> dict[str, tuple[str, float]]:
+    """Those of these files that are copies: with the original of each, and the share of its lines that are from originals."""
+    named = "SELECT path, original, share FROM copies WHERE path IN (SELECT value FROM json_each(?))"
+    rows = reader.select(named, (json.dumps(list(paths)),))
+    return {path: (original, share) for path, original, share in rows}
+
+
 def file_ids(reader: IndexReader, paths: Iterable[str]) -> dict[str, int]:
     """The ids of those of these files that are saved."""
     named = "SELECT path, id FROM files WHERE path IN (SELECT value FROM json_each(?))"

@@ -24,6 +24,8 @@ class Facts:
     """Rises when files come or go, or import something else."""
     counted: int = 0
     """The `links` for which imports were counted."""
+    compared: int = 0
+    """The `links` for which copies were looked for."""
     scanned: int = 0
     """Every present file is indexed."""
     files_total: int = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 
-CONTENT_VERSION = 8
+CONTENT_VERSION = 7
 """Raised by any change of chunking or of the embedded text: older indexes are rebuilt."""
 
 # Underscores belong to a token, so `add_url_rule` is found as it is written; its parts, and those of
@@ -22,7 +22,7 @@ _TOKENIZER = "porter unicode61 remove_diacritics 2 tokenchars _"
 # used the vector any more. A static vector is its chunk's own, since making it again costs nothing. The ids of
 # chunks are never used again: a list of chunks that wait for something must not come to mean others.
 #
-# What history and imports say of a file is keyed by its path, so that they outlive its row. Touches are packed: a uint32 commit id and a uint8 number of files for each commit, newest first. Commits lie in compressed
+# What history, imports and copies say of a file is keyed by its path, so that they outlive its row. Touches are packed: a uint32 commit id and a uint8 number of files for each commit, newest first. Commits lie in compressed
 # blocks, `first` being the id of a block's first: one by one, 20,000 commits took a third of the text's size.
 SCHEMA = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -39,6 +39,7 @@ CREATE TABLE files(
     indexed_at TEXT NOT NULL,
     chunks INTEGER NOT NULL,
     imports TEXT NOT NULL,
+    sketch BLOB NOT NULL,
     symbols_id INTEGER REFERENCES symbols(id)
 );
 CREATE INDEX files_by_symbols ON files(symbols_id) WHERE symbols_id IS NOT NULL;
@@ -140,6 +141,12 @@ CREATE TABLE file_history(
 CREATE TABLE file_imports(
     path TEXT PRIMARY KEY,
     in_degree INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE copies(
+    path TEXT PRIMARY KEY,
+    original TEXT NOT NULL,
+    share REAL NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE requests(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, path TEXT NOT NULL);

@@ -22,6 +22,7 @@ from cairn.index.store.prepared import ChunkRow, PackedSymbols
 from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, chunk_identity
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.text.languages import language_of
+from cairn.text.sketch import sketch
 from cairn.workspace.collections import file_kind
 
 Embed = Callable[[Sequence[Chunk], Sequence[str]], Sequence[bytes]]
@@ -51,6 +52,8 @@ class IndexedFile:
     imports: tuple[str, ...] = ()
     """What it imports, as `cairn.workspace.imports` writes it."""
     symbols: SymbolTable | PackedSymbols | None = None
+    sketch: bytes = b""
+    """Of its lines, to be compared with those of others."""
 
     @classmethod
     def of(cls, record: FileRecord, text: str) -> IndexedFile:
@@ -61,7 +64,7 @@ class IndexedFile:
 
         specs = import_specs(record.path, language_of(record.path, text), text)
         chunks, symbols = chunk_file(record.path, text)
-        return cls(record, file_kind(record.path), True, tuple(chunks), specs, symbols)
+        return cls(record, file_kind(record.path), True, tuple(chunks), specs, symbols, sketch(text))
 
     def prepared(self, embed: Embed | None = None) -> IndexedFile:
         """What `of` made, with everything that can be computed without the index; `embed` makes the chunks' static vectors."""
@@ -251,7 +254,7 @@ class IndexWriter:
         symbols_id, names = self._put_symbols(file)
         values = (
             record.path, record.size, record.mtime_ns, bytes.fromhex(record.content_hash), int(file.is_text), file.kind,
-            record.collection, now, len(file.chunks), imports, symbols_id,
+            record.collection, now, len(file.chunks), imports, file.sketch, symbols_id,
         )  # fmt: skip
         file_id = cast(int, self.db.execute(_PUT_FILE, values).get)
         if known is None:
@@ -357,7 +360,7 @@ def _place(chunk: Chunk | ChunkRow) -> tuple[int, int, int]:
 
 _FILE_COLUMNS = (
     "path", "size", "mtime_ns", "content_hash", "is_text", "kind", "collection", "indexed_at", "chunks", "imports",
-    "symbols_id",
+    "sketch", "symbols_id",
 )  # fmt: skip
 _PUT_FILE = f"""INSERT INTO files({", ".join(_FILE_COLUMNS)}) VALUES ({", ".join("?" * len(_FILE_COLUMNS))})
     ON CONFLICT(path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _FILE_COLUMNS[1:])} RETURNING id"""

@@ -1,0 +1,105 @@
+"""Copies are told from originals by their lines: over Cairn's own source, as people copy it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from cairn.text.sketch import sketch
+from cairn.workspace import copies
+from cairn.workspace.copies import Sketched, find_copies
+
+PACKAGE = Path(copies.__file__).parents[1]
+FOLDERS = ("text", "workspace", "retrieval")
+LICENCE = "".join(f"// Line {number} of a licence that stands in every file.\n" for number in range(60))
+
+
+def source() -> dict[str, str]:
+    files = (file for folder in FOLDERS for file in sorted((PACKAGE / folder).glob("*.py")))
+    return {file.relative_to(PACKAGE).as_posix(): file.read_text("utf-8") for file in files}
+
+
+def found(texts: dict[str, str], imported: dict[str, int] | None = None) -> dict[str, tuple[str, float]]:
+    files = [
+        Sketched(
+            path,
+            len(text.encode()),
+            hashlib.sha256(text.encode()).digest(),
+            sketch(text),
+            (imported or {}).get(path, 0),
+        )
+        for path, text in texts.items()
+    ]
+    return {copy.path: (copy.original, copy.share) for copy in find_copies(files)}
+
+
+def test_source_that_nobody_copied_has_no_copies() -> None:
+    assert found(source()) == {}
+    assert find_copies([]) == []
+
+
+@pytest.mark.parametrize(
+    ("copy", "original"),
+    [
+        ("vendor/ranking.py", "retrieval/ranking.py"),
+        ("lib/deno/retrieval/ranking.py", "retrieval/ranking.py"),
+        ("tests/data/ranking.py", "retrieval/ranking.py"),
+        ("docs/ranking.py", "retrieval/ranking.py"),
+    ],
+)
+def test_a_file_that_stands_twice_is_a_copy_where_it_lies_aside(copy: str, original: str) -> None:
+    texts = source()
+    texts[copy] = texts[original]
+    assert found(texts) == {copy: (original, 1.0)}
+
+
+def test_a_copy_that_was_changed_a_little_is_one_still() -> None:
+    texts = source()
+    lines = texts["retrieval/signals.py"].split("\n")
+    texts["third_party/cairn/signals.py"] = "\n".join(
+        [*lines[5:], *(f"added_{n} = compute({n})" for n in range(60))]
+    )
+    (copy, (original, share)) = found(texts).popitem()
+    assert (copy, original) == ("third_party/cairn/signals.py", "retrieval/signals.py")
+    assert 0.75 < share < 1
+
+
+def test_what_others_import_is_the_original() -> None:
+    text = source()["retrieval/ranking.py"]
+    texts = {"a/ranking.py": text, "b/deeper/ranking.py": text}
+    assert found(texts).keys() == {"b/deeper/ranking.py"}
+    assert found(texts, {"b/deeper/ranking.py": 3}).keys() == {"a/ranking.py"}
+
+
+def test_the_newest_of_several_versions_is_the_original() -> None:
+    lines = source()["retrieval/signals.py"].split("\n")
+    texts = {f"api/v{number}/signals.py": "\n".join(lines[: 60 * number]) for number in (5, 4)}
+    texts |= {f"api/v{number}/signals.py": texts["api/v5/signals.py"] + "\ny = 1" for number in range(6, 31)}
+    copied = found(texts)
+    assert "api/v30/signals.py" not in copied
+    assert {original for original, _ in copied.values()} == {"api/v30/signals.py"}
+    assert len(copied) == len(texts) - 1
+
+
+def test_a_file_made_of_many_others_is_the_copy() -> None:
+    texts = source()
+    parts = [text for path, text in texts.items() if path.startswith("workspace/")]
+    texts["single_include/all.py"] = "\n".join(parts)
+    texts["amalgam.py"] = "\n".join(["import everything", *parts])
+    copied = found(texts)
+    assert copied.keys() == {"single_include/all.py", "amalgam.py"}
+    assert all(share > 0.9 for _, share in copied.values())
+
+
+def test_a_licence_makes_no_copy() -> None:
+    own = {
+        f"src/{number}.c": "".join(f"int f{number}_{line}(void);\n" for line in range(12))
+        for number in range(40)
+    }
+    assert found({path: LICENCE + text for path, text in own.items()}) == {}
+
+
+def test_little_files_are_equal_by_chance() -> None:
+    assert found({"a/__init__.py": "from b import c\n", "d/__init__.py": "from b import c\n"}) == {}
