@@ -1,6 +1,6 @@
 """Semble's chunks for some questions, with Cairn's own static table as its model.
 
-Run by an interpreter that has semble 0.7.0, attrs and platformdirs, which need not be Cairn's:
+Run by an interpreter that has semble 0.7.0, attrs, cattrs and platformdirs, which need not be Cairn's:
 
     PYTHON benchmarks/answers/semble_chunks.py < REQUEST > ANSWER
 

@@ -108,10 +108,10 @@ class Background:
             self._writer.note(counted=facts.links)
             self._counted_at, self._count_seconds = now, time.monotonic() - now
             return True
-        if facts.compared != facts.links and now >= self._count_at():
+        if facts.compared != facts.counted:
             update_copies(self._writer.db)
-            self._writer.note(compared=facts.links)
-            self._count_seconds = max(self._count_seconds, time.monotonic() - now)
+            self._writer.note(compared=facts.counted)
+            self._count_seconds += time.monotonic() - now
             return True
         self._progress.activity = Activity.EMBEDDING
         if self._vectors.step(settings.embedding, interrupted, on_step):
@@ -124,7 +124,7 @@ class Background:
         """When a further `step` may find something to do; infinite if only a change can bring it."""
         due = [] if self._vectors.has_model else [self._look_for_model_at]
         facts = self._writer.facts()
-        if (facts.counted, facts.compared) != (facts.links, facts.links):
+        if facts.counted != facts.links:
             due.append(self._count_at())
         if self._vocabulary.is_due:
             due.append(self._written_at + self._intervals.count_after)

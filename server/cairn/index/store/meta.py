@@ -25,7 +25,7 @@ class Facts:
     counted: int = 0
     """The `links` for which imports were counted."""
     compared: int = 0
-    """The `links` for which copies were looked for."""
+    """The `counted` after which copies were looked for."""
     scanned: int = 0
     """Every present file is indexed."""
     files_total: int = 0
