@@ -54,6 +54,18 @@ class Rig:
         return self.searches(ENOUGH, SLOW)
 
 
+def test_how_long_searches_take_while_files_are_taken_in_decides_nothing() -> None:
+    rig = Rig()
+    for _ in range(2 * ENOUGH):
+        rig.switch.record(SLOW, failed=False, fell_back=False, phase=3, while_indexing=True)
+    state = rig.switch.state()
+    assert (state.phase, state.queries, state.p95_ms) == (3, 2 * ENOUGH, None)
+    assert rig.slow() == 2
+    for _ in range(ENOUGH):
+        rig.switch.record(FAST, failed=False, fell_back=True, phase=2, while_indexing=True)
+    assert rig.switch.phase() == 1  # faults count whenever they happen
+
+
 def test_a_machine_that_others_keep_busy_is_no_reason_to_answer_less() -> None:
     rig = Rig()
     rig.others = 0.5

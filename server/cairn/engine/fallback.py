@@ -23,6 +23,7 @@ from cairn.engine.kept_answers import Kept
 from cairn.engine.methods import Asks, Method
 from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
+from cairn.index.indexing.folder_state import TAKING_IN
 from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwitch, PhaseChange, wanted_phase
 from cairn.operations.other_programs import OtherPrograms
@@ -164,7 +165,13 @@ class Fallback:
         if began_in != OFF and not asked.cached:
             self._others.look()
             self.switch.record(
-                judged_ms, failed=how.phase == OFF, fell_back=bool(how.fallback), phase=began_in
+                judged_ms,
+                failed=how.phase == OFF,
+                fell_back=bool(how.fallback),
+                phase=began_in,
+                while_indexing=any(
+                    folder.indexer.progress.activity in TAKING_IN for folder in request.folders
+                ),
             )
         self._engine.context_memory.recent.note(asked.query)
         for folder in request.folders:

@@ -99,8 +99,12 @@ class KillSwitch:
         with self._looked():
             return self._phase
 
-    def record(self, ms: float, *, failed: bool, fell_back: bool, phase: int) -> None:
+    def record(
+        self, ms: float, *, failed: bool, fell_back: bool, phase: int, while_indexing: bool = False
+    ) -> None:
         """Take in a search that took `ms`; leave out those that were answered from the cache.
+
+        How long it took says nothing `while_indexing`: many files that are taken in at once slow every search for as long.
 
         `failed`: there was no answer, for a reason that is not the question's. `fell_back`: something of
         the phase failed and less answered; not that there is no model, or that there are no vectors yet.
@@ -108,7 +112,7 @@ class KillSwitch:
         """
         with self._looked() as (switch, now):
             if phase == self._phase != OFF:
-                self._window.add(now, ms, failed, fell_back)
+                self._window.add(now, ms, failed, fell_back, timed=not (failed or while_indexing))
                 if switch.automatic and self._by_hand is None:
                     self._judge(switch, now)
 
@@ -258,10 +262,10 @@ class KillSwitch:
 class _Window:
     """The latest searches. The durations of those that were answered are kept in order: nothing is sorted to decide."""
 
-    _entries: deque[tuple[float, float, bool, bool]] = field(factory=deque)
-    """When, ms, failed, without vectors; the oldest first."""
+    _entries: deque[tuple[float, float, bool, bool, bool]] = field(factory=deque)
+    """When, ms, failed, without vectors, timed; the oldest first."""
     _durations: list[float] = field(factory=list)
-    """How soon a search failed says nothing."""
+    """Of those that are timed. How soon a search failed says nothing."""
     failed: int = 0
     fell_back: int = 0
 
@@ -274,13 +278,13 @@ class _Window:
         """Searches that count for the percentile."""
         return len(self._durations)
 
-    def add(self, at: float, ms: float, failed: bool, fell_back: bool) -> None:
+    def add(self, at: float, ms: float, failed: bool, fell_back: bool, *, timed: bool) -> None:
         if self.searches == _MOST_ENTRIES:
             self._forget_oldest()
-        self._entries.append((at, ms, failed, fell_back))
+        self._entries.append((at, ms, failed, fell_back, timed))
         self.failed += failed
         self.fell_back += fell_back
-        if not failed:
+        if timed:
             bisect.insort(self._durations, ms)
 
     def forget_before(self, moment: float) -> None:
@@ -288,10 +292,10 @@ class _Window:
             self._forget_oldest()
 
     def _forget_oldest(self) -> None:
-        _, ms, failed, fell_back = self._entries.popleft()
+        _, ms, failed, fell_back, timed = self._entries.popleft()
         self.failed -= failed
         self.fell_back -= fell_back
-        if not failed:
+        if timed:
             del self._durations[bisect.bisect_left(self._durations, ms)]
 
     def p95(self) -> float | None:

@@ -38,6 +38,10 @@ class Activity(enum.StrEnum):
     PAUSED = "paused"
 
 
+TAKING_IN = frozenset({Activity.SCANNING, Activity.READING, Activity.STATIC})
+"""Files are compared and taken in, which no question can wait for."""
+
+
 @define
 class Progress:
     """Written by the indexing thread only, read by anyone."""

@@ -109,6 +109,8 @@ class ConnectedReader:
                 f"The index in {self.folder} is damaged ({problem}). It is made anew once Cairn indexes the folder."
             ) from problem
         except apsw.Error as problem:
+            if cancelled is not None and cancelled():
+                raise interruption(cancelled) from None  # sqlite-vec says of it "chunks iter error"
             raise IndexUnavailableError(
                 f"The index in {self.folder} cannot be read ({problem}). Try again; if it stays so, restart Cairn."
             ) from problem
