@@ -397,7 +397,7 @@ def test_what_does_not_match_is_said(neovim: Neovim) -> None:
     neovim.run("Cairn quarterly unicorn sausages")
     neovim.said("nothing matches well. Which part should I explain?")
     neovim.run("Cairn berth path:nowhere/")
-    neovim.said("nothing found.")
+    neovim.said("there is no 'nowhere/' in the workspace")
 
 
 ASSIGNED = "which code assigns ships to a berth"

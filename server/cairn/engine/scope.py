@@ -61,6 +61,8 @@ def _patterns(given: str, folders: Sequence[Folder]) -> list[Place]:
     there = _indexed(near) or _indexed(far)
     if not there and not is_glob(given):
         there = _on_disk(near) or _on_disk(far)
+        if not there and (anywhere := _of_that_name(near)):
+            return anywhere
         if not there:
             raise InvalidRequestError(_FIELD, _missing(given, near, far, folders))
         if not _indexed(there) and all(folder.reader.facts().scanned for folder, _ in there):
@@ -158,6 +160,15 @@ def _indexed(places: Iterable[Place]) -> list[Place]:
     ]
 
 
+def _of_that_name(places: Iterable[Place]) -> list[Place]:
+    """Patterns for what is called so anywhere, as in ignore files; none where the paths are more than a name, or nothing is."""
+    return [
+        (folder, "**" + exact_pattern(path))
+        for folder, path in places
+        if "/" not in path and files_at(folder.reader, [path], 1, never)
+    ]
+
+
 def _on_disk(places: Iterable[Place]) -> list[Place]:
     """Those of the places that are there, each by the path that it really has."""
     real = ((folder, _real(folder.root / path)) for folder, path in places)
@@ -180,9 +191,7 @@ def _missing(given: str, near: Sequence[Place], far: Sequence[Place], folders: S
         return _outside(given, folders)
     if not meant:
         return f"there is no {given!r} in the workspace{_listed(inside)}"
-    name = inside[0][1]
-    every = "" if "/" in name else f", or '**/{name}' for any of that name"
-    return f"there is no {given!r} in the workspace; did you mean {meant!r}{every}?"
+    return f"there is no {given!r} in the workspace; did you mean {meant!r}?"
 
 
 def _outside(given: str, folders: Sequence[Folder]) -> str:
