@@ -381,6 +381,18 @@ async def test_a_wrong_message_is_answered_and_the_connection_goes_on(
         assert "state" in await editor.request("cairn/status", {})
 
 
+async def test_initialized_counts_once(workspace: Path) -> None:
+    watching = {"didChangeWatchedFiles": {"dynamicRegistration": True}}
+    async with listening() as served:
+        editor = await served.connect()
+        await editor.request("initialize", opening(workspace) | {"capabilities": {"workspace": watching}})
+        editor.tell("initialized", {})
+        editor.tell("initialized", {})
+        await editor.found("constituents", "src/harbour/tides.py")
+        asked = [message["method"] for message in editor.unasked if "id" in message]
+        assert asked.count("client/registerCapability") == 1
+
+
 async def test_wrong_notifications_change_nothing(workspace: Path, tmp_path: Path) -> None:
     async with listening() as served:
         editor = await served.connect()

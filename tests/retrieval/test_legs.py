@@ -116,6 +116,14 @@ def test_a_leg_whose_time_is_over_is_named_and_nothing_fails(readers: list[Index
     assert found.problem is None
 
 
+def test_where_all_legs_run_out_of_time_keywords_are_looked_for_patiently(readers: list[IndexReader]) -> None:
+    hurried = evolve(SearchSettings(), leg_deadline_ms=0.0)
+    assert sources(ask(readers, "where is the dock", settings=hurried)) == sources(
+        ask(readers, "where is the dock")
+    )
+    assert sources(ask(readers, "zeppelin", settings=hurried)) == []
+
+
 # --- words and meaning side by side ------------------------------------------------------------------
 
 

@@ -71,11 +71,13 @@ class Connection(LanguageServer):
         self._progress_changed = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
 
+    @property
+    def is_started(self) -> bool:
+        """Whether `start_engine` was called."""
+        return self._runner is not None
+
     def start_engine(self, roots: list[Path]) -> None:
         """Make the engine in the background and open `roots`; once."""
-        if self._runner is not None:
-            logger.warning("`initialized` came twice")
-            return
         self._loop = asyncio.get_running_loop()
 
         def make() -> Engine:

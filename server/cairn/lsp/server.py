@@ -37,6 +37,9 @@ def build_server(host: Host | None = None) -> Connection:
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
+        if server.is_started:
+            logger.warning("`initialized` came twice")
+            return
         server.start_engine(open_folders(server))
         server.in_background(register_with_client(server))
         server.in_background(server.navigation.offer())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 import time
 from collections import defaultdict
@@ -134,6 +135,11 @@ class Legs:
         """Legs of the same question with nothing found yet, for another thread."""
         return Legs(self.readers, self.query, self.only, self.settings, self.cancelled)
 
+    @property
+    def found_anything(self) -> bool:
+        """Whether any leg did, in any index."""
+        return any(pool.chunks() for pool in self.pools)
+
     def found(self, leg: str) -> list[Mapping[int, float]]:
         """What the leg says of each chunk that it found, by index."""
         return [pool.found.get(leg, {}) for pool in self.pools]
@@ -158,12 +164,12 @@ class Legs:
                     for hit in reader.defining(names, _MAX_SYMBOLS, self.only) if names else ():
                         found[hit.chunk_id] = max(share * hit.score, found.get(hit.chunk_id, 0.0))
 
-    def by_keywords(self) -> None:
-        """Keywords in chunks."""
+    def by_keywords(self, *, patiently: bool = False) -> None:
+        """Keywords in chunks; `patiently`, for however long it takes."""
         query = self.query
         others = (spelling for spelling in query.spellings if (spelling,) not in query.groups)
         words = [*query.groups, *((spelling,) for spelling in others)]
-        for reader, pool, leg in self._run("keyword", Leg.KEYWORDS):
+        for reader, pool, leg in self._run("keyword", Leg.KEYWORDS, patiently=patiently):
             with leg:
                 found = find_words(reader, words, self.settings.keyword_rows, leg.deadline)
                 pool.keywords = found
@@ -283,7 +289,9 @@ class Legs:
         self.problems.append(problem)
         self.without_vectors |= leg in _OF_MEANING
 
-    def _run(self, name: str, setting: Leg | None = None) -> Iterator[tuple[IndexReader, Pool, _RunningLeg]]:
+    def _run(
+        self, name: str, setting: Leg | None = None, *, patiently: bool = False
+    ) -> Iterator[tuple[IndexReader, Pool, _RunningLeg]]:
         """Each index with its pool, for one leg; none where the settings leave the leg out.
 
         Raises QueryCancelledError afterwards where the request was cancelled.
@@ -291,7 +299,8 @@ class Legs:
         if setting is not None and setting not in self.settings.legs:
             return
         began = time.perf_counter()
-        leg = _RunningLeg(self, name, Deadline(self.cancelled, self.settings.leg_deadline_ms))
+        longest_ms = math.inf if patiently else self.settings.leg_deadline_ms
+        leg = _RunningLeg(self, name, Deadline(self.cancelled, longest_ms))
         for reader, pool in zip(self.readers, self.pools, strict=True):
             yield reader, pool, leg
         self.add_time(name, began)

@@ -199,12 +199,14 @@ def rank(
             legs.merge(found)
     for legs in every[1:]:
         question.merge(legs, leg="varied")
+    if by_words and question.broken_off and not question.found_anything:
+        question.by_keywords(patiently=True)  # nothing would be taken for the answer
     began = time.perf_counter()
     add_whole_files(readers, question.pools, only)
     question.add_time("outline", began)
     if vectors:
         question.compare(every, vectors)
-    if question.problems and not any(pool.chunks() for pool in question.pools):
+    if question.problems and not question.found_anything:
         raise question.problems[0]
     began = time.perf_counter()
     listed = zip(readers, question.pools, strict=True)

@@ -177,7 +177,8 @@ class SearchSettings:
     weights: Mapping[str, float] = field(factory=dict, hash=False, metadata=within(-1_000, 1_000))
     """Other weights for ranking signals, by name (docs/ranking.md); 0 switches one off."""
     leg_deadline_ms: float = field(default=250.0, metadata=USER_ONLY | within(0, 600_000))
-    """A leg that takes longer is broken off and counts with what it found until then."""
+    """A leg that takes longer is broken off and counts with what it found until then: milliseconds of its own work, or
+    four times as many with what it waits for the machine."""
     synonyms: Mapping[str, str] = field(factory=dict, hash=False, metadata=ADDS_UP)
     """What else this workspace calls things: `shortcuts = "quick links"`. Phrases are rewritten before the question
     is cut into words, single words after; what was typed is searched for, too."""

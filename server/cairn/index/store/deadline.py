@@ -11,23 +11,35 @@ Cancelled = Callable[[], bool]
 """Whether nobody waits for the answer any more."""
 
 
+_LONGEST = 4.0
+"""A query ends after this many times its time, however little of it the query has worked."""
+
+
 @frozen
 class Deadline:
-    """Calling it says whether the query must end. SQLite calls it while a statement runs, so it must be cheap."""
+    """Calling it says whether the query must end; in the thread that made it. SQLite calls it while a statement runs, so it
+    must be cheap.
+
+    What counts is the thread's own work: a query that waits for a core or for Python's lock, because a build or other
+    questions run beside it, would else be broken off with nothing found.
+    """
 
     cancelled: Cancelled
     ms: float = float("inf")
-    """Milliseconds from now on."""
-    _ends: float = field(init=False)
+    """Milliseconds of work from now on."""
+    _ends: tuple[float, float] = field(init=False)
+    """When, by the thread's clock and by the wall's."""
 
     @_ends.default
-    def _end(self) -> float:
-        return time.perf_counter() + self.ms / 1000
+    def _end(self) -> tuple[float, float]:
+        seconds = self.ms / 1000
+        return time.thread_time() + seconds, time.perf_counter() + _LONGEST * seconds
 
     def __call__(self) -> bool:
-        return time.perf_counter() >= self._ends or self.cancelled()
+        return self.is_over or self.cancelled()
 
     @property
     def is_over(self) -> bool:
         """Whether the time is over, cancelled or not."""
-        return time.perf_counter() >= self._ends
+        by_work, by_clock = self._ends
+        return time.thread_time() >= by_work or time.perf_counter() >= by_clock
