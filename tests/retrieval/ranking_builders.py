@@ -14,7 +14,7 @@ from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.learned import Choice, learn
 from cairn.retrieval.packages import Packages
 from cairn.retrieval.query import Query, understand
-from cairn.retrieval.scores import Asked, Contribution, Signal, score_files
+from cairn.retrieval.scores import Asked, Closer, Contribution, Signal, score_files
 from cairn.retrieval.signals import SIGNALS
 from cairn.text.words import stem
 from cairn.workspace.collections import file_kind
@@ -49,6 +49,9 @@ class MadeUpFile:
     """Whether it was opened today for the very question."""
     about: float = 0.0
     """How much the question is about the package of its folder."""
+    near: float = 0.0
+    whole: float = 0.0
+    """What a closer look at it says."""
 
     @property
     def path(self) -> str:
@@ -75,11 +78,13 @@ def file(
     folder: int = 0,
     chosen: bool = False,
     about: float = 0.0,
+    near: float = 0.0,
+    whole: float = 0.0,
 ) -> MadeUpFile:
     """A file of as many equal chunks."""
     equal = MadeUpChunk(keyword, definition, symbol, similarity, exact, reexport, defines, kind)
     candidate = FileCandidate(folder, path, file_kind(path), subjects, in_degree, words, is_copy, is_named)
-    return MadeUpFile(candidate, (equal,) * chunks, chosen, about)
+    return MadeUpFile(candidate, (equal,) * chunks, chosen, about, near, whole)
 
 
 def candidates(files: Sequence[MadeUpFile]) -> Candidates:
@@ -116,7 +121,9 @@ def scores(query: Query, files: Sequence[MadeUpFile], signals: Sequence[Signal] 
     learned = {f.file.folder: learn(choices, generation=1, today=0) for f in files if f.chosen}
     about = Packages({f.path.rpartition("/")[0]: f.about for f in files if f.about})
     packages = [about] * (1 + max((f.file.folder for f in files), default=0))
-    scored = score_files(Asked(query, found, learned=learned, packages=packages), signals)
+    closer = Closer(np.array([f.near for f in files]), np.array([f.whole for f in files]))
+    asked = Asked(query, found, learned=learned, packages=packages, look=lambda _first: closer)
+    scored = score_files(asked, signals)
     return [Scored(float(total), scored.reasons(place)) for place, total in enumerate(scored.totals)]
 
 

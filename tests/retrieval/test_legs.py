@@ -130,6 +130,8 @@ def test_where_all_legs_run_out_of_time_keywords_are_looked_for_patiently(reader
 class Answering:
     """Gives a vector that no index has any of, once `ready` says so."""
 
+    table = None
+
     def __init__(self, ready: Callable[[], object] = lambda: None) -> None:
         self.ready = ready
         self.thread = ""

@@ -45,6 +45,8 @@ PAIRS = [
         file("src/a.py", keyword=0, similarity=0.6, chunks=2),
         file("src/b.py", keyword=0, similarity=0.6),
     ),
+    ("parse", file("src/a.py", near=0.8), file("src/b.py", near=0.5)),
+    ("parse", file("src/a.py", whole=0.3), file("src/b.py", whole=0.1)),
     # The package
     ("which machine lifts", file("hoists/a.py", about=0.4), file("sea/b.py", keyword=1.2)),
     # Names

@@ -30,6 +30,7 @@ class Given:
     """The meaning of any question is this vector of the model `m@1`."""
 
     vector: NDArray[np.float32]
+    table: None = None
 
     @property
     def dimension(self) -> int:

@@ -14,9 +14,9 @@ from cairn.embedding.static import StaticTable
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.passages.gathering import Windows
-from cairn.retrieval.passages.reading import read_chunk
 from cairn.retrieval.passages.strength import Strength, strength
 from cairn.retrieval.query import understand
+from cairn.retrieval.reading import read_chunk
 
 TABLE = cast(StaticTable, object())
 

@@ -22,6 +22,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Candidates, add_whole_files, gather
+from cairn.retrieval.closer_look import CloserLook
 from cairn.retrieval.diversity import diversify, is_diverse
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.legs import Legs, is_identifier
@@ -216,7 +217,9 @@ def rank(
     candidates = gather(readers, question.pools, outlines)
     idf = _idf(question)
     packages = _packages(readers, question.query, meaning) if vectors else ()
-    asked = Asked(question.query, candidates, learned=learned, idf=idf, packages=packages)
+    table = table_of(meaning) if vectors and not question.query.is_symbol else None
+    look = CloserLook(readers, question.query, candidates, table) if table else None
+    asked = Asked(question.query, candidates, learned=learned, idf=idf, packages=packages, look=look)
     scores = score_files(asked, weighted(settings.weights, signals))
     values = scoring(candidates, scores, every)
     question.check_cancelled()

@@ -21,12 +21,12 @@ from cairn.index.reader.records import StoredChunk
 from cairn.index.store.schema import STATIC_LENGTH, static_table_name
 from cairn.protocol.chunk_type import ChunkType
 from cairn.retrieval.candidates import Floats
-from cairn.retrieval.passages.evidence_lines import imports, is_comment
-from cairn.retrieval.passages.reading import TOKENS
-from cairn.retrieval.passages.windows import windows
+from cairn.retrieval.evidence_lines import imports, is_comment
+from cairn.retrieval.reading import TOKENS
 from cairn.retrieval.referral_parts import part_of
 from cairn.retrieval.related import DEFINES, USES, ChunkRange, Relations
 from cairn.retrieval.scores import Ranked
+from cairn.retrieval.windows import windows
 from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import find_words, lines_of
 from cairn.workspace.collections import FileKind

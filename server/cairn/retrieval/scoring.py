@@ -55,6 +55,12 @@ def best_of_file(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -
     return (scores.totals[candidates.file_of] * shares)[np.newaxis]
 
 
+def best_chunks(candidates: Candidates, query: Query) -> NDArray[np.intp]:
+    """intp[files]: the place of each file's chunk that answers best."""
+    first: NDArray[np.intp] = candidates.ordered(_matching(candidates, query))[candidates.places() == 0]
+    return first
+
+
 def _matching(candidates: Candidates, query: Query) -> Floats:
     """float64[chunks]: how well each chunk answers beside the others of its file."""
     words = 3.0 * share(candidates.keyword) + 0.5 * share(candidates.definition)

@@ -28,7 +28,7 @@ from cairn.retrieval.intent import Documents, asks_for_overview, documents_of
 from cairn.retrieval.introductions import introduces, key_of_name, subject_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
-from cairn.retrieval.scores import Asked, Family, Signal, Value, best, of_file, top
+from cairn.retrieval.scores import Asked, Family, Signal, Value, best, of_closer_look, of_file, top
 from cairn.text.words import stem
 from cairn.workspace.collections import FileKind
 
@@ -226,7 +226,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("keywords in its best eight chunks", 1.5, KEYWORD, top("keyword", _SLOW_DECAY)),
     Signal("words of the question that it holds", 1.5, KEYWORD, of_file("words"), floor=0.5),
     Signal("names it defines", 0.4, KEYWORD, best("definition")),
-    Signal("file name", 1.4, KEYWORD, _file_name, relative=False),
+    Signal("file name", 1.0, KEYWORD, _file_name, relative=False),
     Signal("file name as one word", 1.0, KEYWORD, _joined_name, relative=False),
     Signal("file name abbreviated", 1.0, KEYWORD, _abbreviated_name, relative=False),
     Signal("folder names", 2.8, KEYWORD, _folder_name, relative=False),
@@ -238,6 +238,10 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("imported by others", 0.9, FILE, _imports, floor=math.log1p(_MANY_IMPORTS)),
     Signal("meaning of its best chunk", 3.5, VECTOR, best("similarity")),
     Signal("meaning of its best three chunks", 0.5, VECTOR, top("similarity", _FAST_DECAY)),
+    Signal(
+        "near words in its best chunk", 1.5, VECTOR, of_closer_look("nearness"), always=False, of_first=True
+    ),
+    Signal("meaning of the whole file", 0.7, VECTOR, of_closer_look("whole"), always=False, of_first=True),
     Signal("the package asked about", 3.0, VECTOR, _package, floor=0.3, always=False),
     Signal("is a test", -4.5, FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
     Signal("is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import starmap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import apsw
 
@@ -169,6 +169,23 @@ class VectorQueries(ConnectedReader):
             found.update((sign * chunk, cosine) for chunk, cosine in cosines.items())
         return found
 
+    def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """int64[n], those of these chunks that have a static vector, and int8[n, dimension]; int8[0, 0] where none has."""
+        import numpy as np
+
+        found, vectors = [np.empty(0, np.int64)], []
+        for source, sign, wanted in self.by_source(ids):
+            with source.reading() as db:
+                facts = read_facts(db)
+                if not facts.has_static:
+                    continue
+                matrix = source._static_rows(db, facts)
+                known, rows = matrix.vectors(wanted) if matrix else _vectors(db, wanted)
+            if len(known):
+                found.append(sign * known)
+                vectors.append(rows)
+        return np.concatenate(found), np.concatenate(vectors) if vectors else np.empty((0, 0), np.int8)
+
     def _static_rows(self, db: apsw.Connection, facts: Facts) -> StaticRows | None:
         """The static vectors in memory, where that is faster than sqlite-vec.
 
@@ -194,6 +211,17 @@ def _similarities(db: apsw.Connection, ids: Sequence[int], vector: NDArray[np.in
         (vector.tobytes(), json.dumps(ids)),
     )
     return {int(row[0]): float(row[1]) for row in rows}
+
+
+def _vectors(db: apsw.Connection, ids: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    import numpy as np
+
+    rows = db.execute(
+        f"SELECT v.rowid, v.embedding FROM json_each(?) i CROSS JOIN {STATIC_TABLE} v ON v.rowid = i.value",
+        (json.dumps(ids),),
+    ).fetchall()
+    vectors = np.array([np.frombuffer(cast(bytes, vector), np.int8) for _, vector in rows], np.int8)
+    return np.array([row for row, _ in rows], np.int64), vectors
 
 
 def _neighbour_filter(reader: ConnectedReader, only: ChunkFilter) -> tuple[str, list[str], int]:

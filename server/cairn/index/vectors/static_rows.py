@@ -138,6 +138,11 @@ class StaticRows:
         cosines = _cosines(self._squared_distances(vector, places))
         return dict(zip(self.store.ids[places].tolist(), cosines.tolist(), strict=True))
 
+    def vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], _Vectors]:
+        """int64[n] and int8[n, dimension]: the rows with these ids; one that is not there is left out."""
+        places = self._places(np.fromiter(ids, np.int64))
+        return self.store.ids[places], self.store.vectors[places]
+
     def among(self, key: Hashable, ids: Callable[[], NDArray[np.int64]]) -> NDArray[np.bool_]:
         """Lets those with `ids` be found. Questions with the same `key` share the answer while no chunk changes."""
 

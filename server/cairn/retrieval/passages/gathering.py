@@ -22,11 +22,11 @@ from cairn.retrieval.introductions import OPENING_LINES, TOP_LINES, Introduced, 
 from cairn.retrieval.matching import matcher
 from cairn.retrieval.meaning import similarities
 from cairn.retrieval.passages.families import Family, mentioning
-from cairn.retrieval.passages.reading import TOKENS, ReadChunk, Runs, group_keys, read_chunk
 from cairn.retrieval.passages.steps import Step, chunks_of
 from cairn.retrieval.query import Query
 from cairn.retrieval.question_kinds import QuestionKind, question_kinds
 from cairn.retrieval.ranking import Ranking
+from cairn.retrieval.reading import TOKENS, ReadChunk, Runs, group_keys, read_chunk
 from cairn.retrieval.scoring import coverage, share
 from cairn.workspace.collections import FileKind
 

@@ -12,11 +12,11 @@ import numpy as np
 from attrs import frozen
 
 from cairn.chunking.definition_place import definition_lines
+from cairn.retrieval import evidence_lines as lines_show
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.file_names import is_release_notes
 from cairn.retrieval.introductions import is_furniture, subject_of
 from cairn.retrieval.matching import matcher
-from cairn.retrieval.passages import evidence_lines as lines_show
 from cairn.retrieval.passages.families import lists, members_held
 from cairn.retrieval.passages.gathering import Windows
 from cairn.retrieval.question_kinds import QuestionKind, message_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.retrieval.passages.evidence_lines import (
+from cairn.retrieval.evidence_lines import (
     assigns,
     begins_test,
     defines_or_imports,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.retrieval.passages.windows import LEAST_LINES, MOST_LINES, indentation, windows
+from cairn.retrieval.windows import LEAST_LINES, MOST_LINES, indentation, windows
 
 LINES = st.lists(
     st.one_of(st.sampled_from(["", "}", "    end", "def moor():", "\treturn 1"]), st.text()), max_size=120

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from cairn.embedding.static import StaticTable
 from cairn.embedding.word_pieces import words_of
 from cairn.index.reader.records import StoredChunk
-from cairn.retrieval.passages.evidence_lines import is_comment
-from cairn.retrieval.passages.windows import windows
+from cairn.retrieval.evidence_lines import is_comment
+from cairn.retrieval.windows import windows
 from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import lines_of
 from cairn.text.words import stem
