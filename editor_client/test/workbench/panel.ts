@@ -11,6 +11,11 @@ export interface Passage {
   readonly line: number;
 }
 
+const PASSAGES = `(panel) => [...panel.querySelectorAll("button.passage")].map((passage) => {
+  const [file, line] = passage.querySelector(".file").innerText.split(":");
+  return { title: passage.querySelector(".title").innerText, file, line: Number(line) };
+})`;
+
 export class Panel {
   readonly #frame: FrameLocator;
 
@@ -45,14 +50,9 @@ export class Panel {
     await this.#frame.locator("button.passage").first().waitFor();
   }
 
-  async passages(): Promise<Passage[]> {
-    const drawn = await this.#frame.locator("button.passage").all();
-    return Promise.all(
-      drawn.map(async (passage) => {
-        const [file = "", line = ""] = (await passage.locator(".file").innerText()).split(":");
-        return { title: await passage.locator(".title").innerText(), file, line: Number(line) };
-      }),
-    );
+  /** All of them as they are at one moment, since they are drawn anew when others are found. */
+  passages(): Promise<Passage[]> {
+    return this.#frame.locator("main.panel").evaluate(PASSAGES);
   }
 
   async open({ file, line }: Passage): Promise<void> {
