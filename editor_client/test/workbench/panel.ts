@@ -11,11 +11,6 @@ export interface Passage {
   readonly line: number;
 }
 
-const PASSAGES = `(panel) => [...panel.querySelectorAll("button.passage")].map((passage) => {
-  const [file, line] = passage.querySelector(".file").innerText.split(":");
-  return { title: passage.querySelector(".title").innerText, file, line: Number(line) };
-})`;
-
 export class Panel {
   readonly #frame: FrameLocator;
 
@@ -51,8 +46,13 @@ export class Panel {
   }
 
   /** All of them as they are at one moment, since they are drawn anew when others are found. */
-  passages(): Promise<Passage[]> {
-    return this.#frame.locator("main.panel").evaluate(PASSAGES);
+  async passages(): Promise<Passage[]> {
+    const texts = await this.#frame.locator("button.passage").locator(".title, .file").allInnerTexts();
+    return Array.from({ length: texts.length / 2 }, (_, at) => {
+      const [title = "", place = ""] = texts.slice(2 * at);
+      const [file = "", line = ""] = place.split(":");
+      return { title, file, line: Number(line) };
+    });
   }
 
   async open({ file, line }: Passage): Promise<void> {

@@ -47,12 +47,12 @@ void suite("somebody works on a project", () => {
   });
 
   void test("while the index is made, the status bar says how far it is; then all vectors are there", async () => {
-    await workbench.status("Cairn:").waitFor();
     await eventually(
       "the index is complete",
       async () => (await workbench.server.indexState(project.folder)) === "ready",
       READY_MS,
     );
+    assert.match((await workbench.statusesSeen()).join("\n"), /Cairn: \S/);
     await workbench.status("Cairn: vectors").waitFor({ state: "detached" });
   });
 

@@ -36,6 +36,8 @@ export interface Row {
   readonly detail: string;
   /** The parts of the label and the description that are marked because they match what is typed. */
   readonly matched: string;
+  /** What the row and those below it are called together, where they begin. */
+  readonly group: string;
   readonly focused: boolean;
 }
 
@@ -58,10 +60,20 @@ const QUICK_PICK = `(() => {
       description: text(".quick-input-list-row .label-description"),
       detail: text(".quick-input-list-label-meta"),
       matched: [...row.querySelectorAll(".quick-input-list-row .highlight")].map((part) => part.innerText).join(""),
+      group: text(".quick-input-list-separator"),
       focused: row.classList.contains("focused"),
     };
   });
   return { typed: widget.querySelector("input.input")?.value ?? "", rows };
+})()`;
+
+/** In the page: keep all texts that the status bar shows, since some are gone before one looks. */
+const WATCH_STATUS = `(() => {
+  const seen = (globalThis.cairnStatus = new Set());
+  const look = () => document.querySelectorAll(".statusbar-item").forEach((item) => seen.add(item.textContent.trim()));
+  new MutationObserver(look)
+    .observe(document.querySelector(".statusbar"), { subtree: true, childList: true, characterData: true });
+  look();
 })()`;
 
 /** In the page, and in one go: the name on the active tab, and what the status bar says of the cursor. */
@@ -100,6 +112,7 @@ export class Workbench {
       const page = await context.newPage();
       await page.goto(server.workbench(opened), { waitUntil: "domcontentloaded" });
       await page.locator(".monaco-workbench .statusbar").waitFor();
+      await page.evaluate(WATCH_STATUS);
       return new Workbench(server, browser, page);
     } catch (problem) {
       await close(browser);
@@ -132,7 +145,7 @@ export class Workbench {
   /** Choose a command in the palette, by the whole title that it shows: `Cairn: Search`. */
   async run(title: string): Promise<void> {
     const isCommand = ({ label, matched }: Row) => label === title && matched === title;
-    await this.#choose("F1", `>${title}`, isCommand, (row) => row.matched !== "" || saysNone(row));
+    await this.#choose("F1", `>${title}`, isCommand, isFilteredCommand);
   }
 
   /** Open a file by its path, with the cursor in a 1-based line, and wait until one can type there. */
@@ -161,11 +174,8 @@ export class Workbench {
     await this.run("View: Show Explorer");
     const rows = this.page.locator(".explorer-folders-view .monaco-list-row");
     const named = (text: string) => this.page.locator(".label-name", { hasText: exactly(text) });
-    // The explorer scrolls to the file that is in the editor, and rows move until it is there.
-    await rows
-      .and(this.page.locator(".selected"))
-      .filter({ has: named(await this.activeTab()) })
-      .waitFor();
+    // The explorer unfolds the folders of the file that is in the editor, and rows move until it is there.
+    await rows.filter({ has: named(await this.activeTab()) }).waitFor();
     await rows.filter({ has: named(name) }).click({ button: "right" });
     const label = this.page.locator(".action-label:visible", { hasText: exactly(item) });
     await label.waitFor();
@@ -240,6 +250,11 @@ export class Workbench {
     return this.page.locator(".statusbar .statusbar-item", { hasText: text });
   }
 
+  /** Everything that the status bar has said since the workbench is open. */
+  statusesSeen(): Promise<string[]> {
+    return this.page.evaluate("[...globalThis.cairnStatus]");
+  }
+
   /** What an extension's webview shows, such as that of `cairn.cairn`. */
   webview(extension: string): FrameLocator {
     return this.page
@@ -296,6 +311,11 @@ export class Workbench {
   #quickPick(): Promise<QuickPick | null> {
     return this.page.evaluate(QUICK_PICK);
   }
+}
+
+/** Whether the row stands in the list of what is typed, rather than in that of all commands. */
+function isFilteredCommand(row: Row): boolean {
+  return row.matched !== "" || row.group === "similar commands" || saysNone(row);
 }
 
 function saysNone({ label }: Row): boolean {
