@@ -211,8 +211,11 @@ def own_environment(folder: Path) -> dict[str, str]:
         if not (own / shared).exists():
             (own / shared).symlink_to(real / shared, target_is_directory=True)
     names = ("CAIRN_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
-    # A busy machine must not make the kill switch change what is answered.
-    steady = {"CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false"}
+    # A busy machine must not make the kill switch change what is answered, nor break off a part of a search.
+    steady = {
+        "CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC": "false",
+        "CAIRN_SEARCH__LEG_DEADLINE_MS": str(1000 * PATIENCE_SECONDS),
+    }
     return {
         **os.environ,
         **steady,

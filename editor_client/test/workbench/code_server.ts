@@ -43,7 +43,6 @@ const QUIET_SETTINGS = {
   "workbench.tips.enabled": false,
 };
 const NO_GALLERY = JSON.stringify({ serviceUrl: "http://127.0.0.1:9/", itemUrl: "http://127.0.0.1:9/" });
-const SECONDS = 1000;
 
 export interface CodeServerOptions {
   /** Of the machine, beside the user's, which keep it quiet. */
@@ -142,7 +141,7 @@ export class CodeServer {
     const group = "everything that code-server has started has ended";
     try {
       await ended;
-      await eventually(group, () => processesOf(this.folder).length === 0, 20 * SECONDS);
+      await eventually(group, () => processesOf(this.folder).length === 0);
     } finally {
       this.#signal("SIGKILL");
       await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
@@ -189,8 +188,9 @@ async function makeHome(
     LANG: "C.UTF-8",
     TMPDIR: tmpdir(),
     CAIRN_DATA_DIR: data,
-    // A busy machine must not make the kill switch change what is answered.
+    // A busy machine must not make the kill switch change what is answered, nor break off a part of a search.
     CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC: "false",
+    CAIRN_SEARCH__LEG_DEADLINE_MS: "600000",
     EXTENSIONS_GALLERY: NO_GALLERY,
   };
 }

@@ -45,14 +45,14 @@ export class Panel {
     await this.#frame.locator("button.passage").first().waitFor();
   }
 
+  /** All of them as they are at one moment, since they are drawn anew when others are found. */
   async passages(): Promise<Passage[]> {
-    const drawn = await this.#frame.locator("button.passage").all();
-    return Promise.all(
-      drawn.map(async (passage) => {
-        const [file = "", line = ""] = (await passage.locator(".file").innerText()).split(":");
-        return { title: await passage.locator(".title").innerText(), file, line: Number(line) };
-      }),
-    );
+    const texts = await this.#frame.locator("button.passage").locator(".title, .file").allInnerTexts();
+    return Array.from({ length: texts.length / 2 }, (_, at) => {
+      const [title = "", place = ""] = texts.slice(2 * at);
+      const [file = "", line = ""] = place.split(":");
+      return { title, file, line: Number(line) };
+    });
   }
 
   async open({ file, line }: Passage): Promise<void> {

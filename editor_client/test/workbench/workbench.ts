@@ -2,13 +2,13 @@
 // they belong to the pinned code-server.
 
 import { mkdir } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 import { type Browser, chromium, type FrameLocator, type Locator, type Page } from "playwright-core";
 
 import { CodeServer, type CodeServerOptions, parts } from "./code_server.ts";
-import { eventually } from "./eventually.ts";
+import { DEADLINE_MS, eventually } from "./eventually.ts";
 
 const SCREENSHOTS = join(import.meta.dirname, "..", "..", "test-results");
 /** That of the pictures in the README, too. */
@@ -23,12 +23,10 @@ const BROWSER_ARGUMENTS = [
   "--disable-sync",
   "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 ];
-/** For what two busy cores do. */
-const DEADLINE_MS = 60_000;
-/** For the palette and its rows, before it is opened once more: what closes just then takes it along. */
-const ROWS_MS = 5_000;
-/** A menu does not take clicks at once. */
-const MENU_MS = 500;
+/** For the palette to open; a key that is pressed before the workbench takes any opens none. */
+const OPENS_MS = 15_000;
+/** A menu drops clicks while it is being drawn; what it takes closes it well before this. */
+const MENU_MS = 2_000;
 const CLOSING_MS = 10_000;
 
 /** What the quick pick shows of an item. */
@@ -36,8 +34,53 @@ export interface Row {
   readonly label: string;
   readonly description: string;
   readonly detail: string;
+  /** The parts of the label and the description that are marked because they match what is typed. */
+  readonly matched: string;
+  /** What the row and those below it are called together, where they begin. */
+  readonly group: string;
   readonly focused: boolean;
 }
+
+/** The palette, or any other quick pick, as it is drawn at one moment. */
+interface QuickPick {
+  readonly typed: string;
+  /** Those that are scrolled into view; separators are no rows. */
+  readonly rows: readonly Row[];
+}
+
+/** In the page, and in one go, since rows come and go while they are read: the quick pick, or null while there is none. */
+const QUICK_PICK = `(() => {
+  const widget = document.querySelector(".quick-input-widget");
+  if (!widget || widget.style.display === "none") return null;
+  const rows = [...widget.querySelectorAll(".quick-input-list .monaco-list-row")].map((row) => {
+    // A label with an icon begins with a space.
+    const text = (selector) => row.querySelector(selector)?.innerText?.trim() ?? "";
+    return {
+      label: text(".quick-input-list-row .label-name"),
+      description: text(".quick-input-list-row .label-description"),
+      detail: text(".quick-input-list-label-meta"),
+      matched: [...row.querySelectorAll(".quick-input-list-row .highlight")].map((part) => part.innerText).join(""),
+      group: text(".quick-input-list-separator"),
+      focused: row.classList.contains("focused"),
+    };
+  });
+  return { typed: widget.querySelector("input.input")?.value ?? "", rows };
+})()`;
+
+/** In the page: keep all texts that the status bar shows, since some are gone before one looks. */
+const WATCH_STATUS = `(() => {
+  const seen = (globalThis.cairnStatus = new Set());
+  const look = () => document.querySelectorAll(".statusbar-item").forEach((item) => seen.add(item.textContent.trim()));
+  new MutationObserver(look)
+    .observe(document.querySelector(".statusbar"), { subtree: true, childList: true, characterData: true });
+  look();
+})()`;
+
+/** In the page, and in one go: the name on the active tab, and what the status bar says of the cursor. */
+const ACTIVE_EDITOR = `({
+  file: document.querySelector(".editor-group-container.active .tab.active")?.dataset.resourceName ?? "",
+  selection: document.getElementById("status.editor.selection")?.textContent ?? "",
+})`;
 
 /** A place in the active editor, as the status bar tells it: 1-based. */
 export interface Place {
@@ -69,6 +112,7 @@ export class Workbench {
       const page = await context.newPage();
       await page.goto(server.workbench(opened), { waitUntil: "domcontentloaded" });
       await page.locator(".monaco-workbench .statusbar").waitFor();
+      await page.evaluate(WATCH_STATUS);
       return new Workbench(server, browser, page);
     } catch (problem) {
       await close(browser);
@@ -100,49 +144,55 @@ export class Workbench {
 
   /** Choose a command in the palette, by the whole title that it shows: `Cairn: Search`. */
   async run(title: string): Promise<void> {
-    await eventually(`the palette has ${title}`, async () => {
-      await this.page.keyboard.press("F1");
-      try {
-        await this.quickInput.fill(`>${title}`, { timeout: ROWS_MS });
-        await this.#row(title).click({ timeout: ROWS_MS });
-        return true;
-      } catch (problem) {
-        // An open palette does not take in commands that an extension adds; another one has them.
-        await this.page.keyboard.press("Escape");
-        throw problem;
-      }
-    });
+    const isCommand = ({ label, matched }: Row) => label === title && matched === title;
+    await this.#choose("F1", `>${title}`, isCommand, isFilteredCommand);
   }
 
-  /** Open a file by its path, with the cursor in a 1-based line. */
+  /** Open a file by its path, with the cursor in a 1-based line, and wait until one can type there. */
   async openFile(path: string, line = 1): Promise<void> {
-    await eventually(`${path} is open at line ${line}`, async () => {
-      await this.page.keyboard.press("Control+P");
-      await this.quickInput.fill(`${path}:${line}`, { timeout: ROWS_MS });
-      await this.#row(basename(path)).first().click({ timeout: ROWS_MS });
-      // The row may have been one of the list that was there before the path was typed, which knows of no line.
-      return this.at(path, line, ROWS_MS);
+    const [name, folder] = [basename(path), dirname(path) === "." ? "" : dirname(path)];
+    // Other files whose paths hold the same letters in the same order match, too.
+    const isFile = ({ label, description, matched }: Row) =>
+      label === name && description === folder && matched === name + folder;
+    await this.#choose("Control+P", `${path}:${line}`, isFile, saysNone);
+    await this.at(path, line);
+    await this.quickInput.waitFor({ state: "hidden" });
+    await this.page.locator(".editor-group-container.active .monaco-editor.focused").waitFor();
+  }
+
+  /** Close the palette, or whatever else is asked for in its place, if it is open. */
+  async closePalette(): Promise<void> {
+    await eventually("the palette is closed", async () => {
+      if ((await this.#quickPick()) === null) return true;
+      await this.page.keyboard.press("Escape");
+      return false;
     });
   }
 
-  /** Choose an item of the menu of a file or folder at the top of the explorer. */
+  /** Choose an item of the menu of a file or folder in the explorer, while a file of the workspace is in the editor. */
   async chooseInExplorer(name: string, item: string): Promise<void> {
     await this.run("View: Show Explorer");
-    const row = this.page.locator(".explorer-folders-view .monaco-list-row", {
-      has: this.page.locator(".label-name", { hasText: new RegExp(`^${escaped(name)}$`) }),
+    const rows = this.page.locator(".explorer-folders-view .monaco-list-row");
+    const named = (text: string) => this.page.locator(".label-name", { hasText: exactly(text) });
+    // The explorer unfolds the folders of the file that is in the editor, and rows move until it is there.
+    await rows.filter({ has: named(await this.activeTab()) }).waitFor();
+    await rows.filter({ has: named(name) }).click({ button: "right" });
+    const label = this.page.locator(".action-label:visible", { hasText: exactly(item) });
+    await label.waitFor();
+    await eventually(`${item} is chosen`, async () => {
+      if (await label.isVisible()) await label.click({ timeout: MENU_MS });
+      await label.waitFor({ state: "hidden", timeout: MENU_MS });
+      return true;
     });
-    await row.click({ button: "right" });
-    await pause(MENU_MS);
-    await this.page.locator(".action-label:visible", { hasText: new RegExp(`^${escaped(item)}$`) }).click();
   }
 
   /** Choose an item of the explorer that opens the palette with a text in it, and wait until one can type behind that. */
   async askedInExplorer(name: string, item: string, text: string): Promise<void> {
-    await eventually(`${item} opens the palette with “${text}”`, async () => {
-      await this.chooseInExplorer(name, item);
-      const stands = async () => (await this.quickInput.inputValue({ timeout: ROWS_MS })) === text;
-      return eventually(`“${text}” stands in the palette`, stands, ROWS_MS);
-    });
+    await this.chooseInExplorer(name, item);
+    await eventually(
+      `“${text}” stands in the palette`,
+      async () => (await this.#quickPick())?.typed === text,
+    );
   }
 
   /** Where somebody types into the palette or a quick pick. */
@@ -158,18 +208,8 @@ export class Workbench {
   }
 
   /** The rows of the quick pick as far as they are drawn; separators are none. */
-  rows(): Promise<Row[]> {
-    // In one go: rows come and go while they are read. A label with an icon begins with a space.
-    return this.page.evaluate(`
-      [...document.querySelectorAll(".quick-input-list .monaco-list-row")].map((row) => {
-        const text = (selector) => row.querySelector(selector)?.innerText?.trim() ?? "";
-        return {
-          label: text(".quick-input-list-row .label-name"),
-          description: text(".quick-input-list-row .label-description"),
-          detail: text(".quick-input-list-label-meta"),
-          focused: row.classList.contains("focused"),
-        };
-      })`);
+  async rows(): Promise<readonly Row[]> {
+    return (await this.#quickPick())?.rows ?? [];
   }
 
   /** Wait until the active editor's cursor is in the line of a file, and say where it is. */
@@ -182,17 +222,16 @@ export class Workbench {
     return eventually(`the cursor is in line ${line} of ${path}`, reached, deadlineMs);
   }
 
-  /** Where the active editor's cursor is. */
+  /** Where the active editor's cursor is; line 0 where there is none. */
   async place(): Promise<Place> {
-    const selection = await this.page.locator('[id="status.editor.selection"]').textContent();
-    const [, line = "0", column = "0"] = /Ln (\d+), Col (\d+)/.exec(selection ?? "") ?? [];
-    return { file: await this.activeTab(), line: Number(line), column: Number(column) };
+    const { file, selection } = await this.page.evaluate<{ file: string; selection: string }>(ACTIVE_EDITOR);
+    const [, line = "0", column = "0"] = /Ln (\d+), Col (\d+)/.exec(selection) ?? [];
+    return { file, line: Number(line), column: Number(column) };
   }
 
   /** The name on the active tab. */
   async activeTab(): Promise<string> {
-    const tab = this.page.locator(".editor-group-container.active .tab.active");
-    return (await tab.getAttribute("data-resource-name")) ?? "";
+    return (await this.page.evaluate<{ file: string }>(ACTIVE_EDITOR)).file;
   }
 
   /** The names on the tabs of all editors. */
@@ -209,6 +248,11 @@ export class Workbench {
   /** The status bar's items that begin with the text. */
   status(text: string | RegExp): Locator {
     return this.page.locator(".statusbar .statusbar-item", { hasText: text });
+  }
+
+  /** Everything that the status bar has said since the workbench is open. */
+  statusesSeen(): Promise<string[]> {
+    return this.page.evaluate("[...globalThis.cairnStatus]");
   }
 
   /** What an extension's webview shows, such as that of `cairn.cairn`. */
@@ -232,14 +276,54 @@ export class Workbench {
     return this.page.evaluate("navigator.clipboard.readText()");
   }
 
-  #row(label: string): Locator {
-    const name = this.page.locator(".label-name").filter({ hasText: new RegExp(`^${escaped(label)}$`) });
-    return this.page.locator(".quick-input-widget:visible .quick-input-list .monaco-list-row", { has: name });
+  /**
+   * Open a palette with a key, type into it, and choose the row that is wanted. Rows of what was typed before are there
+   * until those of what is typed replace them, so that a click could hit another row than the one that was looked for:
+   * it is chosen by Enter, once it has the focus. `isFinal` says whether other rows mean that it will not come.
+   */
+  async #choose(
+    key: string,
+    typed: string,
+    wanted: (row: Row) => boolean,
+    isFinal: (row: Row) => boolean,
+  ): Promise<void> {
+    const offered = async () => {
+      const shown = await this.#quickPick();
+      if (shown?.typed !== typed) return { problem: "it was closed", shown };
+      const row = shown.rows.find(wanted);
+      if (row?.focused) return {};
+      if (row) await this.page.keyboard.press("ArrowDown");
+      else if (shown.rows.some(isFinal)) return { problem: "it has no such row", shown };
+      return undefined;
+    };
+    await eventually(`the palette offers what is meant by ${typed}`, async () => {
+      await this.closePalette();
+      await this.page.keyboard.press(key);
+      await this.quickInput.fill(typed, { timeout: OPENS_MS });
+      const { problem, shown } = await eventually(`a row for ${typed}`, offered);
+      // An open palette does not take in commands that an extension adds, nor files that are new; another one has them.
+      if (problem) throw new Error(`${problem}: ${JSON.stringify(shown)}`);
+      return true;
+    });
+    await this.quickInput.press("Enter");
+  }
+
+  #quickPick(): Promise<QuickPick | null> {
+    return this.page.evaluate(QUICK_PICK);
   }
 }
 
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+/** Whether the row stands in the list of what is typed, rather than in that of all commands. */
+function isFilteredCommand(row: Row): boolean {
+  return row.matched !== "" || row.group === "similar commands" || saysNone(row);
+}
+
+function saysNone({ label }: Row): boolean {
+  return label.startsWith("No matching ");
+}
+
+function exactly(text: string): RegExp {
+  return new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`);
 }
 
 /** The browser sometimes does not answer when it is told to go; its process goes with this one then. */
