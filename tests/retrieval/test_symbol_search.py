@@ -18,8 +18,11 @@ from cairn.engine.engine import Engine
 from cairn.engine.request import Cancelled, Request, never
 from cairn.engine.symbols import symbols as find_symbols
 from cairn.errors import QueryCancelledError
+from cairn.index.reader.filters import ChunkFilter
+from cairn.retrieval.query import understand
+from cairn.retrieval.ranking import rank
 from cairn.retrieval.symbols import Fit, Typed, fit
-from cairn.settings.tree import Settings
+from cairn.settings.tree import SearchSettings, Settings
 
 FILES = {
     "port/berths.py": "class Berth:\n    def add_url_rule(self):\n        pass\n\n\ndef addUrl():\n    pass\n",
@@ -137,3 +140,43 @@ def test_the_lines_start_at_the_definition_not_at_what_is_said_of_it() -> None:
     text = "import os\n\n\n# moor does: moor a ship\n@cached\ndef moor(ship,\n         berth):\n    return moor\n"
     (chunk,) = chunk_text("a.py", text)
     assert definition_lines(chunk, "moor")[0] == 5
+
+
+MEMBERS = {
+    **{f"port/a{n}.py": f"class Crane{n}:\n    def lift(self):\n        return {n}\n" for n in range(70)},
+    "port/hoist.py": "class Hoist:\n    def lift(self):\n        return 1\n\n    def Lift(self):\n        return 2\n",
+    "port/dock.py": "def moor():\n    return 1\n",
+    "port/quay.py": "def moor():\n    return 2\n",
+    "sea/ship.hpp": "class Ship {\n public:\n  void sail();\n};\n",
+    "sea/sails.cpp": "void Ship::sail() {\n  go();\n}\n",
+    "sea/boat.cpp": "void Boat::sail() {\n  row();\n}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "path", "title"),
+    [
+        ("Hoist.lift", "port/hoist.py", "Hoist.lift"),
+        ("Hoist.Lift()", "port/hoist.py", "Hoist.Lift"),
+        ("hoist#lift", "port/hoist.py", "Hoist.lift"),
+        ("port.quay.moor", "port/quay.py", "moor"),
+        ("Ship::sail", "sea/sails.cpp", "Ship::sail"),
+    ],
+)
+def test_a_qualified_name_finds_the_member_of_its_owner(
+    tmp_path: Path, asked: str, path: str, title: str
+) -> None:
+    folder = IndexedFolder(tmp_path, MEMBERS)
+    ranking = rank([folder.reader], [understand(asked)], None, SearchSettings())
+    first = ranking.results(3, SearchSettings().diversity)[0].stored
+    folder.close()
+    assert first.path == path
+    assert title in (first.chunk.title, *first.chunk.defines) or title.split(".")[-1] in first.chunk.defines
+
+
+def test_a_member_is_found_in_unsaved_text(tmp_path: Path) -> None:
+    folder = IndexedFolder(tmp_path, MEMBERS)
+    folder.type("port/new.py", "class Winch:\n    def lift(self):\n        return 3\n")
+    found = folder.reader.members("Winch", ["lift"], 10, ChunkFilter())
+    folder.close()
+    assert [hit.chunk_id < 0 for hit in found] == [True]

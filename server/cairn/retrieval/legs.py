@@ -53,6 +53,8 @@ _SUBJECT_ROWS = 4_000
 """Files whose commits' subjects are scored: a third of the chunks, for there are fewer files than chunks."""
 _RESPELLED = 0.5
 """What the name counts in another convention: `from_request` is seldom what `FromRequest` asks for. In another case, 0.9."""
+_OF_OTHERS = 0.4
+"""What a definition of the name counts that is not of the type or module that was named with it, where that has one."""
 _SIGILS = ("$", "@", "_", "#")
 """Marks that some languages write before a name, and nobody asks for."""
 _SIGILLED = 0.9
@@ -163,6 +165,10 @@ class Legs:
                 for names, share in spellings:
                     for hit in reader.defining(names, _MAX_SYMBOLS, self.only) if names else ():
                         found[hit.chunk_id] = max(share * hit.score, found.get(hit.chunk_id, 0.0))
+                named = [name for name in query.names if name != query.owner]
+                if query.owner and (own := reader.members(query.owner, named, _MAX_SYMBOLS, self.only)):
+                    found.update({chunk: _OF_OTHERS * score for chunk, score in found.items()})
+                    pool.add("symbol", (hit for hit in own if hit.score == own[0].score))
 
     def by_keywords(self, *, patiently: bool = False) -> None:
         """Keywords in chunks; `patiently`, for however long it takes."""

@@ -17,7 +17,7 @@ from cairn.index.queries.known_words import IndexVocabulary
 from cairn.retrieval.introductions import with_project_named
 from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.mentions import Mentions, read_mentions
-from cairn.retrieval.query_types import QueryType, is_name, named_kind, own_name, query_type
+from cairn.retrieval.query_types import QueryType, is_name, named_kind, own_name, owner_name, query_type
 from cairn.retrieval.question_kinds import message_fragments
 from cairn.retrieval.repair import is_common, repairs
 from cairn.retrieval.traces import Trace, read_trace
@@ -111,6 +111,11 @@ class Query:
         """Spellings under which a definition that is asked for by name may stand in the index."""
         own = [own_name(_bare(text)) for text in (self.text, self.meant)] if self.is_symbol else []
         return tuple(dict.fromkeys(filter(None, (*self.compounds, *own))))
+
+    @property
+    def owner(self) -> str:
+        """The type or module that a name is asked for as a member of: `Router` of `Router.add`; "" for a name alone."""
+        return owner_name(_bare(self.text)) if self.is_symbol else ""
 
     @property
     def respelled(self) -> tuple[str, ...]:

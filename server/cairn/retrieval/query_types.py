@@ -79,6 +79,12 @@ def own_name(text: str) -> str:
     return re.sub(r"[!?]?(?:<.*)?(?:\(\))?$", "", _QUALIFIERS.split(text)[-1]).lstrip("@$&")
 
 
+def owner_name(text: str) -> str:
+    """The part of a qualified name before the last: `net.Router::add_route` → `Router`; "" where there is none."""
+    parts = _QUALIFIERS.split(text)
+    return parts[-2].lstrip("@$&") if len(parts) > 1 else ""
+
+
 def query_type(text: str) -> QueryType:
     """The type of a question that is more than a name; a location is asked for unless something else shows."""
     lowered = text.strip().lower()

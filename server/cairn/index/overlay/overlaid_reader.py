@@ -88,6 +88,12 @@ class OverlaidReader(IndexReader):
         hits = super().defining(names, limit, _without(only, hidden))
         return _merged(hits, _renumbered(here), limit)
 
+    def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
+        with self.overlay.shown() as (unsaved, hidden):
+            here = unsaved.members(owner, names, limit, only) if unsaved else []
+        hits = super().members(owner, names, limit, _without(only, hidden))
+        return _merged(hits, _renumbered(here), limit)
+
     # --- vectors ------------------------------------------------------------------------------------
 
     def nearest(

@@ -90,6 +90,19 @@ class IndexReader(VectorQueries):
         )
         return list(starmap(Hit, rows))
 
+    def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
+        """Chunks that define one of `names` as a member of `owner`, a type or a module; 1 for the very spelling, 0.9 for another case."""
+        condition, values = passes(self, "d.chunk_id", only)
+        rows = self.select(
+            f"""{_NAMED_NEAR_OWNER} SELECT d.chunk_id, max(iif(d.is_same, 1.0, 0.9)) AS score
+                FROM named d CROSS JOIN chunks c ON c.id = d.chunk_id CROSS JOIN files f ON f.id = c.file_id
+                WHERE (c.parent = ?1 COLLATE NOCASE OR f.path LIKE '%/' || ?1 || '.%'
+                       OR EXISTS (SELECT 1 FROM definitions o WHERE o.name = ?1 AND o.chunk_id = d.chunk_id)) AND {condition}
+                GROUP BY d.chunk_id ORDER BY score DESC, d.chunk_id LIMIT ?""",
+            (owner, json.dumps(names), *values, limit),
+        )
+        return list(starmap(Hit, rows))
+
     # --- chunks -------------------------------------------------------------------------------------
 
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
@@ -206,6 +219,17 @@ def _read_outlines(db: apsw.Connection, ids: Sequence[int]) -> dict[int, Outline
     )
     return {outline.id: outline for outline in starmap(Outline, rows)}
 
+
+# In files that define the owner every chunk is looked at; elsewhere, as for methods that are defined apart from their type, the
+# first thousand of the name are.
+_NAMED_NEAR_OWNER = """WITH named AS (
+    SELECT d.chunk_id, d.name = n.value COLLATE BINARY AS is_same
+    FROM (SELECT chunk_id FROM definitions WHERE name = ?1 LIMIT 50) o CROSS JOIN chunks oc ON oc.id = o.chunk_id
+    CROSS JOIN chunks c ON c.file_id = oc.file_id CROSS JOIN json_each(?2) n
+    CROSS JOIN definitions d ON d.name = n.value AND d.chunk_id = c.id
+    UNION SELECT * FROM (
+        SELECT d.chunk_id, d.name = n.value COLLATE BINARY
+        FROM json_each(?2) n CROSS JOIN definitions d ON d.name = n.value LIMIT 1000))"""
 
 _SELECT_COLLECTIONS = """
     SELECT collection, min(kind), count(*), sum(chunks), min(indexed_at), max(indexed_at)
