@@ -54,7 +54,7 @@ _TYPE_KINDS = {
         ("class", "struct", "interface", "trait", "enum", "type", "protocol", "module", "record"), 0.3
     ),
     "object": 0.25,  # beside a class of its name it is the lesser one
-    PROTOTYPE: -0.2,
+    PROTOTYPE: -0.4,
 }
 """What a definition of each kind counts more than a function."""
 _ANOTHER_KIND = -0.3
