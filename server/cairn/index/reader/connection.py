@@ -37,8 +37,9 @@ _MOST_TABLES = 1_000
 """Symbol tables kept: 20 to 40 KB each."""
 _MOST_NAMED = 20
 """Lists of patterns kept, with the files that they name: 0.5 MB for one that names all of 78,000."""
-_CHECK_EVERY = 1_000
-"""SQLite instructions between two looks at the cancel flag: about a hundred rows of a keyword query."""
+_CHECK_EVERY = 4_000
+"""SQLite instructions between two looks at the cancel flag: about four hundred rows of a keyword query, or 0.4 ms. Each look
+needs the interpreter's lock, for which other legs wait, too."""
 
 
 class _ThreadLocal(threading.local):
