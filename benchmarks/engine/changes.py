@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,10 @@ def save(options: Options) -> Figures:
                     if leg == "static" and not static:
                         figures[f"{way}_{leg}_ms"] = NOT_AVAILABLE
                         continue
-                    figures[f"{way}_{leg}_ms"] = _saves(daemon, place, options, announced, alpha)
+                    count, files = options.count or 40, text_files(place.tree)
+                    figures[f"{way}_{leg}_ms"] = saves(
+                        daemon, place, files, count, options.seed, announced=announced, alpha=alpha
+                    )
             place.restore()
     measured = [value for value in figures.values() if isinstance(value, dict)]
     limit = _SAVE_SECONDS * 1000
@@ -57,11 +61,15 @@ def _only_vectors_left(status: dict[str, Any]) -> bool:
     return settled(status) or (in_background and all_files_indexed(status) and status["queued"] > 0)
 
 
-def _saves(daemon: Daemon, place: Place, options: Options, announced: bool, alpha: int) -> Figures:
-    chance = random.Random(f"{options.seed} {announced} {alpha}")
-    words, files = vocabulary(place.tree, chance), text_files(place.tree)
+def saves(
+    daemon: Daemon, place: Place, files: Sequence[Path], count: int, seed: int, *, announced: bool, alpha: int
+) -> Figures:
+    """Milliseconds from each of `count` saves until a search finds it: of one of `files` by keyword, with `alpha` 1 of a new file
+    by meaning."""
+    chance = random.Random(f"{seed} {announced} {alpha}")
+    words = vocabulary(place.tree, chance)
     took, lost = [], 0
-    for number in range(-2, options.count or 40):  # the first two warm up
+    for number in range(-2, count):  # the first two warm up
         if lost == _MOST_LOST:
             break
         path = chance.choice(files)

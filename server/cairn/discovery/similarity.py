@@ -25,8 +25,11 @@ def jaccard(texts: Sequence[str]) -> Floats:
     for row, text in enumerate(texts):
         words = set(_WORD.findall(text.lower()))
         sets[row, [zlib.crc32(word.encode()) % _BUCKETS for word in words]] = 1.0
-    shared = sets @ sets.T
     sizes = sets.sum(axis=1)
+    # A word of one text alone is shared with none, and half of them and more are such.
+    several = sets[:, sets.sum(axis=0) > 1]
+    shared = several @ several.T
+    np.fill_diagonal(shared, sizes)
     every = sizes[:, None] + sizes[None, :] - shared
     similarity: Floats = np.divide(shared, every, out=np.ones_like(shared), where=every > 0)
     return similarity

@@ -17,7 +17,7 @@ from cairn.lsp.requests import register_requests
 from cairn.lsp.wire import speak
 from cairn.lsp.workspace import open_folders, register_with_client, register_workspace
 from cairn.startup.ending import ended
-from cairn.startup.interpreter import let_queries_in
+from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in
 
 if TYPE_CHECKING:
     from cairn.engine.host import Host
@@ -69,6 +69,7 @@ def serve_stdio(first: bytes, answered: int | str | None, stdout: BinaryIO) -> i
     # pygls logs whole message bodies at INFO, and a traceback for each request it declines.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     let_queries_in()
+    keep_no_freed_memory()
     server = build_server()
     server.protocol.answered = answered
     server.protocol.set_writer(StdoutWriter(stdout))

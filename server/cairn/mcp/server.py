@@ -32,7 +32,7 @@ from cairn.mcp.stdio import stdio_streams
 from cairn.mcp.tools import INSTRUCTIONS, TOOLS, WORKSPACE, Tool, unknown, without_nulls
 from cairn.mcp.workspaces import Workspaces
 from cairn.startup.ending import ended, first_of, told_to_end
-from cairn.startup.interpreter import let_queries_in
+from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in
 
 if TYPE_CHECKING:
     from cairn.engine.runner import Runner
@@ -171,6 +171,7 @@ def serve_stdio(named: Sequence[Path], client: int) -> None:
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
     let_queries_in()
+    keep_no_freed_memory()
     asyncio.run(_serve(named, client))
 
 

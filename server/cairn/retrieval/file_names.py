@@ -21,38 +21,54 @@ _RELEASE_NOTES = re.compile(
     r"|(?:^|/)(?:change_?logs?|changes|news(?:fragments)?|releasenotes|whatsnew|\.changeset|changelog\.d)/"
 )
 _VERSION = re.compile(r"v(\d+)")
+_KEPT_NAMES, _KEPT_FOLDERS = 10_000, 5_000
+"""Paths of which the words are kept: a question looks at a few hundred files, and those that follow it at most of them again."""
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=_KEPT_NAMES)
 def name_stems(path: str) -> tuple[str, ...]:
     """The stems of the words of a file's name, or of its folder's where the name says nothing."""
     return stems(_name(path))
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=_KEPT_NAMES)
 def joined_name(path: str) -> str:
     """The file's name as one lower-case word: `thread-pool.c` → threadpool."""
     return _SEPARATORS.sub("", _name(path).lower())
 
 
-@lru_cache(maxsize=50_000)
 def folder_stems(path: str) -> frozenset[str]:
     """The stems of the words of all folders of a path, and each folder's name as one word."""
-    folders = path.split("/")[:-1]
+    return _stems_of_folders(path.rpartition("/")[0])
+
+
+@lru_cache(maxsize=_KEPT_FOLDERS)
+def _stems_of_folders(path: str) -> frozenset[str]:
     return frozenset(
-        word for folder in folders for word in (*stems(folder), stem(_SEPARATORS.sub("", folder.lower())))
+        word
+        for folder in path.split("/")
+        for word in (*stems(folder), stem(_SEPARATORS.sub("", folder.lower())))
+        if folder
     )
 
 
-@lru_cache(maxsize=50_000)
 def versions(path: str) -> tuple[tuple[str, int], ...]:
     """Folders that name a version: what lies above each of them, and its number."""
+    return _versions_of_folders(path.rpartition("/")[0])
+
+
+@lru_cache(maxsize=_KEPT_FOLDERS)
+def _versions_of_folders(path: str) -> tuple[tuple[str, int], ...]:
     return tuple((above, int(number)) for above, number in _folders_like(_VERSION, path))
 
 
-@lru_cache(maxsize=50_000)
 def languages(path: str) -> tuple[tuple[str, str], ...]:
     """Folders that name a natural language: what lies above each of them, and its code."""
+    return _languages_of_folders(path.rpartition("/")[0])
+
+
+@lru_cache(maxsize=_KEPT_FOLDERS)
+def _languages_of_folders(path: str) -> tuple[tuple[str, str], ...]:
     return tuple(_folders_like(_LANGUAGE, path))
 
 
@@ -61,15 +77,15 @@ def is_translated_readme(path: str) -> bool:
     return bool(_TRANSLATED_README.fullmatch(path.rpartition("/")[2].lower()))
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=_KEPT_NAMES)
 def is_release_notes(path: str) -> bool:
     """Whether the file tells what changed with each release, by its name or its folder's."""
     return bool(_RELEASE_NOTES.search(path.lower()))
 
 
 def _folders_like(pattern: re.Pattern[str], path: str) -> Iterator[tuple[str, str]]:
-    """What lies above each folder whose name is like the pattern, and the pattern's group."""
-    folders = path.split("/")[:-1]
+    """What lies above each folder of the path whose name is like the pattern, and the pattern's group."""
+    folders = path.split("/")
     for place, folder in enumerate(folders):
         if match := pattern.fullmatch(folder.lower()):
             yield "/".join(folders[:place]), match[1]

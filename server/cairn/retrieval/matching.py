@@ -108,7 +108,7 @@ def _sequence(text: str) -> Iterator[str]:
         yield from stems(word)
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=30_000)
 def _parts(word: str) -> tuple[str, ...]:
     """The stems of a word: of its parts, and whole."""
     return (*stems(word), stem(word.lower()))

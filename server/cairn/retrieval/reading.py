@@ -19,8 +19,8 @@ from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import lines_of
 from cairn.text.words import stem
 
-_REMEMBERED = 2_000
-"""Chunks; about 5 KB each beside their texts."""
+_REMEMBERED = 1_000
+"""Chunks; about 12 KB each with their texts."""
 TOKENS = 256
 """Of a window, its path and headings; longer ones are tables of data."""
 
@@ -69,7 +69,7 @@ def _read(text: str, path: str, header: str, table: StaticTable | None) -> ReadC
     )
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=30_000)
 def word_key(word: str) -> int:
     """What words of one stem share."""
     return hash(stem(word))

@@ -6,6 +6,9 @@ telling of them puts what comes among the first ten among the first few hundred.
 
 from __future__ import annotations
 
+from itertools import repeat
+from typing import cast
+
 import numpy as np
 
 from cairn.index.queries.files import file_ids
@@ -31,12 +34,13 @@ def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
     always = np.isin(ids, [chunk for leg in _WHOLLY for chunk in pool.found.get(leg, ())])
     always |= np.isin(files, list(file_ids(reader, pool.files).values()))
     if len(np.unique(files)) <= MOST_FILES:
-        return [int(chunk) for chunk in ids]
+        return cast("list[int]", ids.tolist())
     keyword = _share(pool.keywords.scores(ids)[0])
     cosines: dict[int, float] = {}
     for leg in ("static", "compared", "similarity"):
         cosines |= pool.found.get(leg, {})
-    meaning = _share(np.array([max(0.0, cosines.get(chunk, 0.0)) for chunk in ids.tolist()]))
+    near = np.fromiter(map(cosines.get, ids.tolist(), repeat(0.0)), np.float64, len(ids))
+    meaning = _share(np.maximum(near, 0.0))
     held = np.zeros(len(ids))
     for word in pool.words:
         held += word.idf * word.held.shares(ids)
@@ -57,7 +61,7 @@ def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
     first = np.zeros(len(starts), np.bool_)
     first[np.argsort(-totals, kind="stable")[:MOST_FILES]] = True
     kept = always | (first[file_of] & (place < _MOST_OF_A_FILE))
-    return [int(chunk) for chunk in ids[kept]]
+    return cast("list[int]", ids[kept].tolist())
 
 
 def _share(column: Floats) -> Floats:

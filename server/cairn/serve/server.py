@@ -36,7 +36,7 @@ from cairn.operations.tokens import Token, serve_token
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
 from cairn.startup.ending import first_of, told_to_end
-from cairn.startup.interpreter import let_queries_in
+from cairn.startup.interpreter import keep_no_freed_memory, let_queries_in
 
 _END_SECONDS = 3
 """What is being answered may take so long when the server is to end; then it is broken off."""
@@ -94,6 +94,7 @@ def serve(
         for folder in folders:
             engine.add_folder(folder)
         let_queries_in()
+        keep_no_freed_memory()
         editors = LspSocket(host, token, presence)
         connected = Gauge("cairn_lsp_connections", "Editors that are connected", registry=metrics.registry)
         connected.set_function(lambda: editors.editors)

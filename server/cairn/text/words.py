@@ -48,13 +48,13 @@ def is_stopword(word: str) -> bool:
     return unicodedata.normalize("NFC", word).lower().replace("’", "'") in STOPWORDS
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=30_000)
 def stem(word: str) -> str:
     """The Snowball (Porter 2, English) stem of a lower-case word; 1 µs, of which Python's own Snowball takes 23."""
     return str(_stemmer.stemWord(word))
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=30_000)
 def stems(identifier: str) -> tuple[str, ...]:
     """The stems of an identifier's words: `addUrlRules` → add, url, rule."""
     return tuple(stem(word) for word in identifier_words(identifier))

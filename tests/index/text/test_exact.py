@@ -397,7 +397,7 @@ def test_a_part_of_a_word_is_found_by_its_stem(word: str) -> None:
     db = apsw.Connection(":memory:")
     tokens = db.fts5_tokenizer("porter", [])(word.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
     stem = str(tokens[0][2])
-    vocabulary = WordList(1, f"\nanchor\n{stem}\nzebra\n")
+    vocabulary = WordList(1, "\n".join(["", *sorted(("anchor", stem, "zebra")), ""]).encode())
     for start, end in itertools.combinations(range(len(word) + 1), 2):
         part = word[start:end]
         found = vocabulary.terms_with(part, begins=start == 0, limit=10)
@@ -407,7 +407,7 @@ def test_a_part_of_a_word_is_found_by_its_stem(word: str) -> None:
 
 
 def test_a_part_says_nothing_where_it_is_short_or_in_too_many_words() -> None:
-    vocabulary = WordList(1, "\nanchor\nanchorag\nrope\n")
+    vocabulary = WordList(1, b"\nanchor\nanchorag\nrope\n")
     assert vocabulary.terms_with("an", begins=True, limit=10) is None
     assert vocabulary.terms_with("ancho", begins=True, limit=1) is None
     assert vocabulary.terms_with("ncho", begins=False, limit=2) == ["anchor", "anchorag"]

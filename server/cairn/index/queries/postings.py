@@ -24,8 +24,8 @@ NAMES_WEIGHT = 2.5
 _COUNTED = 20_000
 """Chunks of a word up to which it is counted how often it stands in each: 0.13 µs for each place. A more frequent word
 counts once in each chunk."""
-_MOST_BYTES = 48_000_000
-"""Of all words that are kept; the ones asked for longest ago go first."""
+_MOST_BYTES = 28_000_000
+"""Of all words that are kept, 6 for each of a word's chunks; the ones asked for longest ago go first."""
 _MOST_ADDED = 2_000
 """New chunks that a word is looked for in; with more, all of it is read again."""
 
@@ -34,12 +34,14 @@ _MOST_ADDED = 2_000
 class Postings:
     """The chunks that contain a word or phrase, and how often."""
 
-    ids: Ids
-    """int64[n], ascending."""
+    ids: NDArray[np.int32]
+    """int32[n], ascending; there are never more than 2³¹ chunks."""
     counts: NDArray[np.uint8]
     """uint8[n]: in the text, and in the parts of compound identifiers."""
     names: NDArray[np.uint8]
     """uint8[n]: in the names that the chunk defines."""
+    _last: tuple[Ids, NDArray[np.intp], NDArray[np.bool_]] | None = field(default=None, init=False)
+    """What was looked for last, and what `at` found of it: ranking asks for the same chunks several times, one signal after another."""
 
     def weights(self, places: NDArray[np.intp] | slice = slice(None)) -> NDArray[np.float32]:
         """float32[m]: how often it stands in the chunks at `places`, names counting more."""
@@ -49,8 +51,15 @@ class Postings:
         """intp[m] and bool[m]: where each of `chunks` stands, and whether it does."""
         if not len(self.ids):
             return np.zeros(len(chunks), np.intp), np.zeros(len(chunks), np.bool_)
-        places = np.minimum(np.searchsorted(self.ids, chunks), len(self.ids) - 1)
-        return places, np.equal(self.ids[places], chunks)
+        last = self._last
+        if last is not None and np.array_equal(last[0], chunks):
+            return last[1], last[2]
+        wanted = chunks.astype(np.int32)  # or all ids would become as wide for each search
+        places = np.searchsorted(self.ids, wanted)
+        np.minimum(places, len(self.ids) - 1, out=places)
+        there = np.equal(self.ids[places], wanted)
+        object.__setattr__(self, "_last", (chunks, places, there))
+        return places, there
 
     def shares(self, chunks: Ids) -> NDArray[np.float64]:
         """float64[m]: for each of `chunks` 1 where it defines a name with the word, ½ where it just contains it."""
@@ -80,7 +89,7 @@ class Postings:
         return self.ids.nbytes + self.counts.nbytes + self.names.nbytes
 
 
-NOWHERE = Postings(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.uint8))
+NOWHERE = Postings(np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0, np.uint8))
 
 
 def together(postings: list[Postings]) -> Postings:
@@ -113,7 +122,7 @@ def read_postings(db: apsw.Connection, text: str, rows: int, above: int = 0) -> 
     if len(tokens) == 1 and rows <= _COUNTED:
         return _counted(db, tokens[0])
     matching = "SELECT rowid AS id FROM chunks_fts WHERE chunks_fts MATCH ?"
-    ids = read_ids(db, matching, (quoted,))
+    ids = read_ids(db, matching, (quoted,)).astype(np.int32)
     in_names = np.isin(ids, read_ids(db, matching, (f"symbol_words : ({quoted})",)), assume_unique=True)
     return Postings(ids, np.ones(len(ids), np.uint8), in_names.astype(np.uint8))
 
@@ -134,7 +143,7 @@ def _counted(db: apsw.Connection, token: str) -> Postings:
     named, times = np.unique(numbers(in_names), return_counts=True)
     names = np.zeros(len(ids), np.int64)
     names[np.searchsorted(ids, named)] = times
-    return Postings(ids, _capped(counts - names), _capped(names))
+    return Postings(ids.astype(np.int32), _capped(counts - names), _capped(names))
 
 
 def _added(db: apsw.Connection, quoted: str, above: int) -> Postings:
@@ -145,7 +154,7 @@ def _added(db: apsw.Connection, quoted: str, above: int) -> Postings:
     )
     found = [(int(str(row)), json.loads(str(said))[1][0]) for row, said in rows]
     return Postings(
-        np.array([row for row, _ in found], np.int64),
+        np.array([row for row, _ in found], np.int32),
         _capped(np.array([sum(columns[:2]) for _, columns in found])),
         _capped(np.array([columns[2] for _, columns in found])),
     )

@@ -33,6 +33,8 @@ Floats = NDArray[np.float64]
 
 _K1, _B = 1.2, 0.75
 """As in FTS5's bm25."""
+_SEVERAL = 2
+"""Times as many chunks as are wanted that a word stands in by which it is told what those are worth at least."""
 _FEW = 50_000
 """Chunks that are scored one by one where no others may be found; of more, all are scored."""
 
@@ -66,8 +68,9 @@ class FoundWords:
         if allowed is not None and len(allowed) <= _FEW:
             ids, worth = allowed, self.scores(allowed)[0]
         else:
-            ids, worth = self._everywhere(allowed)
-        ids, worth = ids[worth > 0], worth[worth > 0]  # to part many equal numbers takes long
+            ids, worth = self._everywhere(limit, allowed)
+        is_found = worth > 0  # to part many equal numbers takes long
+        ids, worth = ids[is_found], worth[is_found]
         if len(ids) > limit:
             least = np.partition(worth, len(worth) - limit)[len(worth) - limit] if limit else np.inf
             ids, worth = ids[worth >= least], worth[worth >= least]
@@ -85,8 +88,8 @@ class FoundWords:
                 by_names[there] += _worth(word.idf, word.held.names[at], damping[there])
         return whole, by_names
 
-    def _everywhere(self, allowed: Ids | None) -> tuple[Ids, NDArray[Any]]:
-        """All chunks with any of the words, and what they are worth."""
+    def _everywhere(self, limit: int, allowed: Ids | None) -> tuple[Ids, NDArray[Any]]:
+        """The chunks with any of the words, and what they are worth: all that may be among the `limit` best."""
         found = [word for word in self.words if len(word.held.ids)]
         if not found:
             return np.empty(0, np.int64), np.empty(0)
@@ -98,8 +101,15 @@ class FoundWords:
             worth[ids - lowest] += _worth(word.idf, word.held.weights(), self._damping(ids))
         hidden = self.hidden[(self.hidden >= lowest) & (self.hidden <= highest)]
         worth[hidden - lowest] = 0.0
-        ids = np.flatnonzero(worth) + lowest if allowed is None else allowed
-        ids = ids[(ids >= lowest) & (ids <= highest)]
+        if allowed is None:
+            # As many chunks of one word are worth so much at least, and so are the best of all: that leaves most out.
+            some = next((word.held.ids for word in found if len(word.held.ids) > _SEVERAL * limit), None)
+            least = 0.0
+            if some is not None and limit:
+                least = np.partition(worth[some - lowest], len(some) - limit)[len(some) - limit]
+            places = np.flatnonzero(worth >= least) if least > 0 else np.flatnonzero(worth)
+            return places + lowest, worth[places]
+        ids = allowed[(allowed >= lowest) & (allowed <= highest)]
         return ids, worth[ids - lowest]
 
     def _damping(self, chunks: Ids) -> NDArray[np.float32]:

@@ -72,8 +72,9 @@ class IndexReader(VectorQueries):
         with self.reading(deadline) as db:
 
             def words() -> WordList:
-                self.memory.words = read_word_list(db, self.memory.words)
-                return self.memory.words if is_of_use(db, self.memory.words) else WordList()
+                found = read_word_list(db, self.memory.words)
+                self.memory.use_words(found)
+                return found if is_of_use(db, found) else WordList()
 
             return find(db, literal, limit, passing, deadline, words, first)
 

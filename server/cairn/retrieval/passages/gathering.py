@@ -194,12 +194,9 @@ def gather_windows(
     """
     totals = share(ranking.scores.totals)
     order = np.argsort(-totals, kind="stable")
-    every = _candidates(ranking, totals)
+    every = _candidates(ranking, totals, most, files)
     if files is None:
         every += _of_first_files(ranking, totals, order[:_WHOLE_FILES])
-    else:
-        wanted = {n for n, file in enumerate(ranking.candidates.files) if (file.folder, file.path) in files}
-        every = [chunk for chunk in every if chunk.file in wanted]
     every.sort(key=lambda chunk: -chunk.promise)
     legs = ranking.legs
     sources: list[Callable[[int, IndexReader], Sequence[int]]] = []
@@ -246,8 +243,10 @@ def gather_windows(
     )
 
 
-def _candidates(ranking: Ranking, totals: Floats) -> list[_Chunk]:
-    """The chunks that legs found."""
+def _candidates(
+    ranking: Ranking, totals: Floats, most: int, files: Set[tuple[int, str]] | None
+) -> list[_Chunk]:
+    """The `most` most promising of the chunks that legs found; with `files`, of those in these files."""
     candidates = ranking.candidates
     keyword = share(candidates.keyword)
     promise = (
@@ -258,6 +257,11 @@ def _candidates(ranking: Ranking, totals: Floats) -> list[_Chunk]:
         + candidates.exact
         + candidates.symbol
     )
+    best = np.argsort(-promise, kind="stable")
+    if files is not None:
+        is_wanted = np.array([(file.folder, file.path) in files for file in candidates.files], np.bool_)
+        best = best[is_wanted[candidates.file_of[best]]]
+    best = best[:most]
     columns = (
         candidates.folders,
         candidates.ids,
@@ -266,7 +270,7 @@ def _candidates(ranking: Ranking, totals: Floats) -> list[_Chunk]:
         candidates.similarity,
         promise,
     )
-    return [_Chunk(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    return [_Chunk(*row) for row in zip(*(column[best].tolist() for column in columns), strict=True)]
 
 
 def _of_first_files(ranking: Ranking, totals: Floats, files: NDArray[np.intp]) -> list[_Chunk]:
