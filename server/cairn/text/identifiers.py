@@ -21,6 +21,8 @@ def identifier_words(name: str) -> list[str]:
     outside ASCII are kept together with their word.
     """
     if name.isascii():
+        if name.isalpha() and name[1:].islower():
+            return [name.lower()]
         return list(map(str.lower, _WORD.findall(_ASCII_PLURAL_ACRONYM.sub(_capitalised, name))))
     return [word.lower() for run in _RUN.findall(name) for word in _split_by_case(run)]
 
