@@ -19,6 +19,7 @@ _OPENERS = re.compile(
 )
 _CLOSERS = re.compile(r"(?:\*+/|\*+\)|-\}|--+>|\#>)$")
 _LAST_OF_CLOSERS = ("/", ")", "}", ">")
+_FIRST_OF_OPENERS = frozenset("/*#-;%({<=@\"'rRuUbBfF")
 _QUOTES = re.compile(r"^\s*(?:\"\"\"|'''|\"|')|(?:\"\"\"|'''|\"|')\s*$")
 _RULER = re.compile(r"^[\s=\-*#~_/+.:<>|]{3,}$")
 _XML_TAG = re.compile(
@@ -78,8 +79,10 @@ def shortened(text: str, limit: int) -> str:
 
 def _unmarked(raw: str) -> Iterator[str]:
     for line in lines_of(raw[:_RAW_LIMIT]):
-        line = _OPENERS.sub("", line[:_LINE_LIMIT], count=1).rstrip()
         # Most lines hold nothing for these patterns, and a look at a character is cheaper than asking one.
+        line = line[:_LINE_LIMIT].strip()
+        if line[:1] in _FIRST_OF_OPENERS:
+            line = _OPENERS.sub("", line, count=1)
         if line.endswith(_LAST_OF_CLOSERS):
             line = _CLOSERS.sub("", line)
         if '"' in line or "'" in line:

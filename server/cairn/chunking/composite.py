@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from cairn.chunking.comments import comment_text
 from cairn.chunking.model import Chunk
-from cairn.text.identifiers import identifier_words
+from cairn.text.identifiers import identifier_words, words_in
 from cairn.text.languages import Category, category, detect_language
 
 # The model reads about 64 tokens of a skeleton: folders close to the file say more than those further up.
@@ -54,7 +54,7 @@ def _path_words(path: str) -> str:
 def _names(chunk: Chunk) -> str:
     """The chunk's qualified name, the names defined in it, and the words that these are made of."""
     names = dict.fromkeys(filter(None, (chunk.parent, chunk.symbol, *chunk.defines[:_NAMES])))
-    words = dict.fromkeys(word for name in names for word in identifier_words(name))
+    words = dict.fromkeys(word for name in names for word in words_in(name))
     title = [chunk.title] if not chunk.symbol and chunk.header_path else []
     spelled = [name for name in names if name.lower() not in words]
     return " ".join([*title, *spelled, *words])

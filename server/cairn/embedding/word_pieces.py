@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Callable, Iterable
 
 from cairn.text.identifiers import identifier_words
+from cairn.text.runs import Remembered, ascii_runs
 
 CONTINUES = "##"
 """A piece that begins with this continues a word."""
@@ -23,6 +24,8 @@ _CHARACTERS_PER_TOKEN = 16
 _MOST_CHARACTERS = 40
 # Words that are no piece as a whole.
 _MOST_REMEMBERED = 16_384
+# Runs of letters, digits and underscores: 150 bytes each.
+_MOST_RUNS = 30_000
 
 
 class WordPieces:
@@ -39,15 +42,24 @@ class WordPieces:
                 self._starting[piece] = (number,)
         self._longest = max(map(len, (*self._starting, *self._continuing)), default=0)
         self._pieces_of = functools.lru_cache(most_remembered)(self._cut_up)
+        self._ids_of_run = Remembered(self._ids_of, _MOST_RUNS)
 
     def ids(self, text: str, limit: int) -> list[int]:
         """The first `limit` ids of the words of `text`; what is in no piece has none."""
-        return self.ids_of_words(words_of(text[: limit * _CHARACTERS_PER_TOKEN]), limit)
+        text = text[: limit * _CHARACTERS_PER_TOKEN]
+        if not text.isascii():
+            return self.ids_of_words(words_of(text), limit)
+        # No word reaches beyond a run, so that these are the same ids.
+        ids = map(self._ids_of_run.__getitem__, ascii_runs(text))
+        return list(itertools.islice(itertools.chain.from_iterable(ids), limit))
 
     def ids_of_words(self, words: Iterable[str], limit: int) -> list[int]:
         """The first `limit` ids of words in lower case, as `words_of` gives them."""
         ids = map(self._starting.__getitem__, words)
         return list(itertools.islice(itertools.chain.from_iterable(ids), limit))
+
+    def _ids_of(self, run: str) -> tuple[int, ...]:
+        return tuple(itertools.chain.from_iterable(map(self._starting.__getitem__, identifier_words(run))))
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         return self._pieces_of(word[:_MOST_CHARACTERS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # By their first character: a word in lower case, a number, a capitalised word, an acronym before a capitalised word
 # (`HTTPServer`), a run of capitals (at the end, or before a digit).
@@ -20,8 +21,16 @@ def identifier_words(name: str) -> list[str]:
     outside ASCII are kept together with their word.
     """
     if name.isascii():
+        if name.isalpha() and name[1:].islower():
+            return [name.lower()]
         return list(map(str.lower, _WORD.findall(_ASCII_PLURAL_ACRONYM.sub(_capitalised, name))))
     return [word.lower() for run in _RUN.findall(name) for word in _split_by_case(run)]
+
+
+@lru_cache(maxsize=20_000)
+def words_in(identifier: str) -> tuple[str, ...]:
+    """The `identifier_words` of a name; those of names that were asked for lately are known."""
+    return tuple(identifier_words(identifier))
 
 
 def _capitalised(match: re.Match[str]) -> str:

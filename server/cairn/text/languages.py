@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import re
+from functools import lru_cache
 
 from cairn.text.nearest import nearest
 
@@ -19,6 +20,8 @@ class Category(enum.StrEnum):
     CODE = "code"
 
 
+# Asked several times of each file that is indexed, and for each of its chunks.
+@lru_cache(maxsize=256)
 def detect_language(path: str, first_line: str = "") -> str:
     """The language of the file at `path` (either kind of slash), "" if unknown.
 

@@ -210,10 +210,16 @@ class _Extraction:
 
     def _is_accessor(self, node: Node) -> bool:
         """Whether a function is run by reading or writing a member: `@property` of Python, `get x()` of JavaScript."""
-        parent = node.parent
-        if parent is not None and parent.type == "decorated_definition":
-            return any(
-                _ACCESSOR.search(self._text(child)) for child in parent.children if child.type == "decorator"
+        if (
+            self.language == "python"
+        ):  # to find what is around a node takes long: the tree is gone through for it
+            parent = node.parent
+            return (
+                parent is not None
+                and parent.type == "decorated_definition"
+                and any(
+                    _ACCESSOR.search(self._text(each)) for each in parent.children if each.type == "decorator"
+                )
             )
         return node.type == "method_definition" and any(
             child.type in ("get", "set") for child in node.children
@@ -309,6 +315,9 @@ class _Extraction:
         is_php = self.language == "php"
         text = self.source.decode() if self.source.isascii() else None
         scopes = Sweep(self._scopes)
+        # Places come in order, so that their rows are counted along: to ask each node takes longer.
+        line, line_start = 0, 0
+        line_end = self._end_of_line(0)
         for start in sorted(uses)[:_MOST]:
             if start >= scopes.next_change:
                 scopes.move_to(start)
@@ -325,7 +334,10 @@ class _Extraction:
             elif on is None and name in scopes.local:
                 continue
             receiver = "" if on is None else chain(self._text(on))
-            line, character = node.start_point
+            while line_end < start:
+                line, line_start = line + 1, line_end + 1
+                line_end = self._end_of_line(line_start)
+            character = start - line_start
             if text is None:
                 character = self._character(line, character)
             references.append(Reference(name, kind, line, character, scopes.number, receiver))
@@ -389,6 +401,11 @@ class _Extraction:
 
     def _text(self, node: Node) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _end_of_line(self, start: int) -> int:
+        """The byte that ends the line which begins at `start`."""
+        end = self.source.find(b"\n", start)
+        return end if end >= 0 else len(self.source)
 
     def _character(self, row: int, column: int) -> int:
         """The character of a byte of a row, in UTF-16 code units."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,33 +44,54 @@ def pack(table: SymbolTable) -> bytes:
     strings.default_factory = strings.__len__
     number = strings.__getitem__
     number("")
-    blocks = (
-        [
+    blocks: tuple[Columns, ...] = (
+        _columns(
+          [
             (
                 number(each.name), number(each.kind), number(each.owner), each.parent, each.start_line,
                 each.end_line, each.line, each.character, number(each.type),
                 each.is_private + 2 * each.is_declaration + 4 * each.is_accessor,
             )
             for each in table.definitions
-        ],
-        [
-            (number(each.name), each.kind, each.line, each.character, each.enclosing, number(each.receiver))
-            for each in table.references
-        ],
-        [
+        ]),
+        _reference_columns(table.references, number),
+        _columns([
             (each.scope, number(each.name), each.line, number(each.type), each.end_line)
             for each in table.variables
-        ],
-        [(number(each.name), number(each.spec), number(each.member)) for each in table.imports],
+        ]),
+        _columns([(number(each.name), number(each.spec), number(each.member)) for each in table.imports]),
     )  # fmt: skip
-    head = [number(table.language), number(table.namespace), *(len(block) for block in blocks)]
+    head = [
+        number(table.language),
+        number(table.namespace),
+        *(len(block[0]) if block else 0 for block in blocks),
+    ]
     text = "\n".join(text.replace("\n", " ") for text in strings).encode("utf-8", "surrogatepass")
     parts = [len(text).to_bytes(4, "little"), text, np.array(head, np.int32).tobytes()]
     for block in blocks:
         if block:
             # Most columns rise slowly: differences are small, and compress well.
-            parts.append(np.diff(np.array(block, np.int32).T, axis=1, prepend=0).astype(np.int32).tobytes())
+            columns = np.array(block, np.int32)
+            columns[:, 1:] -= columns[:, :-1].copy()
+            parts.append(columns.tobytes())
     return zlib.compress(b"".join(parts), _LEVEL)
+
+
+Columns = Sequence[Sequence[int]]
+
+
+def _columns(rows: Sequence[Sequence[int]]) -> Columns:
+    return list(zip(*rows, strict=True))
+
+
+def _reference_columns(references: Sequence[Reference], number: Callable[[str], int]) -> Columns:
+    """The columns of references, of which a file has thousands: so no line of Python is run for each."""
+    if not references:
+        return ()
+    names, kinds, lines, characters, enclosing, receivers = zip(*references, strict=True)
+    pairs = zip(names, receivers, strict=True)
+    numbers = list(map(number, chain.from_iterable(pairs)))
+    return (numbers[::2], list(map(int, kinds)), lines, characters, enclosing, numbers[1::2])
 
 
 _HEAD, _DEFINITION_COLUMNS, _REFERENCE_COLUMNS, _VARIABLE_COLUMNS, _IMPORT_COLUMNS = 6, 10, 6, 5, 3

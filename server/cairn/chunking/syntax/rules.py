@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 
 from attrs import field, frozen
 from tree_sitter import Node
@@ -84,11 +85,18 @@ def find(node: Node | None, *steps: str | int) -> Node | None:
         if isinstance(step, int):
             node = node.named_child(step) if step < node.named_child_count else None
         else:
-            types = step.split()
-            node = node.child_by_field_name(step) or next(
-                (child for child in node.named_children if child.type in types), None
-            )
+            node = node.child_by_field_name(step) or _first_child(node, _split(step))
     return node
+
+
+_split = cache(str.split)
+
+
+def _first_child(node: Node, types: list[str]) -> Node | None:
+    for child in node.named_children:
+        if child.type in types:
+            return child
+    return None
 
 
 def text_of(node: Node | None, *steps: str | int) -> str:
