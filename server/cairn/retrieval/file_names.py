@@ -37,6 +37,7 @@ def joined_name(path: str) -> str:
     return _SEPARATORS.sub("", _name(path).lower())
 
 
+@lru_cache(maxsize=_KEPT_NAMES)
 def folder_stems(path: str) -> frozenset[str]:
     """The stems of the words of all folders of a path, and each folder's name as one word."""
     return _stems_of_folders(path.rpartition("/")[0])
@@ -52,6 +53,7 @@ def _stems_of_folders(path: str) -> frozenset[str]:
     )
 
 
+@lru_cache(maxsize=_KEPT_NAMES)
 def versions(path: str) -> tuple[tuple[str, int], ...]:
     """Folders that name a version: what lies above each of them, and its number."""
     return _versions_of_folders(path.rpartition("/")[0])
@@ -62,6 +64,7 @@ def _versions_of_folders(path: str) -> tuple[tuple[str, int], ...]:
     return tuple((above, int(number)) for above, number in _folders_like(_VERSION, path))
 
 
+@lru_cache(maxsize=_KEPT_NAMES)
 def languages(path: str) -> tuple[tuple[str, str], ...]:
     """Folders that name a natural language: what lies above each of them, and its code."""
     return _languages_of_folders(path.rpartition("/")[0])

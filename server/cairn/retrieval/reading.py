@@ -19,7 +19,7 @@ from cairn.text.identifiers import identifier_words
 from cairn.text.verbatim import lines_of
 from cairn.text.words import stem
 
-_REMEMBERED = 1_000
+_REMEMBERED = 2_000
 """Chunks; about 12 KB each with their texts."""
 TOKENS = 256
 """Of a window, its path and headings; longer ones are tables of data."""

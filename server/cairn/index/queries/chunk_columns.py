@@ -31,7 +31,7 @@ class ChunkColumns:
     unsaved: ChunkColumns | None = None
     """The columns of unsaved text, whose chunks have negative ids; their files' ids are their own."""
 
-    def tokens_of(self, chunks: Ids) -> NDArray[Any]:
+    def tokens_of(self, chunks: Ids | NDArray[np.int32]) -> NDArray[Any]:
         """number[n]: how long each is; of the usual length where that is not known."""
         return self._of(chunks, "tokens", self.mean_tokens)
 
@@ -39,7 +39,7 @@ class ChunkColumns:
         """int64[n]: the id of each chunk's file, negative for unsaved ones; 0 where it is not known."""
         return self._of(chunks, "file_of", 0.0).astype(np.int64)
 
-    def _of(self, chunks: Ids, name: str, missing: float) -> NDArray[Any]:
+    def _of(self, chunks: Ids | NDArray[np.int32], name: str, missing: float) -> NDArray[Any]:
         column: NDArray[Any] = getattr(self, name)
         if len(chunks) and chunks.min() > 0 and chunks.max() < len(column):
             within: NDArray[Any] = column[chunks]

@@ -97,8 +97,8 @@ class FoundWords:
         highest = max(int(word.held.ids[-1]) for word in found)
         worth = np.zeros(highest - lowest + 1, np.float32)
         for word in found:
-            ids = word.held.ids
-            worth[ids - lowest] += _worth(word.idf, word.held.weights(), self._damping(ids))
+            held = word.held.ids
+            worth[held - lowest] += _worth(word.idf, word.held.weights(), self._damping(held))
         hidden = self.hidden[(self.hidden >= lowest) & (self.hidden <= highest)]
         worth[hidden - lowest] = 0.0
         if allowed is None:
@@ -112,7 +112,7 @@ class FoundWords:
         ids = allowed[(allowed >= lowest) & (allowed <= highest)]
         return ids, worth[ids - lowest]
 
-    def _damping(self, chunks: Ids) -> NDArray[np.float32]:
+    def _damping(self, chunks: Ids | NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[n]: what a chunk's length takes from how often a word stands in it."""
         damping = self.columns.tokens_of(chunks).astype(np.float32)
         damping *= np.float32(_K1 * _B / self.columns.mean_tokens)
