@@ -92,3 +92,10 @@ def test_any_text_has_ids_of_the_vocabulary_and_no_more_than_asked_for(text: str
     ids = WordPieces(PIECES).ids(text, limit)
     assert len(ids) <= limit
     assert all(0 <= number < len(PIECES) for number in ids)
+
+
+@given(st.text(st.characters(max_codepoint=127)), st.integers(1, 20))
+def test_ids_of_a_text_are_those_of_its_words(text: str, limit: int) -> None:
+    pieces = WordPieces(PIECES)
+    words = words_of(text[: limit * 16])
+    assert pieces.ids(text, limit) == pieces.ids_of_words(words, limit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -86,8 +86,8 @@ def code_chunks(path: str, code: Code, lines: Lines) -> list[Chunk]:
     chunks: list[Chunk] = []
     for position, piece in enumerate(pieces):
         text = lines.text(piece.line, piece.end)
-        chunk = Chunk(position, piece.line, piece.end, text, chunk_type, language, stem)
-        chunk = _described(chunk, piece, syntax, source)
+        made = partial(Chunk, position, piece.line, piece.end, text, chunk_type, language, title=stem)
+        chunk = _described(made, position == 0, piece, syntax, source)
         if position == 0 and not chunk.comment:
             chunk = evolve(chunk, comment=_header_comment(root, syntax))
         chunks.append(chunk)
@@ -138,17 +138,18 @@ def _scripts(root: Node) -> list[Node]:
     return found
 
 
-def _described(chunk: Chunk, piece: Mark, syntax: Syntax, source: bytes) -> Chunk:
-    """The chunk of a piece with what is defined in it."""
+def _described(
+    made: Callable[..., Chunk], is_first: bool, piece: Mark, syntax: Syntax, source: bytes
+) -> Chunk:
+    """The chunk of a piece, which `made` makes, with what is defined in it."""
     main = _main_definition(piece.definitions)
-    if chunk.position == 0 and main is not None and main.kind in VALUES:
+    if is_first and main is not None and main.kind in VALUES:
         # Imports and constants at the top of a file are about the file.
         main = None
     about = main or (piece.scope[-1] if piece.scope else None)
     names = [definition.name for definition in piece.definitions if definition.kind not in _NAMELESS]
     described = partial(
-        evolve,
-        chunk,
+        made,
         header_path=" > ".join((*about.path, about.name)) if about is not None else "",
         defines=tuple(dict.fromkeys(names)),
         comment=_comment(main, syntax) if main is not None else "",
