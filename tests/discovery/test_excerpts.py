@@ -241,7 +241,9 @@ def test_excerpts_fill_the_prompt_and_never_exceed_its_budget(
     shown = prompt(excerpts, config)
     assert estimate_tokens(shown) <= budget
     assert all(json.dumps(each.text)[1:-1] in shown or each.text in shown for each in excerpts)
-    if budget >= 1_000:
+    if budget == 1_000:
+        assert estimate_tokens(shown) >= 700  # what answers best is longer than that
+    if budget >= 4_000:
         assert {"port/mooring.py", "port/long.py"} <= {excerpt.path for excerpt in excerpts}
 
 
