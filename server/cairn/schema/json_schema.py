@@ -12,6 +12,7 @@ import enum
 import functools
 import inspect
 import re
+import threading
 import types
 import typing
 from collections.abc import Callable, Hashable, Mapping
@@ -171,11 +172,16 @@ def class_doc(cls: type[Any]) -> str:
     return "" if doc.startswith("Method generated") else inspect.cleandoc(doc)
 
 
+_parsing = threading.Lock()
+"""Two threads that parse at once may get a SystemError in Python 3.11 and 3.12 (CPython's issue 106905)."""
+
+
 @functools.cache
 def field_docs(cls: Hashable) -> Mapping[str, str]:
     """The string under each field of a class that has one, by the field's name."""
     assert isinstance(cls, type)
-    (body,) = ast.parse(inspect.getsource(cls)).body
+    with _parsing:
+        (body,) = ast.parse(inspect.getsource(cls)).body
     assert isinstance(body, ast.ClassDef)
     docs = {}
     for statement, following in zip(body.body, body.body[1:], strict=False):
