@@ -14,7 +14,7 @@ from attrs import define, evolve, field
 from tree_sitter import Node, Tree
 
 from cairn.chunking.outline import CALLABLE, CONTAINERS, VALUES
-from cairn.chunking.references.chains import LITERAL, LONGEST, UNKNOWN, chain, type_expression
+from cairn.chunking.references.chains import LITERAL, UNKNOWN, chain, type_expression
 from cairn.chunking.references.imports import DEFAULT, import_names, namespace_of
 from cairn.chunking.references.model import (
     EVERYWHERE,
@@ -26,7 +26,15 @@ from cairn.chunking.references.model import (
     SymbolTable,
     Variable,
 )
-from cairn.chunking.references.nodes import declared_name, last_row, occurrences
+from cairn.chunking.references.nodes import (
+    declared_name,
+    first,
+    head_of_call,
+    is_accessor,
+    is_static,
+    last_row,
+    occurrences,
+)
 from cairn.chunking.references.patterns import Patterns, patterns_of
 from cairn.chunking.references.scopes import Scope, Sweep
 from cairn.chunking.syntax import syntax_of
@@ -177,9 +185,9 @@ class _Extraction:
                 last_row(node) + 1,
                 row,
                 character,
-                is_private=self.language in ("c", "cpp") and not owner and self._is_static(node),
+                is_private=self.language in ("c", "cpp") and not owner and is_static(node),
                 is_declaration=node.type in _DECLARATIONS and named.kind in CALLABLE,
-                is_accessor=self._is_accessor(node),
+                is_accessor=is_accessor(node, self.language),
             )
             scope = Scope(len(self._scopes), definition, start, end)
             self._scopes.append(scope)
@@ -202,36 +210,13 @@ class _Extraction:
             places = [at for at in places if head[at + len(name) :].lstrip()[:1] in (b"(", b"<")] or places
         return start + (places[0] if places else 0)
 
-    def _is_static(self, node: Node) -> bool:
-        return any(
-            child.type == "storage_class_specifier" and self._text(child) == "static"
-            for child in node.children[:3]
-        )
-
-    def _is_accessor(self, node: Node) -> bool:
-        """Whether a function is run by reading or writing a member: `@property` of Python, `get x()` of JavaScript."""
-        if (
-            self.language == "python"
-        ):  # to find what is around a node takes long: the tree is gone through for it
-            parent = node.parent
-            return (
-                parent is not None
-                and parent.type == "decorated_definition"
-                and any(
-                    _ACCESSOR.search(self._text(each)) for each in parent.children if each.type == "decorator"
-                )
-            )
-        return node.type == "method_definition" and any(
-            child.type in ("get", "set") for child in node.children
-        )
-
     def _return(self, written: Sequence[Node], results: Sequence[Node]) -> None:
         """Note what functions return: as it is written, or else what they return at their end."""
         # The first that is written is the function's own: where macros hide a brace, `else` may look like another.
         in_order = sorted(written, key=lambda node: node.start_byte)
         returned = {node.start_byte: type_expression(self._text(node)) for node in in_order}
         for node in sorted(results, key=lambda each: -each.start_byte):
-            value = chain(self._head_of_call(node))
+            value = chain(head_of_call(node))
             returned[node.start_byte] = "" if value == UNKNOWN else value
         for start, type_ in returned.items():
             scope = self._enclosing(start)
@@ -361,30 +346,18 @@ class _Extraction:
 
     def _expression(self, found: Mapping[str, Sequence[Node]]) -> str:
         """The type of what is bound, as an expression of `chains`; "" where it is not known."""
-        if (written := _first(found, "type")) is not None:
+        if (written := first(found, "type")) is not None:
             return type_expression(self._text(written))
-        if (written := _first(found, "item_type")) is not None:
+        if (written := first(found, "item_type")) is not None:
             expression = type_expression(self._text(written))
             return f"{expression}[]" if expression else ""
         for capture, suffix in (("value", ""), ("item", "[]")):
-            if (node := _first(found, capture)) is not None:
-                expression = chain(self._head_of_call(node))
+            if (node := first(found, capture)) is not None:
+                expression = chain(head_of_call(node))
                 if expression == UNKNOWN:
                     return ""
                 return expression if expression == LITERAL else expression + suffix
         return ""
-
-    def _head_of_call(self, node: Node) -> str:
-        """The text of an expression; of a call with long arguments what is called, and of what awaits one, the same."""
-        calls = ""
-        while node.end_byte - node.start_byte >= LONGEST:
-            called = next(filter(None, map(node.child_by_field_name, _CALLED)), None)
-            calls = "()" if called is not None else calls
-            inner = called or next(iter(node.named_children), None)
-            if inner is None:
-                return UNKNOWN
-            node = inner
-        return self._text(node) + calls
 
     # --- places -------------------------------------------------------------------------------------
 
@@ -415,20 +388,12 @@ class _Extraction:
         return column if before.isascii() else len(before.decode("utf-8", "replace").encode("utf-16-le")) // 2
 
 
-_ACCESSOR = re.compile(r"property\b|\.(?:setter|getter|deleter)\b|\breify\b")
 _CALL = re.compile(rb"(?<![\w.>#])([A-Za-z_]\w*)[ \t]*\(")
 _NOT_CALLED = frozenset(
     "if while for switch return sizeof defined do else case typeof alignof _Static_assert".split()
 )
 _VALUES_ALONE = frozenset({"assignment", "declaration", "var_spec", "const_spec"})
 """Nodes that define nothing but values inside of a function, where a value is a variable and no definition."""
-_CALLED = ("function", "constructor", "type", "name")
-"""Fields of a call that have what is called."""
 _DECLARATIONS = frozenset(
     "declaration field_declaration function_signature function_signature_item abstract_method_signature".split()
 )
-
-
-def _first(found: Mapping[str, Sequence[Node]], capture: str) -> Node | None:
-    nodes = found.get(capture)
-    return nodes[0] if nodes else None

@@ -1,10 +1,17 @@
-"""Where names stand in nodes and in their texts."""
+"""What nodes show of definitions: where names stand in them, and how they are declared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from tree_sitter import Node
+
+from cairn.chunking.references.chains import LONGEST, UNKNOWN
+
+_CALLED = ("function", "constructor", "type", "name")
+"""Fields of a call that have what is called."""
+_ACCESSOR = re.compile(rb"property\b|\.(?:setter|getter|deleter)\b|\breify\b")
 
 
 def occurrences(word: bytes, text: bytes) -> Iterator[int]:
@@ -31,7 +38,47 @@ def declared_name(node: Node) -> Node | None:
     return node
 
 
+def head_of_call(node: Node) -> str:
+    """The text of an expression; of a call with long arguments what is called, and of what awaits one, the same."""
+    calls = ""
+    while node.end_byte - node.start_byte >= LONGEST:
+        called = next(filter(None, map(node.child_by_field_name, _CALLED)), None)
+        calls = "()" if called is not None else calls
+        inner = called or next(iter(node.named_children), None)
+        if inner is None:
+            return UNKNOWN
+        node = inner
+    return (node.text or b"").decode("utf-8", "replace") + calls
+
+
+def first(found: Mapping[str, Sequence[Node]], capture: str) -> Node | None:
+    """The first node that a query captured under a name."""
+    nodes = found.get(capture)
+    return nodes[0] if nodes else None
+
+
 def last_row(node: Node) -> int:
     """The last row of which a node has a character."""
     row, column = node.end_point
     return row - 1 if column == 0 and row > node.start_point[0] else row
+
+
+def is_static(node: Node) -> bool:
+    """Whether a definition of C is declared `static`."""
+    return any(
+        child.type == "storage_class_specifier" and child.text == b"static" for child in node.children[:3]
+    )
+
+
+def is_accessor(node: Node, language: str) -> bool:
+    """Whether a function is run by reading or writing a member: `@property` of Python, `get x()` of JavaScript."""
+    if language != "python":
+        return node.type == "method_definition" and any(
+            child.type in ("get", "set") for child in node.children
+        )
+    around = (
+        node.parent
+    )  # found by going through the tree, which takes long: asked where it can say something alone
+    if around is None or around.type != "decorated_definition":
+        return False
+    return any(_ACCESSOR.search(each.text or b"") for each in around.children if each.type == "decorator")
