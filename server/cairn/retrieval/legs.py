@@ -53,7 +53,7 @@ _SUBJECT_ROWS = 4_000
 """Files whose commits' subjects are scored: a third of the chunks, for there are fewer files than chunks."""
 _RESPELLED = 0.5
 """What the name counts in another convention: `from_request` is seldom what `FromRequest` asks for. In another case, 0.9."""
-_OF_OTHERS = 0.4
+_OF_OTHERS = 0.25
 """What a definition of the name counts that is not of the type or module that was named with it, where that has one."""
 _SIGILS = ("$", "@", "_", "#")
 """Marks that some languages write before a name, and nobody asks for."""
