@@ -25,6 +25,7 @@ from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.index.indexing.folder_state import TAKING_IN
 from cairn.operations.answer_cache import AnswerCache
+from cairn.operations.at_once import AT_ONCE
 from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwitch, PhaseChange, wanted_phase
 from cairn.operations.other_programs import OtherPrograms
 from cairn.operations.override import write_override
@@ -108,6 +109,14 @@ class Fallback:
         Where the method always answers, a phase that fails falls through to the next, and what it came to is counted and
         logged. Raises what the handler raises otherwise, and RetrievalOffError where retrieval is switched off.
         """
+        with AT_ONCE.counted() as sharing:
+            answer, asked, first = self._answered(method, request, params)
+        if asked is not None:
+            self._note(request, asked, answer, first, sharing.mean)
+        return answer
+
+    def _answered(self, method: Method, request: Request, params: Any) -> tuple[Any, Question | None, int]:
+        """The answer, what is noted of the question, if anything is, and the phase that was tried first."""
         from cairn.engine.open_workspace import OpenWorkspace  # with the first question
 
         began = time.perf_counter()
@@ -144,16 +153,20 @@ class Fallback:
         if always or isinstance(found, Attempt):
             self.problem = attempt.problem or reason or None
         if not hasattr(attempt.answer, "retrieval"):  # a single stage, which looks nothing up by itself
-            return attempt.answer
+            return attempt.answer, None, first
         answer = evolve(attempt.answer, retrieval=how)
-        if always:
-            ms = 1000 * (time.perf_counter() - began)
-            cached = attempt.cached and not how.fallback
-            self._note(request, Question(method.name, params.query, ms, cached, error), answer, first)
-        return answer
+        if not always:
+            return answer, None, first
+        ms = 1000 * (time.perf_counter() - began)
+        cached = attempt.cached and not how.fallback
+        return answer, Question(method.name, params.query, ms, cached, error), first
 
-    def _note(self, request: Request, asked: Question, answer: Any, began_in: int) -> None:
-        """Count and log a question that has its answer, and tell the kill switch; `began_in` is the phase that was tried first."""
+    def _note(self, request: Request, asked: Question, answer: Any, began_in: int, at_once: float) -> None:
+        """Count and log a question that has its answer, and tell the kill switch.
+
+        `began_in` is the phase that was tried first. A phase is not slow because several are asked at once: of the time, the question's
+        share counts, where `at_once` shared the process.
+        """
         how, metrics, judged_ms = answer.retrieval, self._engine.metrics, asked.ms
         if isinstance(answer, protocol.DiscoverAnswer):
             judged_ms = answer.metrics.stages.get("broad_discovery", judged_ms)  # the stage that searches
@@ -165,7 +178,7 @@ class Fallback:
         if began_in != OFF and not asked.cached:
             self._others.look()
             self.switch.record(
-                judged_ms,
+                judged_ms / at_once,
                 failed=how.phase == OFF,
                 fell_back=bool(how.fallback),
                 phase=began_in,
