@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import starmap
@@ -30,12 +32,19 @@ from cairn.index.text.word_list import WordList, is_of_use, read_word_list
 
 T = TypeVar("T")
 
+_MANY_CHUNKS = 200_000
+"""From so many on, what is made of all files takes a tenth of a second and more; while somebody saves, each question would make it anew."""
+_COUNTED_SECONDS = 3.0
+_KEPT_SECONDS = 30.0
+
 
 @define(eq=False, slots=False)
 class IndexReader(VectorQueries):
     """Reads the index in `folder`; while there is none, every answer is empty."""
 
     _stats: IndexStats = field(factory=IndexStats, init=False)
+    _counted: tuple[int, float] = field(default=(IndexStats().facts.content, -math.inf), init=False)
+    """Which content the counts are of, and when they were made."""
 
     @property
     def hidden(self) -> Sequence[str]:
@@ -179,9 +188,11 @@ class IndexReader(VectorQueries):
         return self.facts().generation
 
     def remembered(self, name: str, read: Callable[[], T]) -> T:
-        """What `read` made of the saved index, kept by `name` as long as no content changes."""
+        """What `read` made of the saved index, kept by `name` as long as no content changes; in a large one for some seconds anyway."""
         with self.reading() as db:
-            version = (self.memory.local.identity, read_facts(db).content)
+            facts = read_facts(db)
+        moment = time.monotonic() // _KEPT_SECONDS if facts.chunks >= _MANY_CHUNKS else facts.content
+        version = (self.memory.local.identity, moment)
         kept: T = self.memory.made.get(version, [name], lambda _: {name: read()})[name]
         return kept
 
@@ -190,13 +201,15 @@ class IndexReader(VectorQueries):
         return bool(self.select("SELECT 1 FROM requests LIMIT 1"))
 
     def stats(self) -> IndexStats:
-        """The facts, with counts that are made anew only when files or chunks changed."""
-        known = self._stats
-        facts = self.facts()
-        if known.facts.content != facts.content:
+        """The facts, with counts that are made anew only when files or chunks changed, and of a large index every few seconds."""
+        known, (content, counted_at) = self._stats, self._counted
+        facts, now = self.facts(), time.monotonic()
+        may_be_old = facts.chunks >= _MANY_CHUNKS and now - counted_at < _COUNTED_SECONDS
+        if content != facts.content and not may_be_old:
             collections = tuple(starmap(CollectionStats, self.select(_SELECT_COLLECTIONS)))
             ((indexed,),) = self.select("SELECT count(*) FROM files")
             known = IndexStats(files_indexed=indexed, collections=collections)
+            self._counted = facts.content, now
         self._stats = evolve(known, facts=facts)
         return self._stats
 
