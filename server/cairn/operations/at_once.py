@@ -51,4 +51,4 @@ class QuestionsAtOnce:
 
 
 AT_ONCE = QuestionsAtOnce()
-"""Of this process: its engines share the cores, and the interpreter's lock."""
+"""One for the whole process, because its engines share the cores and the interpreter's lock."""

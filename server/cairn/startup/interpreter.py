@@ -18,7 +18,7 @@ _LARGE_BYTES = 1 << 20
 _ARENAS = 2
 """Heaps of the C library. By default each of a dozen threads may have one, with freed memory that no other thread uses."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-"""Of glibc's `malloc.h`."""
+"""The options have these numbers in glibc's `malloc.h`."""
 
 
 def keep_no_freed_memory() -> None:

@@ -25,7 +25,7 @@ _COUNTED = 20_000
 """Chunks of a word up to which it is counted how often it stands in each: 0.13 µs for each place. A more frequent word
 counts once in each chunk."""
 _MOST_BYTES = 28_000_000
-"""Of all words that are kept, 6 for each of a word's chunks; the ones asked for longest ago go first."""
+"""All kept words may take so much, at 6 bytes for each of a word's chunks; the words asked for longest ago go first."""
 _MOST_ADDED = 2_000
 """New chunks that a word is looked for in; with more, all of it is read again."""
 
