@@ -115,8 +115,9 @@ class LargeSoak(Soak):
 
     def _switch(self) -> None:
         """To the other branch and back, as long as the run is."""
-        rest, drawn, number = Rest(self._server), random.Random(self._seed), 0
+        drawn, number = random.Random(self._seed), 0
         while not self._stop.wait(self._every):
+            rest = Rest(self._server)  # a connection that nothing comes through is closed by the server
             number += 1
             branch = _BRANCHES[number % 2]
             began = time.monotonic()

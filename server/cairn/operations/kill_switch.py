@@ -14,8 +14,9 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 from attrs import define, field, frozen
 
@@ -197,6 +198,7 @@ class KillSwitch:
         elif (
             window.answered >= enough
             and p95 > switch.p95_ms
+            and window.later_p95() > switch.p95_ms
             # The last phase is given up only when a whole window brought nothing better (S2).
             and (not is_last or now - self._began >= switch.window_seconds)
             and not self._is_slowed(switch, p95)
@@ -300,7 +302,12 @@ class _Window:
 
     def p95(self) -> float | None:
         """In ms; None of no answers."""
-        return self._durations[rank_of(_WATCHED_SHARE, self.answered) - 1] if self._durations else None
+        return _p95(self._durations) if self._durations else None
+
+    def later_p95(self) -> float:
+        """In ms, of the later half of the answers: the first ones of an index wait for what is read into memory once."""
+        timed = (ms for _, ms, _, _, is_timed in reversed(self._entries) if is_timed)
+        return _p95(sorted(islice(timed, (self.answered + 1) // 2)))
 
 
 def wanted_phase(settings: RetrievalSettings, by_hand: int | None, most: int) -> int:
@@ -308,6 +315,11 @@ def wanted_phase(settings: RetrievalSettings, by_hand: int | None, most: int) ->
     if not settings.enabled:
         return OFF
     return min(most, settings.phase if by_hand is None else by_hand)
+
+
+def _p95(durations: Sequence[float]) -> float:
+    """Of durations in ascending order."""
+    return durations[rank_of(_WATCHED_SHARE, len(durations)) - 1]
 
 
 def _share(part: int, whole: int) -> float:

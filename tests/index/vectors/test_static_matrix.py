@@ -482,6 +482,54 @@ def test_many_rows_are_read_behind_while_sqlite_vec_answers(
     assert desk.found(asked, 5) == desk.expected(asked, 5)
 
 
+def test_of_many_blocks_those_that_changed_are_read_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = vectors(1, seed=3)[0]
+    desk.give(range(1, 2_501))  # sqlite-vec has 1,024 rows in a block
+    assert desk.found(asked) == desk.expected(asked, 20)
+    read = []
+    monkeypatch.setattr(
+        static_rows,
+        "read_block_vectors",
+        lambda *args: read.append(args[2]) or vector_blocks.read_block_vectors(*args),
+    )
+    for gone, new in [([5, 700], range(2_501, 2_510)), ([2_400], range(2_510, 2_511)), ([1_100], range(0))]:
+        desk.remove(gone)
+        desk.give(new)
+        assert desk.found(asked) == desk.expected(asked, 20)
+        assert desk.found(-asked) == desk.expected(-asked, 20)
+    assert set(read) == {3}
+
+
+def test_a_block_that_was_emptied_and_left_out_is_not_taken_for_the_latest(desk: Desk) -> None:
+    asked = vectors(1, seed=3)[0]
+    desk.give(range(1, 2_049))
+    desk.give(range(3_000, 3_010))
+    assert desk.found(asked) == desk.expected(asked, 20)
+    desk.remove([*range(3_000, 3_010), 2_048])
+    desk.give([4_000])
+    assert desk.found(desk.known[4_000]) == desk.expected(desk.known[4_000], 20)
+    assert 4_000 in desk.found(desk.known[4_000], 1)
+
+
+def test_while_another_thread_reads_the_rows_of_a_moment_ago_answer(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static_matrix, "_LONGEST_WAIT", 0.0)
+    desk.give(range(1, 50))
+    before = desk.rows()
+    assert before is not None
+    desk.give(range(50, 60))
+    matrix = desk.reader.memory.matrix
+    assert matrix is not None
+    with matrix._reading:
+        assert desk.rows() is before
+    now = desk.rows()
+    assert now is not None
+    assert (before.count, now.count) == (49, 59)
+
+
 def test_memory_is_freed_once_nobody_asks(desk: Desk) -> None:
     desk.give(range(1, 50))
     matrix = StaticMatrix(idle_seconds=0.05)

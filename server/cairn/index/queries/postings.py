@@ -27,7 +27,7 @@ counts once in each chunk."""
 _MOST_BYTES = 28_000_000
 """All kept words may take so much, at 6 bytes for each of a word's chunks; the words asked for longest ago go first."""
 _MOST_ADDED = 2_000
-"""New chunks that a word is looked for in; with more, all of it is read again."""
+"""New chunks in which it is counted how often a word stands, one by one; with more, all of it is read again."""
 
 
 @frozen(eq=False)
@@ -117,13 +117,14 @@ def read_postings(db: apsw.Connection, text: str, rows: int, above: int = 0) -> 
     if not tokens:
         return NOWHERE
     quoted = quoted_word(text)
-    if above:
-        return _added(db, quoted, above)
-    if len(tokens) == 1 and rows <= _COUNTED:
-        return _counted(db, tokens[0])
-    matching = "SELECT rowid AS id FROM chunks_fts WHERE chunks_fts MATCH ?"
-    ids = read_ids(db, matching, (quoted,)).astype(np.int32)
-    in_names = np.isin(ids, read_ids(db, matching, (f"symbol_words : ({quoted})",)), assume_unique=True)
+    if rows <= _COUNTED:
+        if above:
+            return _added(db, quoted, above)
+        if len(tokens) == 1:
+            return _counted(db, tokens[0])
+    matching = "SELECT rowid AS id FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid > ?"
+    ids = read_ids(db, matching, (quoted, above)).astype(np.int32)
+    in_names = np.isin(ids, read_ids(db, matching, (f"symbol_words : ({quoted})", above)), assume_unique=True)
     return Postings(ids, np.ones(len(ids), np.uint8), in_names.astype(np.uint8))
 
 
@@ -197,7 +198,7 @@ class KeptPostings:
                 self._words.move_to_end(text)
         if kept is not None and kept.upto >= upto:
             return kept.postings
-        if kept is not None and upto - kept.upto <= _MOST_ADDED:
+        if kept is not None and (upto - kept.upto <= _MOST_ADDED or rows > _COUNTED):
             found = _behind(kept.postings, read_postings(db, text, rows, kept.upto))
         else:
             found = read_postings(db, text, rows)

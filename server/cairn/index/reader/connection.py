@@ -14,6 +14,7 @@ import apsw
 from attrs import define, field
 
 from cairn.errors import IndexUnavailableError, OutOfTimeError, QueryCancelledError
+from cairn.index.reader.kept import Kept
 from cairn.index.reader.records import Outline
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, create, file_identity, open_reader
 from cairn.index.store.deadline import Cancelled, Deadline
@@ -30,7 +31,6 @@ Row = tuple[Any, ...]
 
 _LOOK_SECONDS = 0.02
 """How often a thread looks whether another file has taken the index's place: a search reads some thirty times."""
-_MOST_MADE = 10
 _MOST_OUTLINES = 20_000
 """Outlines kept: 11 MB."""
 _MOST_TABLES = 1_000
@@ -68,7 +68,7 @@ class IndexMemory:
         factory=partial(GenerationCache, _MOST_TABLES), init=False
     )
     """Symbol tables by their ids."""
-    made: GenerationCache[str, Any] = field(factory=partial(GenerationCache, _MOST_MADE), init=False)
+    made: dict[str, Kept[Any]] = field(factory=dict, init=False)
     """What others made of the index's content, by name."""
     named: GenerationCache[tuple[str, ...], str] = field(
         factory=partial(GenerationCache, _MOST_NAMED), init=False

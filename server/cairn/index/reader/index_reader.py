@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from itertools import starmap
 from typing import TypeVar
@@ -14,6 +13,7 @@ import apsw
 from attrs import define, evolve, field
 
 from cairn.index.reader.filters import ChunkFilter, passes
+from cairn.index.reader.kept import MANY_CHUNKS, Kept
 from cairn.index.reader.records import (
     STORED_COLUMNS,
     CollectionStats,
@@ -32,19 +32,14 @@ from cairn.index.text.word_list import WordList, is_of_use, read_word_list
 
 T = TypeVar("T")
 
-_MANY_CHUNKS = 200_000
-"""From so many on, what is made of all files takes a tenth of a second and more; while somebody saves, each question would make it anew."""
-_COUNTED_SECONDS = 3.0
-_KEPT_SECONDS = 30.0
+_HALF_MINUTE = 30.0
 
 
 @define(eq=False, slots=False)
 class IndexReader(VectorQueries):
     """Reads the index in `folder`; while there is none, every answer is empty."""
 
-    _stats: IndexStats = field(factory=IndexStats, init=False)
-    _counted: tuple[int, float] = field(default=(IndexStats().facts.content, -math.inf), init=False)
-    """Which content the counts are of, and when they were made."""
+    _counts: Kept[IndexStats] = field(factory=Kept, init=False)
 
     @property
     def hidden(self) -> Sequence[str]:
@@ -187,31 +182,33 @@ class IndexReader(VectorQueries):
         """Rises with every change of the index; 0 while there is none."""
         return self.facts().generation
 
-    def remembered(self, name: str, read: Callable[[], T]) -> T:
-        """What `read` made of the saved index, kept by `name` as long as no content changes; in a large one for some seconds anyway."""
+    def version(self) -> Hashable:
+        """Differs once the content of the index changed; of a large one, every half minute instead."""
         with self.reading() as db:
             facts = read_facts(db)
-        moment = time.monotonic() // _KEPT_SECONDS if facts.chunks >= _MANY_CHUNKS else facts.content
-        version = (self.memory.local.identity, moment)
-        kept: T = self.memory.made.get(version, [name], lambda _: {name: read()})[name]
-        return kept
+        moment = time.monotonic() // _HALF_MINUTE if facts.chunks >= MANY_CHUNKS else facts.content
+        return self.memory.local.identity, moment
+
+    def remembered(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` makes of the saved index, kept by `name`."""
+        with self.reading() as db:
+            facts = read_facts(db)
+        kept: Kept[T] = self.memory.made.setdefault(name, Kept())
+        return kept.get(self.memory.local.identity, facts, make)
 
     def has_requests(self) -> bool:
         """Whether something that was asked of the writing process still waits."""
         return bool(self.select("SELECT 1 FROM requests LIMIT 1"))
 
     def stats(self) -> IndexStats:
-        """The facts, with counts that are made anew only when files or chunks changed, and of a large index every few seconds."""
-        known, (content, counted_at) = self._stats, self._counted
-        facts, now = self.facts(), time.monotonic()
-        may_be_old = facts.chunks >= _MANY_CHUNKS and now - counted_at < _COUNTED_SECONDS
-        if content != facts.content and not may_be_old:
-            collections = tuple(starmap(CollectionStats, self.select(_SELECT_COLLECTIONS)))
-            ((indexed,),) = self.select("SELECT count(*) FROM files")
-            known = IndexStats(files_indexed=indexed, collections=collections)
-            self._counted = facts.content, now
-        self._stats = evolve(known, facts=facts)
-        return self._stats
+        """The facts as they are now, with counts that are kept as `Kept` says."""
+        facts = self.facts()
+        return evolve(self._counts.get(self.memory.local.identity, facts, self._counted), facts=facts)
+
+    def _counted(self) -> IndexStats:
+        collections = tuple(starmap(CollectionStats, self.select(_SELECT_COLLECTIONS)))
+        ((indexed,),) = self.select("SELECT count(*) FROM files")
+        return IndexStats(files_indexed=indexed, collections=collections)
 
 
 _SELECT_CHUNKS = f"SELECT {STORED_COLUMNS} FROM chunks c JOIN files f ON f.id = c.file_id"

@@ -36,7 +36,7 @@ _IDLE_SECONDS = 300.0
 _READ_BEHIND_FROM = 200_000
 """Chunks from which a thread reads the rows, 0.5 s for 500,000, while sqlite-vec answers."""
 _LONGEST_WAIT = 0.1
-"""Seconds to wait while another thread reads the matrix; then sqlite-vec answers."""
+"""Seconds to wait while another thread reads the matrix; then the rows as they were a moment ago answer, or sqlite-vec."""
 
 
 @frozen
@@ -83,7 +83,7 @@ class StaticMatrix:
     def rows(self, db: apsw.Connection, identity: object, facts: Facts) -> StaticRows | None:
         """The rows as they are at the moment of `facts`, None where sqlite-vec is to be asked instead.
 
-        `identity` differs once `db` is another index. The first call for 107,000 rows takes 25 ms where the file is in
+        While another thread brings them up to that moment, and takes long, they are as they were before. `identity` differs once `db` is another index. The first call for 107,000 rows takes 25 ms where the file is in
         the system's cache, one after a change 1 to 3 ms.
         """
         self._used = time.monotonic()
@@ -101,7 +101,7 @@ class StaticMatrix:
                 ).start()
             return None
         if not self._reading.acquire(timeout=_LONGEST_WAIT):
-            return None
+            return current.rows if current is not None and follows else None
         try:
             return self._read(db, identity).rows
         finally:
@@ -146,14 +146,19 @@ class StaticMatrix:
     def _followed(self, db: apsw.Connection, version: _Version, facts: Facts) -> _Current:
         if facts.chunks < FEWEST_ROWS or not facts.has_static:
             return _Current(version)
+        before = self._current
+        try:
+            if before is not None and before.rows is not None and before.leads_to(version):
+                blocks = read_blocks(db, STATIC_TABLE, before.blocks)
+                rows = before.rows.changed(db, before.blocks, blocks, facts.content)
+                if rows is not None:
+                    return _Current(version, rows, blocks)
+        except BaseException:
+            self._current = None  # what was followed half is of no use
+            raise
+        # Forgotten first, or two matrices would take twice the memory.
+        self._current = before = None
         blocks = read_blocks(db, STATIC_TABLE)
-        # Forgotten first: what was followed half is of no use, and two matrices would take twice the memory.
-        before, self._current = self._current, None
-        if before is not None and before.rows is not None and before.leads_to(version):
-            rows = before.rows.changed(db, before.blocks, blocks, facts.content)
-            if rows is not None:
-                return _Current(version, rows, blocks)
-        before = None
         return _Current(version, StaticRows.read(db, blocks, facts.content), blocks)
 
     def _attend(self, current: _Current) -> None:
