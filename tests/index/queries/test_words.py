@@ -92,9 +92,11 @@ def test_the_rarest_words_are_looked_for_first(reader: IndexReader) -> None:
     assert {word.place for word in found(reader, "dock", "rope").words} == {0, 1}
 
 
+@pytest.mark.parametrize(("counted", "times"), [(0, 1), (20_000, 3)])
 def test_what_is_saved_later_is_found_and_what_is_gone_is_in_no_file(
-    reader: IndexReader, writer: IndexWriter
+    reader: IndexReader, writer: IndexWriter, counted: int, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(postings_module, "_COUNTED", counted)
     before = found(reader, "rope").best(10)
     assert len(before) == 2
     writer.write([indexed("src/new.py", "def coil():\n    return 'rope rope rope'\n")], ["src/rope.py"])
@@ -103,7 +105,7 @@ def test_what_is_saved_later_is_found_and_what_is_gone_is_in_no_file(
     assert new in words.best(10).tolist()
     fresh = found(IndexReader(writer.folder), "rope")
     held, again = (each.words[0].held for each in (words, fresh))
-    assert held.counts[held.at(np.array([new]))[0]] == again.counts[again.at(np.array([new]))[0]] == 3
+    assert held.counts[held.at(np.array([new]))[0]] == again.counts[again.at(np.array([new]))[0]] == times
     assert not reader.outlines(set(before.tolist()) - set(fresh.best(10).tolist()))
 
 

@@ -109,9 +109,10 @@ class Desk:
             return self.reader._static_rows(db, read_facts(db))
 
 
-@pytest.fixture(autouse=True)
-def _matrix_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=[1_000_000, 1], ids=["in memory", "in a file"])
+def _matrix_for_all(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.setattr(static_matrix, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(static_rows, "_MAPPED_FROM", request.param)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
+from typing import cast
 
 import apsw
 import numpy as np
@@ -57,12 +58,13 @@ def read_blocks(
     adds rows to the latest block alone, so in another one a place in use still has the row that it had.
     """
     latest = max(before, default=0)
-    rows = db.execute(f"SELECT chunk_id, size, validity FROM {table}_chunks").fetchall()
+    found = db.execute(f"SELECT chunk_id, size, validity FROM {table}_chunks").fetchall()
+    rows = cast("list[tuple[int, int, bytes]]", found)
     if not any(number == latest for number, *_ in rows):  # another one was the latest meanwhile
         before = {}
     blocks: dict[int, VectorBlock] = {}
-    for number, size, found in rows:
-        validity, known = bytes(found), before.get(number)
+    for number, size, bits in rows:
+        validity, known = bytes(bits), before.get(number)
         if known is not None and number < latest and known.validity == validity:
             blocks[number] = known
             continue

@@ -14,14 +14,12 @@ import time
 from pathlib import Path
 
 import apsw
-import numpy as np
 from attrs import field, frozen
 
 from cairn.index.store.database import open_reader
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_blocks
-from cairn.index.vectors.codes import Codes
 from cairn.index.vectors.static_rows import RowStore, StaticRows
 from cairn.startup.interpreter import give_back_memory
 
@@ -175,9 +173,7 @@ class StaticMatrix:
     def _code(self, store: RowStore) -> None:
         """Code the rows: 0.5 s for 500,000, meanwhile distances are computed to all of them."""
         try:
-            count = store.count
-            codes = Codes(store.vectors[:count:16].mean(axis=0, dtype=np.float32), len(store.ids))
-            codes.add(0, store.vectors[:count])
+            codes, count = store.coded()
             with self._reading:  # rows that were added meanwhile
                 codes.add(count, store.vectors[count : store.count])
                 store.codes = codes

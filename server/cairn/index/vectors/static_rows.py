@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import cast
 
 import apsw
@@ -20,6 +21,7 @@ from cairn.index.store.schema import STATIC_LENGTH, STATIC_TABLE
 from cairn.index.vectors import codes
 from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_block_vectors
 from cairn.index.vectors.codes import BLOCK, Codes
+from cairn.index.vectors.row_memory import RowMemory
 
 _SPARSE = 0.5
 """Share of rows up to which those that may be found are picked out, instead of comparing all."""
@@ -27,6 +29,13 @@ _ROOM = 0.25
 """Share of rows that can be added before all are read again. Memory that was never written to costs nothing."""
 _HOLES = 0.1
 """Share of deleted rows from which all are read again."""
+_MAPPED_FROM = 130_000
+"""Rows from which they lie in a file; as many as have codes, so that a question looks at few of them."""
+_SAMPLED = 16
+"""Every sixteenth row tells what the mean of all is."""
+_CODED_AT_ONCE = 65_536
+_LET_GO_EVERY = 64
+"""Blocks of sqlite-vec's that are read at once: 16 MB with 256 numbers for each row."""
 _MASKS = 4
 """Filters whose chunks are kept: 30 ms to list them among 107,000 chunks, and a byte for each."""
 
@@ -37,14 +46,25 @@ _FAR = np.float32(np.inf)
 class RowStore:
     """Rows in the order in which they were read. Rows are added behind those that are there, which never change."""
 
-    def __init__(self, rows: int, dimension: int) -> None:
+    def __init__(self, rows: int, dimension: int, folder: Path | None = None) -> None:
+        """Room for `rows` and some more; many rows lie in a file in `folder`."""
         capacity = rows + max(BLOCK, int(rows * _ROOM))
         self.count = 0
         self.ids = np.empty(capacity, np.int64)
-        self.vectors = np.empty((capacity, dimension), np.int8)
+        self.memory = RowMemory.of(capacity, dimension, folder if rows >= _MAPPED_FROM else None)
+        self.vectors = self.memory.rows
         self.squares = np.empty(capacity, np.float32)
         """The squared length of each row."""
         self.codes: Codes | None = None
+
+    def coded(self) -> tuple[Codes, int]:
+        """Codes of all rows that there are, and how many these are: rows may be added meanwhile."""
+        count = self.count
+        codes = Codes(self.vectors[:count:_SAMPLED].mean(axis=0, dtype=np.float32), len(self.ids))
+        for start in range(0, count, _CODED_AT_ONCE):
+            codes.add(start, self.vectors[start : min(count, start + _CODED_AT_ONCE)])
+            self.memory.let_go()
+        return codes, count
 
     def add(self, ids: NDArray[np.int64], vectors: _Vectors) -> None:
         """Add int8[n, dimension] under int64[n]."""
@@ -77,10 +97,13 @@ class StaticRows:
         """All that is in these blocks. Raises UnknownLayoutError."""
         dimension = int(db.execute("SELECT value FROM meta WHERE key = 'static_dimension'").get or 0)
         number = sum(int.from_bytes(block.validity, "little").bit_count() for block in blocks.values())
-        store = RowStore(number, dimension)
-        for key, block in blocks.items():
+        store = RowStore(number, dimension, Path(db.filename).parent)
+        for place, (key, block) in enumerate(blocks.items()):
             _add(db, store, key, block, None)
+            if place % _LET_GO_EVERY == 0:
+                store.memory.let_go()
         _check(db, store)
+        store.memory.let_go()
         return cls(store, store.count, None, _sorter(store), content)
 
     def changed(
@@ -96,6 +119,7 @@ class StaticRows:
             return None
         for number, block in other.items() if len(added) else ():
             _add(db, store, number, block, added)
+        store.memory.let_go()
         if len(gone) or present is not None:
             kept = np.ones(store.count, np.bool_)
             kept[: self.count] = True if present is None else present
@@ -141,7 +165,9 @@ class StaticRows:
     def vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], _Vectors]:
         """int64[n] and int8[n, dimension]: the rows with these ids; one that is not there is left out."""
         places = self._places(np.fromiter(ids, np.int64))
-        return self.store.ids[places], self.store.vectors[places]
+        vectors = self.store.vectors[places]
+        self.store.memory.let_go()
+        return self.store.ids[places], vectors
 
     def among(self, key: Hashable, ids: Callable[[], NDArray[np.int64]]) -> NDArray[np.bool_]:
         """Lets those with `ids` be found. Questions with the same `key` share the answer while no chunk changes."""
@@ -192,6 +218,7 @@ class StaticRows:
             block = room[: end - start]
             block[...] = store.vectors[slice(start, end) if places is None else places[start:end]]
             np.vecdot(block, doubled, out=distances[start:end])  # never in several threads, as `@` is
+        store.memory.let_go()
         distances += store.squares[: self.count] if places is None else store.squares[places]
         distances += np.float32(np.dot(vector.astype(np.int64), vector.astype(np.int64)))
         return distances
