@@ -14,6 +14,10 @@ _COMMON = frozenset({"common", "commonMain"})
 """Of a file that each platform has, the declaration that they share."""
 
 
+def _anywhere(_: str) -> bool:
+    return True
+
+
 class Places:
     """Paths are relative to the workspace, with `/`; folders likewise, "" for the workspace itself."""
 
@@ -27,6 +31,7 @@ class Places:
         """What a manifest says a package's folder is imported as."""
         self.types = cache(self._types)
         self.crate_root = cache(self._crate_root)
+        self._ending_with = cache(self._find_ending_with)
         self._manifest = cache(lambda name, folder: self.nearest(self.declared[name], folder))
         self._by_end: dict[str, list[str]] = defaultdict(list)
         for path, specs in imports.items():
@@ -50,11 +55,22 @@ class Places:
         return next((path for path in paths if path in self.paths), None)
 
     def absolute(
-        self, folder: str, name: str, endings: Iterable[str], is_root: Callable[[str], bool] = lambda _: True
+        self, folder: str, name: str, endings: Sequence[str], is_root: Callable[[str], bool] = _anywhere
     ) -> str | None:
         """The file nearest to `folder` whose path ends with `name` and an ending, below a folder that `is_root`."""
+        return self.nearest(self._ending_with(name, endings, is_root), folder)
+
+    def is_no_package(self, folder: str) -> bool:
+        """Whether a folder is no package of Python: what lies in one is imported by the package's name, `json` is not `flask/json`."""
+        return (f"{folder}/__init__.py" if folder else "__init__.py") not in self.paths
+
+    def _find_ending_with(
+        self, name: str, endings: Sequence[str], is_root: Callable[[str], bool]
+    ) -> Sequence[str]:
+        """The paths that `absolute` chooses from. Thousands of files import the same names."""
+        name = posixpath.normpath(name)
         for ending in endings:
-            end = posixpath.normpath(name) + ending
+            end = name + ending
             candidates = self._by_end.get("/".join(end.rsplit("/", 2)[-2:]), ())
             if len(candidates) > _CANDIDATES:
                 continue
@@ -64,8 +80,8 @@ class Places:
                 if (path == end or path.endswith("/" + end)) and is_root(path[: -len(end)].rstrip("/"))
             ]
             if fitting:
-                return self.nearest(fitting, folder)
-        return None
+                return fitting
+        return ()
 
     def _types(self, namespace: str) -> Mapping[str, Sequence[str]]:
         """The files that declare `namespace` (`tag:name`), by their names without endings."""

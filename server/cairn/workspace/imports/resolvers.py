@@ -70,14 +70,10 @@ def _by_path(endings: tuple[str, ...], roots: frozenset[str] | None = None) -> R
 def _python(places: Places, folder: str, name: str) -> Iterable[str | None]:
     module, _, members = name.partition("?")
 
-    def is_root(root: str) -> bool:
-        # What lies in a package is imported by the package's name: `json` is not `flask/json`.
-        return (f"{root}/__init__.py" if root else "__init__.py") not in places.paths
-
     def find(dotted: str) -> str | None:
         if dotted.startswith("."):
             return places.relative(folder, dotted, _PYTHON)
-        return places.absolute(folder, dotted, _PYTHON, is_root)
+        return places.absolute(folder, dotted, _PYTHON, places.is_no_package)
 
     submodules = [f"{module}/{member}" for member in members.split(",")] if members else []
     modules = [find(each) for each in submodules] or [None]
