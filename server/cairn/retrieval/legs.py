@@ -180,7 +180,7 @@ class Legs:
                 found = find_words(reader, words, self.settings.keyword_rows, leg.deadline)
                 pool.keywords = found
                 best = found.best(self.settings.candidates, passing_chunks(reader, self.only, leg.deadline))
-                scores = found.scores(best)[0]
+                scores = found.scores(best)
                 pool.found["keyword"] = dict(zip(best.tolist(), scores.tolist(), strict=True))
                 for word in found.words:
                     if word.place < len(query.groups):
