@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -124,7 +125,7 @@ class Signal:
 
 def of_file(name: str) -> Value:
     """What the file has in a field of `FileCandidate`."""
-    return lambda asked: asked.each(lambda file: getattr(file, name))
+    return lambda asked: asked.each(attrgetter(name))
 
 
 def of_closer_look(name: str) -> Value:

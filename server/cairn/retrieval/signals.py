@@ -274,7 +274,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("is a header", -0.7, FILE, _header, relative=False),
     Signal("is configuration", -2.7, FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
     Signal("is a translation", -2.0, FILE, _translation, relative=False),
-    Signal("is a copy", -2.0, FILE, lambda asked: asked.each(lambda file: file.is_copy), relative=False),
+    Signal("is a copy", -2.0, FILE, of_file("is_copy"), relative=False),
     Signal("is of an older version", -4.0, FILE, _older_version, relative=False),
     Signal("chosen for such questions", _CHOSEN, FILE, _chosen, relative=False, always=False, signed=True),
 )
