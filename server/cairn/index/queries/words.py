@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -87,15 +87,20 @@ class FoundWords:
     def _summed(self, chunks: Ids, times: Callable[[Postings, NDArray[np.intp]], NDArray[Any]]) -> Floats:
         """float64[n]: BM25 of these chunks where `times` says how often a word stands at each place of its postings."""
         worth, damping = np.zeros(len(chunks)), self._damping(chunks)
-        for word in self.words:
+        for word in self._standing:
             places, there = word.held.at(chunks)
             if there.any():
                 worth[there] += _worth(word.idf, times(word.held, places[there]), damping[there])
         return worth
 
+    @cached_property
+    def _standing(self) -> Sequence[FoundWord]:
+        """The words that stand somewhere; most spellings do not."""
+        return [word for word in self.words if len(word.held.ids)]
+
     def _everywhere(self, limit: int, allowed: Ids | None) -> tuple[Ids, NDArray[Any]]:
         """The chunks with any of the words, and what they are worth: all that may be among the `limit` best."""
-        found = [word for word in self.words if len(word.held.ids)]
+        found = self._standing
         if not found:
             return np.empty(0, np.int64), np.empty(0)
         lowest = min(int(word.held.ids[0]) for word in found)
