@@ -141,7 +141,7 @@ class StaticRows:
     def vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], _Vectors]:
         """int64[n] and int8[n, dimension]: the rows with these ids; one that is not there is left out."""
         places = self._places(np.fromiter(ids, np.int64))
-        return self.store.ids[places], self.store.vectors[places]
+        return self.store.ids[places], self.store.vectors.take(places, 0)
 
     def among(self, key: Hashable, ids: Callable[[], NDArray[np.int64]]) -> NDArray[np.bool_]:
         """Lets those with `ids` be found. Questions with the same `key` share the answer while no chunk changes."""
@@ -190,7 +190,10 @@ class StaticRows:
         for start in range(0, rows, BLOCK):
             end = min(rows, start + BLOCK)
             block = room[: end - start]
-            block[...] = store.vectors[slice(start, end) if places is None else places[start:end]]
+            # `take` copies rows in a third of the time that an index of places takes.
+            block[...] = (
+                store.vectors[start:end] if places is None else store.vectors.take(places[start:end], 0)
+            )
             np.vecdot(block, doubled, out=distances[start:end])  # never in several threads, as `@` is
         distances += store.squares[: self.count] if places is None else store.squares[places]
         distances += np.float32(np.dot(vector.astype(np.int64), vector.astype(np.int64)))
