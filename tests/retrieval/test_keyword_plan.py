@@ -42,6 +42,14 @@ def asked_for(query: Query, count: Count, budget: int = 100) -> set[str]:
     return pieces - others
 
 
+def test_words_that_occur_nowhere_can_be_left_out() -> None:
+    query = understand("moor configuration of a ship")
+    holding = counting(200, moor=3, config=2, harbour=1)
+    assert plan_keywords(query, holding, 100, absent=False).match == '("config") OR "moor"'
+    assert plan_keywords(query, counting(200), 100, absent=False).match == ""
+    assert '"ship"' in plan_keywords(query, holding, 100).match
+
+
 @pytest.mark.parametrize(
     ("text", "holding", "expected"),
     [

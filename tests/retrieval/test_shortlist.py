@@ -32,7 +32,7 @@ def found_in(reader: IndexReader) -> Pool:
     pool = Pool()
     pool.keywords = find_words(reader, [("ship",), ("moor",)], 1_000, lambda: False)
     best = pool.keywords.best(100)
-    pool.found["keyword"] = dict(zip(best.tolist(), pool.keywords.scores(best)[0].tolist(), strict=True))
+    pool.found["keyword"] = dict(zip(best.tolist(), pool.keywords.scores(best).tolist(), strict=True))
     return pool
 
 

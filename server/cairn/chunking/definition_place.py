@@ -15,7 +15,7 @@ def definition_lines(chunk: Chunk, name: str) -> tuple[int, int]:
     """
     is_main = name == chunk.symbol
     lines = chunk.text.split("\n")
-    naming = [number for number, line in enumerate(lines) if find_words(name, line) >= 0]
+    naming = [number for number, line in enumerate(lines) if name in line and find_words(name, line) >= 0]
     head = "".join(chunk.signature.split()) if is_main else ""
     at = next((n for n in naming if head and _is_head(lines[n], head)), None)
     if at is None:

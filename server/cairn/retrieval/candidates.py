@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import groupby, repeat
+from operator import attrgetter
 from typing import cast
 
 import numpy as np
@@ -111,6 +112,11 @@ class Candidates:
         return np.array([outline.id for outline in self.outlines], np.int64)
 
     @cached_property
+    def preambles(self) -> NDArray[np.bool_]:
+        """bool[chunks]: which are code that defines nothing."""
+        return np.array([outline.is_preamble for outline in self.outlines], np.bool_)
+
+    @cached_property
     def folders(self) -> NDArray[np.intp]:
         """intp[chunks]: which of the searched folders each is from."""
         return np.array([file.folder for file in self.files], np.intp)[self.file_of]
@@ -126,7 +132,7 @@ class Candidates:
         column = np.zeros(len(self.ids))
         for folder, pool in enumerate(pools):
             here = self.folders == folder
-            column[here] = pool.keywords.scores(self.ids[here])[0]
+            column[here] = pool.keywords.scores(self.ids[here])
         return column
 
     def column(self, found: Sequence[Mapping[int, float]]) -> Floats:
@@ -163,18 +169,18 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
     file_of: list[int] = []
     every: list[Outline] = []
     columns: dict[str, list[float]] = {leg: [] for leg in _NOT_FOUND}
-    by_words: list[tuple[Floats, Floats]] = []
+    keyword, definition = [_NOTHING], [_NOTHING]
     for folder, (reader, pool, known) in enumerate(zip(readers, pools, outlines, strict=True)):
-        ordered = sorted(known.values(), key=lambda outline: (outline.path, outline.position))
-        by_path = {
-            path: list(of_file) for path, of_file in groupby(ordered, key=lambda outline: outline.path)
-        }
+        ordered = sorted(known.values(), key=attrgetter("path", "position"))
+        by_path = {path: list(of_file) for path, of_file in groupby(ordered, key=attrgetter("path"))}
         for place, of_file in enumerate(by_path.values(), len(files)):
             file_of += [place] * len(of_file)
         files += _files(folder, reader, pool, by_path)
         every += ordered
         ids = [outline.id for outline in ordered]
-        by_words.append(pool.keywords.scores(np.array(ids, np.int64)))
+        chunks = np.array(ids, np.int64)
+        keyword.append(pool.keywords.scores(chunks))
+        definition.append(pool.keywords.scores_by_names(chunks))
         for leg, missing in _NOT_FOUND.items():
             found = pool.found.get(leg, {})
             columns[leg] += map(found.get, ids, repeat(missing)) if found else repeat(missing, len(ids))
@@ -183,8 +189,8 @@ def gather(readers: Sequence[IndexReader], pools: Sequence[Pool], outlines: Sequ
         tuple(files),
         every,
         np.asarray(file_of, np.intp),
-        keyword=np.concatenate([_NOTHING, *(whole for whole, _ in by_words)]),
-        definition=np.concatenate([_NOTHING, *(of_names for _, of_names in by_words)]),
+        keyword=np.concatenate(keyword),
+        definition=np.concatenate(definition),
         similarity=_similarity(*(by_leg[leg] for leg in _COSINES)),
         **{leg: by_leg[leg] for leg in _COUNTED},
     )

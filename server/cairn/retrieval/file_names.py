@@ -75,6 +75,7 @@ def _languages_of_folders(path: str) -> tuple[tuple[str, str], ...]:
     return tuple(_folders_like(_LANGUAGE, path))
 
 
+@lru_cache(maxsize=_KEPT_NAMES)
 def is_translated_readme(path: str) -> bool:
     """Whether the file is a README in another language than English, by its name: `README_KO.md`, `README.zh-CN.md`."""
     return bool(_TRANSLATED_README.fullmatch(path.rpartition("/")[2].lower()))

@@ -42,21 +42,22 @@ class _Term:
     rows: int
 
 
-def plan_keywords(query: Query, count: Count, budget: int) -> KeywordPlan:
+def plan_keywords(query: Query, count: Count, budget: int, *, absent: bool = True) -> KeywordPlan:
     """A plan for `query` that matches hardly more rows than `budget`.
 
-    Words that do not occur are asked for all the same: unsaved documents may hold them.
+    `absent` is whether words that do not occur are asked for all the same, as unsaved documents may hold them. Most spellings of a
+    question occur nowhere, and each takes FTS5 some time in every row.
     """
     words = [[quoted_word(word) for word in group] for group in query.groups]
     known = {word for group in words for word in group}
     others = [word for spelling in query.spellings if (word := quoted_word(spelling)) not in known]
     counts = count([*(word for group in words for word in group), *others])
-    groups = [_any(group, counts.matching) for group in words]
+    groups = [_any(group, counts.matching, absent) for group in words]
     extra = [_Term(word, counts.matching.get(word, 0)) for word in others]
     terms = sorted((*groups, *extra), key=lambda term: term.rows)
     needed = _essential(terms, budget)
     left = terms[len(needed) :]
-    parts = [term.expression for term in needed]
+    parts = [term.expression for term in needed if absent or term.rows]
     is_found = any(term.rows for term in needed)
     if len(left) > 1:
         both = f"({left[0].expression} AND {left[1].expression})"
@@ -86,7 +87,9 @@ def _essential(terms: Sequence[_Term], budget: int) -> list[_Term]:
     return needed
 
 
-def _any(words: Iterable[str], counts: Mapping[str, int]) -> _Term:
+def _any(words: Iterable[str], counts: Mapping[str, int], absent: bool) -> _Term:
     every = list(dict.fromkeys(words))
-    expression = every[0] if len(every) == 1 else f"({' OR '.join(every)})"
+    asked = [word for word in every if absent or counts.get(word, 0)]
+    # One that is left of several keeps its brackets: beside the same word elsewhere in the question it counts once more.
+    expression = every[0] if len(every) == 1 else f"({' OR '.join(asked)})"
     return _Term(expression, sum(counts.get(word, 0) for word in every))

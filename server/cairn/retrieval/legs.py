@@ -180,7 +180,7 @@ class Legs:
                 found = find_words(reader, words, self.settings.keyword_rows, leg.deadline)
                 pool.keywords = found
                 best = found.best(self.settings.candidates, passing_chunks(reader, self.only, leg.deadline))
-                scores = found.scores(best)[0]
+                scores = found.scores(best)
                 pool.found["keyword"] = dict(zip(best.tolist(), scores.tolist(), strict=True))
                 for word in found.words:
                     if word.place < len(query.groups):
@@ -191,8 +191,9 @@ class Legs:
         """Keywords in paths and in the subjects of commits, and the paths that the question names."""
         for reader, pool, leg in self._run("file", Leg.FILES):
             with leg:
-                subjects = self._plan(reader, "subjects_fts", _SUBJECT_ROWS, leg.deadline)
-                paths = self._plan(reader, "paths_fts", _SUBJECT_ROWS, leg.deadline)
+                has_unsaved = len(reader.sources) > 1
+                subjects = self._plan(reader, "subjects_fts", leg.deadline, absent=False)
+                paths = self._plan(reader, "paths_fts", leg.deadline, absent=has_unsaved)
                 by_subject = files_by_subjects(reader, subjects.match, leg.deadline)
                 pool.subjects = {
                     path: score / (subjects.possible or 1.0) for path, score in by_subject.items()
@@ -208,9 +209,9 @@ class Legs:
                     [*sorted(pool.named), *by_path, *best_by_file(pool.subjects, _MAX_FILES), *introducing]
                 )
 
-    def _plan(self, reader: IndexReader, table: str, rows: int, deadline: Deadline) -> KeywordPlan:
-        count = partial(keyword_counts, reader, table, bound=rows + 1, cancelled=deadline)
-        return plan_keywords(self.query, count, rows)
+    def _plan(self, reader: IndexReader, table: str, deadline: Deadline, *, absent: bool) -> KeywordPlan:
+        count = partial(keyword_counts, reader, table, bound=_SUBJECT_ROWS + 1, cancelled=deadline)
+        return plan_keywords(self.query, count, _SUBJECT_ROWS, absent=absent)
 
     def by_text(self, *, case: bool = False, word: bool = False) -> None:
         """The query's literals as they are written. What other legs found is looked at first: it stands high anyway.

@@ -17,9 +17,10 @@ _MAX_KEPT = 200
 """Texts: a result is looked at for the terms that it is shown with, and for the verdict."""
 
 
-@frozen
+@frozen(eq=False)
 class TermMatcher:
-    """The terms of a question, each with its alternatives (`Query.groups`), ready to be looked for.
+    """The terms of a question, each with its alternatives (`Query.groups`), ready to be looked for. There is one for each question
+    (`matcher`), so what it found in a text is remembered for the object, without a look at its terms.
 
     A text's words are stemmed only where they have the beginning of a term's stem in them: for ten results this
     takes 0.5 ms.
@@ -27,7 +28,7 @@ class TermMatcher:
 
     terms: tuple[tuple[tuple[str, ...], ...], ...]
     """For each term its alternatives, each as the stems of its words."""
-    _beginnings: tuple[str, ...] = field(init=False, repr=False, eq=False)
+    _beginnings: tuple[str, ...] = field(init=False, repr=False)
     """What every word begins with, in lower case, or a part of it, that has one of the stems."""
 
     @_beginnings.default

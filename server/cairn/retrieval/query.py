@@ -106,7 +106,7 @@ class Query:
         """The words that somebody chose, in English."""
         return self.asked_as or self.english or self.text
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Spellings under which a definition that is asked for by name may stand in the index."""
         own = [own_name(_bare(text)) for text in (self.text, self.meant)] if self.is_symbol else []
@@ -135,7 +135,7 @@ class Query:
     def is_symbol(self) -> bool:
         return self.type is QueryType.SYMBOL
 
-    @property
+    @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """For each term, the term and its alternatives: a text that holds any of them holds the term."""
         return tuple((term, *self.alternatives.get(term, ())) for term in self.terms)
@@ -145,7 +145,7 @@ class Query:
         """Adjacent terms as one word: "thread pool" may be defined as `threadpool` or `ThreadPool`."""
         return tuple(a + b for a, b in pairwise(self.terms))
 
-    @property
+    @cached_property
     def spellings(self) -> tuple[str, ...]:
         """What else of the question to look for among keywords: compounds, joined pairs, other conventions, phrases."""
         names = (name for name in self.respelled if "-" not in name)  # in the index those are single words

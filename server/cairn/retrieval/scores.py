@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -83,6 +84,18 @@ class Asked:
         """float64[files]: what `value` says of each."""
         return np.array([value(file) for file in self.candidates.files], np.float64)
 
+    def of_kind(self, kind: str) -> Floats:
+        """float64[files]: 1 for those of the kind."""
+        return np.asarray(self._kinds == kind, np.float64)
+
+    def nothing(self) -> Floats:
+        """float64[files]: what a signal says that does not speak."""
+        return np.zeros(len(self.candidates.files))
+
+    @cached_property
+    def _kinds(self) -> NDArray[np.str_]:
+        return np.array([file.kind for file in self.candidates.files], np.str_)
+
 
 Value = Callable[[Asked], Floats]
 """float64[files]: what a signal says of each file that is asked about."""
@@ -112,14 +125,12 @@ class Signal:
 
 def of_file(name: str) -> Value:
     """What the file has in a field of `FileCandidate`."""
-    return lambda asked: asked.each(lambda file: getattr(file, name))
+    return lambda asked: asked.each(attrgetter(name))
 
 
 def of_closer_look(name: str) -> Value:
     """What is in a field of `Closer`."""
-    return lambda asked: (
-        getattr(asked.closer, name) if asked.closer else np.zeros(len(asked.candidates.files))
-    )
+    return lambda asked: getattr(asked.closer, name) if asked.closer else asked.nothing()
 
 
 def best(column: str) -> Value:

@@ -69,8 +69,7 @@ def _matching(candidates: Candidates, query: Query) -> Floats:
         symbol = _DEFINITION * np.maximum(definitions(query, candidates), candidates.reexport)
     by_words = (1 - query.alpha) * (words + symbol + 4.0 * candidates.exact)
     matching = by_words + query.alpha * share(candidates.similarity)
-    is_preamble = np.array([outline.is_preamble for outline in candidates.outlines], np.bool_)
-    return np.where(is_preamble, _PREAMBLE_SHARE * matching, matching)
+    return np.where(candidates.preambles, _PREAMBLE_SHARE * matching, matching)
 
 
 def evidence(candidates: Candidates, scores: Scores, legs: Sequence[Legs]) -> Floats:

@@ -35,7 +35,7 @@ def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
     always |= np.isin(files, list(file_ids(reader, pool.files).values()))
     if len(np.unique(files)) <= MOST_FILES:
         return cast("list[int]", ids.tolist())
-    keyword = _share(pool.keywords.scores(ids)[0])
+    keyword = _share(pool.keywords.scores(ids))
     cosines: dict[int, float] = {}
     for leg in ("static", "compared", "similarity"):
         cosines |= pool.found.get(leg, {})

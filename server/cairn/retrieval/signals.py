@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 from attrs import evolve
@@ -89,11 +90,13 @@ def _file_name(asked: Asked) -> Floats:
     A name that holds little of the question counts less: among thousands of files there are dozens of `page.c`.
     """
 
+    wanted = asked.query.stems
+
     def share(file: FileCandidate) -> float:
         words = name_stems(file.path)
-        found = [word for word in words if word in asked.query.stems]
-        if not found:
+        if wanted.isdisjoint(words):
             return 0.0
+        found = [word for word in words if word in wanted]
         return len(found) / len(words) * min(1.0, _LEAST_OF_A_NAME + _MORE_OF_A_NAME * asked.held_by(found))
 
     return asked.each(share)
@@ -117,7 +120,12 @@ def _abbreviated_name(asked: Asked) -> Floats:
 def _folder_name(asked: Asked) -> Floats:
     """Share of the question that names a folder of the path: a subsystem, an architecture, a package."""
     wanted = asked.own_stems
-    return asked.each(lambda file: asked.held_by(wanted & folder_stems(file.path)))
+
+    @cache
+    def share(stems: frozenset[str]) -> float:
+        return asked.held_by(wanted & stems)
+
+    return asked.each(lambda file: share(folder_stems(file.path)))
 
 
 def _older_version(asked: Asked) -> Floats:
@@ -126,6 +134,8 @@ def _older_version(asked: Asked) -> Floats:
     for file in asked.candidates.files:
         for above, number in versions(file.path):
             newest[file.folder, above] = max(number, newest[file.folder, above])
+    if not newest:
+        return asked.nothing()
 
     def is_older(file: FileCandidate) -> bool:
         return any(
@@ -138,15 +148,19 @@ def _older_version(asked: Asked) -> Floats:
 
 def _translation(asked: Asked) -> Floats:
     """Whether a file is a translation of what is there in English, and the question is not in another language."""
+    if asked.query.language:
+        return asked.nothing()
     places = {(file.folder, *found) for file in asked.candidates.files for found in languages(file.path)}
 
     def is_one(file: FileCandidate) -> bool:
+        if is_translated_readme(file.path):
+            return True
         codes = languages(file.path)
-        return is_translated_readme(file.path) or any(
+        return bool(codes) and any(
             code != "en" and (file.folder, above, "en") in places for above, code in codes
         )
 
-    return asked.each(is_one) * (not asked.query.language)
+    return asked.each(is_one)
 
 
 def _imports(asked: Asked) -> Floats:
@@ -157,19 +171,21 @@ def _imports(asked: Asked) -> Floats:
 def _header(asked: Asked) -> Floats:
     """Whether a file is a header of C, unless what headers define is asked for: they announce what the code beside them does."""
     if asked.query.is_symbol or QuestionKind.CONSTANT in question_kinds(asked.query.wording):
-        return np.zeros(len(asked.candidates.files))
+        return asked.nothing()
     return asked.each(lambda file: file.path.endswith(".h"))
 
 
 def _package(asked: Asked) -> Floats:
     """How much the question is about each file's package."""
     if not asked.packages:
-        return np.zeros(len(asked.candidates.files))
+        return asked.nothing()
     return asked.each(lambda file: asked.packages[file.folder].around(file.path))
 
 
 def _chosen(asked: Asked) -> Floats:
     """What earlier choices say of each file for a question like this one, −1 to 1."""
+    if not asked.learned:
+        return asked.nothing()
     values = {folder: learned.values(asked.own_stems, asked.idf) for folder, learned in asked.learned.items()}
     return asked.each(lambda file: values.get(file.folder, {}).get(file.path, 0.0))
 
@@ -178,7 +194,9 @@ def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
     """Whether a file is of the kind, and neither that is asked for nor a name that only files of the kind define."""
 
     def value(asked: Asked) -> Floats:
-        of_kind = asked.each(lambda file: file.kind == kind) * (not unless_asked_for & asked.query.stems)
+        of_kind = asked.of_kind(kind)
+        if unless_asked_for & asked.query.stems or not of_kind.any():
+            return asked.nothing()
         defining = _definition(asked) > 0
         return of_kind if (defining & (of_kind == 0)).any() else of_kind * ~defining
 
@@ -189,7 +207,8 @@ def _documents(wanted: Documents) -> Value:
     """Whether a file is a document, and the question is one for which documents are `wanted` so."""
 
     def value(asked: Asked) -> Floats:
-        return asked.each(lambda file: file.kind == FileKind.DOCS) * (documents_of(asked.query) is wanted)
+        is_asked = documents_of(asked.query) is wanted
+        return asked.of_kind(FileKind.DOCS) if is_asked else asked.nothing()
 
     return value
 
@@ -197,6 +216,8 @@ def _documents(wanted: Documents) -> Value:
 def _introduction(asked: Asked) -> Floats:
     """How well the file introduces the project, or what of it is asked about: its README does before other ones."""
     subject = key_of_name(subject_of(asked.query.wording))
+    if not (subject or asks_for_overview(asked.query.wording)):
+        return asked.nothing()
 
     def share(file: FileCandidate) -> float:
         if file.kind != FileKind.DOCS or not introduces(file.path):
@@ -207,7 +228,7 @@ def _introduction(asked: Asked) -> Floats:
             return 1.0 if is_its_own else 0.5
         return 0.5 if len(folders) < 3 else 0.0
 
-    return asked.each(share) * (bool(subject) or asks_for_overview(asked.query.wording))
+    return asked.each(share)
 
 
 def _asks(words: str) -> frozenset[str]:
@@ -253,7 +274,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("is a header", -0.7, FILE, _header, relative=False),
     Signal("is configuration", -2.7, FILE, _is(FileKind.CONFIG, _ABOUT_CONFIG), relative=False),
     Signal("is a translation", -2.0, FILE, _translation, relative=False),
-    Signal("is a copy", -2.0, FILE, lambda asked: asked.each(lambda file: file.is_copy), relative=False),
+    Signal("is a copy", -2.0, FILE, of_file("is_copy"), relative=False),
     Signal("is of an older version", -4.0, FILE, _older_version, relative=False),
     Signal("chosen for such questions", _CHOSEN, FILE, _chosen, relative=False, always=False, signed=True),
 )

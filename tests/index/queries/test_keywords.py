@@ -66,6 +66,14 @@ def test_counts_are_kept_until_the_table_has_grown_or_shrunk_by_a_tenth(
     assert count(reader, '"ship"') == KeywordCounts(35, {'"ship"': 35})
 
 
+def test_a_word_that_occurred_nowhere_is_counted_anew_after_any_change(
+    writer: IndexWriter, reader: IndexReader
+) -> None:
+    assert count(reader, '"barnacle"', '"ship"').matching == {'"barnacle"': 0, '"ship"': 40}
+    writer.write([indexed("src/a40.md", "# Ship 40\nbarnacle\n")], ())
+    assert count(reader, '"barnacle"', '"ship"').matching == {'"barnacle"': 1, '"ship"': 40}
+
+
 def test_what_was_counted_is_not_counted_again(reader: IndexReader) -> None:
     def statements(*words: str) -> list[str]:
         run: list[str] = []

@@ -62,7 +62,7 @@ def test_a_word_that_stands_once_in_each_chunk_is_worth_what_fts5_says(
     mine = found(reader, word)
     assert mine.best(10).tolist() == [hit.chunk_id for hit in hits]
     best = np.array([hit.chunk_id for hit in hits])
-    by_idf = mine.scores(best)[0] / mine.words[0].idf
+    by_idf = mine.scores(best) / mine.words[0].idf
     assert (by_idf / by_idf[0]).tolist() == pytest.approx(
         [hit.score / hits[0].score for hit in hits], rel=0.01
     )
@@ -74,7 +74,8 @@ def test_how_often_a_word_stands_counts(reader: IndexReader) -> None:
     held = words.words[0].held
     assert held.counts[held.at(np.array([often]))[0]] >= 5
     assert held.names[held.at(np.array([often]))[0]] >= 1
-    whole, of_names = words.scores(np.array([often, once, 10_000]))
+    chunks = np.array([often, once, 10_000])
+    whole, of_names = words.scores(chunks), words.scores_by_names(chunks)
     assert whole[0] > whole[1] > whole[2] == 0
     assert of_names[0] > of_names[1] == 0
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import translate
+from heapq import nsmallest
 from typing import Any
 
 from attrs import evolve
@@ -132,7 +133,7 @@ def file_ids(reader: IndexReader, paths: Iterable[str]) -> dict[str, int]:
 
 def best_by_file(scores: Mapping[str, float], limit: int) -> list[str]:
     """The paths with the highest scores."""
-    return sorted(scores, key=lambda path: (-scores[path], path))[:limit]
+    return [path for _, path in nsmallest(limit, ((-score, path) for path, score in scores.items()))]
 
 
 def readme_paths(reader: IndexReader, patterns: Sequence[str]) -> list[str]:

@@ -1,7 +1,8 @@
 """How many rows of a keyword table match a word.
 
 FTS5 has no counts but by counting: 2 ms for a word in 20,000 chunks. So each is counted up to a bound, once, and kept
-until the table has grown or shrunk by a tenth; a plan needs no exact number.
+until the table has grown or shrunk by a tenth; a plan needs no exact number. That a word occurs nowhere is known for the very index alone:
+then a plan may leave it out.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def keyword_counts(
         kept = _KEPT.setdefault(reader.memory, {}).setdefault(table, _Kept())
         if generation != kept.generation:
             kept.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
+            kept.counts = {expression: rows for expression, rows in kept.counts.items() if rows}
             kept.generation = generation
         stale = abs(kept.rows - kept.rows_then) > _DRIFT * kept.rows_then or kept.bound != bound
         if stale or len(kept.counts) > _MAX_KEPT:

@@ -47,6 +47,10 @@ class Postings:
         """float32[m]: how often it stands in the chunks at `places`, names counting more."""
         return self.counts[places] + np.float32(NAMES_WEIGHT) * self.names[places]
 
+    def names_at(self, places: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """uint8[m]: how often it stands in the names that the chunks at `places` define."""
+        return self.names[places]
+
     def at(self, chunks: Ids) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """intp[m] and bool[m]: where each of `chunks` stands, and whether it does."""
         if not len(self.ids):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -66,7 +66,7 @@ class FoundWords:
         `allowed` are the only ones that may be found, ascending; None for all.
         """
         if allowed is not None and len(allowed) <= _FEW:
-            ids, worth = allowed, self.scores(allowed)[0]
+            ids, worth = allowed, self.scores(allowed)
         else:
             ids, worth = self._everywhere(limit, allowed)
         is_found = worth > 0  # to part many equal numbers takes long
@@ -76,21 +76,31 @@ class FoundWords:
             ids, worth = ids[worth >= least], worth[worth >= least]
         return ids[np.lexsort((ids, -worth))[:limit]]
 
-    def scores(self, chunks: Ids) -> tuple[Floats, Floats]:
-        """float64[n] twice: BM25 of these chunks, and the same of the names alone that they define."""
-        whole, by_names = np.zeros(len(chunks)), np.zeros(len(chunks))
-        damping = self._damping(chunks)
-        for word in self.words:
+    def scores(self, chunks: Ids) -> Floats:
+        """float64[n]: BM25 of these chunks."""
+        return self._summed(chunks, Postings.weights)
+
+    def scores_by_names(self, chunks: Ids) -> Floats:
+        """float64[n]: BM25 of these chunks by the names alone that they define."""
+        return self._summed(chunks, Postings.names_at)
+
+    def _summed(self, chunks: Ids, times: Callable[[Postings, NDArray[np.intp]], NDArray[Any]]) -> Floats:
+        """float64[n]: BM25 of these chunks where `times` says how often a word stands at each place of its postings."""
+        worth, damping = np.zeros(len(chunks)), self._damping(chunks)
+        for word in self._standing:
             places, there = word.held.at(chunks)
-            at = places[there]
-            if len(at):
-                whole[there] += _worth(word.idf, word.held.weights(at), damping[there])
-                by_names[there] += _worth(word.idf, word.held.names[at], damping[there])
-        return whole, by_names
+            if there.any():
+                worth[there] += _worth(word.idf, times(word.held, places[there]), damping[there])
+        return worth
+
+    @cached_property
+    def _standing(self) -> Sequence[FoundWord]:
+        """The words that stand somewhere; most spellings do not."""
+        return [word for word in self.words if len(word.held.ids)]
 
     def _everywhere(self, limit: int, allowed: Ids | None) -> tuple[Ids, NDArray[Any]]:
         """The chunks with any of the words, and what they are worth: all that may be among the `limit` best."""
-        found = [word for word in self.words if len(word.held.ids)]
+        found = self._standing
         if not found:
             return np.empty(0, np.int64), np.empty(0)
         lowest = min(int(word.held.ids[0]) for word in found)

@@ -228,7 +228,7 @@ def _read_outlines(db: apsw.Connection, ids: Sequence[int]) -> dict[int, Outline
            FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id""",
         (json.dumps(ids),),
     )
-    return {outline.id: outline for outline in starmap(Outline, rows)}
+    return {outline.id: outline for outline in map(Outline._make, rows)}
 
 
 # In files that define the owner every chunk is looked at; elsewhere, as for methods that are defined apart from their type, the

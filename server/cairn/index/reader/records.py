@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
@@ -37,9 +37,8 @@ def stored_chunk(row: Sequence[Any]) -> StoredChunk:
     return StoredChunk(chunk_id, path, kind, collection, chunk_from_row(columns), content_hash)
 
 
-@frozen
-class Outline:
-    """All that ranking needs of a chunk, which excludes its text."""
+class Outline(NamedTuple):
+    """All that ranking needs of a chunk, which excludes its text. A question reads hundreds: a tuple is made in a fifth of the time."""
 
     id: int
     path: str

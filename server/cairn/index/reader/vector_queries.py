@@ -166,7 +166,7 @@ class VectorQueries(ConnectedReader):
                 matrix = source._static_rows(db, facts)
                 similar = matrix.similarities if matrix else partial(_similarities, db)
                 cosines = similar(wanted, vector)
-            found.update((sign * chunk, cosine) for chunk, cosine in cosines.items())
+            found |= cosines if sign > 0 else {-chunk: cosine for chunk, cosine in cosines.items()}
         return found
 
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from functools import lru_cache
 
 import apsw
 import attrs
@@ -75,7 +76,12 @@ _NAMES = frozenset(attribute.name for attribute in attrs.fields(Facts))
 
 def read_facts(db: apsw.Connection) -> Facts:
     """The facts as they are now."""
-    rows = db.execute("SELECT key, value FROM meta")
+    return _facts(tuple(db.execute("SELECT key, value FROM meta")))
+
+
+@lru_cache(maxsize=16)
+def _facts(rows: tuple[tuple[object, object], ...]) -> Facts:
+    """The facts of the rows of `meta`; a question reads them some ten times, and they are seldom others."""
     return Facts(**{str(key): _number(str(value)) for key, value in rows if key in _NAMES})
 
 

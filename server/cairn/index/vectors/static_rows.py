@@ -165,7 +165,7 @@ class StaticRows:
     def vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], _Vectors]:
         """int64[n] and int8[n, dimension]: the rows with these ids; one that is not there is left out."""
         places = self._places(np.fromiter(ids, np.int64))
-        vectors = self.store.vectors[places]
+        vectors = self.store.vectors.take(places, 0)
         self.store.memory.let_go()
         return self.store.ids[places], vectors
 
@@ -216,7 +216,10 @@ class StaticRows:
         for start in range(0, rows, BLOCK):
             end = min(rows, start + BLOCK)
             block = room[: end - start]
-            block[...] = store.vectors[slice(start, end) if places is None else places[start:end]]
+            # `take` copies rows in a third of the time that an index of places takes.
+            block[...] = (
+                store.vectors[start:end] if places is None else store.vectors.take(places[start:end], 0)
+            )
             np.vecdot(block, doubled, out=distances[start:end])  # never in several threads, as `@` is
         store.memory.let_go()
         distances += store.squares[: self.count] if places is None else store.squares[places]
