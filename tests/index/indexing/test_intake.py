@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from cairn.index.indexing import intake as intake_module
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.work_queue import needs_rescan
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import IndexSettings
+from cairn.workspace.scan import FileEntry, scan
 
 NOBODY = 65_534
 
@@ -130,6 +132,29 @@ def test_long_scans_are_written_in_batches(folder: Folder) -> None:
         folder.write(f"{number}.md", "".join(f"# Part {part}\n\n{'word ' * 200}\n\n" for part in range(80)))
     folder.reconcile()
     assert folder.batches >= 2
+
+
+def test_the_first_files_of_a_large_folder_are_found_before_the_last_ones_are_looked_for(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(150):
+        folder.write(f"{number:03}.md", f"# The harbour {number}\n")
+    folder.write("below/deep.md", "# The quay\n")
+    folder.write("000.md", "word " * 5_000)
+    seen: list[set[str]] = []
+
+    def watched(*args: object, **options: object) -> Iterator[FileEntry]:
+        yield from scan(*args, **options)  # type: ignore[arg-type]
+        seen.append({path for path in folder.paths() if folder.chunk_ids(path)})
+
+    monkeypatch.setattr(intake_module, "scan", watched)
+    assert len(folder.reconcile()) == 151
+    before = {path: folder.chunk_ids(path) for path in sorted(seen[0])}
+    assert list(before) == [f"{number:03}.md" for number in range(1, 100)]
+    assert before == {path: folder.chunk_ids(path) for path in before}, "they are not read again"
+    folder.write("151.md", "# A new one\n")
+    assert len(folder.reconcile()) == 152
+    assert len(seen[1]) == 151, "of a folder that has an index, nothing is taken in before it was compared"
 
 
 def test_what_is_saved_during_a_scan_ends_the_batch(folder: Folder) -> None:
