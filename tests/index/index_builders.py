@@ -189,14 +189,15 @@ class StoredTouch:
 
 def file_touches(db: apsw.Connection, paths: Iterable[str]) -> dict[str, list[StoredTouch]]:
     """The commits that touched each of these files, under whichever name it had, newest first."""
-    commits = {
-        number: (subject, time)
-        for first, packed in db.execute("SELECT first, packed FROM commits")
-        for number, (_, time, subject, _) in enumerate(json.loads(zlib.decompress(packed)), first)
-    }
-    found = {}
-    for path in paths:
-        packed = db.execute("SELECT touches FROM file_history WHERE path = ?", (path,)).get
-        if packed is not None:
-            found[path] = [StoredTouch(*commits[n], files) for n, files in _TOUCH.iter_unpack(packed)]
+    with db:  # one moment of the index
+        commits = {
+            number: (subject, time)
+            for first, packed in db.execute("SELECT first, packed FROM commits")
+            for number, (_, time, subject, _) in enumerate(json.loads(zlib.decompress(packed)), first)
+        }
+        found = {}
+        for path in paths:
+            packed = db.execute("SELECT touches FROM file_history WHERE path = ?", (path,)).get
+            if packed is not None:
+                found[path] = [StoredTouch(*commits[n], files) for n, files in _TOUCH.iter_unpack(packed)]
     return found
