@@ -24,6 +24,7 @@ from cairn.engine.methods import Asks, Method
 from cairn.engine.request import CACHE, Attempt, Request
 from cairn.errors import CairnError, InvalidRequestError, QueryCancelledError
 from cairn.index.indexing.folder_state import TAKING_IN
+from cairn.index.indexing.indexer import Role
 from cairn.operations.answer_cache import AnswerCache
 from cairn.operations.at_once import AT_ONCE
 from cairn.operations.kill_switch import KEYWORDS, NAMES, OFF, VECTORS, KillSwitch, PhaseChange, wanted_phase
@@ -109,10 +110,12 @@ class Fallback:
         Where the method always answers, a phase that fails falls through to the next, and what it came to is counted and
         logged. Raises what the handler raises otherwise, and RetrievalOffError where retrieval is switched off.
         """
+        content = _content(request)
         with AT_ONCE.counted() as sharing:
             answer, asked, first = self._answered(method, request, params)
         if asked is not None:
-            self._note(request, asked, answer, first, sharing.mean)
+            changed = content != _content(request) or any(map(_takes_in, request.folders))
+            self._note(request, asked, answer, first, sharing.mean, while_indexing=changed)
         return answer
 
     def _answered(self, method: Method, request: Request, params: Any) -> tuple[Any, Question | None, int]:
@@ -161,10 +164,19 @@ class Fallback:
         cached = attempt.cached and not how.fallback
         return answer, Question(method.name, params.query, ms, cached, error), first
 
-    def _note(self, request: Request, asked: Question, answer: Any, began_in: int, at_once: float) -> None:
+    def _note(
+        self,
+        request: Request,
+        asked: Question,
+        answer: Any,
+        began_in: int,
+        at_once: float,
+        *,
+        while_indexing: bool,
+    ) -> None:
         """Count and log a question that has its answer, and tell the kill switch.
 
-        `began_in` is the phase that was tried first. A phase is not slow because several are asked at once: of the time, the question's
+        `began_in` is the phase that was tried first, `while_indexing` whether files were taken in meanwhile. A phase is not slow because several are asked at once: of the time, the question's
         share counts, where `at_once` shared the process.
         """
         how, metrics, judged_ms = answer.retrieval, self._engine.metrics, asked.ms
@@ -182,9 +194,7 @@ class Fallback:
                 failed=how.phase == OFF,
                 fell_back=bool(how.fallback),
                 phase=began_in,
-                while_indexing=any(
-                    folder.indexer.progress.activity in TAKING_IN for folder in request.folders
-                ),
+                while_indexing=while_indexing,
             )
         self._engine.context_memory.recent.note(asked.query)
         for folder in request.folders:
@@ -219,6 +229,18 @@ class Fallback:
         return (
             f"Searching is switched off for now. {state.reason}{wait} `cairn phase 3` switches it on at once."
         )
+
+
+def _content(request: Request) -> list[int]:
+    """Of each folder asked about, a number that rises with every change of files."""
+    return [folder.reader.facts().content for folder in request.folders]
+
+
+def _takes_in(folder: Folder) -> bool:
+    """Whether this process is taking files in, or is about to."""
+    indexer = folder.indexer
+    has_changes = indexer.role is Role.WRITER and not indexer.queue.is_done
+    return has_changes or indexer.progress.activity in TAKING_IN
 
 
 def _reason(problem: Exception, phase: int) -> str:

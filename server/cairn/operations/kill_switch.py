@@ -105,7 +105,7 @@ class KillSwitch:
     ) -> None:
         """Take in a search that took `ms`; leave out those that were answered from the cache.
 
-        How long it took says nothing `while_indexing`: many files that are taken in at once slow every search for as long.
+        How long it took says nothing `while_indexing`: files that are taken in slow every search for as long.
 
         `failed`: there was no answer, for a reason that is not the question's. `fell_back`: something of
         the phase failed and less answered; not that there is no model, or that there are no vectors yet.
