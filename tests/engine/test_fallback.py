@@ -238,3 +238,32 @@ def test_of_a_question_among_several_its_share_is_judged(engine: Engine) -> None
     judged, taken = engine.fallback.switch.state().p95_ms, engine.fallback.latency[-1]
     assert judged is not None
     assert judged == pytest.approx(taken / 4, rel=0.3)
+
+
+@pytest.mark.usefixtures("decides_by_itself")
+def test_a_search_beside_a_save_says_nothing_of_how_long_searches_take(
+    engine: Engine, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rank = searching.rank
+
+    def beside_a_save(*given: Any, **named: Any) -> Any:
+        (workspace / "src" / "new.py").write_text("def cast_off():\n    return 1\n")
+        content = engine.folders[0].reader.facts().content
+        engine.changed(workspace / "src" / "new.py")
+        deadline = time.monotonic() + 60
+        while engine.folders[0].reader.facts().content == content:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        return rank(*given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(searching, "rank", beside_a_save)
+        search(engine)
+    state = engine.fallback.switch.state()
+    assert (state.queries, state.p95_ms) == (1, None)
+    deadline = time.monotonic() + 120
+    while not engine.progress().complete:
+        assert time.monotonic() < deadline, status_of(engine)
+        time.sleep(0.02)
+    search(engine, "where is a ship")
+    assert engine.fallback.switch.state().p95_ms
