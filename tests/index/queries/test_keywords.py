@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,22 @@ def test_two_indexes_have_nothing_in_common(reader: IndexReader, tmp_path: Path)
     assert count(reader, '"ship"').matching == {'"ship"': 40}
     assert count(IndexReader(other.folder), '"ship"').matching == {'"ship"': 3}
     other.close()
+
+
+def test_threads_count_while_the_index_changes(writer: IndexWriter, reader: IndexReader) -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    expressions = [f'"ship" OR "word{number}"' for number in range(2_000)]
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            asked = [
+                threads.submit(count, reader, *expressions[start : start + 20])
+                for start in [*range(0, 2_000, 20)] * 2
+            ]
+            while not all(each.done() for each in asked):
+                with writer.db:
+                    raise_generation(writer.db)
+            for each in asked:
+                assert set(each.result().matching.values()) == {40}
+    finally:
+        sys.setswitchinterval(interval)

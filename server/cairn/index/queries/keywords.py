@@ -54,7 +54,8 @@ def keyword_counts(
         kept = _KEPT.setdefault(reader.memory, {}).setdefault(table, _Kept())
         if generation != kept.generation:
             kept.rows = int(db.execute(f"SELECT count(*) FROM {table}_docsize").get)
-            kept.counts = {expression: rows for expression, rows in kept.counts.items() if rows}
+            counted = kept.counts.copy()  # other threads go on counting
+            kept.counts = {expression: rows for expression, rows in counted.items() if rows}
             kept.generation = generation
         stale = abs(kept.rows - kept.rows_then) > _DRIFT * kept.rows_then or kept.bound != bound
         if stale or len(kept.counts) > _MAX_KEPT:
