@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_of_a_large_index_it_may_be_of_a_moment_ago(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(kept.time, "monotonic", lambda: now)
     rig = Rig(MANY_CHUNKS)
     assert [rig.get(), rig.after_a_change(), rig.after_a_change()] == [1, 1, 1]
-    now += 3.1
+    now += 10.1
     assert rig.get() == 2
     assert rig.get(identity="another") == 3
 
@@ -95,3 +96,20 @@ def test_a_value_that_could_not_be_made_is_made_by_the_next_one() -> None:
     with pytest.raises(OSError, match="no"):
         rig.get(fails)
     assert rig.get() == 1
+
+
+def test_of_a_small_index_who_waits_for_another_thread_takes_what_it_made() -> None:
+    rig = Rig(10)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def waits() -> int:
+        begun.set()
+        assert go_on.wait(60)
+        return rig.make()
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(rig.get, waits)
+        assert begun.wait(60)
+        second = threads.submit(rig.get)
+        go_on.set()
+        assert (first.result(), second.result()) == (1, 1)

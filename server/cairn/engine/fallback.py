@@ -176,8 +176,8 @@ class Fallback:
     ) -> None:
         """Count and log a question that has its answer, and tell the kill switch.
 
-        `began_in` is the phase that was tried first, `while_indexing` whether files were taken in meanwhile. A phase is not slow because several are asked at once: of the time, the question's
-        share counts, where `at_once` shared the process.
+        `began_in` is the phase that was tried first, `while_indexing` whether files were taken in meanwhile. A phase is not slow
+        because several questions are asked at once: of the time, the question's share counts, where `at_once` shared the process.
         """
         how, metrics, judged_ms = answer.retrieval, self._engine.metrics, asked.ms
         if isinstance(answer, protocol.DiscoverAnswer):
@@ -232,7 +232,7 @@ class Fallback:
 
 
 def _content(request: Request) -> list[int]:
-    """Of each folder asked about, a number that rises with every change of files."""
+    """A number for each folder that is asked about, which rises with every change of its files."""
     return [folder.reader.facts().content for folder in request.folders]
 
 

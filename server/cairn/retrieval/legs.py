@@ -191,9 +191,8 @@ class Legs:
         """Keywords in paths and in the subjects of commits, and the paths that the question names."""
         for reader, pool, leg in self._run("file", Leg.FILES):
             with leg:
-                has_unsaved = len(reader.sources) > 1
                 subjects = self._plan(reader, "subjects_fts", leg.deadline, absent=False)
-                paths = self._plan(reader, "paths_fts", leg.deadline, absent=has_unsaved)
+                paths = self._plan(reader, "paths_fts", leg.deadline, absent=reader.has_unsaved)
                 by_subject = files_by_subjects(reader, subjects.match, leg.deadline)
                 pool.subjects = {
                     path: score / (subjects.possible or 1.0) for path, score in by_subject.items()

@@ -483,24 +483,28 @@ def test_many_rows_are_read_behind_while_sqlite_vec_answers(
     assert desk.found(asked, 5) == desk.expected(asked, 5)
 
 
-def test_of_many_blocks_those_that_changed_are_read_again(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_many_blocks_those_that_changed_are_read_again(desk: Desk) -> None:
     asked = vectors(1, seed=3)[0]
     desk.give(range(1, 2_501))  # sqlite-vec has 1,024 rows in a block
     assert desk.found(asked) == desk.expected(asked, 20)
-    read = []
-    monkeypatch.setattr(
-        static_rows,
-        "read_block_vectors",
-        lambda *args: read.append(args[2]) or vector_blocks.read_block_vectors(*args),
-    )
-    for gone, new in [([5, 700], range(2_501, 2_510)), ([2_400], range(2_510, 2_511)), ([1_100], range(0))]:
+    matrix = desk.reader.memory.matrix
+    assert matrix is not None
+    for gone, new, changed in [
+        ([2_400], range(2_501, 2_510), {3}),
+        ([5, 700], range(2_510, 2_511), {1, 3}),
+        ([1_100], range(0), {2, 3}),  # the latest is read in any case
+    ]:
+        before = matrix._current
+        assert before is not None
         desk.remove(gone)
         desk.give(new)
         assert desk.found(asked) == desk.expected(asked, 20)
         assert desk.found(-asked) == desk.expected(-asked, 20)
-    assert set(read) == {3}
+        now = matrix._current
+        assert now is not None
+        assert {
+            number for number, block in now.blocks.items() if block is not before.blocks[number]
+        } == changed
 
 
 def test_a_block_that_was_emptied_and_left_out_is_not_taken_for_the_latest(desk: Desk) -> None:

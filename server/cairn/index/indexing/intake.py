@@ -28,8 +28,8 @@ _BATCH_CHUNKS = 2_000
 as FTS5 writes a segment for each and merges them."""
 
 _FIRST_FILES, _FIRST_FILE_BYTES = 100, 20_000
-"""Of a folder without an index so many files, those at its top, are taken in before the others are looked for: to look at 78,000 takes
-2 s. Larger ones wait for their turn."""
+"""A folder without an index has so many files, those at its top, taken in before the scan goes on: the first answer about one of 78,000
+files came after 2.5 s instead of 3.7. Larger files wait for their turn."""
 _WORTH_WORKERS_BYTES = 2_000_000
 """Workers are started from so many bytes on, as starting them takes time. The break-even is not measured yet."""
 

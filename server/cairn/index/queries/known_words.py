@@ -127,9 +127,8 @@ def _known(
     kept: _Kept[K, V], reader: IndexReader, keys: Iterable[K], read: Callable[[list[K]], Mapping[K, V]]
 ) -> dict[K, V]:
     cache = kept.setdefault(reader, GenerationCache(_MAX_KEPT))
-    # Unsaved text changes with every key, and only the generation tells of it.
-    has_unsaved = len(reader.sources) > 1
-    return cache.get(reader.generation() if has_unsaved else reader.version(), keys, read)
+    # Only the generation tells of changes of unsaved text.
+    return cache.get(reader.generation() if reader.has_unsaved else reader.version(), keys, read)
 
 
 def _count(reader: IndexReader, words: Sequence[str]) -> dict[str, int]:

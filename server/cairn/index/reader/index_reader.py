@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import starmap
 from typing import TypeVar
@@ -13,7 +12,7 @@ import apsw
 from attrs import define, evolve, field
 
 from cairn.index.reader.filters import ChunkFilter, passes
-from cairn.index.reader.kept import MANY_CHUNKS, Kept
+from cairn.index.reader.kept import Kept
 from cairn.index.reader.records import (
     STORED_COLUMNS,
     CollectionStats,
@@ -31,8 +30,6 @@ from cairn.index.text.exact import ExactMatches, Literal, find
 from cairn.index.text.word_list import WordList, is_of_use, read_word_list
 
 T = TypeVar("T")
-
-_HALF_MINUTE = 30.0
 
 
 @define(eq=False, slots=False)
@@ -182,15 +179,12 @@ class IndexReader(VectorQueries):
         """Rises with every change of the index; 0 while there is none."""
         return self.facts().generation
 
-    def version(self) -> Hashable:
-        """Differs once the content of the index changed; of a large one, every half minute instead."""
-        with self.reading() as db:
-            facts = read_facts(db)
-        moment = time.monotonic() // _HALF_MINUTE if facts.chunks >= MANY_CHUNKS else facts.content
-        return self.memory.local.identity, moment
+    def version(self) -> object:
+        """Differs once what was made of the saved index is to be made anew, as `Kept` says."""
+        return self.remembered("version", object)
 
     def remembered(self, name: str, make: Callable[[], T]) -> T:
-        """What `make` makes of the saved index, kept by `name`."""
+        """What `make` makes of the saved index, kept under this name as `Kept` says."""
         with self.reading() as db:
             facts = read_facts(db)
         kept: Kept[T] = self.memory.made.setdefault(name, Kept())

@@ -15,8 +15,9 @@ from cairn.index.store.meta import Facts
 MANY_CHUNKS = 200_000
 """From so many on, what is made of all files takes a tenth of a second and more; while somebody saves, each question would make it anew."""
 _SHARE = 0.01
-"""Of a large index it is made anew for so much of the time at most."""
-_FEWEST_SECONDS = 3.0
+"""So much of the time may be spent on making it anew, where the index is large."""
+_FEWEST_SECONDS = 10.0
+"""It is not made anew before these have passed, however little time it takes."""
 
 T = TypeVar("T")
 
@@ -27,9 +28,9 @@ class Kept(Generic[T]):
 
     _value: T | None = None
     _version: tuple[object, int] | None = None
-    """Of which index and content it is."""
+    """The index and the content that it was made of."""
     _due: float = -math.inf
-    """When that of a large index is too old."""
+    """From when on it is too old, where the index is large."""
     _making: threading.Lock = field(factory=threading.Lock, init=False)
 
     def get(self, identity: object, facts: Facts, make: Callable[[], T]) -> T:
@@ -38,19 +39,18 @@ class Kept(Generic[T]):
         Of a large one a single thread makes it anew: the others go on with the one before.
         """
         version, known = (identity, facts.content), self._version
-        if version == known:
+        is_usable = facts.chunks >= MANY_CHUNKS and known is not None and known[0] == identity
+        if version == known or (is_usable and time.monotonic() < self._due):
             return cast(T, self._value)
-        may_be_old = facts.chunks >= MANY_CHUNKS and known is not None and known[0] == identity
-        if may_be_old and (time.monotonic() < self._due or not self._making.acquire(blocking=False)):
+        if not self._making.acquire(blocking=not is_usable):
             return cast(T, self._value)
-        if not may_be_old:
-            self._making.acquire()
         try:
-            began = time.monotonic()
-            value = make()
-            now = time.monotonic()
-            self._due = now + max(_FEWEST_SECONDS, (now - began) / _SHARE)
-            self._value, self._version = value, version
-            return value
+            if version != self._version:  # nobody made it while this thread waited
+                began = time.monotonic()
+                value = make()
+                now = time.monotonic()
+                self._due = now + max(_FEWEST_SECONDS, (now - began) / _SHARE)
+                self._value, self._version = value, version
+            return cast(T, self._value)
         finally:
             self._making.release()

@@ -39,6 +39,11 @@ class VectorQueries(ConnectedReader):
         """The readers whose answers together are this one's: itself and, where there is any, that of unsaved text."""
         return (self,)
 
+    @property
+    def has_unsaved(self) -> bool:
+        """Whether there is unsaved text, which changes with every key."""
+        return len(self.sources) > 1
+
     def by_source(self, ids: Iterable[int]) -> Iterator[tuple[VectorQueries, int, list[int]]]:
         """Each source that has some of the chunks `ids`, the sign that its ids have here, and those ids as it has them."""
         every = list(ids)

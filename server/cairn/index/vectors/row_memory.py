@@ -7,7 +7,6 @@ let go after each look; they stay in the system's cache of files as long as nobo
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import mmap
 import os
@@ -34,7 +33,10 @@ class RowMemory:
 
     @classmethod
     def of(cls, capacity: int, dimension: int, folder: Path | None) -> RowMemory:
-        """Room for so many rows, in a file in `folder` that nobody else sees; in plain memory where there is no folder, or no room in it."""
+        """Room for `capacity` rows: in a file in `folder` that nobody else sees, or in plain memory without a folder.
+
+        Plain memory serves, too, where no file can be made in the folder.
+        """
         if folder is not None and capacity * dimension:
             try:
                 with tempfile.TemporaryFile(prefix="vectors-", dir=folder) as file:
@@ -47,10 +49,12 @@ class RowMemory:
         return cls(np.empty((capacity, dimension), np.int8))
 
     def let_go(self) -> None:
-        """Have the system take the pages that were looked at; what is in them stays in the file. 0.1 ms for a million rows."""
+        """Have the system take the pages that were looked at; what is in them stays in the file. 0.1 ms for a million rows.
+
+        Windows has no call for it, and takes pages when it needs them.
+        """
         if self._mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-            with contextlib.suppress(OSError):
-                self._mapped.madvise(mmap.MADV_DONTNEED)
+            self._mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _fill(file: IO[bytes], size: int) -> None:

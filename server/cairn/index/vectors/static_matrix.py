@@ -156,7 +156,7 @@ class StaticMatrix:
             raise
         # Forgotten first, or two matrices would take twice the memory.
         self._current = before = None
-        blocks = read_blocks(db, STATIC_TABLE)
+        blocks = read_blocks(db, STATIC_TABLE, {})
         return _Current(version, StaticRows.read(db, blocks, facts.content), blocks)
 
     def _attend(self, current: _Current) -> None:
