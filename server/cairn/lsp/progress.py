@@ -87,7 +87,9 @@ class _Bar:
         if progress.scanned:
             embedded = 1 - progress.texts_queued / self._most_queued if self._most_queued else 0.0
             percentage = reading + (100 - reading) * embedded
-        else:
-            percentage = reading * progress.files_done / (progress.files_total or 1)
+        elif progress.files_total:
+            percentage = reading * progress.files_done / progress.files_total
+        else:  # the first files are read before all are counted
+            percentage = 0.0
         self._percentage = max(self._percentage, min(100, int(percentage)))
         return self._percentage
