@@ -12,10 +12,10 @@ from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
-from cairn.index.indexing.background import update_in_degrees
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.git_history import GitHistory
 from cairn.index.indexing.intake import Intake
+from cairn.index.indexing.links import count_links, store_links
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.store.writer import IndexWriter
@@ -94,7 +94,7 @@ class IndexedFolder:
         while self.static.step(self.settings.embedding):
             pass
         GitHistory(self.writer.db, self.root).update(lambda: False)
-        update_in_degrees(self.writer.db)
+        store_links(self.writer.db, count_links(self.writer.db))
 
     def give_model_vectors(self, axes: Mapping[str, int]) -> None:
         """Let each chunk of a model `m@1` point along the axis (0 to 3) of the first of these words in its text."""

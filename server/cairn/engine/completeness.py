@@ -35,7 +35,7 @@ def remaining(folders: Sequence[Folder], facts: Sequence[Facts]) -> tuple[str, .
             folder.settings().index.history and f.history != f.paths
             for folder, f in zip(folders, facts, strict=True)
         ),
-        "imports": any((f.counted, f.compared) != (f.links, f.links) for f in facts),
+        "imports": any(not f.is_counted for f in facts),
     }
     return tuple(what for what, is_lacking in lacks.items() if is_lacking)
 

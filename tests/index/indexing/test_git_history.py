@@ -11,8 +11,8 @@ from attrs import evolve
 from tests.index.index_builders import Repository, file_touches, indexed, numbers
 
 from cairn.index.indexing import git_history as surroundings_module
-from cairn.index.indexing.background import update_in_degrees
 from cairn.index.indexing.git_history import GitHistory
+from cairn.index.indexing.links import count_links, store_links
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 
 LINES = "".join(f"line {number} = {number}\n" for number in range(40))
@@ -245,7 +245,7 @@ def save(writer: IndexWriter, path: str, text: str) -> None:
 
 
 def in_degrees(writer: IndexWriter) -> dict[object, object]:
-    update_in_degrees(writer.db)
+    store_links(writer.db, count_links(writer.db))
     return dict(writer.db.execute("SELECT path, in_degree FROM file_imports").fetchall())
 
 

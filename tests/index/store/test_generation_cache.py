@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 from tests.index.index_builders import indexed, numbers
 
-from cairn.index.indexing.background import update_in_degrees
+from cairn.index.indexing.links import count_links, store_links
 from cairn.index.queries.files import in_degrees
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.generation_cache import GenerationCache
@@ -70,7 +70,7 @@ def test_an_outline_and_a_files_imports_follow_what_is_written(writer: IndexWrit
 
     assert "moor" in symbols()
     assert in_degrees(reader, ["b.py"])["b.py"] == 0
-    update_in_degrees(writer.db)
+    store_links(writer.db, count_links(writer.db))
     assert in_degrees(reader, ["b.py"])["b.py"] == 1
     writer.write([indexed("a.py", "def anchor():\n    pass\n")], ())
     assert "anchor" in symbols()

@@ -3,19 +3,16 @@ vocabulary, vectors, tidiness."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
-import apsw
-from attrs import astuple
-
 from cairn.index.indexing.folder_state import Activity, FolderState
 from cairn.index.indexing.git_history import GitHistory
+from cairn.index.indexing.links import LinkCounter
 from cairn.index.store.database import check_soundness
 from cairn.index.store.maintenance import Maintenance, today
-from cairn.index.store.meta import Facts, raise_generation
+from cairn.index.store.meta import Facts
 from cairn.index.store.writer import IndexWriter
 from cairn.index.text.word_list import WordListIntake
 from cairn.index.vectors.intake import StaticIntake, VectorIntake
@@ -25,9 +22,6 @@ from cairn.startup.interpreter import give_back_memory
 
 _CHECK_DAYS = 7
 """A file that nobody reads in full may be damaged unseen; looking takes 1.5 s for 77,000 chunks."""
-_COUNT_AFTER_COUNTS, _COUNT_EVERY_COUNTS = 10, 200
-"""The intervals of counting imports are at most so many times as long as the latest count took: imports of a small folder, and
-those of any at first, are counted at once."""
 _PHASE_WITH_VECTORS = 3
 """S2's phase from which vectors are used."""
 
@@ -50,10 +44,10 @@ class Background:
         self._static = StaticIntake(writer, state.models, lambda: state.queue.open_paths)
         self._history = GitHistory(writer.db, state.root)
         self._vocabulary = WordListIntake(writer.db)
+        self._links = LinkCounter(writer, state.intervals)
         self._maintenance = Maintenance(writer.db)
         self._busy_at = time.monotonic()
-        self._tidied_at = self._written_at = self._counted_at = float("-inf")
-        self._count_seconds = 0.0
+        self._tidied_at = self._written_at = float("-inf")
         self._look_for_model_at = 0.0
         self._selected: Settings | None = None
         self._table_is_due = False
@@ -102,45 +96,34 @@ class Background:
         if self._vocabulary.is_due and now >= self._written_at + self._intervals.count_after:
             self._vocabulary.step()
             return True
-        facts = self._writer.facts()
-        if facts.counted != facts.links and now >= self._count_at():
-            update_in_degrees(self._writer.db)
-            self._writer.note(counted=facts.links)
-            self._counted_at, self._count_seconds = now, time.monotonic() - now
-            return True
-        if facts.compared != facts.counted:
-            update_copies(self._writer.db)
-            self._writer.note(compared=facts.counted)
-            self._count_seconds += time.monotonic() - now
+        if self._links.step(self._written_at):
             return True
         self._progress.activity = Activity.EMBEDDING
         if self._vectors.step(settings.embedding, interrupted, on_step):
             self._busy_at = time.monotonic()
             return True
         self._progress.activity = Activity.IDLE
-        return self._tidy(settings, interrupted, now, facts)
+        return self._tidy(settings, interrupted, now)
+
+    def close(self) -> None:
+        """End what runs beside the thread."""
+        self._links.close()
 
     def next_look(self) -> float:
         """When a further `step` may find something to do; infinite if only a change can bring it."""
         due = [] if self._vectors.has_model else [self._look_for_model_at]
-        facts = self._writer.facts()
-        if facts.counted != facts.links:
-            due.append(self._count_at())
+        due.append(self._links.next_look(self._written_at))
         if self._vocabulary.is_due:
             due.append(self._written_at + self._intervals.count_after)
-        if not _is_tidy(facts):
+        if not _is_tidy(self._writer.facts()):
             due.append(self._tidy_at())
-        return min(due, default=float("inf"))
-
-    def _count_at(self) -> float:
-        after = min(self._intervals.count_after, _COUNT_AFTER_COUNTS * self._count_seconds)
-        every = min(self._intervals.count_every, _COUNT_EVERY_COUNTS * self._count_seconds)
-        return max(self._written_at + after, self._counted_at + every)
+        return min(due)
 
     def _tidy_at(self) -> float:
         return max(self._busy_at + self._intervals.tidy_after, self._tidied_at + self._intervals.tidy_every)
 
-    def _tidy(self, settings: Settings, interrupted: Callable[[], bool], now: float, facts: Facts) -> bool:
+    def _tidy(self, settings: Settings, interrupted: Callable[[], bool], now: float) -> bool:
+        facts = self._writer.facts()
         if _is_tidy(facts) or now < self._tidy_at():
             return False
         self._progress.activity = Activity.TIDYING
@@ -156,39 +139,6 @@ class Background:
             give_back_memory()
         self._progress.activity = Activity.IDLE
         return True
-
-
-def update_in_degrees(db: apsw.Connection) -> None:
-    """Count anew how many files import each file."""
-    from cairn.workspace.imports import ImportGraph  # a folder in which nothing changed is not counted
-
-    rows = db.execute("SELECT path, imports FROM files WHERE is_text")
-    graph = ImportGraph({str(path): json.loads(str(imports)) for path, imports in rows})
-    now = set(graph.in_degrees().items())
-    counted = db.execute("SELECT path, in_degree FROM file_imports")
-    known = {(str(path), int(count)) for path, count in counted}
-    if now != known:
-        with db:
-            db.executemany("DELETE FROM file_imports WHERE path = ? AND in_degree = ?", known - now)
-            db.executemany("INSERT INTO file_imports(path, in_degree) VALUES (?, ?)", now - known)
-            raise_generation(db)
-
-
-def update_copies(db: apsw.Connection) -> None:
-    """Find out anew which files are copies of others."""
-    from cairn.workspace.copies import Sketched, find_copies
-
-    rows = db.execute(
-        """SELECT f.path, f.size, f.content_hash, f.sketch, coalesce(i.in_degree, 0) FROM files f
-           LEFT JOIN file_imports i ON i.path = f.path WHERE f.is_text AND f.chunks"""
-    )
-    now = {astuple(copy) for copy in find_copies([Sketched(*row) for row in rows])}
-    known = set(db.execute("SELECT path, original, share FROM copies"))
-    if now != known:
-        with db:
-            db.executemany("DELETE FROM copies WHERE path = ?", ((path,) for path, _, _ in known - now))
-            db.executemany("INSERT INTO copies(path, original, share) VALUES (?, ?, ?)", now - known)
-            raise_generation(db)
 
 
 def _is_tidy(facts: Facts) -> bool:

@@ -67,6 +67,7 @@ class WritingSession:
                 self._step()
         finally:
             self._stop_watching()
+            self._background.close()
 
     def _stop_watching(self) -> None:
         if self._watcher is not None:

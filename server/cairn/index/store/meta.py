@@ -26,7 +26,7 @@ class Facts:
     counted: int = 0
     """The `links` for which imports were counted."""
     compared: int = 0
-    """The `counted` after which copies were looked for."""
+    """The `links` for which copies were looked for."""
     scanned: int = 0
     """Every present file is indexed."""
     files_total: int = 0
@@ -64,6 +64,11 @@ class Facts:
         return bool(
             self.scanned and (not self.has_static or self.static) and (not self.model_id or self.embedded)
         )
+
+    @property
+    def is_counted(self) -> bool:
+        """Imports and copies are those of the files that are indexed."""
+        return (self.counted, self.compared) == (self.links, self.links)
 
 
 def static_key(table: str) -> int:

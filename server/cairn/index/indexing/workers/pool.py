@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import pickle
 import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import cast
 
 from cairn.index.indexing.reading import Reading, ReadRequest, record_of
 from cairn.index.indexing.workers.cores import Turns, busy_seconds_of_others
+from cairn.index.indexing.workers.start import end, start
 from cairn.index.store.writer import IndexedFile
 from cairn.index.vectors.recipe import StaticRecipe
 
@@ -23,8 +23,6 @@ _BATCH_BYTES, _BATCH_FILES = 200_000, 64
 """Files go to a worker by so many at most, whichever is less: what waits for the writer takes memory. Not tuned yet."""
 _AHEAD = 2
 """Batches that wait beside those at work, so that no worker waits for the writer."""
-_END_SECONDS = 5.0
-"""A worker that does not end by then is killed."""
 
 
 class WorkerPool:
@@ -69,10 +67,10 @@ class WorkerPool:
             self._closed = True
             processes = list(self._processes)
         for process in processes:
-            process.kill()  # they have nothing to lose
+            process.kill()  # or the threads would wait for them
         self._threads.shutdown(wait=True, cancel_futures=True)
         for process in processes:
-            _forget(process)
+            end(process)
 
     # --- on the pool's threads -----------------------------------------------------------------------
 
@@ -113,7 +111,7 @@ class WorkerPool:
             with self._lock:
                 if self._closed:
                     raise EOFError("the pool is closed")
-                process = self._local.process = _start(self._program)
+                process = self._local.process = start(self._program)
                 self._processes.add(process)
             assert process.stdout
             pickle.load(process.stdout)
@@ -125,8 +123,7 @@ class WorkerPool:
             self._local.process = None
             with self._lock:
                 self._processes.discard(process)
-            process.kill()
-            _forget(process)
+            end(process)
 
 
 def _batches(requests: Iterable[ReadRequest]) -> Iterator[list[ReadRequest]]:
@@ -147,22 +144,3 @@ def _lost(request: ReadRequest) -> Reading:
     record = record_of(request, "")
     reason = f"{request.entry.path}: the process that read it ended"
     return Reading(IndexedFile.left_out(record), unreadable=reason)
-
-
-def _start(program: str) -> subprocess.Popen[bytes]:
-    # With the same search path, and without the current directory, whose modules are somebody's workspace.
-    path = [entry for entry in sys.path if entry]
-    command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {path!r}; {program}"]
-    flags = 0
-    if sys.platform == "win32":
-        flags = subprocess.BELOW_NORMAL_PRIORITY_CLASS | subprocess.CREATE_NO_WINDOW
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, creationflags=flags)
-
-
-def _forget(process: subprocess.Popen[bytes]) -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_END_SECONDS)

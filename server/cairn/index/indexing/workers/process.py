@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from attrs import evolve
 
@@ -42,15 +43,21 @@ def prepare(root: Path, recipe: StaticRecipe | None, request: ReadRequest) -> Re
     return evolve(reading, file=file.prepared(recipe.vectors if recipe else None))
 
 
-def serve(prepare: Prepare = prepare) -> None:
-    """Answer requests until there are no more. The first pickle sent is True: everything is imported by then."""
+def work_for_another() -> tuple[BinaryIO, BinaryIO]:
+    """Make this a process that works for the one that started it, and gives way to others; the pipes for requests and answers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the process that started this one
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             os.nice(_NICENESS)
     # Not those of `sys`: with PYTHONUNBUFFERED they write no more than the system takes at once, and a signal cuts that short.
-    requests, answers = open(0, "rb", closefd=False), open(1, "wb", closefd=False)  # noqa: SIM115 - open to the end
+    pipes = open(0, "rb", closefd=False), open(1, "wb", closefd=False)  # noqa: SIM115 - open to the end
     sys.stdout = sys.stderr  # a stray print would break the protocol
+    return pipes
+
+
+def serve(prepare: Prepare = prepare) -> None:
+    """Answer requests until there are no more. The first pickle sent is True: everything is imported by then."""
+    requests, answers = work_for_another()
     with made_to_last():
         import cairn.chunking.chunker
         import cairn.chunking.references.packing
