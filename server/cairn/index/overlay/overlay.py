@@ -100,7 +100,7 @@ class UnsavedReader(IndexReader):
         condition, values = passes(self, "id", only)
         return [chunk for (chunk,) in self.select(f"SELECT id FROM chunks WHERE {condition}", values)]
 
-    def _static_rows(self, db: apsw.Connection, facts: Facts) -> None:
+    def _static_rows(self, db: apsw.Connection, facts: Facts, until: Cancelled | None = None) -> None:
         """They are too few to be kept in memory a second time."""
 
     def _connection(self) -> apsw.Connection:

@@ -120,11 +120,13 @@ class VectorQueries(ConnectedReader):
         limit = min(limit, MAX_NEIGHBOURS)
         with self.reading() as db:
             facts = read_facts(db)
-            matrix = self._static_rows(db, facts)
+            matrix = self._static_rows(db, facts, cancelled)
         if not facts.has_static:
             return []
         if matrix is not None:
             return self._nearest_rows(matrix, vector, limit, only, cancelled)
+        if cancelled():  # sqlite-vec cannot be interrupted
+            raise interruption(cancelled)
         condition, passing = passes(self, "id", only)
         where, values, spare = _neighbour_filter(self, only)
         rows = self.select(
@@ -191,8 +193,10 @@ class VectorQueries(ConnectedReader):
                 vectors.append(rows)
         return np.concatenate(found), np.concatenate(vectors) if vectors else np.empty((0, 0), np.int8)
 
-    def _static_rows(self, db: apsw.Connection, facts: Facts) -> StaticRows | None:
-        """The static vectors in memory, where that is faster than sqlite-vec.
+    def _static_rows(
+        self, db: apsw.Connection, facts: Facts, until: Cancelled | None = None
+    ) -> StaticRows | None:
+        """The static vectors in memory, where that is faster than sqlite-vec; with `until`, many are waited for.
 
         Reading them is not interrupted: the next question would have to begin anew.
         """
@@ -204,7 +208,7 @@ class VectorQueries(ConnectedReader):
                 from cairn.index.vectors.static_matrix import StaticMatrix
 
                 memory.matrix = StaticMatrix()
-        return memory.matrix.rows(db, memory.local.identity, facts)
+        return memory.matrix.rows(db, memory.local.identity, facts, until)
 
 
 def _similarities(db: apsw.Connection, ids: Sequence[int], vector: NDArray[np.int8]) -> dict[int, float]:

@@ -1,7 +1,7 @@
 """Keeps the static vectors of one index in memory, where they are many: a matrix is searched faster than sqlite-vec's table.
 
 sqlite-vec stays the store. The matrix is read from it when a question first needs it, follows what is written by
-whichever process, and is freed when it was not used for some minutes. What serves when is in docs/design.md, with
+whichever process, and is freed when it was not used for half an hour. What serves when is in docs/design.md, with
 the measurements.
 """
 
@@ -17,6 +17,7 @@ import apsw
 from attrs import field, frozen
 
 from cairn.index.store.database import open_reader
+from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.vectors.blocks import UnknownLayoutError, VectorBlock, read_blocks
@@ -30,11 +31,15 @@ FEWEST_ROWS = 5_000
 _CODED_FROM = 130_000
 """Rows from which codes find candidates: distances to all of them take 5 ms with 128 numbers each, and codes as much memory
 as a fourth of the rows."""
-_IDLE_SECONDS = 300.0
+_IDLE_SECONDS = 1_800.0
+"""Reading and coding a million rows takes 2 s of a core, and who reads an answer asks again in some minutes."""
 _READ_BEHIND_FROM = 200_000
-"""Chunks from which a thread reads the rows, 0.5 s for 500,000, while sqlite-vec answers."""
+"""Chunks from which a thread of its own reads the rows, 0.5 s for 500,000: whoever waits can be told that the time is over.
+sqlite-vec needs longer than that for each of the questions that wait."""
+_LOOK_SECONDS = 0.02
+"""Between two looks whether that is so."""
 _LONGEST_WAIT = 0.1
-"""Seconds to wait while another thread reads the matrix; then the rows as they were a moment ago answer, or sqlite-vec."""
+"""Seconds to wait while another thread brings the rows up to date; then those of a moment ago answer, or sqlite-vec."""
 
 
 @frozen
@@ -72,17 +77,22 @@ class StaticMatrix:
         self._idle_seconds = idle_seconds
         self._current: _Current | None = None
         self._reading = threading.Lock()
-        self._behind = threading.Lock()
-        """Locked while a thread of its own reads the rows."""
+        self._beginning = threading.Lock()
+        self._behind: threading.Thread | None = None
+        """The latest thread that read the rows for the first time."""
         self._coding = False
         self._timer: threading.Timer | None = None
         self._used = 0.0
 
-    def rows(self, db: apsw.Connection, identity: object, facts: Facts) -> StaticRows | None:
+    def rows(
+        self, db: apsw.Connection, identity: object, facts: Facts, until: Cancelled | None = None
+    ) -> StaticRows | None:
         """The rows as they are at the moment of `facts`, None where sqlite-vec is to be asked instead.
 
-        While another thread brings them up to that moment, and takes long, they are as they were before. `identity` differs once `db` is another index. The first call for 107,000 rows takes 25 ms where the file is in
-        the system's cache, one after a change 1 to 3 ms.
+        While another thread brings them up to that moment, and takes long, they are as they were before. Many that are not
+        read yet are waited for `until` it is true; without it, there are none meanwhile. `identity` differs once `db` is
+        another index. The first call for 107,000 rows takes 25 ms where the file is in the system's cache, one after a
+        change 1 to 3 ms.
         """
         self._used = time.monotonic()
         current = self._current
@@ -90,14 +100,14 @@ class StaticMatrix:
             at = current.version
             if (at.identity, at.generation) == (identity, facts.generation):
                 return current.rows
-        follows = current is not None and current.leads_to(_Version.at(db, identity, facts))
-        if self._behind.locked() or (not follows and facts.chunks >= _READ_BEHIND_FROM):
-            if self._behind.acquire(blocking=False):
-                arguments = (Path(db.filename), identity)
-                threading.Thread(
-                    target=self._read_behind, args=arguments, name="cairn-vectors", daemon=True
-                ).start()
-            return None
+        version = _Version.at(db, identity, facts)
+        follows = current is not None and current.leads_to(version)
+        if not follows and facts.chunks >= _READ_BEHIND_FROM:
+            behind = self._read_behind(Path(db.filename), identity)
+            if until is None or not _has_ended(behind, until):
+                return None
+            current = self._current
+            follows = current is not None and current.leads_to(version)
         if not self._reading.acquire(timeout=_LONGEST_WAIT):
             return current.rows if current is not None and follows else None
         try:
@@ -113,7 +123,18 @@ class StaticMatrix:
             self._current = self._timer = None
         give_back_memory()
 
-    def _read_behind(self, path: Path, identity: object) -> None:
+    def _read_behind(self, path: Path, identity: object) -> threading.Thread:
+        """The thread that reads the rows, begun if need be."""
+        with self._beginning:
+            if self._behind is None or not self._behind.is_alive():
+                arguments = (path, identity)
+                self._behind = threading.Thread(
+                    target=self._read_at, args=arguments, name="cairn-vectors", daemon=True
+                )
+                self._behind.start()
+            return self._behind
+
+    def _read_at(self, path: Path, identity: object) -> None:
         try:
             db = open_reader(path)
             if db is not None:
@@ -121,8 +142,6 @@ class StaticMatrix:
                     self._read(db, identity)
         except apsw.Error as problem:  # the next question, through the reader, raises it
             logger.warning("static vectors could not be read: %s", problem)
-        finally:
-            self._behind.release()
 
     # --- following the index, inside the lock ------------------------------------------------------
 
@@ -171,7 +190,7 @@ class StaticMatrix:
             self._wait_idle(self._idle_seconds)
 
     def _code(self, store: RowStore) -> None:
-        """Code the rows: 0.5 s for 500,000, meanwhile distances are computed to all of them."""
+        """Code the rows: 0.8 s for 500,000, meanwhile distances are computed to all of them."""
         try:
             codes, count = store.coded()
             with self._reading:  # rows that were added meanwhile
@@ -198,3 +217,10 @@ class StaticMatrix:
                 return
             self._current = self._timer = None
         give_back_memory()
+
+
+def _has_ended(thread: threading.Thread, until: Cancelled) -> bool:
+    """Wait for the thread `until` it is true; false if that came first."""
+    while thread.is_alive() and not until():
+        thread.join(_LOOK_SECONDS)
+    return not thread.is_alive()
