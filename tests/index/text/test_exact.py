@@ -30,6 +30,7 @@ from cairn.index.text.word_list import (
     FEW_NEW,
     WordList,
     WordListIntake,
+    Words,
     is_of_use,
     read_word_list,
     stable_part,
@@ -330,17 +331,21 @@ _TEXTS = st.lists(_PIECES, min_size=1, max_size=12).map("".join).filter(lambda t
 
 @st.composite
 def parts(draw: st.DrawFn) -> tuple[list[str], str]:
-    """Texts of chunks, and a part of the first."""
+    """Texts of chunks, and a part of the last."""
     texts = draw(st.lists(_TEXTS, min_size=1, max_size=4))
-    start = draw(st.integers(0, len(texts[0]) - 2))
-    return texts, texts[0][start : draw(st.integers(start + 2, len(texts[0])))]
+    start = draw(st.integers(0, len(texts[-1]) - 2))
+    return texts, texts[-1][start : draw(st.integers(start + 2, len(texts[-1])))]
 
 
-def reader_of(texts: list[str], stored: bool) -> tuple[IndexWriter, IndexReader]:
+def reader_of(texts: list[str], stored: bool, walked: int | None = None) -> tuple[IndexWriter, IndexReader]:
+    """An index of these texts; with a `stored` vocabulary, in which the words of all but the first `walked` were added later."""
     writer = IndexWriter.in_memory(f"exact-{next(_NAMES)}")
-    writer.write([file_of("a.py", tuple(piece(n, text) for n, text in enumerate(texts)))], ())
-    if stored:
-        walk(writer)
+    for first, part in ((0, texts[:walked]), (len(texts[:walked]), texts[len(texts[:walked]) :])):
+        chunks = tuple(piece(first + n, text) for n, text in enumerate(part))
+        if chunks:
+            writer.write([file_of(f"{first}.py", chunks)], ())
+            if stored:
+                walk(writer)
     return writer, UnsavedReader(lambda: writer.db, threading.RLock())
 
 
@@ -348,12 +353,18 @@ _NAMES = itertools.count()
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(parts(), st.booleans(), st.booleans())
-@example(asked=(["=> handleRequestconflating"], "> handleRequestconflatin"), case=True, stored=True)
-@example(asked=(["=> handleRequestallowabling"], "> handleRequestallowablin"), case=True, stored=True)
-def test_every_part_of_a_text_is_found(asked: tuple[list[str], str], case: bool, stored: bool) -> None:
+@given(parts(), st.booleans(), st.booleans(), st.sampled_from([None, 1]))
+@example(
+    asked=(["=> handleRequestconflating"], "> handleRequestconflatin"), case=True, stored=True, walked=None
+)
+@example(
+    asked=(["=> handleRequestallowabling"], "> handleRequestallowablin"), case=True, stored=True, walked=None
+)
+def test_every_part_of_a_text_is_found(
+    asked: tuple[list[str], str], case: bool, stored: bool, walked: int | None
+) -> None:
     texts, literal = asked
-    writer, reader = reader_of(texts, stored)
+    writer, reader = reader_of(texts, stored, walked)
     if stored:  # nothing is newer than the vocabulary, so it alone proposes parts of words
         assert read_word_list(writer.db, WordList()).upto == len(texts)
     found = {hit.chunk_id - 1 for hit in look(reader, literal, case=case).hits}
@@ -397,7 +408,7 @@ def test_a_part_of_a_word_is_found_by_its_stem(word: str) -> None:
     db = apsw.Connection(":memory:")
     tokens = db.fts5_tokenizer("porter", [])(word.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
     stem = str(tokens[0][2])
-    vocabulary = WordList(1, "\n".join(["", *sorted(("anchor", stem, "zebra")), ""]).encode())
+    vocabulary = word_list("\n".join(["", *sorted(("anchor", stem, "zebra")), ""]).encode())
     for start, end in itertools.combinations(range(len(word) + 1), 2):
         part = word[start:end]
         found = vocabulary.terms_with(part, begins=start == 0, limit=10)
@@ -406,8 +417,12 @@ def test_a_part_of_a_word_is_found_by_its_stem(word: str) -> None:
             assert found is not None
 
 
+def word_list(*texts: bytes) -> WordList:
+    return WordList(tuple(Words(upto, text) for upto, text in enumerate(texts, 1)))
+
+
 def test_a_part_says_nothing_where_it_is_short_or_in_too_many_words() -> None:
-    vocabulary = WordList(1, b"\nanchor\nanchorag\nrope\n")
+    vocabulary = word_list(b"\nanchor\nanchorag\nrope\n", b"\nanchor\n")
     assert vocabulary.terms_with("an", begins=True, limit=10) is None
     assert vocabulary.terms_with("ancho", begins=True, limit=1) is None
     assert vocabulary.terms_with("ncho", begins=False, limit=2) == ["anchor", "anchorag"]
@@ -415,25 +430,41 @@ def test_a_part_says_nothing_where_it_is_short_or_in_too_many_words() -> None:
     assert WordList().terms_with("ncho", begins=False, limit=2) is None
 
 
-def test_the_vocabulary_is_walked_again_once_much_is_new(tmp_path: Path) -> None:
+def test_the_vocabulary_follows_once_much_is_new(tmp_path: Path) -> None:
     writer = IndexWriter(tmp_path)
     intake = WordListIntake(writer.db)
     assert not intake.is_due
-    writer.write([file_of("a.py", tuple(piece(n, f"word_{n}") for n in range(FEW_NEW + 1)))], ())
-    assert intake.is_due
-    steps = 0
-    while intake.is_due:
-        intake.step()
-        steps += 1
-    assert steps > 1
-    vocabulary = read_word_list(writer.db, WordList())
-    assert vocabulary.upto == FEW_NEW + 1
-    assert vocabulary.terms_with("ord_77", begins=False, limit=1_000)
-    assert read_word_list(writer.db, vocabulary) is vocabulary
-    more = tuple(piece(n, f"term_{n}") for n in range(2 * FEW_NEW + 1))
-    writer.write([file_of("b.py", more)], ())
-    assert read_word_list(writer.db, vocabulary) is vocabulary
-    assert not is_of_use(writer.db, vocabulary)  # too much is new
+    known = WordList()
+    first = 8 * FEW_NEW
+    for name, word, count, uptos in [
+        ("a.py", "word", first, [first]),
+        ("b.py", "term", FEW_NEW + 1, [first, first + FEW_NEW + 1]),
+        ("c.py", "name", 2 * FEW_NEW, [first + 3 * FEW_NEW + 1]),  # more than a quarter of all are new
+    ]:
+        writer.write([file_of(name, tuple(piece(n, f"{word}_{n}") for n in range(count)))], ())
+        assert intake.is_due
+        assert read_word_list(writer.db, known) is known
+        steps = 0
+        while intake.is_due:
+            intake.step()
+            steps += 1
+        assert steps > 1
+        before, known = known, read_word_list(writer.db, known)
+        assert [words.upto for words in known.lists] == uptos
+        assert known.terms_with(f"{word[1:]}_77", begins=False, limit=1_000)
+        assert known.terms_with("ord_77", begins=False, limit=1_000)
+        assert len(known.lists) == 1 or known.lists[0] is before.lists[0], "it is not read again"
+    writer.close()
+
+
+def test_the_vocabulary_is_of_no_use_while_too_much_is_new(tmp_path: Path) -> None:
+    writer = IndexWriter(tmp_path)
+    writer.write([file_of("a.py", tuple(piece(n, f"word_{n}") for n in range(10)))], ())
+    walk(writer)
+    known = read_word_list(writer.db, WordList())
+    assert is_of_use(writer.db, known)
+    writer.write([file_of("b.py", tuple(piece(n, f"term_{n}") for n in range(2 * FEW_NEW + 1)))], ())
+    assert not is_of_use(writer.db, known)
     writer.close()
 
 

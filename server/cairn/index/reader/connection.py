@@ -83,7 +83,7 @@ class IndexMemory:
     def use_words(self, words: WordList) -> None:
         """Keep the list of all words for the next question, and forget it once none came for a while."""
         self.words, self._words_used = words, time.monotonic()
-        if self._forgetting_words is None and words.text:
+        if self._forgetting_words is None and words.lists:
             self._forget_words_after(_WORDS_KEPT_SECONDS)
 
     def _forget_words_after(self, seconds: float) -> None:

@@ -13,7 +13,7 @@ CONTENT_VERSION = 7
 # Underscores belong to a token, so `add_url_rule` is found as it is written; its parts, and those of
 # camelCase names, stand in `identifiers`. Splitting there rather than in a tokenizer of our own, because
 # a tokenizer in Python was measured to be 56 times slower. Porter stemming was worth +0.037 NDCG@10.
-_TOKENIZER = "porter unicode61 remove_diacritics 2 tokenchars _"
+TOKENIZER = "porter unicode61 remove_diacritics 2 tokenchars _"
 
 # Text is stored compressed and the keyword index keeps no copy of it (contentless, with deletes): the index
 # of 13.5 MB of text took 38.5 MB with external content. Deletes are a trigger's, so none can be forgotten.
@@ -95,7 +95,7 @@ CREATE INDEX definitions_by_chunk ON definitions(chunk_id);
 
 CREATE VIRTUAL TABLE chunks_fts USING fts5(
     text, identifiers, symbol_words,
-    content='', contentless_delete=1, tokenize="{_TOKENIZER}"
+    content='', contentless_delete=1, tokenize="{TOKENIZER}"
 );
 CREATE VIRTUAL TABLE words USING fts5vocab(chunks_fts, row);
 CREATE VIRTUAL TABLE occurrences USING fts5vocab(chunks_fts, instance);
@@ -108,9 +108,9 @@ CREATE TABLE vocabulary(upto INTEGER PRIMARY KEY, words BLOB NOT NULL);
 
 -- Paths and commit subjects are told once for a file: words of a path, told for each of its chunks, were among the
 -- most frequent of all ("test" in half of 107,000 chunks), and dear to ask for.
-CREATE VIRTUAL TABLE paths_fts USING fts5(stem, folders, content='', contentless_delete=1, tokenize="{_TOKENIZER}");
+CREATE VIRTUAL TABLE paths_fts USING fts5(stem, folders, content='', contentless_delete=1, tokenize="{TOKENIZER}");
 CREATE VIRTUAL TABLE path_words USING fts5vocab(paths_fts, row);
-CREATE VIRTUAL TABLE subjects_fts USING fts5(subjects, content='', contentless_delete=1, tokenize="{_TOKENIZER}");
+CREATE VIRTUAL TABLE subjects_fts USING fts5(subjects, content='', contentless_delete=1, tokenize="{TOKENIZER}");
 CREATE TRIGGER files_deleted AFTER DELETE ON files BEGIN
     DELETE FROM paths_fts WHERE rowid = old.id;
     DELETE FROM subjects_fts WHERE rowid = old.id;

@@ -62,8 +62,16 @@ class RowStore:
     def coded(self) -> tuple[Codes, int]:
         """Codes of all rows that there are, and how many these are: rows may be added meanwhile."""
         count = self.count
-        codes = Codes(self.vectors[:count:_SAMPLED].mean(axis=0, dtype=np.float32), len(self.ids))
-        for start in range(0, count, _CODED_AT_ONCE):
+        starts = range(0, count, _CODED_AT_ONCE)
+        sums = np.zeros(self.vectors.shape[1], np.int64)
+        for start in starts:
+            sums += self.vectors[start : min(count, start + _CODED_AT_ONCE) : _SAMPLED].sum(
+                axis=0, dtype=np.int64
+            )
+            self.memory.let_go()
+        mean = (sums / max(1, -(-count // _SAMPLED))).astype(np.float32)
+        codes = Codes(mean, len(self.ids))
+        for start in starts:
             codes.add(start, self.vectors[start : min(count, start + _CODED_AT_ONCE)])
             self.memory.let_go()
         return codes, count
@@ -226,6 +234,8 @@ class StaticRows:
                 store.vectors[start:end] if places is None else store.vectors.take(places[start:end], 0)
             )
             np.vecdot(block, doubled, out=distances[start:end])  # never in several threads, as `@` is
+            if start % _CODED_AT_ONCE == 0:
+                store.memory.let_go()
         store.memory.let_go()
         distances += store.squares[: self.count] if places is None else store.squares[places]
         distances += np.float32(np.dot(vector.astype(np.int64), vector.astype(np.int64)))
