@@ -10,13 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn.engine.methods import CLI, Asks, Method, method_named
 from cairn.engine.request import Cancelled, Request, Tell, never
 from cairn.errors import InvalidRequestError, OutOfTimeError, QueryCancelledError
+from cairn.startup.interpreter import give_back_memory
 
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
@@ -26,6 +27,8 @@ T = TypeVar("T")
 
 _THREADS = 4
 """Enough that a cancelled request, which ends at its next look at the flag, never holds up the next one."""
+_GIVE_BACK_SECONDS = 20.0
+"""While requests come, freed memory is given back this often: 3 to 6 ms beside them, some 30 MB of 480 for a million chunks."""
 
 
 def answer(
@@ -98,6 +101,7 @@ class Runner:
         """`make` is called on a thread, while the first requests wait."""
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="cairn-query")
         self._engine = self._executor.submit(make)
+        self._given_back = time.monotonic()
 
     @property
     def engine(self) -> Engine:
@@ -127,7 +131,17 @@ class Runner:
         CairnError of the engine. When the caller is cancelled, the work is.
         """
         asked = partial(answer, name=name, data=data, front=front, tell=tell, as_json=as_json)
-        return await self._on_thread(asked, workspace, seconds)
+        try:
+            return await self._on_thread(asked, workspace, seconds)
+        finally:
+            self._give_back_memory()
+
+    def _give_back_memory(self) -> None:
+        now = time.monotonic()
+        if now > self._given_back + _GIVE_BACK_SECONDS:
+            self._given_back = now
+            with suppress(RuntimeError):  # the threads are being ended
+                self._executor.submit(give_back_memory)
 
     async def run(self, work: Callable[[Engine], T], *, workspace: str = "") -> T:
         """`work(engine)` on a thread, under the terms of `answer`, but to its end."""

@@ -13,8 +13,9 @@ _SWITCH_SECONDS = 0.0005
 to 5 ms, Python's own interval, each time."""
 
 
-_LARGE_BYTES = 1 << 20
-"""What is allocated in one piece from this size on goes back to the system as soon as it is freed."""
+_LARGE_BYTES = 8 << 20
+"""What is allocated in one piece from this size on goes back to the system as soon as it is freed. With 1 MB a question about a million
+chunks met 5,400 pages that were new to it instead of 900, a tenth of its time, and one about 14,000 chunks 1,000 instead of 20."""
 _ARENAS = 2
 """Heaps of the C library. By default each of a dozen threads may have one, with freed memory that no other thread uses."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
