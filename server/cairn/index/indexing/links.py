@@ -186,6 +186,7 @@ def serve() -> None:
     if db is not None:
         pickle.dump(count_links(db), answers)
         answers.flush()
+    os._exit(0)  # the thread that reads holds what the interpreter would close
 
 
 def _end_with(requests: BinaryIO) -> None:

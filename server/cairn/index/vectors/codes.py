@@ -30,8 +30,8 @@ class Codes:
     second half, of the rotated vector, raised recall@200 among 8,000 candidates of 107,000 from 0.90 to 0.98.
 
     The rotation is Walsh and Hadamard's transform of the numbers, some of them negated by chance: sums and differences of whole
-    numbers, so that a million rows are coded in 1.5 s of a core. A random matrix finds as many of the nearest (0.998 and 0.997 of
-    200 among 24,000 candidates of 300,000) in 4 s, and numpy multiplies with it in several threads.
+    numbers, so that a million rows are coded in 1.6 s of a core. A random matrix finds as many of the nearest (0.998 of 200 among
+    24,000 candidates of 300,000) in 4 s, and numpy multiplies with it in several threads.
     """
 
     def __init__(self, mean: NDArray[np.float32], capacity: int) -> None:
