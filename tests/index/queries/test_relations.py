@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from tests.index.index_builders import functions, indexed
 from cairn.chunking.model import content_key
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
+from cairn.index.queries import relations
 from cairn.index.queries.relations import (
     file_stem,
     imports_around,
@@ -150,4 +152,24 @@ def test_the_graph_follows_the_index(reader: OverlaidReader, tmp_path: Path) -> 
     assert imports_around(reader, "src/other.py") == (frozenset({"src/long.py"}), ())
     writer.write([], ["src/other.py"])
     assert imports_around(reader, "src/long.py") == (frozenset(), ())
+    writer.close()
+
+
+def test_imports_of_a_large_index_are_those_of_a_moment_ago_while_a_thread_reads_them(
+    reader: OverlaidReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relations, "MANY_CHUNKS", 0)
+    monkeypatch.setattr(relations, "due_again", lambda began: began)
+    assert imports_around(reader, "src/long.py") == (frozenset(), ())
+    writer = IndexWriter(tmp_path / "data")
+    text = "import long\n"
+    record = FileRecord("src/other.py", len(text), 1, content_key(text), "p-source")
+    writer.write([IndexedFile.of(record, text)], ())
+    with monkeypatch.context() as paused:
+        paused.setattr(relations, "_make_graph", lambda reader: None)
+        assert imports_around(reader, "src/long.py") == (frozenset(), ())
+    ends = time.monotonic() + 60
+    while imports_around(reader, "src/long.py") != (frozenset(), ("src/other.py",)):
+        assert time.monotonic() < ends, "they were never read"
+        time.sleep(0.005)
     writer.close()

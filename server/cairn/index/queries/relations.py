@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
+import math
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from weakref import WeakKeyDictionary
@@ -12,11 +15,15 @@ import numpy as np
 from attrs import define, frozen
 from numpy.typing import NDArray
 
+from cairn.errors import CairnError
 from cairn.index.reader.connection import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.kept import MANY_CHUNKS, due_again
 from cairn.index.reader.vector_queries import VectorQueries
 from cairn.index.store.schema import STATIC_LENGTH, STATIC_TABLE, static_table_name, vectors_table
 from cairn.workspace.imports import ImportGraph
+
+logger = logging.getLogger(__name__)
 
 _SMALL_COMMIT = 9
 """Files that a commit touched at most, to say that they belong together."""
@@ -183,6 +190,8 @@ class _KnownGraph:
     imports: dict[str, str]
     """As they are stored, by path."""
     graph: ImportGraph
+    due: float
+    """When to make it anew, where the index is large."""
 
 
 _graphs: WeakKeyDictionary[IndexMemory, _KnownGraph] = WeakKeyDictionary()
@@ -190,21 +199,51 @@ _making_graphs = threading.Lock()
 
 
 def _import_graph(reader: IndexReader) -> ImportGraph:
-    """The graph of the whole index: 0.1 s for 13,000 files where files came or went, else what changed alone."""
+    """The graph of the whole index: 0.1 s for 13,000 files where files came or went, else what changed alone.
+
+    That of a large index takes seconds, so it is of a moment ago while a thread makes it anew.
+    """
     facts, index = reader.facts(), reader.identity()
     known = _graphs.get(reader.memory)
-    same_files = known is not None and (known.index, known.paths) == (index, facts.paths)
-    if known is not None and same_files and known.links == facts.links:
-        return known.graph
-    imports: dict[str, str] = dict(reader.select("SELECT path, imports FROM files WHERE is_text"))
-    if known is not None and same_files and known.imports.keys() == imports.keys():
-        changed = [path for path, specs in imports.items() if known.imports[path] != specs]
-        if all(known.graph.changed(path, json.loads(imports[path])) for path in changed):
-            known.imports, known.links = imports, facts.links
+    if known is not None and known.index == index:
+        same_files = known.paths == facts.paths
+        if same_files and known.links == facts.links:
             return known.graph
+        if facts.chunks >= MANY_CHUNKS:
+            if time.monotonic() >= known.due:
+                known.due = math.inf
+                threading.Thread(
+                    target=_make_graph_behind, args=(reader, known), name="cairn-imports", daemon=True
+                ).start()
+            return known.graph
+        imports: dict[str, str] = dict(reader.select(_SELECT_IMPORTS))
+        if same_files and known.imports.keys() == imports.keys():
+            changed = [path for path, specs in imports.items() if known.imports[path] != specs]
+            if all(known.graph.changed(path, json.loads(imports[path])) for path in changed):
+                known.imports, known.links = imports, facts.links
+                return known.graph
+    return _make_graph(reader)
+
+
+_SELECT_IMPORTS = "SELECT path, imports FROM files WHERE is_text"
+
+
+def _make_graph(reader: IndexReader) -> ImportGraph:
+    began = time.monotonic()
+    facts, index = reader.facts(), reader.identity()
+    imports: dict[str, str] = dict(reader.select(_SELECT_IMPORTS))
     graph = ImportGraph({path: json.loads(specs) for path, specs in imports.items()})
-    _graphs[reader.memory] = _KnownGraph(index, facts.paths, facts.links, imports, graph)
+    _graphs[reader.memory] = _KnownGraph(index, facts.paths, facts.links, imports, graph, due_again(began))
     return graph
+
+
+def _make_graph_behind(reader: IndexReader, before: _KnownGraph) -> None:
+    began = time.monotonic()
+    try:
+        _make_graph(reader)
+    except CairnError as problem:
+        logger.warning("imports could not be read: %s", problem)
+    before.due = due_again(began)
 
 
 def changed_together(reader: IndexReader, path: str) -> dict[str, float]:

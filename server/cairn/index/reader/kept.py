@@ -22,6 +22,12 @@ _FEWEST_SECONDS = 10.0
 T = TypeVar("T")
 
 
+def due_again(began: float) -> float:
+    """When to make anew what was just made of a large index, and was begun at `began`."""
+    now = time.monotonic()
+    return now + max(_FEWEST_SECONDS, (now - began) / _SHARE)
+
+
 @define(eq=False)
 class Kept(Generic[T]):
     """One value. May be asked for by several threads at once."""
@@ -48,8 +54,7 @@ class Kept(Generic[T]):
             if version != self._version:  # nobody made it while this thread waited
                 began = time.monotonic()
                 value = make()
-                now = time.monotonic()
-                self._due = now + max(_FEWEST_SECONDS, (now - began) / _SHARE)
+                self._due = due_again(began)
                 self._value, self._version = value, version
             return cast(T, self._value)
         finally:
