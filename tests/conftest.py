@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from cairn.embedding.model_files import find_model
@@ -17,6 +18,8 @@ from tests.harbour import HARBOUR
 
 _QUICK_STARTS = ("grammars", "bytecode")
 """Of a data folder, what a process unpacks or compiles once: a start on the test project takes 0.57 s of CPU with them, 0.90 without."""
+hypothesis.settings.register_profile("busy machine", deadline=None)
+hypothesis.settings.load_profile("busy machine")
 STEADY = "CAIRN_RETRIEVAL__KILL_SWITCH__AUTOMATIC"
 
 

@@ -163,7 +163,7 @@ def _check(path: str, text: str, chunks: list[Chunk]) -> None:
         line = chunk.end_line
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(st.sampled_from(_PATHS), _TEXTS)
 def test_chunks_are_all_the_lines_in_order(path: str, text: str) -> None:
     chunks = chunk_text(path, text)

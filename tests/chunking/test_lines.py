@@ -15,7 +15,7 @@ def test_lines_end_as_in_lsp_and_nowhere_else() -> None:
     assert list(lines.lines) == ["a\r", "b\r\n", "c\n", "\x0bd\x0ce\u2028f\x85g"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(_LINE, max_size=80).map("".join), st.integers(5, 120))
 def test_pieces_are_short_and_never_blank(text: str, maximum: int) -> None:
     lines = Lines(text)

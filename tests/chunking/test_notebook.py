@@ -193,7 +193,7 @@ _CELLS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_CELLS, st.sampled_from([1, 2, None]))
 def test_chunks_are_all_the_sources_in_order(cells: list[dict[str, Any]], indent: int | None) -> None:
     chunks = chunk_text(_PATH, _notebook(*cells, indent=indent))

@@ -47,7 +47,7 @@ def _texts(path: str, parts: list[str]) -> set[str]:
 
 
 @_by_language
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=st.lists(st.integers(60, 200), min_size=3, max_size=12), data=st.data())
 def test_an_edit_inside_one_definition_leaves_the_others(
     path: str, write: Callable[[str, int], str], rows: list[int], data: st.DataObject
@@ -67,7 +67,7 @@ def test_an_edit_inside_one_definition_leaves_the_others(
 
 
 @_by_language
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=st.lists(st.integers(60, 200), min_size=2, max_size=10), more=st.integers(1, 200))
 def test_a_definition_at_the_top_leaves_those_below(
     path: str, write: Callable[[str, int], str], rows: list[int], more: int
@@ -106,7 +106,7 @@ _PROSE = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.tuples(_PROSE, _PROSE, _FENCE_MARKS, _CODE), min_size=1, max_size=12))
 def test_a_fence_is_in_one_chunk_unless_it_is_too_long(
     parts: list[tuple[str, str, tuple[str, str], list[str]]],

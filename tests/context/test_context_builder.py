@@ -199,7 +199,7 @@ PARTS = st.lists(ITEMS, max_size=25).map(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(parts=PARTS, budget=st.integers(0, 8000))
 @pytest.mark.parametrize("real", [True, False])
 def test_a_context_never_has_more_tokens_than_its_budget(

@@ -88,13 +88,13 @@ def check(content, path, language, signature):
         assert bullet.text == " ".join(bullet.text.split())
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.one_of(TEXTS, ANYTHING), st.sampled_from(["a.md", "a.rst"]))
 def test_bullets_of_documents_stand_on_their_lines(content, path):
     check(content, path, "", "")
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(
     st.one_of(TEXTS, ANYTHING),
     st.sampled_from(
@@ -106,7 +106,7 @@ def test_bullets_of_code_stand_on_their_lines(content, place, signature):
     check(content, *place, signature)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS)
 def test_no_passage_needs_to_be_thrown_away(content):
     """`compress_evidence` drops what cannot be verified; the extraction should leave it nothing to drop."""
@@ -117,7 +117,7 @@ def test_no_passage_needs_to_be_thrown_away(content):
         assert stands_in(passage.text, lines[passage.first : passage.last]), passage
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(markup(), st.booleans())
 def test_sentences_without_their_markup_stand_on_their_lines_and_on_no_others(content, markdown):
     lines = re.split(r"\n", content)

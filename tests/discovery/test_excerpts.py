@@ -252,7 +252,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> AskedFolder:
     return AskedFolder(tmp_path_factory.mktemp("port"), PORT)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     order=st.lists(st.integers(0, 1_000), max_size=30),
     scores=st.lists(st.floats(-2, 2), min_size=1, max_size=30),

@@ -96,7 +96,7 @@ CHOICES = st.lists(
 BUDGETS = st.lists(st.one_of(st.integers(0, 200), st.integers(200, 8000)), min_size=2, max_size=5).map(sorted)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(choices=CHOICES, budgets=BUDGETS, query=st.sampled_from(["", "O que é o vectorizer"]))
 @pytest.mark.parametrize("style", FormatStyle)
 def test_whatever_the_budget_it_holds_and_a_larger_one_loses_nothing(

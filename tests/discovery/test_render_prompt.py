@@ -218,7 +218,7 @@ TEXTS = st.text(alphabet='abc é😀"\\', min_size=1, max_size=300).map(
 PLACES = st.tuples(TEXTS, st.floats(0, 1), st.sampled_from(list(BulletCategory)), st.integers(0, 9))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(PLACES, min_size=1, max_size=25),
     st.integers(0, 8000),

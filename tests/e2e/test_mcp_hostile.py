@@ -85,7 +85,6 @@ async def answered(cairn: Wire, number: int) -> Any:
 
 @settings(
     max_examples=max(1, MESSAGES // _BATCH),
-    deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],  # each example is a process
 )

@@ -13,7 +13,7 @@ import pytest
 
 from cairn.engine.engine import Engine
 from cairn.engine.status import status_of
-from cairn.index.indexing import background
+from cairn.index.indexing import links
 from tests.conftest import ask
 from tests.index.index_builders import Repository
 from tests.serving import until
@@ -51,7 +51,7 @@ async def test_ready_means_that_history_and_imports_are_counted(daemon: Start, t
 def test_what_is_not_counted_yet_is_named(
     workspace: Path, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background.Background, "_count_at", lambda _: float("inf"))
+    monkeypatch.setattr(links.LinkCounter, "_due", lambda *_: float("inf"))
     engine = Engine({"index": {"watch": False}})
     engine.add_folder(workspace)
     try:

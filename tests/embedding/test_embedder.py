@@ -103,7 +103,7 @@ def test_tokens_are_counted_over_the_whole_text(embedder: Embedder) -> None:
 ANY_TEXT = st.lists(st.characters() | st.integers(0xD800, 0xDFFF).map(chr), max_size=60).map("".join)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(texts=st.lists(ANY_TEXT, min_size=1, max_size=3))
 def test_any_text_has_a_vector(embedder: Embedder, texts: list[str]) -> None:
     vectors = embedder.embed(texts, 32)

@@ -80,7 +80,7 @@ def test_vectors_do_not_depend_on_the_other_texts(static_table: StaticTable) -> 
 ANY_TEXT = st.lists(st.characters() | st.integers(0xD800, 0xDFFF).map(chr), max_size=60).map("".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts=st.lists(ANY_TEXT, max_size=4))
 def test_any_texts_have_contiguous_unit_rows(static_table: StaticTable, texts: list[str]) -> None:
     vectors = static_table.embed(texts, 32)

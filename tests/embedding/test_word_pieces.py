@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.embedding.word_pieces import WordPieces, words_of
@@ -86,7 +86,6 @@ def test_words_beside_other_letters_are_split_as_they_are_alone() -> None:
     assert words_of("日本語 URLs") == ["日本語", *identifier_words("URLs")]
 
 
-@settings(deadline=None)
 @given(st.text(st.characters() | st.sampled_from("unload_ serHTTP")), st.integers(1, 20))
 def test_any_text_has_ids_of_the_vocabulary_and_no_more_than_asked_for(text: str, limit: int) -> None:
     ids = WordPieces(PIECES).ids(text, limit)

@@ -194,7 +194,7 @@ def test_a_link_inside_the_workspace_is_what_it_leads_to(engine: Engine, port: P
 PLACES = ["harbour", "harbour/deep", "cranes/lift.py", "docs", "*.md", "many/berth1*.py", "!many", "!*.md"]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     places=st.lists(st.sampled_from(PLACES), min_size=1, max_size=3, unique=True).filter(
         lambda places: not all(each.startswith("!") for each in places)

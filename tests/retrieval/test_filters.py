@@ -76,7 +76,7 @@ def passes(stored: StoredChunk, only: ChunkFilter) -> bool:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(only=filters, asked=st.sampled_from(QUERIES), by_model=st.booleans())
 def test_every_leg_keeps_to_every_filter(
     folder: IndexedFolder, only: ChunkFilter, asked: str, by_model: bool

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.index.index_builders import indexed
 from tests.retrieval.searching import search
@@ -158,7 +158,6 @@ texts = st.text(max_size=60) | st.lists(
 ).map(" ".join)  # fmt: skip
 
 
-@settings(deadline=None)
 @given(text=texts, budget=st.integers(1, 8))
 def test_any_text_has_a_plan_that_the_index_accepts_and_that_loses_nothing_it_can_afford(
     table: apsw.Connection, text: str, budget: int

@@ -57,7 +57,7 @@ def is_valid(settings: Any) -> bool:
     )
 
 
-@hypothesis_settings(max_examples=300, deadline=None)
+@hypothesis_settings(max_examples=300)
 @given(trees())
 def test_no_value_for_any_key_stops_the_reading_and_what_comes_out_is_valid(values: dict[str, Any]) -> None:
     settings, warnings = overlay(Settings(), values, "cairn")
@@ -66,7 +66,7 @@ def test_no_value_for_any_key_stops_the_reading_and_what_comes_out_is_valid(valu
     hash(settings)
 
 
-@hypothesis_settings(max_examples=200, deadline=None)
+@hypothesis_settings(max_examples=200)
 @given(st.dictionaries(
     st.lists(st.sampled_from([*NAMES, "x", ""]), min_size=1, max_size=4).map(lambda k: "CAIRN_" + "__".join(k)),
     st.text(st.characters(codec=None), max_size=20) | st.sampled_from(["[[[", "{a=1}", "1e999", "-1", "nan", "['a']"]),

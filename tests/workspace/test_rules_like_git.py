@@ -300,7 +300,6 @@ def decide(rules: IgnoreFiles, path: str, is_directory: bool) -> Match | None:
 
 @settings(
     max_examples=100,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(

@@ -529,7 +529,7 @@ def test_what_is_on_the_screen_has_no_vector_beside_those_of_another_version(des
     text=st.text(st.characters(exclude_characters="\0"), min_size=1)
     | st.sampled_from(["\ud800", "a\udfff\r\nb"])
 )
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_is_shown_whole(desk: Desk, text: str) -> None:
     desk.type("notes.txt", text)
     shown = "".join(stored.chunk.text for stored in desk.reader.page("notes.txt"))

@@ -155,7 +155,7 @@ def test_the_shortest_path_comes_first_and_no_more_than_the_limit(reader: IndexR
         st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=8
     ).filter(lambda name: name.strip("/")),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_file_is_found_by_its_own_path(writer: IndexWriter, reader: IndexReader, path: str) -> None:
     whole = f"any/{path}/file.py"
     writer.write([indexed(whole, "x = 1\n")], ())

@@ -249,7 +249,7 @@ def test_ids_of_chunks_are_never_used_again(writer: IndexWriter) -> None:
         writer.write((), ["src/server.py", "docs/guide.md"])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     text=st.text(st.characters(codec="utf-8"), max_size=200), name=st.sampled_from(["a.md", "b.py", "c.txt"])
 )
@@ -273,7 +273,7 @@ def sectioned(names: Sequence[str]) -> IndexedFile:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(versions=st.lists(SECTIONS, min_size=2, max_size=4))
 def test_however_a_file_changes_it_is_as_if_written_anew(versions: list[list[str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

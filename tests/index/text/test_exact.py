@@ -352,7 +352,7 @@ def reader_of(texts: list[str], stored: bool, walked: int | None = None) -> tupl
 _NAMES = itertools.count()
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(parts(), st.booleans(), st.booleans(), st.sampled_from([None, 1]))
 @example(
     asked=(["=> handleRequestconflating"], "> handleRequestconflatin"), case=True, stored=True, walked=None
@@ -379,7 +379,7 @@ def test_every_part_of_a_text_is_found(
     writer.db.close(True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(parts().filter(lambda asked: all(text.isascii() for text in asked[0])), st.booleans())
 def test_whole_words_are_those_that_nothing_goes_on(asked: tuple[list[str], str], stored: bool) -> None:
     texts, literal = asked

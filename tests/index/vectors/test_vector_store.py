@@ -169,7 +169,7 @@ def _apart_from_generation(facts: Facts) -> Facts:
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+TestLife.settings = settings(max_examples=25, stateful_step_count=15)
 
 
 def test_a_text_that_is_there_many_times_has_one_vector(writer: IndexWriter) -> None:
