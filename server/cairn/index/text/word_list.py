@@ -208,7 +208,7 @@ class WordListIntake:
         is_walked = (
             not uptos or len(uptos) >= _MOST_LISTS or newest - uptos[0] > max(FEW_NEW, _MUCH_NEW * chunks)
         )
-        # Packed as it comes: all words at once took 400 MB for a million chunks, and a save waited while they were packed.
+        # Packed as it comes: all words at once took 520 MB for a million chunks, and a save waited while they were packed.
         packer, packed = zlib.compressobj(), []
         for text in self._walked() if is_walked else self._new(uptos[-1], newest):
             packed.append(packer.compress(text))

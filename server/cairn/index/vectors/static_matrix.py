@@ -34,7 +34,7 @@ as a fourth of the rows."""
 _IDLE_SECONDS = 1_800.0
 """Reading and coding a million rows takes 2 s of a core, and who reads an answer asks again in some minutes."""
 _READ_BEHIND_FROM = 200_000
-"""Chunks from which a thread of its own reads the rows, 0.5 s for 500,000: whoever waits can be told that the time is over.
+"""Chunks from which a thread of its own reads the rows, 0.4 to 0.7 s for a million: whoever waits can be told that the time is over.
 sqlite-vec needs longer than that for each of the questions that wait."""
 _LOOK_SECONDS = 0.02
 """Between two looks whether that is so."""
@@ -190,7 +190,7 @@ class StaticMatrix:
             self._wait_idle(self._idle_seconds)
 
     def _code(self, store: RowStore) -> None:
-        """Code the rows: 0.8 s for 500,000, meanwhile distances are computed to all of them."""
+        """Code the rows: 1.6 s for a million, meanwhile distances are computed to all of them."""
         try:
             codes, count = store.coded()
             with self._reading:  # rows that were added meanwhile
