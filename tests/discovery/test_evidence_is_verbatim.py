@@ -136,6 +136,8 @@ def test_sentences_without_their_markup_stand_on_their_lines_and_on_no_others(co
         ("a.md", ["see [files](a.md) now"], True),  # the line as it stands
         ("reads files", ["// It reads", "// files."], True),
         ("reads files", ["// It reads", "# [x](y)", "// files."], False),
+        ("reads files", ["# It reads", "# > files."], True),
+        ("a > b", ["# a", "# >b"], False),
         ("one", ["none"], False),
         ("It reads. … def f(x)", ["# It reads.", "@cached", "def f(x):"], True),
         ("def f(x) … It reads.", ["# It reads.", "@cached", "def f(x):"], False),

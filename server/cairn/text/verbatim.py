@@ -16,7 +16,9 @@ OMISSION = " … "
 """Between the parts of a quotation that do not follow each other directly in the file."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_LEADING_MARK = re.compile(r"(?:#:|#!?|///|//!|//|/\*+!?|\*|--|;;+|%+|(?:>\s?)*>(?!>))(?=\s|\Z)")
+_COMMENT = r"(?:#:|#!?|///|//!|//|/\*+!?|\*|--|;;+|%+)(?=\s|\Z)"
+_QUOTATION = r"(?:>\s?)*>(?!>)(?=\s|\Z)"
+_LEADING_MARK = re.compile(rf"{_COMMENT}(?:\s*{_QUOTATION})?|{_QUOTATION}")
 _PASSED_OVER = re.compile(r"\*/|[*_~\\]")
 _WORD = re.compile(r"\w")
 
@@ -32,7 +34,7 @@ def lines_with_ends(text: str) -> list[str]:
 
 
 def without_mark(line: str) -> str:
-    """`line` without the whitespace around it and the comment or quotation mark it starts with."""
+    """`line` without the whitespace around it and the comment mark, the quotation mark or both that it starts with."""
     line = line.strip()
     mark = _LEADING_MARK.match(line)
     return line[mark.end() :].strip() if mark else line
