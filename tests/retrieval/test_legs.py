@@ -90,6 +90,14 @@ def test_a_name_that_nothing_has_may_be_part_of_one(readers: list[IndexReader], 
     assert sources(ask(readers, part))[0] == (path, "exact")
 
 
+def test_a_frequent_word_is_not_looked_for_in_texts(
+    readers: list[IndexReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "exact" in ask(readers, "ship").timings
+    monkeypatch.setattr(legs, "_RARE", 0)
+    assert "exact" not in ask(readers, "ship").timings
+
+
 def test_a_name_that_is_defined_is_not_looked_for_in_texts(readers: list[IndexReader]) -> None:
     found = ask(readers, "warn")
     assert sources(found)[0] == ("src/errors.py", "exact")

@@ -58,6 +58,7 @@ PAIRS = [
     ),
     # What was written, a path that was named
     ("x y", file("src/a.py", keyword=1, exact=0.8), file("src/b.py", keyword=3)),
+    ("moor_all", file("tests/test_a.py", keyword=1, exact=1), file("src/b.py", keyword=3, similarity=0.6)),
     ("crane in src/port", file("src/port/a.py", is_named=True), file("src/b.py", keyword=3)),
     # The repository
     ("mooring ropes", file("src/a.py", subjects=0.6), file("src/b.py", subjects=0.2)),

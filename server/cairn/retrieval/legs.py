@@ -43,6 +43,8 @@ _MAX_SYMBOLS = 50
 """Chunks that one spelling of a name may contribute; a name defined more often says little."""
 _MAX_LITERALS = 4
 """Quoted texts that are looked for; each takes a look at the whole index."""
+_RARE = 10
+"""Chunks that a rare word stands in at most."""
 _LOOKED_AT = 300
 """Chunks that other legs found in which each is looked for first: reading one takes 30 µs."""
 _MAX_FILES = 40
@@ -240,12 +242,16 @@ class Legs:
     def _undefined_name(self) -> tuple[str, ...]:
         """The query, where it is one name or piece of code that nothing is called: it may be part of a name.
 
-        A plain word is one only where it stands nowhere as a word.
+        A plain word that keywords found is one only where it is rare and stands for no other: who asks for a frequent one
+        asks for what is about it.
         """
         name = self.query.text.strip().removesuffix("()")
-        is_one = len(name) > 1 and not re.search(r"\s", name) and not self.query.paths
-        known = any(self.found("symbol")) or (_is_plain_word(name) and any(self.found("keyword")))
-        return (name,) if is_one and not known else ()
+        if not self.query.is_one_text or self.is_defined:
+            return ()
+        stands_in = sum(map(len, self.found("keyword")))
+        means_another = self.query.normalized != name.lower() or self.query.alternatives
+        is_topic = stands_in > _RARE or (stands_in and means_another)
+        return () if is_topic and _is_plain_word(name) else (name,)
 
     def by_reexports(self) -> None:
         """What re-exports the name that is asked for, where nothing is called so: its definition is elsewhere."""

@@ -136,6 +136,14 @@ class Query:
         return self.type is QueryType.SYMBOL
 
     @cached_property
+    def is_one_text(self) -> bool:
+        """Whether it is a single word, quote or piece of code, and so nothing is asked beside where that stands."""
+        text = self.text.strip()
+        if not re.search(r"\s", text):
+            return len(text) > 1 and not self.paths
+        return text.strip(_QUOTE_MARKS) in (*self.quotes, *self.literals)
+
+    @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """For each term, the term and its alternatives: a text that holds any of them holds the term."""
         return tuple((term, *self.alternatives.get(term, ())) for term in self.terms)
@@ -153,6 +161,7 @@ class Query:
         return tuple(dict.fromkeys(every))
 
 
+_QUOTE_MARKS = "\"'`“”‘’"
 _DEFAULTS = SearchSettings()
 
 

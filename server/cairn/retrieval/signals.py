@@ -84,6 +84,14 @@ def definitions(query: Query, candidates: Candidates) -> Floats:
     return strength
 
 
+def _whole_question(asked: Asked) -> Floats:
+    """How well each file contains the word, quote or piece of code that the question is; 0 where more is asked.
+
+    Nobody who types a word that stands in one file looks for another file, whatever kind of file that is.
+    """
+    return best("exact")(asked) if asked.query.is_one_text else asked.nothing()
+
+
 def _file_name(asked: Asked) -> Floats:
     """Share of the words of the file's name that the question holds.
 
@@ -254,6 +262,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("defines the symbol", 5.0, KEYWORD, _definition, relative=False, always=False),
     Signal("re-exports the symbol", 3.0, KEYWORD, best("reexport"), relative=False, always=False),
     Signal("contains the very text", 4.0, KEYWORD, best("exact"), relative=False, always=False),
+    Signal("contains the whole question", 8.0, KEYWORD, _whole_question, relative=False, always=False),
     Signal("is named by its path", 6.0, KEYWORD, of_file("is_named"), relative=False, always=False),
     Signal("commit subjects", 2.2, KEYWORD, of_file("subjects"), floor=0.3),
     Signal("imported by others", 0.9, FILE, _imports, floor=math.log1p(_MANY_IMPORTS)),
