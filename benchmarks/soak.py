@@ -51,6 +51,7 @@ class Soak:
     def __init__(self, server: Server, place: Place, asked: list[str], seed: int) -> None:
         self._server, self._place, self._asked, self._seed = server, place, asked, seed
         self._stop = threading.Event()
+        self._began = time.monotonic()
         self._noting = threading.Lock()
         self.took: defaultdict[str, list[float]] = defaultdict(list)
         """Seconds by kind of client and method."""
@@ -184,7 +185,7 @@ class Soak:
 
     def _note(self, problem: str) -> None:
         with self._noting:
-            self.errors.append(problem)
+            self.errors.append(f"after {time.monotonic() - self._began:.0f} s: {problem}")
 
 
 def _is_small(path: Path) -> bool:

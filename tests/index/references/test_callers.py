@@ -9,6 +9,7 @@ import pytest
 from attrs import frozen
 from tests.retrieval.indexed_folder import IndexedFolder
 
+from cairn.index.references import graph
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.references.model import Edges
 
@@ -291,6 +292,20 @@ def test_whoever_uses_a_macro_calls_what_it_calls(opened: Open) -> None:
     edges = callers(folder, "tie", "rope.c")
     assert told(edges) == {"rope.h knot", "rope.h bow", "rope.c moor"}
     assert {each.via for each in edges.found if each.path == "rope.c"} == {"through the macro `bow`"}
+
+
+def test_a_macro_that_is_written_everywhere_is_not_followed(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph, "_MOST_NAMING", 3)
+    calling = {f"{name}.c": f"int {name}(void) {{\n    return knot(2);\n}}\n" for name in ("moor", "dock")}
+    files = {
+        "rope.c": "int tie(int n) {\n    return n;\n}\n",
+        "rope.h": "#define knot(n) tie(n)\n",
+        **calling,
+    }
+    edges = callers(opened(files), "tie", "rope.c")
+    assert (told(edges), edges.complete) == ({"rope.h knot"}, False)
 
 
 def test_each_edge_says_why(opened: Open) -> None:

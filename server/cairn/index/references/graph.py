@@ -128,7 +128,8 @@ class ReferenceGraph:
     # --- edges --------------------------------------------------------------------------------------
 
     def callers(self, targets: Sequence[Place], limit: int) -> Edges:
-        """The calls of the targets, those through macros included."""
+        """The calls of the targets, those through macros included. A macro that is written in very many files is not followed:
+        `pr_info` leads to everybody."""
         direct = self._to(targets, limit, CALLS)
         found, complete = list(direct.found), direct.complete
         through = [each for each in found if _is_macro(each)]
@@ -138,6 +139,9 @@ class ReferenceGraph:
             if macro is None or macro in seen or len(seen) > _MOST_MACROS:
                 continue
             seen.add(macro)
+            if len(self._tables.naming(macro.name)) >= _MOST_NAMING:  # more are not looked into
+                complete = False
+                continue
             calls = self._to([macro], limit, CALLS)
             complete = complete and calls.complete
             for call in calls.found:
