@@ -119,16 +119,6 @@ async def test_progress_ends_when_all_is_indexed_and_begins_anew(daemon: Start, 
                 await cairn.request("cairn/reindex")
 
 
-async def test_what_is_done_at_once_is_not_shown(daemon: Start, workspace: Path) -> None:
-    async with daemon(workspace, options=NO_MODEL, capabilities=SHOWS_PROGRESS) as cairn:
-        await cairn.found("moor_ship", "src/harbour/berths.py")
-        (workspace / "crew.py").write_text("def embark_pilot(vessel):\n    return vessel\n")
-        cairn.saved(workspace / "crew.py")
-        await cairn.found("embark_pilot", "crew.py")
-        await cairn.client.wait_for_notification("cairn/statusChanged")
-    assert cairn.client.progress_reports == {}
-
-
 async def test_a_client_without_progress_gets_none(daemon: Start, library: Path) -> None:
     async with daemon(library, options=NO_MODEL) as cairn:
         await cairn.until(lambda status: status["files"]["indexed"] == status["files"]["total"] > 0)

@@ -37,28 +37,33 @@ class Shown(Progress):
         self.ended.set()
 
 
+def progress(activity: Activity, total: int, done: int, queued: int, scanned: bool) -> IndexingProgress:
+    return IndexingProgress(
+        activity=activity,
+        files_total=total,
+        files_done=done,
+        chunks=4 * done,
+        texts_queued=queued,
+        texts_per_second=0.0,
+        seconds_left=None,
+        scanned=scanned,
+        complete=activity is Activity.IDLE,
+        problem=None,
+    )
+
+
+ALL_IS_INDEXED = progress(Activity.IDLE, 1000, 1000, 0, True)
+ONE_FILE_IS_READ = progress(Activity.READING, 1000, 999, 0, True)
+
+
 def stretch() -> Iterator[IndexingProgress]:
     """The first files are read while the others are looked for, then all are read, then vectors are made."""
-    for activity, total, done, queued, scanned in (
-        *[(Activity.SCANNING, 0, 0, 0, False)] * 2,
-        (Activity.SCANNING, 0, 90, 60, False),
-        (Activity.READING, 1000, 500, 2000, False),
-        (Activity.EMBEDDING, 1000, 1000, 4000, True),
-        (Activity.EMBEDDING, 1000, 1000, 2000, True),
-        (Activity.IDLE, 1000, 1000, 0, True),
-    ):
-        yield IndexingProgress(
-            activity=activity,
-            files_total=total,
-            files_done=done,
-            chunks=4 * done,
-            texts_queued=queued,
-            texts_per_second=0.0,
-            seconds_left=None,
-            scanned=scanned,
-            complete=activity is Activity.IDLE,
-            problem=None,
-        )
+    yield from [progress(Activity.SCANNING, 0, 0, 0, False)] * 2
+    yield progress(Activity.SCANNING, 0, 90, 60, False)
+    yield progress(Activity.READING, 1000, 500, 2000, False)
+    yield progress(Activity.EMBEDDING, 1000, 1000, 4000, True)
+    yield progress(Activity.EMBEDDING, 1000, 1000, 2000, True)
+    yield ALL_IS_INDEXED
 
 
 @pytest.mark.asyncio
@@ -73,3 +78,24 @@ async def test_bar_grows_from_nothing_though_files_are_read_before_all_are_count
     await asyncio.wait_for(client.ended.wait(), 60)
     showing.cancel()
     assert client.percentages == [0, 2, 5, 52]
+
+
+@pytest.mark.asyncio
+async def test_work_that_is_over_after_a_moment_is_not_shown() -> None:
+    client, changed, work = Shown(), asyncio.Event(), iter([ONE_FILE_IS_READ, ALL_IS_INDEXED])
+    looked_again = asyncio.Event()
+
+    async def ask() -> IndexingProgress:
+        now = next(work, ALL_IS_INDEXED)
+        if now is ALL_IS_INDEXED:
+            looked_again.set()
+        return now
+
+    changed.set()
+    showing = asyncio.create_task(show_progress(client, ask, changed))
+    await asyncio.wait_for(looked_again.wait(), 60)
+    looked_again.clear()
+    changed.set()  # what is done next is only begun when the first is decided
+    await asyncio.wait_for(looked_again.wait(), 60)
+    showing.cancel()
+    assert client.tokens == {}
