@@ -27,13 +27,13 @@ class Deadline:
     cancelled: Cancelled
     ms: float = float("inf")
     """Milliseconds of work from now on."""
-    _ends: tuple[float, float] = field(init=False)
-    """When, by the thread's clock and by the wall's."""
+    _ends: tuple[float, float, float] = field(init=False)
+    """When, by the thread's clock; and by the wall's at the earliest and at the latest."""
 
     @_ends.default
-    def _end(self) -> tuple[float, float]:
-        seconds = self.ms / 1000
-        return time.thread_time() + seconds, time.perf_counter() + _LONGEST * seconds
+    def _end(self) -> tuple[float, float, float]:
+        seconds, now = self.ms / 1000, time.perf_counter()
+        return time.thread_time() + seconds, now + seconds, now + _LONGEST * seconds
 
     def __call__(self) -> bool:
         return self.is_over or self.cancelled()
@@ -41,5 +41,7 @@ class Deadline:
     @property
     def is_over(self) -> bool:
         """Whether the time is over, cancelled or not."""
-        by_work, by_clock = self._ends
-        return time.thread_time() >= by_work or time.perf_counter() >= by_clock
+        by_work, earliest, latest = self._ends
+        now = time.perf_counter()
+        # No thread works for longer than passes; its own clock takes ten times as long to read.
+        return now >= earliest and (now >= latest or time.thread_time() >= by_work)
