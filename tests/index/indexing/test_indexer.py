@@ -22,6 +22,7 @@ from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer, Role
 from cairn.index.indexing.work_queue import BURST, Work
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store import database
 from cairn.index.store.database import DATABASE_NAME, connect_read_only
 from cairn.index.store.maintenance import Maintenance
 from cairn.index.store.requests import RequestKind, leave_request
@@ -601,6 +602,24 @@ def test_what_is_tidy_is_not_tidied_again_by_the_next_process(
     again.queue.changed([folder.write("crane.md", "# Crane\n")])
     until(lambda: reader.facts().tidied == reader.facts().content and again.idle)
     assert len(runs) == 2
+
+
+def test_a_large_index_whose_writer_died_is_followed_at_once_and_checked_when_there_is_time(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indexer = folder.run()
+    until(lambda: indexer.idle)
+    indexer.stop()
+    writer = IndexWriter(indexer.data)
+    writer.db.execute("UPDATE chunks_fts_data SET block = zeroblob(length(block)) WHERE id > 10")
+    writer.checkpoint()
+    writer.abandon()
+    monkeypatch.setattr(database, "_CHECKED_FIRST_BYTES", 1_000)
+    folder.intervals = evolve(folder.intervals, tidy_after=0.0)
+    again = folder.run()
+    until(lambda: "was damaged" in str(again.problem))
+    reader = IndexReader(again.data)
+    until(lambda: reader.facts().scanned and bool(reader.facts().chunks))
 
 
 def test_a_history_that_cannot_be_read_is_a_problem_that_passes(

@@ -9,6 +9,7 @@ import pytest
 from tests.index.index_builders import functions, indexed
 
 from cairn.errors import IndexUnavailableError
+from cairn.index.store import database
 from cairn.index.store.database import (
     DATABASE_NAME,
     PREVIOUS_NAME,
@@ -19,6 +20,7 @@ from cairn.index.store.database import (
     remove_previous,
     set_aside,
 )
+from cairn.index.store.maintenance import today
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.index.store.writer import IndexWriter
 
@@ -72,6 +74,23 @@ def test_an_index_whose_writer_died_is_checked(tmp_path: Path, check: bool) -> N
     again = IndexWriter(tmp_path, check=check)
     assert ("was damaged" in (again.remark or "")) == check
     assert bool(list(tmp_path.glob("*.damaged-*"))) == check
+    again.abandon()
+
+
+def test_a_large_index_whose_writer_died_is_checked_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = IndexWriter(tmp_path)
+    writer.write([functions("a.py", 120)], ())
+    writer.note(tidied=1, tidied_on=today(), checked_on=today())
+    writer.checkpoint()
+    writer.abandon()
+    damage_a_page(tmp_path / DATABASE_NAME)
+    monkeypatch.setattr(database, "_CHECKED_FIRST_BYTES", 1_000)
+    again = IndexWriter(tmp_path)
+    assert again.remark is None
+    facts = again.facts()
+    assert (facts.checked_on, facts.tidied_on) == (1, 0)
     again.abandon()
 
 

@@ -14,6 +14,7 @@ from cairn.index.indexing.folder_state import Activity, FolderState
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.work_queue import Work, needs_rescan
 from cairn.index.store.database import check_soundness
+from cairn.index.store.meta import CHECK_IS_DUE
 from cairn.index.store.requests import (
     RequestKind,
     check_is_marked,
@@ -144,8 +145,8 @@ class WritingSession:
         return not self._queue
 
     def _take_in(self, work: Work, settings: Settings) -> None:
-        if work.check:
-            check_soundness(self._writer.db)
+        if work.check and not check_soundness(self._writer.db, self._queue.is_stopped):
+            self._writer.note(**CHECK_IS_DUE)
         if work.rescan or needs_rescan(work.paths) or len(work.paths) > _FLOOD:
             self._background.select_models(settings)
             if time.monotonic() >= self._look_soon:

@@ -37,8 +37,8 @@ _MOST_TABLES = 1_000
 """Symbol tables kept: 20 to 40 KB each."""
 _MOST_NAMED = 20
 """Lists of patterns kept, with the files that they name: 0.5 MB for one that names all of 78,000."""
-_CHECK_EVERY = 4_000
-"""SQLite instructions between two looks at the cancel flag: some hundred rows of a keyword query, 0.3 ms."""
+_CHECK_EVERY = 1_000
+"""SQLite instructions between two looks at the cancel flag: about a hundred rows of a keyword query."""
 _WORDS_KEPT_SECONDS = 60.0
 """The list of all words is kept so long after a question for a text used it: 73 MB of a million chunks, which take 0.4 s to
 read."""

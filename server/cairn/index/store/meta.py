@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from functools import lru_cache
 
 import apsw
@@ -75,6 +76,9 @@ def static_key(table: str) -> int:
     """A number that tells the static table with the id `table` from others, 0 never."""
     return zlib.crc32(table.encode()) or 1
 
+
+CHECK_IS_DUE: Mapping[str, int] = {"checked_on": 1, "tidied_on": 0}
+"""Facts of an index that is to be checked when there is nothing else to do, as if it had last been found sound in 1970."""
 
 _NAMES = frozenset(attribute.name for attribute in attrs.fields(Facts))
 

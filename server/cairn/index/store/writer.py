@@ -117,7 +117,8 @@ class IndexWriter:
     def __init__(self, folder: Path, *, check: bool = True) -> None:
         """Open or make the index in `folder`. Raises IndexUnavailableError.
 
-        One whose last writer died is checked first, unless `check` is false: this process has had it open.
+        One whose last writer died is checked, unless `check` is false: this process has had it open. A large one is checked later,
+        when there is nothing else to do.
         """
         self.folder = folder
         self.db, self.remark = open_writer(folder, check)
