@@ -188,7 +188,8 @@ def test_what_was_slow_at_first_alone_decides_nothing() -> None:
     rig.searches(ENOUGH // 2, SLOW)
     assert rig.searches(ENOUGH, FAST) == 3
     assert rig.switch.state().p95_ms == SLOW
-    assert rig.searches(1, SLOW) == 2  # it is slow still: of the later sixteen, one
+    assert rig.searches(1, SLOW) == 3, "of the later half, one: that may be the question"
+    assert rig.searches(1, SLOW) == 2, "two: it is slow still"
 
 
 # The window.
@@ -474,8 +475,9 @@ def test_what_is_decided_is_what_the_percentile_says(durations: Sequence[float],
     rig = Rig(min_queries=len(durations))
     for ms in durations:
         rig.searches(1, ms)
-    later = durations[len(durations) // 2 :]
+    later = sorted(durations[len(durations) // 2 :])
     is_slow = all(sorted(some)[math.ceil(95 * len(some) / 100) - 1] > 500 for some in (durations, later))
+    is_slow = is_slow and later[max(0, len(later) - 2)] > 500
     assert rig.switch.phase() == (2 if is_slow else 3)
     if is_slow:
         calm = data.draw(st.lists(st.sampled_from([100.0, 399.9, 400.0]), min_size=1, max_size=60))
