@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from pathlib import Path
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from cairn.index.indexing.folder_state import Activity, Progress
 from cairn.index.indexing.reading import Reading, ReadRequest, read_file
@@ -226,12 +226,19 @@ class Intake:
             # Files are read here until the first worker is there, so that answers come no later.
             while not pool.is_ready and (request := next(waiting, None)):
                 yield read_file(self._root, request)
-            for request, reading in pool.read(waiting):
+            for request, reading in pool.read(map(self._with_digests, waiting)):
                 if self._stopped():
                     return
                 # A worker may have read it before somebody saved it, and what was saved is in the index by now.
                 late = self._is_overtaken(request.entry.path)
                 yield read_file(self._root, request) if late else reading
+
+    def _with_digests(self, request: ReadRequest) -> ReadRequest:
+        """The request with what tells a worker which chunks need no rows, since the index has them."""
+        before = request.before
+        if before is None or before.collection != request.collection:  # which is embedded with each chunk
+            return request
+        return evolve(request, indexed=self._writer.chunk_digests(request.entry.path))
 
     def _is_overtaken(self, path: str) -> bool:
         places = self._overtaken

@@ -27,6 +27,8 @@ class ReadRequest:
     collection: str
     before: FileRecord | None
     """What the index has of it, None where it is to be written in any case."""
+    indexed: frozenset[bytes] = frozenset()
+    """Digests of the texts of the chunks that the index has of it."""
 
 
 @frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -48,7 +48,7 @@ class IndexedFile:
     kind: str
     is_text: bool
     chunks: tuple[Chunk | ChunkRow, ...]
-    """As chunks, or as the rows that `prepared` makes of them."""
+    """As chunks, or as the rows that `prepared` makes of new ones."""
     imports: tuple[str, ...] = ()
     """What it imports, as `cairn.workspace.imports` writes it."""
     symbols: SymbolTable | PackedSymbols | None = None
@@ -66,15 +66,22 @@ class IndexedFile:
         chunks, symbols = chunk_file(record.path, text)
         return cls(record, file_kind(record.path), True, tuple(chunks), specs, symbols, sketch(text))
 
-    def prepared(self, embed: Embed | None = None) -> IndexedFile:
-        """What `of` made, with everything that can be computed without the index; `embed` makes the chunks' static vectors."""
+    def prepared(self, embed: Embed | None = None, indexed: Set[bytes] = frozenset()) -> IndexedFile:
+        """What `of` made, with everything that can be computed without the index; `embed` makes the chunks' static vectors.
+
+        Chunks whose text has one of the digests `indexed` stay as they are: their rows are in the index, or nearly all.
+        """
         place = (self.record.path, self.record.collection)
         chunks = [chunk for chunk in self.chunks if isinstance(chunk, Chunk)]
-        texts = [composite_text(*place, chunk) for chunk in chunks]
-        vectors: Sequence[bytes | None] = embed(chunks, texts) if embed else [None] * len(chunks)
-        rows = tuple(map(ChunkRow.of, chunks, texts, vectors))
+        new = {
+            at: chunk for at, chunk in enumerate(chunks) if bytes.fromhex(chunk.content_hash) not in indexed
+        }
+        texts = [composite_text(*place, chunk) for chunk in new.values()]
+        vectors: Sequence[bytes | None] = embed([*new.values()], texts) if embed else [None] * len(new)
+        rows = dict(zip(new, map(ChunkRow.of, new.values(), texts, vectors), strict=True))
         symbols = PackedSymbols.of(self.symbols) if isinstance(self.symbols, SymbolTable) else self.symbols
-        return evolve(self, chunks=rows, symbols=symbols)
+        prepared = tuple(rows.get(at, chunk) for at, chunk in enumerate(chunks))
+        return evolve(self, chunks=prepared, symbols=symbols)
 
     @classmethod
     def left_out(cls, record: FileRecord) -> IndexedFile:
@@ -193,6 +200,11 @@ class IndexWriter:
         below = "SELECT path FROM files WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"
         rows = self.db.execute(below, (path,))
         return [str(row[0]) for row in rows]
+
+    def chunk_digests(self, path: str) -> frozenset[bytes]:
+        """Digests of the texts of a file's chunks."""
+        digests = "SELECT content_hash FROM chunks WHERE file_id = (SELECT id FROM files WHERE path = ?)"
+        return frozenset(cast(bytes, digest) for (digest,) in self.db.execute(digests, (path,)))
 
     def chunk_ids(self, paths: Iterable[str]) -> list[int]:
         """The chunks of these files."""

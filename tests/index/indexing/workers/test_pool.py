@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import psutil
@@ -26,6 +28,7 @@ from cairn.index.indexing.workers import cores
 from cairn.index.indexing.workers.cores import Turns, most_workers
 from cairn.index.indexing.workers.pool import WorkerPool
 from cairn.index.store.prepared import ChunkRow
+from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.recipe import StaticRecipe, static_vectors
 from cairn.index.vectors.store import ChunkText, VectorStore
@@ -204,11 +207,67 @@ def test_file_saved_while_workers_read_is_indexed_as_it_was_saved(
     assert symbols == {"a", "b", "saved_later"}
 
 
+def test_of_changed_files_workers_prepare_new_chunks_alone_and_others_keep_their_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "_WORTH_WORKERS_BYTES", 0)
+    monkeypatch.setattr(WorkerPool, "is_ready", True)
+    root, recipe = tmp_path / "index", StaticRecipe(FOLDER, EmbeddingSettings())
+    shutil.copytree(PACKAGE / "index", root)
+    given: list[IndexedFile] = []
+    write = IndexWriter.write
+
+    def noted(self: IndexWriter, files: Sequence[IndexedFile], removed: Iterable[str], **how: bool) -> Any:
+        given.extend(files)
+        return write(self, files, removed, **how)
+
+    monkeypatch.setattr(IndexWriter, "write", noted)
+    writers = []
+    for workers in (1, 2):
+        (tmp_path / str(workers)).mkdir()
+        writers.append(IndexWriter(tmp_path / str(workers)))
+        VectorStore(writers[-1].db).use_static("table", 256)
+        taken_in(root, writers[-1], workers, recipe)
+    before = {id_ for (id_,) in writers[1].db.execute("SELECT id FROM chunks")}
+    for number, path in enumerate(sorted(root.rglob("*.py"))):
+        text = path.read_text("utf-8")
+        path.write_text(f"# {number}\n{text}\n\ndef moor_{number}(ship):\n    return ship\n", "utf-8")
+    given.clear()
+    taken_in(root, writers[1], 2, recipe)
+    kept = [chunk for file in given for chunk in file.chunks if isinstance(chunk, Chunk)]
+    rows = [chunk for file in given for chunk in file.chunks if isinstance(chunk, ChunkRow)]
+    assert 0 < len(rows) < len(kept)
+    assert all(row.vector for row in rows)
+    assert writers[1].facts().static_queued == 0
+    taken_in(root, writers[0], 1, recipe)
+    alone, together = (contents(writer) for writer in writers)
+    # Whoever reads alone leaves the vectors to be made later.
+    tables = [name for name in alone if not name.startswith((STATIC_TABLE, "sqlite_sequence"))]
+    assert [name for name in tables if alone[name] != together[name]] == []
+    after = {id_ for (id_,) in writers[1].db.execute("SELECT id FROM chunks")}
+    assert len(before & after) >= len(kept) > 0
+    for writer in writers:
+        writer.close()
+
+
 def tables(data: Path, workers: int) -> dict[str, list[tuple[apsw.SQLiteValue, ...]]]:
-    """What an index of Cairn's source has in every table, but for the time when and the number of batches in which it was written."""
+    """The `contents` of an index of Cairn's source."""
     data.mkdir()
     writer = IndexWriter(data)
-    Intake(PACKAGE, writer, Progress(), lambda: False, lambda: None).reconcile(IndexSettings(workers=workers))
+    taken_in(PACKAGE, writer, workers)
+    found = contents(writer)
+    writer.close()
+    return found
+
+
+def taken_in(root: Path, writer: IndexWriter, workers: int, recipe: StaticRecipe | None = None) -> None:
+    """Make the index equal to the folder."""
+    taking = Intake(root, writer, Progress(), lambda: False, lambda: None, recipe=lambda: recipe)
+    taking.reconcile(IndexSettings(workers=workers))
+
+
+def contents(writer: IndexWriter) -> dict[str, list[tuple[apsw.SQLiteValue, ...]]]:
+    """What an index has in every table, but for the time when and the number of batches in which it was written."""
     contents = {"files": list(writer.db.execute(f"SELECT {', '.join(_FILE_COLUMNS_COMPARED)} FROM files"))}
     listed = writer.db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL")
     schema = {str(name): str(sql) for name, sql in listed.fetchall()}
@@ -223,7 +282,6 @@ def tables(data: Path, workers: int) -> dict[str, list[tuple[apsw.SQLiteValue, .
     for name, sql in schema.items():
         if name not in (*contents, "meta") and not name.startswith(below) and "VIRTUAL" not in sql:
             contents[name] = list(writer.db.execute(f'SELECT * FROM "{name}"'))
-    writer.close()
     return contents
 
 

@@ -35,12 +35,12 @@ Prepare = Callable[[Path, StaticRecipe | None, ReadRequest], Reading]
 
 
 def prepare(root: Path, recipe: StaticRecipe | None, request: ReadRequest) -> Reading:
-    """Read a file and prepare its rows, with `recipe` their static vectors, too."""
+    """Read a file and prepare the rows of its new chunks, with `recipe` their static vectors, too."""
     reading = read_file(root, request)
     file = reading.file
     if not isinstance(file, IndexedFile):
         return reading
-    return evolve(reading, file=file.prepared(recipe.vectors if recipe else None))
+    return evolve(reading, file=file.prepared(recipe.vectors if recipe else None, request.indexed))
 
 
 def work_for_another() -> tuple[BinaryIO, BinaryIO]:
