@@ -36,6 +36,8 @@ def port(tmp_path: Path) -> Path:
     (root / "src" / "east.py").write_text(body.format("east", ""))
     (root / "src" / "west.py").write_text(body.format("west", "\n\ndef far_away():\n    return None\n"))
     (root / "src" / "tides.py").write_text("def high_water(tide):\n    return tide\n")
+    # Settings that a test writes would be one more file, with words of its own.
+    (root / ".cairnignore").write_text(".cairn.toml\n.cairnignore\n")
     return root
 
 
