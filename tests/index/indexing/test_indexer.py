@@ -17,6 +17,7 @@ from attrs import evolve
 from tests.index.index_builders import MadeUpModels, Repository, numbers, small_table
 
 from cairn.chunking.model import content_key
+from cairn.index.indexing import background
 from cairn.index.indexing import indexer as indexer_module
 from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer, Role
@@ -25,6 +26,7 @@ from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store import database
 from cairn.index.store.database import DATABASE_NAME, connect_read_only
 from cairn.index.store.maintenance import Maintenance
+from cairn.index.store.meta import CHECK_IS_DUE
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.index.store.writer import IndexWriter
 from cairn.settings.tree import EmbeddingSettings, IndexSettings, Settings
@@ -620,6 +622,31 @@ def test_a_large_index_whose_writer_died_is_followed_at_once_and_checked_when_th
     until(lambda: "was damaged" in str(again.problem))
     reader = IndexReader(again.data)
     until(lambda: reader.facts().scanned and bool(reader.facts().chunks))
+
+
+def test_a_check_that_was_interrupted_is_not_begun_again_at_once(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks: list[None] = []
+
+    def interrupted_check(*_: object) -> bool:
+        checks.append(None)
+        return False
+
+    monkeypatch.setattr(background, "check_soundness", interrupted_check)
+    indexer = folder.run()
+    until(lambda: indexer.idle)
+    indexer.stop()
+    writer = IndexWriter(indexer.data)
+    writer.note(**CHECK_IS_DUE)
+    writer.close()
+    folder.intervals = evolve(folder.intervals, tidy_after=0.0)
+    again = folder.run()
+    until(lambda: bool(checks))
+    for number in range(3):
+        again.queue.changed([folder.write(f"crane{number}.md", "# Crane\n")])
+        until(lambda: again.idle)
+    assert len(checks) == 1
 
 
 def test_a_history_that_cannot_be_read_is_a_problem_that_passes(

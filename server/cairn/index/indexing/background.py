@@ -132,6 +132,8 @@ class Background:
         elif today() - facts.checked_on >= _CHECK_DAYS:
             if check_soundness(self._writer.db, interrupted):
                 self._writer.note(checked_on=today())
+            else:  # it begins anew then: a large index must not be read whenever somebody rests for a minute
+                self._tidied_at = time.monotonic()
         elif self._maintenance.run(settings.index, interrupted):
             self._tidied_at = time.monotonic()
             self._writer.note(tidied=facts.content, tidied_on=today())

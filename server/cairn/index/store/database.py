@@ -45,9 +45,8 @@ for each thread's connection, would count several times in the process's memory.
 _CHECK_EVERY = 10_000
 """SQLite instructions between two looks whether a check is to end."""
 _CHECKED_FIRST_BYTES = 64 << 20
-"""An index up to this size is checked before it is written again, which takes 1.6 s at most. A million chunks take 46 s of a core, and
-no save would be found meanwhile: a larger one is checked once there is nothing else to do. What kills a process does not damage a
-database; what does, a failing disk, is found by whoever reads there, too."""
+"""An index up to this size is checked before it is written again: 0.8 s for 31 MB. A million chunks, 2 GB, take 46 s of a core, and no save
+would be found meanwhile, so a larger one is checked once there is nothing else to do. What kills a process alone damages no database."""
 
 
 def open_reader(path: Path) -> apsw.Connection | None:
