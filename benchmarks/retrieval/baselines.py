@@ -43,9 +43,12 @@ def ask_baseline(rank: Rank, questions: Iterable[Question]) -> list[Answer]:
 
 
 class BM25:
-    """FTS5's BM25 over the text of Cairn's chunks, any word of the question; a file ranks by its best chunk."""
+    """FTS5's BM25 over the text of Cairn's chunks, any word of the question; a file ranks by its best chunk.
 
-    def __init__(self, index: IndexFile) -> None:
+    Only files whose path is `wanted` count.
+    """
+
+    def __init__(self, index: IndexFile, wanted: Callable[[str], bool] = lambda _: True) -> None:
         self._spans: list[Span] = []
         self._db = apsw.Connection(":memory:")
         self._db.execute(
@@ -53,6 +56,8 @@ class BM25:
         )
         with self._db:
             for path, chunk in index.chunks():
+                if not wanted(path):
+                    continue
                 self._db.execute(
                     "INSERT INTO passages(rowid, text) VALUES (?, ?)", (len(self._spans), chunk.text)
                 )

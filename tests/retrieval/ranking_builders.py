@@ -30,6 +30,7 @@ class MadeUpChunk:
     similarity: float = 0.0
     exact: float = 0.0
     reexport: float = 0.0
+    named: float = 0.0
     defines: tuple[str, ...] = ()
     kind: str = "function"
 
@@ -67,6 +68,7 @@ def file(
     symbol: float = 0.0,
     exact: float = 0.0,
     reexport: float = 0.0,
+    named: float = 0.0,
     defines: tuple[str, ...] = (),
     kind: str = "function",
     chunks: int = 1,
@@ -82,7 +84,7 @@ def file(
     whole: float = 0.0,
 ) -> MadeUpFile:
     """A file of as many equal chunks."""
-    equal = MadeUpChunk(keyword, definition, symbol, similarity, exact, reexport, defines, kind)
+    equal = MadeUpChunk(keyword, definition, symbol, similarity, exact, reexport, named, defines, kind)
     candidate = FileCandidate(folder, path, file_kind(path), subjects, in_degree, words, is_copy, is_named)
     return MadeUpFile(candidate, (equal,) * chunks, chosen, about, near, whole)
 
@@ -96,7 +98,7 @@ def candidates(files: Sequence[MadeUpFile]) -> Candidates:
 
     outlines = [chunk.outline(files[place].path, position) for place, position, chunk in every]
     of_file = np.array([place for place, _, _ in every], np.intp)
-    names = ("keyword", "definition", "symbol", "similarity", "exact", "reexport")
+    names = ("keyword", "definition", "symbol", "similarity", "exact", "reexport", "named")
     return Candidates(tuple(f.file for f in files), outlines, of_file, *map(column, names))
 
 

@@ -19,6 +19,8 @@ from cairn.retrieval.scores import Asked, Family, Signal
 from cairn.retrieval.signals import SIGNALS, weight_warnings, weighted
 from cairn.settings.tree import SearchSettings
 
+REPORT = f"Cranes stop at noon\n{'A crane that lifts a crate stops without a word. ' * 6}"
+
 PAIRS = [
     # Words
     ("parse", file("src/a.py", keyword=2), file("src/b.py", keyword=1)),
@@ -59,6 +61,7 @@ PAIRS = [
     # What was written, a path that was named
     ("x y", file("src/a.py", keyword=1, exact=0.8), file("src/b.py", keyword=3)),
     ("moor_all", file("tests/test_a.py", keyword=1, exact=1), file("src/b.py", keyword=3, similarity=0.6)),
+    (REPORT, file("src/a.py", named=1), file("src/b.py", named=0.1)),
     ("crane in src/port", file("src/port/a.py", is_named=True), file("src/b.py", keyword=3)),
     # The repository
     ("mooring ropes", file("src/a.py", subjects=0.6), file("src/b.py", subjects=0.2)),

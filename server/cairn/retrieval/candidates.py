@@ -23,7 +23,7 @@ from cairn.retrieval.legs import Pool
 
 Floats = NDArray[np.float64]
 
-_COUNTED = ("symbol", "exact", "reexport")
+_COUNTED = ("symbol", "exact", "reexport", "named")
 _COSINES = ("similarity", "compared", "static")
 _NOT_FOUND: Mapping[str, float] = {**dict.fromkeys(_COUNTED, 0.0), **dict.fromkeys(_COSINES, math.nan)}
 """Legs, and what stands for a chunk that a leg does not know."""
@@ -51,8 +51,8 @@ class FileCandidate:
     frequency, and half where they are part of no name."""
     is_copy: bool = False
     """Whether another file is the original of it."""
-    is_named: bool = False
-    """Whether the question names it, or a folder of it, by its path."""
+    is_named: float = 0.0
+    """How surely the question names it, or a folder of it, by its path, 1 at most."""
 
 
 @frozen(eq=False)
@@ -79,6 +79,8 @@ class Candidates:
     """How well it holds the very text that was asked for, 1 at most."""
     reexport: Floats
     """1 where it re-exports the very name that was asked for."""
+    named: Floats
+    """How much the names count that it defines and a report names."""
     _starts: NDArray[np.intp] = field(init=False)
 
     @_starts.default
@@ -209,7 +211,7 @@ def _files(
             imported.get(path, 0),
             words,
             path in copies,
-            path in pool.named,
+            pool.named.get(path, 0.0),
         )
         for (path, of_file), words in zip(chunks.items(), _words_held(pool, chunks), strict=True)
     ]

@@ -33,6 +33,7 @@ from cairn.retrieval.introductions import subject_of
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
 from cairn.retrieval.meaning import QueryVector, finder, similarities
 from cairn.retrieval.query import Query
+from cairn.retrieval.reports.anchors import named_definitions, named_files
 from cairn.settings.tree import Leg, SearchSettings
 from cairn.text.words import stem
 from cairn.workspace.collections import MANIFESTS
@@ -96,8 +97,8 @@ class Pool:
     """The same, with other spellings: what every chunk is worth by them, whichever leg found it."""
     files: dict[str, None] = field(factory=dict)
     """Paths of files that were found as wholes."""
-    named: frozenset[str] = frozenset()
-    """Paths of files that the question names."""
+    named: Mapping[str, float] = field(factory=dict)
+    """Paths of files that the question names, with how surely each of them is meant, 1 at most."""
     subjects: Mapping[str, float] = field(factory=dict)
     """BM25 over the subjects of their commits, as a share of what is possible, by path."""
 
@@ -172,14 +173,24 @@ class Legs:
                     found.update({chunk: _OF_OTHERS * score for chunk, score in found.items()})
                     pool.add("symbol", (hit for hit in own if hit.score == own[0].score))
 
+    def by_report(self) -> None:
+        """The definitions of the names in a report."""
+        report = self.query.report
+        if report is None:
+            return
+        for reader, pool, leg in self._run("named", Leg.NAMES):
+            with leg:
+                pool.found["named"] = named_definitions(reader, report, self.only)
+
     def by_keywords(self, *, patiently: bool = False) -> None:
         """Keywords in chunks; `patiently`, for however long it takes."""
         query = self.query
         others = (spelling for spelling in query.spellings if (spelling,) not in query.groups)
         words = [*query.groups, *((spelling,) for spelling in others)]
+        weights = [query.weights.get(word[0], 1.0) for word in words] if query.weights else ()
         for reader, pool, leg in self._run("keyword", Leg.KEYWORDS, patiently=patiently):
             with leg:
-                found = find_words(reader, words, self.settings.keyword_rows, leg.deadline)
+                found = find_words(reader, words, self.settings.keyword_rows, leg.deadline, weights)
                 pool.keywords = found
                 best = found.best(self.settings.candidates, passing_chunks(reader, self.only, leg.deadline))
                 scores = found.scores(best)
@@ -199,7 +210,9 @@ class Legs:
                 pool.subjects = {
                     path: score / (subjects.possible or 1.0) for path, score in by_subject.items()
                 }
-                pool.named = frozenset(files_at(reader, self.query.paths, _MAX_FILES, leg.deadline))
+                at = files_at(reader, self.query.paths, _MAX_FILES, leg.deadline)
+                report = self.query.report
+                pool.named = named_files(at, report) if report else dict.fromkeys(at, 1.0)
                 by_path = files_by_path(reader, paths.match, _MAX_FILES, leg.deadline)
                 introducing = (
                     introducing_files(reader, MANIFESTS, _MAX_INTRODUCING, leg.deadline)
@@ -235,8 +248,10 @@ class Legs:
                         leg.deadline,
                         pool.chunks()[:_LOOKED_AT],
                     ).hits
+                    # A message's fragment that stands in many places tells little.
+                    share = 1 / math.sqrt(len(hits) or 1) if self.query.report else 1.0
                     for hit in hits:
-                        scores[hit.chunk_id] += hit.score / len(wanted)
+                        scores[hit.chunk_id] += share * hit.score / len(wanted)
                 pool.found["exact"].update(scores)
 
     def _undefined_name(self) -> tuple[str, ...]:

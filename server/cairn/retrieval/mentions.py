@@ -74,7 +74,7 @@ def _lines(text: str) -> list[str]:
 
 
 _PATH = re.compile(
-    r"(?<![\w/\\.@-])(?:[A-Za-z]:)?[\w.~*@+\[\]{}/\\-]*[\w*](?:(?::|#L|, line )(\d+)(?::\d+)?)?[/\\]?"
+    r"(?<![\w/\\.@-])(?:[A-Za-z]:)?[\w.~*@+\[\]{}/\\-]{0,300}[\w*](?:(?::|#L|, line )(\d+)(?::\d+)?)?[/\\]?"
 )
 _PLACE_CHARS = 20
 """Characters before a path that may say that it is a place: the longest such word has ten, and spaces."""

@@ -18,11 +18,13 @@ from cairn.retrieval.introductions import with_project_named
 from cairn.retrieval.languages.translation import Translation, in_english, word_meanings
 from cairn.retrieval.mentions import Mentions, read_mentions
 from cairn.retrieval.query_types import QueryType, is_name, named_kind, own_name, owner_name, query_type
-from cairn.retrieval.question_kinds import message_fragments
+from cairn.retrieval.question_kinds import fragments_of, message_fragments
 from cairn.retrieval.repair import is_common, repairs
+from cairn.retrieval.reports.report import Report, read_report
 from cairn.retrieval.traces import Trace, read_trace
 from cairn.retrieval.wording import (
     alternatives,
+    is_compound,
     read_words,
     replaced,
     rewrite_phrases,
@@ -36,7 +38,7 @@ from cairn.text.identifiers import identifier_words
 from cairn.text.unicode import well_formed
 from cairn.text.words import is_stopword, stem, stems
 
-MAX_QUERY_CHARS = 4_000
+MAX_QUERY_CHARS = 10_000
 """Longer questions are cut here, and the answer says so: a paste must not hang a search."""
 
 MAX_TERMS = 32
@@ -92,6 +94,12 @@ class Query:
     kinds: tuple[str, ...] = ()
     """The kinds of definitions that are meant, where a name was asked for together with its kind: `struct inode`."""
 
+    report: Report | None = field(default=None, hash=False)
+    """The report that the text is; None for a question."""
+
+    weights: Mapping[str, float] = field(factory=dict, hash=False)
+    """How much each term counts beside the others, by where it stands in a report; terms that are not there count 1."""
+
     for_evidence: bool = False
     """Whether passages are wanted that can be quoted, rather than places to go to."""
 
@@ -103,8 +111,8 @@ class Query:
 
     @property
     def wording(self) -> str:
-        """The words that somebody chose, in English."""
-        return self.asked_as or self.english or self.text
+        """The words that somebody chose, in English; a report's title."""
+        return self.asked_as or (self.report.title if self.report else self.english or self.text)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -151,13 +159,24 @@ class Query:
     @property
     def joined(self) -> tuple[str, ...]:
         """Adjacent terms as one word: "thread pool" may be defined as `threadpool` or `ThreadPool`."""
-        return tuple(a + b for a, b in pairwise(self.terms))
+        return tuple(a + b for a, b in pairwise(self._in_a_row))
+
+    @property
+    def _in_a_row(self) -> tuple[str, ...]:
+        """The terms in the order in which they were typed; those of a report's title alone, since its terms are ordered by weight."""
+        return read_words(self.report.title).terms if self.report else self.terms
 
     @cached_property
     def spellings(self) -> tuple[str, ...]:
         """What else of the question to look for among keywords: compounds, joined pairs, other conventions, phrases."""
         names = (name for name in self.respelled if "-" not in name)  # in the index those are single words
-        every = (*self.compounds, *self.joined, *map("_".join, pairwise(self.terms)), *names, *self.phrases)
+        every = (
+            *self.compounds,
+            *self.joined,
+            *map("_".join, pairwise(self._in_a_row)),
+            *names,
+            *self.phrases,
+        )
         return tuple(dict.fromkeys(every))
 
 
@@ -184,6 +203,8 @@ def understand(
     translation = in_english(meant)
     meant = with_project_named(translation.text, vocabulary)
     english = meant
+    if report := read_report(meant):
+        return _of_report(cut, report, _ALPHA if alpha is None else alpha, shortened)
     trace = read_trace(meant) or Trace(message=meant)
     mentions = read_mentions(trace.message)
     kind = _type(mentions, trace)
@@ -230,6 +251,29 @@ def understand(
         meant=replaced(
             meant, synonyms | repaired | {word: english[0] for word, english in translated.items()}
         ),
+    )
+
+
+def _of_report(text: str, report: Report, alpha: float, shortened: Sequence[str]) -> Query:
+    weights = report.terms()
+    names = (name.text for name in report.names if is_compound(name.text))
+    codes = read_mentions(report.text).codes
+    fragments = (piece for message in report.messages for piece in fragments_of(message))
+    return Query(
+        text=text,
+        normalized=" ".join(weights),
+        terms=tuple(weights),
+        compounds=tuple(dict.fromkeys((*names, *codes)))[:MAX_TERMS],
+        phrases=report.options,
+        type=QueryType.BUG_FIX,
+        alpha=alpha,
+        corrections=tuple(shortened),
+        alternatives=alternatives(weights, other_lengths_of=read_words(report.title).terms, others=()),
+        paths=tuple(dict.fromkeys((*report.places, *(frame.path for frame in report.frames)))),
+        literals=tuple(fragments),
+        report=report,
+        weights=weights,
+        meant=report.meant,
     )
 
 

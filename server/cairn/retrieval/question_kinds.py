@@ -128,7 +128,13 @@ def message_fragments(text: str) -> tuple[str, ...]:
 
     The literal that the message was made from has these pieces letter by letter.
     """
-    pieces = (piece.strip(" \t\n.,;:!?-*•") for piece in _VALUE.split(message_of(text)))
+    return fragments_of(message_of(text))
+
+
+@lru_cache(maxsize=256)
+def fragments_of(message: str) -> tuple[str, ...]:
+    """The pieces of a message between what looks like filled-in values, longest first."""
+    pieces = (piece.strip(" \t\n.,;:!?-*•") for piece in _VALUE.split(message))
     long = {
         piece
         for piece in pieces

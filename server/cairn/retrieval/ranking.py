@@ -185,6 +185,7 @@ def rank(
     by_words = question.query.alpha < 1
     if by_words:
         question.by_name()
+        question.by_report()
     beside = [legs.beside() for legs in every]
     asking = _comparing.submit(_embed_and_find, beside, meaning) if meaning and _compares(question) else None
     varying = [_side_by_side.submit(legs.by_keywords) for legs in every[1:]]

@@ -21,7 +21,7 @@ from cairn.retrieval.candidates import Candidates, FileCandidate, Floats
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.packages import Packages
 from cairn.retrieval.query import Query
-from cairn.text.words import stem
+from cairn.text.words import stem, text_stems
 
 
 class Family(enum.StrEnum):
@@ -68,6 +68,12 @@ class Asked:
     def own_stems(self) -> frozenset[str]:
         """The stems of the question's own words."""
         return frozenset(map(stem, self.query.terms))
+
+    @cached_property
+    def asked_for_stems(self) -> frozenset[str]:
+        """The stems by which kinds of files may be asked for: of a report those of its title."""
+        query = self.query
+        return frozenset(text_stems(query.report.title)) if query.report else query.stems
 
     def held_by(self, stems: Iterable[str]) -> float:
         """Share of the question that these of its stems make up, 0 to 1: rare ones count more, where that is known."""
@@ -119,8 +125,14 @@ class Signal:
     """Whether it may speak for any question; otherwise it counts towards the best possible score only where it does."""
     signed: bool = False
     """Whether it may speak against a file as well as for it."""
+    in_reports: float | None = None
+    """Its weight for reports, where that is another one."""
     of_first: bool = False
     """Whether it comes of the closer look, and so speaks for the files alone that the other signals rank first."""
+
+    def weight_for(self, query: Query) -> float:
+        """Its weight for a question or a report."""
+        return self.weight if self.in_reports is None or query.report is None else self.in_reports
 
 
 def of_file(name: str) -> Value:
@@ -205,7 +217,7 @@ def score_files(asked: Asked, signals: Sequence[Signal]) -> Scores:
     sums = _Sums(asked)
     for signal in (signal for signal in signals if not signal.of_first):
         sums.add(signal, asked)
-    later = [signal for signal in signals if signal.of_first and signal.weight]
+    later = [signal for signal in signals if signal.of_first and signal.weight_for(asked.query)]
     if asked.look is not None and later and len(sums.totals):
         first = np.argsort(-sums.totals, kind="stable")[:FIRST_FILES]
         looked = evolve(asked, closer=asked.look(first))
@@ -233,16 +245,16 @@ class _Sums:
 
     def add(self, signal: Signal, asked: Asked) -> None:
         """Add what a signal says of each file."""
-        if not signal.weight:
+        weight = signal.weight_for(asked.query) * self._balance[signal.family]
+        if not weight:
             return
-        weight = signal.weight * self._balance[signal.family]
         values = np.maximum(signal.value(asked), -1.0 if signal.signed else 0.0)
         highest = values.max(initial=0.0)
         speaks = highest > 0
         may_speak = signal.always and (self._compared or signal.family is not Family.VECTOR)
         if weight > 0 and (speaks or may_speak):
             self.best_possible += weight
-        if not (speaks or values.min(initial=0.0) < 0) or not weight:
+        if not (speaks or values.min(initial=0.0) < 0):
             return
         if signal.relative:
             values /= max(signal.floor, highest)

@@ -20,7 +20,7 @@ from cairn.retrieval.legs import Pool
 MOST_FILES = 200
 _MOST_OF_A_FILE = 12
 """Chunks of one file that are ranked; no signal looks at more than eight."""
-_WHOLLY = ("symbol", "exact", "reexport", "file")
+_WHOLLY = ("symbol", "exact", "reexport", "file", "named")
 """Legs whose chunks are always ranked."""
 _BEST, _SUM, _HELD, _MEANING = 0.5, 1.5, 1.5, 3.5
 """The weights of the signals that tell most (`retrieval/signals.py`)."""

@@ -203,7 +203,7 @@ def _is(kind: FileKind, unless_asked_for: frozenset[str]) -> Value:
 
     def value(asked: Asked) -> Floats:
         of_kind = asked.of_kind(kind)
-        if unless_asked_for & asked.query.stems or not of_kind.any():
+        if unless_asked_for & asked.asked_for_stems or not of_kind.any():
             return asked.nothing()
         defining = _definition(asked) > 0
         return of_kind if (defining & (of_kind == 0)).any() else of_kind * ~defining
@@ -251,30 +251,57 @@ _ABOUT_CONFIG = _asks(
 
 KEYWORD, VECTOR, FILE = Family
 SIGNALS: tuple[Signal, ...] = (
-    Signal("keywords in its best chunk", 0.5, KEYWORD, best("keyword")),
+    Signal("keywords in its best chunk", 0.5, KEYWORD, best("keyword"), in_reports=1.4),
     Signal("keywords in its best eight chunks", 1.5, KEYWORD, top("keyword", _SLOW_DECAY)),
-    Signal("words of the question that it holds", 1.5, KEYWORD, of_file("words"), floor=0.5),
-    Signal("names it defines", 0.4, KEYWORD, best("definition")),
-    Signal("file name", 1.0, KEYWORD, _file_name, relative=False),
-    Signal("file name as one word", 1.0, KEYWORD, _joined_name, relative=False),
-    Signal("file name abbreviated", 1.0, KEYWORD, _abbreviated_name, relative=False),
-    Signal("folder names", 2.8, KEYWORD, _folder_name, relative=False),
+    Signal("words of the question that it holds", 1.5, KEYWORD, of_file("words"), floor=0.5, in_reports=0.0),
+    Signal("names it defines", 0.4, KEYWORD, best("definition"), in_reports=1.0),
+    Signal("file name", 1.0, KEYWORD, _file_name, relative=False, in_reports=1.4),
+    Signal("file name as one word", 1.0, KEYWORD, _joined_name, relative=False, in_reports=0.0),
+    Signal("file name abbreviated", 1.0, KEYWORD, _abbreviated_name, relative=False, in_reports=0.0),
+    Signal("folder names", 2.8, KEYWORD, _folder_name, relative=False, in_reports=5.5),
     Signal("defines the symbol", 5.0, KEYWORD, _definition, relative=False, always=False),
     Signal("re-exports the symbol", 3.0, KEYWORD, best("reexport"), relative=False, always=False),
-    Signal("contains the very text", 4.0, KEYWORD, best("exact"), relative=False, always=False),
+    Signal(
+        "contains the very text", 4.0, KEYWORD, best("exact"), relative=False, always=False, in_reports=1.9
+    ),
     Signal("contains the whole question", 8.0, KEYWORD, _whole_question, relative=False, always=False),
-    Signal("is named by its path", 6.0, KEYWORD, of_file("is_named"), relative=False, always=False),
-    Signal("commit subjects", 2.2, KEYWORD, of_file("subjects"), floor=0.3),
-    Signal("imported by others", 0.9, FILE, _imports, floor=math.log1p(_MANY_IMPORTS)),
-    Signal("meaning of its best chunk", 3.5, VECTOR, best("similarity")),
+    Signal(
+        "is named by its path",
+        6.0,
+        KEYWORD,
+        of_file("is_named"),
+        relative=False,
+        always=False,
+        in_reports=4.0,
+    ),
+    Signal("defines what a report names", 1.2, KEYWORD, top("named", _SLOW_DECAY), always=False),
+    Signal("commit subjects", 2.2, KEYWORD, of_file("subjects"), floor=0.3, in_reports=4.7),
+    Signal("imported by others", 0.9, FILE, _imports, floor=math.log1p(_MANY_IMPORTS), in_reports=0.0),
+    Signal("meaning of its best chunk", 3.5, VECTOR, best("similarity"), in_reports=2.1),
     Signal("meaning of its best three chunks", 0.5, VECTOR, top("similarity", _FAST_DECAY)),
     Signal(
-        "near words in its best chunk", 1.5, VECTOR, of_closer_look("nearness"), always=False, of_first=True
+        "near words in its best chunk",
+        1.5,
+        VECTOR,
+        of_closer_look("nearness"),
+        always=False,
+        of_first=True,
+        in_reports=1.0,
     ),
-    Signal("meaning of the whole file", 0.7, VECTOR, of_closer_look("whole"), always=False, of_first=True),
+    Signal(
+        "meaning of the whole file",
+        0.7,
+        VECTOR,
+        of_closer_look("whole"),
+        always=False,
+        of_first=True,
+        in_reports=0.2,
+    ),
     Signal("the package asked about", 3.0, VECTOR, _package, floor=0.3, always=False),
     Signal("is a test", -4.5, FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
-    Signal("is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False),
+    Signal(
+        "is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False, in_reports=-3.6
+    ),
     Signal("is documentation", -4.0, FILE, _documents(Documents.HELD_BACK), relative=False),
     Signal(
         "documents what was asked", 3.0, FILE, _documents(Documents.WELCOME), relative=False, always=False
@@ -303,8 +330,9 @@ def weighted(weights: Mapping[str, float], signals: Sequence[Signal] = SIGNALS) 
     """The signals with other weights, by name."""
     if not weights:
         return tuple(signals)
+    # Weights of the settings count for reports, too.
     now = {_FORMER_NAMES.get(name, name): weight for name, weight in weights.items()}
-    return tuple(evolve(s, weight=now[s.name]) if s.name in now else s for s in signals)
+    return tuple(evolve(s, weight=now[s.name], in_reports=None) if s.name in now else s for s in signals)
 
 
 def weight_warnings(weights: Mapping[str, float]) -> list[str]:

@@ -10,6 +10,8 @@ from cairn.retrieval.mentions import normalised_path
 
 _PLACES_KEPT = 8
 """The innermost few frames lead to the cause; a trace may have hundreds."""
+_FRAMES_KEPT = 32
+"""Frames in all: those of libraries are none of the project's."""
 
 # One line of a trace each. Groups: path, name.
 _FRAMES = tuple(
@@ -18,10 +20,12 @@ _FRAMES = tuple(
         r'File "(?P<path>[^"\n]+)", line \d+(?:, in (?P<name>[\w.<>]+))?',  # Python
         r"\bat (?P<name>(?:async |new )?[\w$.<>\[\] ]{1,200}?) ?\((?:file://)?(?P<path>[^()\s]+?):\d+(?::\d+)?\)",  # JS, Java
         r"\bat (?P<name>[\w.<>`\[\],+ ]{1,200}\([^)\n]{0,300}\)) in (?P<path>[^\n]{1,300}?):line \d+",  # C#
-        r"(?:\bat |--> |panicked at )(?:file://)?(?P<path>[\w.~/\\:-]*[\w-]\.\w+):\d+(?::\d+)?",  # JS, Rust
-        r"(?P<path>[\w.~/\\-]+\.rb):\d+:in [`'](?P<name>[^'\n]+)'",  # Ruby
+        r"(?:\bat |--> |panicked at )(?:file://)?(?P<path>[\w.~/\\:-]{0,300}[\w-]\.\w{1,20}):\d+(?::\d+)?",  # JS, Rust
+        r"(?<![\w.~/\\-])(?P<path>[\w.~/\\-]{1,300}\.rb):\d+:in [`'](?P<name>[^'\n]+)'",  # Ruby
         r"#\d+ (?P<path>/[^\s(]+)\(\d+\): (?P<name>[\w\\:>-]+)\([^\n]*",  # PHP
         r"^\t(?P<path>/[^\s:]+\.go):\d+(?: \+0x[0-9a-f]+)?",  # Go
+        r"^#\d+ +(?:0x[0-9a-f]+ in )?(?P<name>[\w:~<>]{1,200})[^\n]{0,300}? (?:at )?(?P<path>[\w.~/\\-]{1,300}\.\w{1,4}):\d+(?::\d+)?",  # gdb, ASan
+        r"^ {0,8}(?P<path>[\w.~/\\-]{1,300}\.(?:c|cc|cpp|cxx|h|hpp|go|py|rs|ts|tsx|js|java)):\d+(?::\d+)?: (?:in (?P<name>\w+)$)?",  # gcc, go test, pytest
     )
 )
 _NOISE = re.compile(
@@ -36,11 +40,23 @@ _PLACEHOLDER = re.compile(r"<[^>]*>|\banonymous\b|^(?:async|new) ")
 
 
 @frozen
+class Frame:
+    """One line of a stack trace."""
+
+    path: str
+    """With forward slashes, as normalised_path makes it."""
+    name: str = ""
+    """Of the function; "" where the line has none."""
+
+
+@frozen
 class Trace:
     """What a stack trace names, innermost first as far as its kind shows."""
 
     paths: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    """The frames, the innermost first; there may be more of them than `paths` and `names` have."""
     message: str = ""
     """What stood outside the frames: the error itself, and what was asked about it."""
 
@@ -53,13 +69,23 @@ def read_trace(text: str) -> Trace | None:
     frames.sort(key=lambda match: match.start())
     if 'File "' in text:  # Python names the innermost last
         frames.reverse()
-    paths = dict.fromkeys(normalised_path(frame["path"]) for frame in frames)
-    names = (frame.groupdict().get("name") or "" for frame in frames)
-    own = dict.fromkeys(
-        filter(None, (_PLACEHOLDER.sub("", name.partition("(")[0]).strip(". ") for name in names))
+    read = dict.fromkeys(
+        Frame(normalised_path(frame["path"]), _own_name(frame.groupdict().get("name") or ""))
+        for frame in frames
     )
+    paths = dict.fromkeys(frame.path for frame in read)
+    own = dict.fromkeys(frame.name for frame in read if frame.name)
     rest = _SOURCE_LINE.sub(r"\1", text)
     for pattern in _FRAMES:
         rest = pattern.sub(" ", rest)
     message = "\n".join(line for line in map(str.strip, _NOISE.sub("", rest).splitlines()) if line)
-    return Trace(tuple(paths)[:_PLACES_KEPT], tuple(own)[:_PLACES_KEPT], message)
+    return Trace(
+        tuple(paths)[:_PLACES_KEPT],
+        tuple(own)[:_PLACES_KEPT],
+        message=message,
+        frames=tuple(read)[:_FRAMES_KEPT],
+    )
+
+
+def _own_name(name: str) -> str:
+    return _PLACEHOLDER.sub("", name.partition("(")[0]).strip(". ")

@@ -35,7 +35,7 @@ def read_words(
 ) -> Wording:
     """The words of `text`. Of a name every word counts, of code all but function words; `codes` are not taken apart."""
     words = [word.removesuffix("'s") for word in _WORD.findall(text)]
-    compounds = dict.fromkeys(word for word in words if _COMPOUND.search(word))
+    compounds = dict.fromkeys(filter(is_compound, words))
     if is_name and _KEBAB_NAME.fullmatch(text.strip()):
         compounds = {text.strip().removesuffix("()"): None}
     every = is_name or len(words) == 1
@@ -53,6 +53,11 @@ def _is_whole(word: str, codes: Collection[str]) -> bool:
     if word in codes:
         return "_" not in word
     return bool(_NUMBERED.fullmatch(word)) and not _COMPOUND.search(word)
+
+
+def is_compound(word: str) -> bool:
+    """Whether a word is an identifier of several words."""
+    return bool(_COMPOUND.search(word))
 
 
 def without_numbers(terms: Iterable[str]) -> dict[str, tuple[str, ...]]:

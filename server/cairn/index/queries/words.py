@@ -35,6 +35,8 @@ _K1, _B = 1.2, 0.75
 """As in FTS5's bm25."""
 _SEVERAL = 2
 """Times as many chunks as are wanted that a word stands in by which it is told what those are worth at least."""
+_MOST_WEIGHTED = 48
+"""Words of a report that are looked for: those that tell most."""
 _FEW = 50_000
 """Chunks that are scored one by one where no others may be found; of more, all are scored."""
 
@@ -138,23 +140,22 @@ def _worth(idf: float, times: NDArray[Any], damping: NDArray[np.float32]) -> NDA
 
 
 def find_words(
-    reader: IndexReader, words: Sequence[Sequence[str]], most: int, cancelled: Cancelled
+    reader: IndexReader,
+    words: Sequence[Sequence[str]],
+    most: int,
+    cancelled: Cancelled,
+    weights: Sequence[float] = (),
 ) -> FoundWords:
     """Where the words of a question stand, each given with what counts as it.
 
     The rarest come first, and as many as stand in no more than `most` chunks together, one that occurs at least: what stands in more tells
-    next to nothing beside those.
+    next to nothing beside those. With `weights`, one for each word, the words that tell most come first, their idf is multiplied by
+    their weight, and as many are looked for as a question may have.
     """
     quoted = {text: quoted_word(text) for word in words for text in word}
     counts = keyword_counts(reader, "chunks_fts", quoted.values(), most + 1, cancelled)
     rows = [sum(counts.matching[quoted[text]] for text in word) for word in words]
-    chosen: list[int] = []
-    so_far = 0
-    for place in sorted(range(len(words)), key=rows.__getitem__):
-        if so_far and so_far + rows[place] > most:
-            break
-        so_far += rows[place]
-        chosen.append(place)
+    chosen = _most_telling(rows, counts.rows, weights, most) if weights else _rarest(rows, most)
     texts = list(dict.fromkeys(text for place in chosen for text in words[place]))
     rows_of = {text: counts.matching[quoted[text]] for text in texts}
     postings, columns = _saved(reader, rows_of, cancelled)
@@ -167,9 +168,40 @@ def find_words(
     for place in chosen:
         every = together([postings[text] for text in words[place] if text in postings])
         holding = min(len(every.ids), counts.rows)
-        idf = math.log1p((counts.rows - holding + 0.5) / (holding + 0.5))
+        idf = _idf(holding, counts.rows) * (weights[place] if weights else 1.0)
         found.append(FoundWord(place, idf, every))
     return FoundWords(found, columns, _hidden(reader))
+
+
+def _rarest(rows: Sequence[int], most: int) -> list[int]:
+    """The places of the rarest words that stand in no more than `most` chunks together, one that occurs at least."""
+    chosen: list[int] = []
+    so_far = 0
+    for place in sorted(range(len(rows)), key=rows.__getitem__):
+        if so_far and so_far + rows[place] > most:
+            break
+        so_far += rows[place]
+        chosen.append(place)
+    return chosen
+
+
+def _most_telling(rows: Sequence[int], every: int, weights: Sequence[float], most: int) -> list[int]:
+    """The places of the words of the highest weight times idf, and of all words that stand nowhere."""
+    telling = [weight * _idf(min(held, every), every) for held, weight in zip(rows, weights, strict=True)]
+    chosen = [place for place, held in enumerate(rows) if not held]
+    absent, so_far = len(chosen), 0
+    for place in sorted(range(len(rows)), key=lambda place: -telling[place]):
+        if not rows[place] or (so_far and so_far + rows[place] > most):
+            continue
+        if len(chosen) - absent == _MOST_WEIGHTED:
+            break
+        so_far += rows[place]
+        chosen.append(place)
+    return chosen
+
+
+def _idf(holding: int, every: int) -> float:
+    return math.log1p((every - holding + 0.5) / (holding + 0.5))
 
 
 @frozen(eq=False)

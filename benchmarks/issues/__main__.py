@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Whether all files that an issue's fix changed are among the first results for the issue's text; BM25 beside it.
+
+    python benchmarks/issues --issues FILE.jsonl.gz --clones DIR --data DIR [--only OWNER/NAME ...] [--every N] [--output FILE]
+
+`DIR` of `--clones` has a clone of each repository as `owner__name`, with its whole history. An index for each issue is made in
+`--data` and kept: 4 to 20 s and 5 to 100 MB each. Nothing but the text of the issue is asked, in this process, without deadlines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+if __name__ == "__main__" and not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from engine.figures import surroundings
+from large.asking import search_settings
+from retrieval.results import commit
+
+from cairn.errors import CairnError
+from issues.indexes import CloneError, Indexes
+from issues.measurement import BM25_OF_CODE, CAIRN, Found, found
+from issues.report import by_project, markdown, rank_of
+from issues.sets import SetError, read_issues
+
+
+def main() -> None:
+    options = _arguments()
+    every: dict[str, list[Found]] = {system: [] for system in options.systems}
+    try:
+        issues = read_issues(options.issues, options.only, options.every)
+        settings = search_settings(options.settings)
+        indexes = Indexes(options.clones.resolve(), options.data.resolve())
+        for number, (system, each) in enumerate(found(indexes, issues, settings, options.systems), 1):
+            every[system].append(each)
+            if number % 50 == 0:
+                print(f"{number} of {len(issues) * len(options.systems)}", file=sys.stderr, flush=True)
+    except (SetError, CloneError, CairnError) as problem:
+        sys.exit(str(problem))
+    systems = {system: by_project(each) for system, each in every.items() if each}
+    print(markdown(systems))
+    if options.compare:
+        print(_changes(json.loads(options.compare.read_text(encoding="utf-8")), every[CAIRN]))
+    if options.output:
+        kept = {
+            "conditions": {**surroundings(), "commit": commit(), "set": options.issues.name},
+            "systems": systems,
+            "ranks": {system: _ranks(each) for system, each in every.items()},
+        }
+        options.output.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def _ranks(every: list[Found]) -> dict[str, int | None]:
+    """For each issue the place of the last changed code file."""
+    return {each.issue.id: rank_of(each, code_only=True) for each in every}
+
+
+def _changes(before: dict[str, dict[str, dict[str, int | None]]], now: list[Found]) -> str:
+    """The issues whose rank is another one than before, where one of both is among the first ten."""
+    lines = []
+    for issue, rank in _ranks(now).items():
+        was = before["ranks"][CAIRN].get(issue, rank)
+        if was != rank and min(was or 99, rank or 99) <= 10:
+            lines.append(f"{'+' if (rank or 99) < (was or 99) else '-'} {issue}: {was} → {rank}")
+    return "\n".join(sorted(lines))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--issues", type=Path, required=True, help="the set")
+    parser.add_argument("--clones", type=Path, required=True, help="a folder with a clone of each repository")
+    parser.add_argument("--data", type=Path, required=True, help="where indexes are, or go")
+    parser.add_argument(
+        "--only", nargs="+", default=(), metavar="OWNER/NAME", help="these repositories alone"
+    )
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="every Nth issue of each repository"
+    )
+    parser.add_argument("--systems", nargs="+", choices=(CAIRN, BM25_OF_CODE), default=[CAIRN, BM25_OF_CODE])
+    parser.add_argument("--settings", metavar="JSON", help="settings of `search` over the defaults")
+    parser.add_argument("--output", type=Path, help="write figures and ranks here")
+    parser.add_argument("--compare", type=Path, metavar="FILE", help="tell what changed since this output")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Asks Cairn and plain BM25 with the text of each issue, in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from attrs import frozen
+from engine.index_file import IndexFile
+from retrieval.baselines import BM25
+
+from cairn.embedding.packaged import load_packaged
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.index_reader import IndexReader
+from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.query import understand
+from cairn.retrieval.ranking import rank
+from cairn.settings.tree import SearchSettings
+from issues.functions import Definition, changed_definitions
+from issues.indexes import Indexes
+from issues.sets import Issue, is_code
+
+DEPTH = 50
+"""Results that are asked for: tests and documents among them leave enough code files."""
+CAIRN, BM25_OF_CODE = "cairn", "bm25"
+
+
+@frozen
+class Found:
+    """What one system found for an issue, best first."""
+
+    issue: Issue
+    paths: tuple[str, ...]
+    ms: float
+    definitions: tuple[Definition, ...] = ()
+    """The passages shown, by path and name."""
+    changed: frozenset[Definition] = frozenset()
+    """What the fix changed; empty where that cannot be told."""
+
+
+def found(
+    indexes: Indexes, issues: Sequence[Issue], settings: SearchSettings, systems: Sequence[str]
+) -> Iterator[tuple[str, Found]]:
+    """What each of the systems finds for each issue, with the system's name."""
+    meaning = StaticMeaning(load_packaged())
+    for issue in indexes.made(issues):
+        folder = indexes.folder(issue)
+        index = IndexFile(folder / "index.db")
+        try:
+            if CAIRN in systems:
+                changed = changed_definitions(issue, indexes.clone(issue), index)
+                yield CAIRN, _by_cairn(IndexReader(folder), issue, meaning, settings, changed)
+            if BM25_OF_CODE in systems:
+                bm25 = BM25(index, is_code)
+                began = time.perf_counter()
+                spans = bm25(issue.text)
+                ms = (time.perf_counter() - began) * 1000
+                yield BM25_OF_CODE, Found(issue, tuple(span.path for span in spans), ms)
+        finally:
+            index.close()
+
+
+def _by_cairn(
+    reader: IndexReader,
+    issue: Issue,
+    meaning: StaticMeaning,
+    settings: SearchSettings,
+    changed: set[Definition],
+) -> Found:
+    """The second of two equal requests is timed: the first one reads the index."""
+    for _ in range(2):
+        began = time.perf_counter()
+        query = understand(issue.text, None, IndexVocabulary([reader]), settings)
+        results = rank([reader], [query], meaning, settings).results(DEPTH, settings.diversity)
+        ms = (time.perf_counter() - began) * 1000
+    stored = [each.stored for each in results]
+    return Found(
+        issue,
+        tuple(dict.fromkeys(each.path for each in stored)),
+        ms,
+        tuple((each.path, each.chunk.symbol) for each in stored),
+        frozenset(changed),
+    )

@@ -1,0 +1,1 @@
+"""Reports pasted as questions: issues, bug reports, the output of failing tests."""

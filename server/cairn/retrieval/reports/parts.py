@@ -1,0 +1,148 @@
+"""The parts of a report: its title, its text, its code and what programs printed, without what every report has.
+
+Headings of a form, check lists, lists of versions and descriptions of a machine have nothing to do with the fault, and are long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from attrs import frozen
+
+
+@frozen
+class Parts:
+    """The parts of a report; "" stands for a part that it does not have."""
+
+    title: str
+    prose: str
+    code: str
+    """Blocks of code, without prompts before them."""
+    output: str
+    """Lines that programs printed, without the frames of stack traces."""
+
+
+def read_parts(text: str) -> Parts:
+    """The parts of a report from which the frames of stack traces were taken out."""
+    title, rest = _titled(_COMMENT.sub(" ", text).strip())
+    lines: dict[str, list[str]] = {"prose": [], "code": [], "output": []}
+    for part, line in _sorted_lines(rest):
+        lines[part].append(line)
+    prose, code, output = (without_addresses("\n".join(found).strip()) for found in lines.values())
+    return Parts(_LABEL.sub("", without_addresses(title)).strip(), prose, code, output)
+
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_LABEL = re.compile(r"^\s*(?:\[\s*\w{3,15}\s*\]\s*:?|(?:BUG|ENH|DOC|FEAT|Bug|Feature request)\s*:)\s*")
+_LONGEST_TITLE = 200
+_SENTENCE_END = re.compile(r"[.!?]\s+")
+
+
+def _titled(text: str) -> tuple[str, str]:
+    """The title and the rest. The first line is the title; of a line that is too long for one, its first sentence is."""
+    first, _, rest = text.partition("\n")
+    end = _SENTENCE_END.search(first)
+    if len(first) > _LONGEST_TITLE and end:
+        return first[: end.start() + 1], f"{first[end.end() :]}\n{rest}"
+    return first, rest
+
+
+_LINK = re.compile(r"!?\[([^\]\n]{0,200})\]\([^)\s]*\)")
+_ADDRESS = re.compile(r"(?:https?|ftp)://[^\s)>\]\"']+")
+_DATA = re.compile(r"\S{120,}")
+
+
+def without_addresses(text: str) -> str:
+    """The text without addresses of the web, and without tokens so long that they are data."""
+    return _DATA.sub(" ", _ADDRESS.sub(" ", _LINK.sub(r"\1", text)))
+
+
+# --- lines ------------------------------------------------------------------------------------------
+
+_FENCE = re.compile(r"^\s*(?:`{3,}|~{3,}|\{\{\{|\}\}\})")
+_PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.|In ?\[\d*\]:|\$|irb>|julia>) ?(?=\S)")
+_CODE_LINE = re.compile(
+    r"""^\s*(?:
+        (?:from\s+[\w.]+\s+)?import\s+[\w.{*(] | (?:async\s+)?def\s+\w+ | class\s+\w+ | @\w[\w.]* | return\b | raise\s+\w
+        | with\s+\w.*: | for\s+\w.*: | if\s.*:$ | else:$ | try:$ | except\b.*: | assert\s | \#include
+        | (?:let|const|var|fn|func|pub|use|package)\s+\w.*[;{(=]
+        | [\w.\[\]'", ]{1,80}\s[-+*/|&]?=\s\S | [\w.]+\(.*\)?[,;]?$ | [\w.]+\(.*\).*[;{)]$ | [})\]]+[;,)]*$
+    )""",
+    re.VERBOSE,
+)
+_OUTPUT_LINE = re.compile(
+    r"""^\s*(?:Out\[\d+\]: | [\w.]*(?:Error|Exception|Warning|Panic)\b\ ?: | E\ \ + | FAILED\  | ---?\ FAIL | thread\ '
+        | error(?:\[\w+\])?: | warning: | fatal: | panic: | Caused\ by:)""",
+    re.VERBOSE,
+)
+_CHECK_BOX = re.compile(r"^\s*[-*]\s*\[[ xX]?\]")
+_RULE = re.compile(r"^\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*$")
+_TRACKER = re.compile(
+    r"""^\s*(?:\(last\ modified\ by\ .*\) | _No\ response_ | Description | Original\ (?:issue|author|comments?)\b.* | Referenced\ issues.*
+        | </?(?:details|summary|p|br|img)\b.*> | !\[.* | Attachments?:.* | (?:Thanks|Cheers|Best)\b.{0,20})\s*$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_VERSION = re.compile(
+    r"""^\s*[-*•]?\s*(?:
+        [\w .@/()+-]{1,40}?(?:\s*(?:==|=>|:|=)\s*|\s+)\(?v?\d+(?:\.\w+)+[^\s.]*[^.]{0,60}                    # numpy: 1.17.3
+        | [\w .-]{1,30}:\s*(?:None|N/A|\(none\)|True|False)                                                  # xlrd: None
+        | (?:python|os|operating\ system|platform|machine|processor|kernel|browser|compiler|system|byteorder|LANG|LC_ALL|LOCALE
+           |rustc|node|npm|go\ version|java|openjdk|host|binary|commit-\w+|release|LLVM\ version|executable|blas|cpu)\b[^.]{0,12}[:=(].*
+        | Python\ \d+\.\d+\.\d+.* | \[?(?:GCC|Clang|MSC)\b.*
+    )\s*$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _sorted_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Each line that matters, with the part that it belongs to: prose, code or output."""
+    is_fenced = is_about_machine = False
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            is_fenced = not is_fenced
+            continue
+        if not is_fenced and (heading := _heading(line)):
+            is_about_machine = bool(_ABOUT_MACHINE.search(heading))
+            if is_about_machine or _FORM.match(heading):
+                continue
+        if is_about_machine or any(
+            pattern.match(line) for pattern in (_CHECK_BOX, _RULE, _TRACKER, _VERSION)
+        ):
+            continue
+        if _OUTPUT_LINE.match(line):
+            yield "output", line.strip()
+        elif prompt := _PROMPT.match(line):
+            yield "code", line[prompt.end() :]
+        elif is_fenced or _CODE_LINE.match(line):
+            yield "code", line
+        else:
+            yield "prose", line.strip()
+
+
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s+(?P<marked>.+?)\s*#*|\*\*(?P<bold>[^*\n]{2,60})\*\*:?)\s*$")
+_PLAIN_HEADING = re.compile(r"^\s*([A-Z][\w /]{2,40}):?\s*$")
+_ABOUT_MACHINE = re.compile(
+    r"\b(?:versions?|environments?|system|platform|operating|dependencies|installed|installation|packages|setup|pip list|pip freeze|conda"
+    r"|show_versions|check ?list|self[- ]?checks?|software|machine)\b",
+    re.IGNORECASE,
+)
+_FORM = re.compile(
+    r"""(?:(?:bug\ )?(?:report|summary|description|desc) | describe\ the\ (?:bug|issue|problem) | issue | problem | feature\ request
+        | proposed\ (?:solution|fix|change)s? | (?:a\ )?minimal.*example | mcve | code(?:\ for\ reproduction|\ sample.*)?
+        | (?:steps?|code|how|instructions)?[\ /\w]*to\ reproduce | reproduc\w+(?:\ steps)?
+        | (?:actual|expected|current|observed|desired)(?:\ (?:outcome|behaviou?r|results?|output))?
+        | what\ (?:happened|did\ you\ (?:do|expect|see)).* | what.*expected.* | anything\ else.* | additional\ (?:context|information|notes?)
+        | relevant\ log\ output | screenshots? | logs? | context | configuration | command\ used | traceback | stack\ ?trace | details
+        | notes? | error | motivation | alternatives.* | related\ issues.*)\W*$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _heading(line: str) -> str:
+    """What a heading says, in any markup; "" for another line. A line without markup is one where forms have such headings."""
+    if marked := _HEADING.match(line):
+        return (marked["marked"] or marked["bold"]).strip(" :*")
+    plain = _PLAIN_HEADING.match(line)
+    said = plain[1].strip() if plain else ""
+    return said if _FORM.match(said) or _ABOUT_MACHINE.search(said) else ""

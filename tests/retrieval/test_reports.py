@@ -1,0 +1,154 @@
+"""What is read out of reports: issues and the output of tests, pasted as questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.retrieval.indexed_folder import IndexedFolder
+from tests.retrieval.searching import search
+
+from cairn.retrieval.query import understand
+from cairn.retrieval.reports.report import Report, read_report
+from cairn.retrieval.traces import read_trace
+
+ISSUE = """[Bug]: `Crane.lift` drops crates
+### Bug summary
+<!-- Please search the tracker before you file an issue about the weather -->
+When a crane lifts a crate with `max-load` set, `port.cranes.Crane.lift` lets go of it. See
+https://github.com/me/port/blob/main/src/port/cranes.py#L12 and https://example.com/unrelated/thoughts.
+
+### Code for reproduction
+```python
+from port import Crane, anchor_ship
+pier = Crane()
+pier.lift(anchor_ship())
+```
+
+### Actual outcome
+```
+Traceback (most recent call last):
+  File "/home/me/try.py", line 3, in <module>
+    pier.lift(anchor_ship())
+  File "/usr/lib/python3/site-packages/port/cranes.py", line 40, in lift
+    self._grip(crate)
+  File "/usr/lib/python3/site-packages/port/grips.py", line 9, in close_grip
+    raise GripError("cannot hold 12 crates at once")
+port.errors.GripError: cannot hold 12 crates at once
+```
+
+- [x] I have searched existing issues about zebras
+
+### Environment
+- OS: Debian
+- port: 3.2.1
+Quokka 4.5 is installed
+"""
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    found = read_report(ISSUE)
+    assert found is not None
+    return found
+
+
+def test_a_label_is_no_part_of_the_title(report: Report) -> None:
+    assert report.title == "`Crane.lift` drops crates"
+
+
+@pytest.mark.parametrize("word", ["summary", "weather", "zebras", "debian", "quokka", "thoughts", "outcome"])
+def test_forms_and_machines_are_left_out(report: Report, word: str) -> None:
+    assert word not in report.terms()
+
+
+def test_words_of_the_title_weigh_most(report: Report) -> None:
+    terms = report.terms()
+    assert terms["drops"] > terms["lets"] > terms["pier"]
+    assert next(iter(terms)) in ("crane", "lift", "crates")
+
+
+def test_frames_come_innermost_first(report: Report) -> None:
+    assert [frame.name for frame in report.frames][:2] == ["close_grip", "lift"]
+
+
+def test_names_are_found_with_their_owners(report: Report) -> None:
+    names = {(name.text, name.owner) for name in report.names}
+    assert {("lift", "Crane"), ("Crane", "cranes"), ("anchor_ship", ""), ("close_grip", "grips")} <= names
+
+
+def test_names_that_the_report_defines_itself_are_none_of_the_projects(report: Report) -> None:
+    assert "pier" not in {name.text for name in report.names}
+
+
+@pytest.mark.parametrize(
+    ("place", "least"), [("src/port/cranes.py", 1.0), ("port/cranes.*", 0.2), ("port/cranes/Crane.*", 0.2)]
+)
+def test_addresses_in_the_repository_and_modules_are_places(report: Report, place: str, least: float) -> None:
+    assert report.places[place] >= least
+
+
+def test_an_option_is_searched_as_a_phrase(report: Report) -> None:
+    assert report.options == ("max-load",)
+    assert "max-load" in understand(ISSUE).phrases
+
+
+def test_of_an_error_what_is_not_filled_in_is_looked_for_by_letter() -> None:
+    assert understand(ISSUE).literals == ("crates at once", "cannot hold")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how does routing work",
+        "ValueError: berth is taken",
+        "\n".join(f"berth_{number} = moor(ship_{number})" for number in range(20)),
+    ],
+)
+def test_questions_and_pieces_of_code_are_no_reports(text: str) -> None:
+    assert read_report(text) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "name"),
+    [
+        ("#1 0x4f21 in port::lift(int) /src/port/crane.cpp:12:3", "src/port/crane.cpp", "port::lift"),
+        ("#3  lift (crate=0x0) at src/crane.c:88", "src/crane.c", "lift"),
+        ("src/port/crane.cpp:12:3: error: no member named 'x'", "src/port/crane.cpp", ""),
+        ("    crane_test.go:31: got 3, want 4", "crane_test.go", ""),
+        ("tests/test_crane.py:31: in test_lift", "tests/test_crane.py", "test_lift"),
+        ("tests/test_crane.py:31: AssertionError", "tests/test_crane.py", ""),
+        ("    at com.port.Crane.lift(Crane.java:12)", "Crane.java", "com.port.Crane.lift"),
+        ("    at Crane.lift (/app/src/crane.js:3:9)", "app/src/crane.js", "Crane.lift"),
+        ("thread 'main' panicked at src/crane.rs:4:5:", "src/crane.rs", ""),
+        ("\t/go/src/port/crane.go:12 +0x1d", "go/src/port/crane.go", ""),
+    ],
+)
+def test_a_frame_names_its_file_and_function(line: str, path: str, name: str) -> None:
+    trace = read_trace(f"it broke\n{line}\n")
+    assert trace is not None
+    assert (trace.frames[0].path, trace.frames[0].name) == (path, name)
+
+
+TALK = "Crates fall from the crane while the ship is moored at the pier, and nobody notices before noon. " * 3
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        f"Crates fall\n{TALK}\nIt seems that `GripTensioner` is concerned.",
+        f"Crates fall\n{TALK}\n```python\nfrom port import GripTensioner\nGripTensioner().hold()\n```",
+        f"Crates fall\n{TALK}\nSee port.tension.",
+        f'Crates fall\n{TALK}\nTraceback (most recent call last):\n  File "/opt/x/port/tension.py", line 2, in hold\nOSError: x',
+        f"Crates fall\n{TALK}\nhttps://github.com/me/port/blob/0123abc/port/tension.py#L2",
+    ],
+)
+def test_what_a_report_names_once_is_not_drowned(tmp_path: Path, report: str) -> None:
+    files = {
+        f"port/berth_{number}.py": f"def moor_{number}(ship, crane):\n    return ship.berth\n"
+        for number in range(12)
+    }
+    files["port/tension.py"] = "class GripTensioner:\n    def hold(self):\n        return self.force\n"
+    folder = IndexedFolder(tmp_path, files)
+    assert search([folder.reader], report)[0].stored.path == "port/tension.py"
+    folder.close()
