@@ -23,9 +23,6 @@ _PREAMBLE_SHARE = 0.5
 _DEFINITION = 20.0
 """Whoever asks for a name is shown where it is defined, however often it stands elsewhere in the file."""
 
-_NAMED = 6.0
-"""The weight of a passage that defines what a report names."""
-
 # With these weights the first passages held most of what 60 questions must cite.
 _FILE = 1.0
 """For the file's score."""
@@ -70,8 +67,7 @@ def _matching(candidates: Candidates, query: Query) -> Floats:
     symbol = 2.0 * candidates.symbol
     if query.is_symbol:
         symbol = _DEFINITION * np.maximum(definitions(query, candidates), candidates.reexport)
-    named = _NAMED * share(candidates.named)
-    by_words = (1 - query.alpha) * (words + symbol + named + 4.0 * candidates.exact)
+    by_words = (1 - query.alpha) * (words + symbol + 4.0 * candidates.exact)
     matching = by_words + query.alpha * share(candidates.similarity)
     return np.where(candidates.preambles, _PREAMBLE_SHARE * matching, matching)
 
