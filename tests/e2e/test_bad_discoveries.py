@@ -87,7 +87,7 @@ async def test_the_beginning_of_a_long_question_is_asked_and_that_is_said(worksp
         for style in ("markdown", "plain", "json"):
             params = {"query": LONG, "format": style, "config": {"render": {"maxPromptTokens": 400}}}
             answer = served.call("discover", params)
-            assert answer["verdict"]["note"] == "Only the first 4,000 of 105,000 characters were used."
+            assert answer["verdict"]["note"] == "Only the first 10,000 of 105,000 characters were used."
             assert "berths.py" in answer["answerPrompt"]
             assert answer["metrics"]["finalPromptTokens"] <= 400
             if style == "json":

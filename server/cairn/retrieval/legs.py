@@ -210,9 +210,11 @@ class Legs:
                 pool.subjects = {
                     path: score / (subjects.possible or 1.0) for path, score in by_subject.items()
                 }
-                at = files_at(reader, self.query.paths, _MAX_FILES, leg.deadline)
-                report = self.query.report
-                pool.named = named_files(at, report) if report else dict.fromkeys(at, 1.0)
+                if report := self.query.report:
+                    pool.named = named_files(reader, report, leg.deadline)
+                else:
+                    at = files_at(reader, self.query.paths, _MAX_FILES, leg.deadline)
+                    pool.named = dict.fromkeys(at, 1.0)
                 by_path = files_by_path(reader, paths.match, _MAX_FILES, leg.deadline)
                 introducing = (
                     introducing_files(reader, MANIFESTS, _MAX_INTRODUCING, leg.deadline)

@@ -44,6 +44,9 @@ MAX_QUERY_CHARS = 10_000
 MAX_TERMS = 32
 """FTS5 scores every match of every term; a pasted page is searched by its first words."""
 
+_MAX_FRAGMENTS = 3
+"""Fragments of a report's messages; each takes a look at the whole index."""
+
 _MAX_NAME_WORDS = 4
 """Plain words that may together be a name: "add url rule". More are a sentence."""
 
@@ -258,7 +261,8 @@ def _of_report(text: str, report: Report, alpha: float, shortened: Sequence[str]
     weights = report.terms()
     names = (name.text for name in report.names if is_compound(name.text))
     codes = read_mentions(report.text).codes
-    fragments = (piece for message in report.messages for piece in fragments_of(message))
+    # An identifier is looked up as a definition.
+    fragments = (piece for message in report.messages for piece in fragments_of(message) if " " in piece)
     return Query(
         text=text,
         normalized=" ".join(weights),
@@ -269,8 +273,8 @@ def _of_report(text: str, report: Report, alpha: float, shortened: Sequence[str]
         alpha=alpha,
         corrections=tuple(shortened),
         alternatives=alternatives(weights, other_lengths_of=read_words(report.title).terms, others=()),
-        paths=tuple(dict.fromkeys((*report.places, *(frame.path for frame in report.frames)))),
-        literals=tuple(fragments),
+        paths=tuple(report.places),
+        literals=tuple(fragments)[:_MAX_FRAGMENTS],
         report=report,
         weights=weights,
         meant=report.meant,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
+from cairn.index.queries.files import file_stem, files_called
 from cairn.index.queries.names import Definition, definitions_of
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.reports.names import FRAME_DECAY
 from cairn.retrieval.reports.report import Report
 
@@ -16,6 +17,8 @@ _OF_OWNER = 2.0
 """How much more a definition counts whose type, file or folder was named with it."""
 _MOST_FILES = 40
 """A name that more files define tells nothing."""
+_MOST_NAMED = 40
+"""Files that may be found by what a report names."""
 
 
 def named_definitions(reader: IndexReader, report: Report, only: ChunkFilter) -> dict[int, float]:
@@ -38,15 +41,19 @@ def _files(definitions: Sequence[Definition]) -> int:
     return len({each.path for each in definitions if not each.is_test})
 
 
-def named_files(paths: Sequence[str], report: Report) -> dict[str, float]:
-    """How surely each of these files is meant by the report, 1 at most.
+def named_files(reader: IndexReader, report: Report, cancelled: Cancelled) -> dict[str, float]:
+    """For each file that the report means how surely it does, 1 at most, surest first.
 
     A frame counts the less the more frames of the project lie inside it, and a fragment the less the more files it fits.
     """
+    fragments = [*report.places, *(frame.path for frame in report.frames)]
+    by_stem: dict[str, list[str]] = defaultdict(list)
+    for path in files_called(reader, {file_stem(fragment) for fragment in fragments}, cancelled):
+        by_stem[file_stem(path)].append(path)
     surely: dict[str, float] = defaultdict(float)
 
     def add(fragment: str, weight: float) -> bool:
-        fitting = [path for path in paths if _fits(f"/{path}", f"/{fragment.strip('/')}")]
+        fitting = [path for path in by_stem.get(file_stem(fragment), ()) if _fits(path, fragment)]
         for path in fitting:
             surely[path] = max(weight / len(fitting), surely[path])
         return bool(fitting)
@@ -57,13 +64,13 @@ def named_files(paths: Sequence[str], report: Report) -> dict[str, float]:
     for frame in report.frames:
         if add(frame.path, weight):
             weight *= FRAME_DECAY
-    return {path: weight for path, weight in surely.items() if weight}
+    best = sorted(surely, key=lambda path: (-surely[path], path))[:_MOST_NAMED]
+    return {path: surely[path] for path in best}
 
 
 def _fits(path: str, fragment: str) -> bool:
-    """Whether one of them ends with the other, or the fragment is a glob that the path's end matches."""
-    return (
-        path.endswith(fragment)
-        or fragment.endswith(path)
-        or ("*" in fragment and fnmatchcase(path, f"*{fragment}"))
-    )
+    """Whether one of them ends with the other; a fragment of any ending (`port/cranes.*`) fits whatever ending a file has."""
+    path, fragment = f"/{path}", f"/{fragment.strip('/')}"
+    if fragment.endswith(".*"):
+        return path.rpartition(".")[0].endswith(fragment[:-2])
+    return path.endswith(fragment) or fragment.endswith(path)

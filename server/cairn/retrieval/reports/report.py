@@ -97,7 +97,7 @@ def read_report(text: str) -> Report | None:
 
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 _MESSAGE = re.compile(
-    r"^(?:E +)?(?:[\w.]*(?:Error|Exception|Warning|Interrupt)|fatal(?: error)?|panic|error(?:\[\w+\])?): +(\S.*\s\S.*)$",
+    r"^(?:E +)?(?:[\w.]*(?:Error|Exception|Warning|Interrupt)|fatal(?: error)?|panic|error(?:\[\w+\])?): +(\S.*[ \t]\S.*)$",
     re.MULTILINE,
 )
 
