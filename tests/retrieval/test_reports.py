@@ -9,8 +9,14 @@ from tests.retrieval.indexed_folder import IndexedFolder
 from tests.retrieval.searching import search
 
 from cairn.retrieval.query import understand
+from cairn.retrieval.ranking import EVERYTHING
+from cairn.retrieval.reports.anchors import named_definitions
 from cairn.retrieval.reports.report import Report, read_report
+from cairn.retrieval.signals import weighted
 from cairn.retrieval.traces import read_trace
+from cairn.settings.tree import SearchSettings
+
+TALK = "Crates fall from the crane while the ship is moored at the pier, and nobody notices before noon. " * 3
 
 ISSUE = """[Bug]: `Crane.lift` drops crates
 ### Bug summary
@@ -102,11 +108,45 @@ def test_of_an_error_what_is_not_filled_in_is_looked_for_by_letter() -> None:
     [
         "how does routing work",
         "ValueError: berth is taken",
+        "how does the crane lift a crate from the ship to the berth, " * 6,
         "\n".join(f"berth_{number} = moor(ship_{number})" for number in range(20)),
     ],
 )
 def test_questions_and_pieces_of_code_are_no_reports(text: str) -> None:
     assert read_report(text) is None
+
+
+def test_synonyms_of_the_settings_count_in_reports() -> None:
+    query = understand(ISSUE, settings=SearchSettings(synonyms={"crates": "boxes"}))
+    assert "boxes" in query.terms
+    assert query.weights["boxes"] == understand(ISSUE).weights["crates"]
+    assert query.alternatives["boxes"] == ("crates",)
+
+
+def test_a_report_in_another_language_is_read_in_english() -> None:
+    portuguese = "O guindaste não levanta a caixa\nQuando o navio está no porto, o erro acontece sempre. " * 4
+    query = understand(portuguese)
+    assert query.language == "Portuguese"
+    assert "error" in query.terms
+
+
+def test_a_weight_of_the_settings_counts_in_reports() -> None:
+    signal = next(signal for signal in weighted({"commit subjects": 9.0}) if signal.name == "commit subjects")
+    assert signal.weight_for(understand(ISSUE)) == 9.0
+
+
+def test_a_common_name_does_not_hide_a_rare_one(tmp_path: Path) -> None:
+    files = {f"port/berth_{number}.py": "def moor(ship):\n    return ship\n" for number in range(100)}
+    files["port/tension.py"] = "class GripTensioner:\n    pass\n"
+    folder = IndexedFolder(tmp_path, files)
+    report = read_report(f"`moor` fails\n{TALK}\n`moor` calls `GripTensioner`.")
+    assert report is not None
+    found = named_definitions(folder.reader, report, EVERYTHING, lambda: False)
+    (defining,) = folder.reader.chunks(found).values()
+    assert defining.path == "port/tension.py"
+    folder.type("port/new.py", "class GripTensioner:\n    pass\n")
+    assert len(named_definitions(folder.reader, report, EVERYTHING, lambda: False)) == 2
+    folder.close()
 
 
 @pytest.mark.parametrize(
@@ -128,9 +168,6 @@ def test_a_frame_names_its_file_and_function(line: str, path: str, name: str) ->
     trace = read_trace(f"it broke\n{line}\n")
     assert trace is not None
     assert (trace.frames[0].path, trace.frames[0].name) == (path, name)
-
-
-TALK = "Crates fall from the crane while the ship is moored at the pier, and nobody notices before noon. " * 3
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ class Legs:
             return
         for reader, pool, leg in self._run("named", Leg.NAMES):
             with leg:
-                pool.found["named"] = named_definitions(reader, report, self.only)
+                pool.found["named"] = named_definitions(reader, report, self.only, leg.deadline)
 
     def by_keywords(self, *, patiently: bool = False) -> None:
         """Keywords in chunks; `patiently`, for however long it takes."""
@@ -381,9 +381,8 @@ def literals(query: Query, *, all_of_it: bool) -> tuple[str, ...]:
     if all_of_it:
         lines = (line.strip() for line in query.text.splitlines())
         return (query.quotes or tuple(filter(None, lines)))[:_MAX_LITERALS]
-    phrases = (
-        () if query.report else query.phrases
-    )  # options of a report are keywords: each costs 100 ms and more here
+    # Options of a report are keywords: five of them took 250 ms in 30,000 chunks.
+    phrases = () if query.report else query.phrases
     return (query.literals or phrases)[:_MAX_LITERALS]
 
 

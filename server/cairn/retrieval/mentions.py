@@ -45,7 +45,9 @@ def read_mentions(text: str) -> Mentions:
     is_path = bool(paths) and len(text.split()) == 1
     is_code = not is_path and _is_code(text)
     pieces = (
-        _lines(text) if is_code else [*quotes, *codes, *_messages(text), *_operators(text, (*quotes, *paths))]
+        _lines(text)
+        if is_code
+        else [*quotes, *codes, *read_messages(text), *_operators(text, (*quotes, *paths))]
     )
     literals = _first(piece for piece in pieces if len(piece) <= MAX_LITERAL_CHARS)
     return Mentions(paths, quotes, codes, literals, rest, is_code, is_path)
@@ -154,12 +156,12 @@ def _read_codes(text: str) -> Iterator[str]:
 
 
 _MESSAGE = re.compile(
-    r"^(?:[\w.]*(?:Error|Exception|Warning)|fatal(?: error)?|panic|error(?:\[\w+\])?): +(\S.*\s\S.*)$",
+    r"^(?:E +)?(?:[\w.]*(?:Error|Exception|Warning)|fatal(?: error)?|panic|error(?:\[\w+\])?): +(\S.*[ \t]\S.*)$",
     re.MULTILINE,
 )
 
 
-def _messages(text: str) -> list[str]:
+def read_messages(text: str) -> list[str]:
     """What pasted errors say: the program's own words."""
     return [match.group(1).strip().rstrip(".") for match in _MESSAGE.finditer(text)]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.retrieval.introductions import with_project_named
@@ -207,7 +207,13 @@ def understand(
     meant = with_project_named(translation.text, vocabulary)
     english = meant
     if report := read_report(meant):
-        return _of_report(cut, report, _ALPHA if alpha is None else alpha, shortened)
+        return evolve(
+            _of_report(report, translation, settings),
+            text=cut,
+            alpha=_ALPHA if alpha is None else alpha,
+            corrections=tuple(shortened),
+            english="" if english == cut else english,
+        )
     trace = read_trace(meant) or Trace(message=meant)
     mentions = read_mentions(trace.message)
     kind = _type(mentions, trace)
@@ -257,27 +263,39 @@ def understand(
     )
 
 
-def _of_report(text: str, report: Report, alpha: float, shortened: Sequence[str]) -> Query:
+def _of_report(report: Report, translation: Translation, settings: SearchSettings) -> Query:
+    """A report, understood. Its typing errors are left as they are: most of its unknown words are names."""
+    synonyms = word_synonyms(settings.synonyms)
     weights = report.terms()
+    synonymous: dict[str, tuple[str, ...]] = {}
+    for term in [term for term in weights if term in synonyms]:
+        replaced_by, also = with_synonyms((term,), synonyms)
+        weights |= dict.fromkeys(replaced_by, weights.pop(term))
+        synonymous |= also
     names = (name.text for name in report.names if is_compound(name.text))
     codes = read_mentions(report.text).codes
     # An identifier is looked up as a definition.
     fragments = (piece for message in report.messages for piece in fragments_of(message) if " " in piece)
     return Query(
-        text=text,
+        text=report.text,
         normalized=" ".join(weights),
         terms=tuple(weights),
         compounds=tuple(dict.fromkeys((*names, *codes)))[:MAX_TERMS],
         phrases=report.options,
         type=QueryType.BUG_FIX,
-        alpha=alpha,
-        corrections=tuple(shortened),
-        alternatives=alternatives(weights, other_lengths_of=read_words(report.title).terms, others=()),
+        alpha=_ALPHA,
+        alternatives=alternatives(
+            weights,
+            other_lengths_of=read_words(report.title).terms,
+            others=(synonymous, translation.meant_by),
+        ),
         paths=tuple(report.places),
         literals=tuple(fragments)[:_MAX_FRAGMENTS],
+        language=translation.language.name if translation.language else "",
+        note=translation.note,
         report=report,
         weights=weights,
-        meant=report.meant,
+        meant=replaced(report.meant, synonyms),
     )
 
 

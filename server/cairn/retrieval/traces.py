@@ -46,7 +46,7 @@ class Frame:
     path: str
     """With forward slashes, as normalised_path makes it."""
     name: str = ""
-    """Of the function; "" where the line has none."""
+    """The name of the function; "" where the line does not say it."""
 
 
 @frozen

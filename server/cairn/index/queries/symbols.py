@@ -107,9 +107,11 @@ _SELECT_IMPORTANT = """
     LIMIT ?"""
 
 
-def definitions_of(reader: IndexReader, names: Iterable[str]) -> list[FoundName]:
-    """Where these very names are defined; names that more than 12 chunks define are left out."""
-    rows = reader.chunk_rows(_SELECT_DEFINITIONS, (json.dumps(list(names)), _MOST_DEFINITIONS))
+def definitions_of(
+    reader: IndexReader, names: Iterable[str], most: int = _MOST_DEFINITIONS
+) -> list[FoundName]:
+    """Where these very names are defined; names that more than `most` chunks define are left out."""
+    rows = reader.chunk_rows(_SELECT_DEFINITIONS, (json.dumps(list(names)), most))
     return list(starmap(FoundName, rows))
 
 

@@ -3,42 +3,64 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from cairn.index.queries.files import file_stem, files_called
-from cairn.index.queries.names import Definition, definitions_of
+from cairn.index.queries.symbols import DefinitionPlace, definitions_of, places
+from cairn.index.queries.words import passing_chunks
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.reports.names import FRAME_DECAY
 from cairn.retrieval.reports.report import Report
+from cairn.workspace.collections import FileKind
 
 _OF_OWNER = 2.0
 """How much more a definition counts whose type, file or folder was named with it."""
-_MOST_FILES = 40
-"""A name that more files define tells nothing."""
+_MOST_DEFINITIONS = 40
+"""A name that more chunks define tells nothing."""
 _MOST_NAMED = 40
 """Files that may be found by what a report names."""
 
 
-def named_definitions(reader: IndexReader, report: Report, only: ChunkFilter) -> dict[int, float]:
+def named_definitions(
+    reader: IndexReader, report: Report, only: ChunkFilter, cancelled: Cancelled
+) -> dict[int, float]:
     """For each chunk that defines a name of the report how much it counts, the more the fewer files define the name."""
+    found = definitions_of(reader, {name.text for name in report.names}, _MOST_DEFINITIONS)
+    known = places(reader, {each.chunk_id for each in found})
+    allowed = passing_chunks(reader, only, cancelled)
+    shown = known.keys() if allowed is None else known.keys() & set(allowed.tolist())
+    by_name: dict[str, list[DefinitionPlace]] = defaultdict(list)
+    for each in found:
+        if each.chunk_id in shown:
+            by_name[each.name].append(known[each.chunk_id])
     worth: dict[int, float] = defaultdict(float)
-    every = definitions_of(reader, [name.text for name in report.names], only)
     for name in report.names:
-        found = every.get(name.text, [])
-        owned = [each for each in found if name.owner and each.belongs_to(name.owner)]
-        if 0 < _files(found) <= _MOST_FILES:
-            for each in found:
-                worth[each.chunk_id] = max(name.weight / _files(found), worth[each.chunk_id])
-            for each in owned:
-                worth[each.chunk_id] += _OF_OWNER * name.weight / max(1, _files(owned))
+        defining = by_name.get(name.text, [])
+        if not (files := _files(defining)):
+            continue
+        owned = [each for each in defining if _belongs_to(each, name.owner)]
+        for place in defining:
+            worth[place.chunk_id] = max(name.weight / files, worth[place.chunk_id])
+        for place in owned:
+            worth[place.chunk_id] += _OF_OWNER * name.weight / max(1, _files(owned))
     return worth
 
 
-def _files(definitions: Sequence[Definition]) -> int:
+def _files(definitions: Iterable[DefinitionPlace]) -> int:
     """How many files define a name, tests not counted."""
-    return len({each.path for each in definitions if not each.is_test})
+    return len({each.path for each in definitions if each.kind != FileKind.TESTS})
+
+
+def _belongs_to(definition: DefinitionPlace, owner: str) -> bool:
+    """Whether `owner` is the type around a definition, or the name of its file or folder."""
+    folder = definition.path.rpartition("/")[0].rpartition("/")[2]
+    return owner != "" and owner in (
+        definition.parent.rpartition(".")[2],
+        file_stem(definition.path),
+        folder,
+    )
 
 
 def named_files(reader: IndexReader, report: Report, cancelled: Cancelled) -> dict[str, float]:

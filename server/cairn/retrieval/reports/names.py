@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from attrs import define, field, frozen
 
@@ -185,7 +185,3 @@ def _module_paths(module: str) -> Iterator[tuple[str, float]]:
         path = "/".join(parts[:end])
         yield f"{path}.*", 1.0
         yield f"{path}/__init__.py", _IS_PACKAGE
-
-
-Places = Mapping[str, float]
-"""Fragments of paths with how surely each is meant."""

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from attrs import frozen
 
-from cairn.retrieval.reports.names import Name, Places, read_names, read_options, read_places, repeated
+from cairn.retrieval.mentions import read_messages
+from cairn.retrieval.reports.names import Name, read_names, read_options, read_places, repeated
 from cairn.retrieval.reports.parts import Parts, read_parts
 from cairn.retrieval.traces import Frame, Trace, read_trace
 from cairn.retrieval.wording import read_words
 
 _FEWEST_CHARS = 240
-"""A shorter text is a question."""
+"""A shorter text is a question, as is one of a single paragraph."""
 _MOST_TERMS = 96
 _MOST_MESSAGES = 2
 _MEANT_PROSE, _MEANT_CODE = 1_500, 500
@@ -41,7 +42,7 @@ class Report:
     """The identifiers that it names, the weightiest first."""
     options: tuple[str, ...]
     """The options and commands that it names."""
-    places: Places
+    places: Mapping[str, float]
     """The fragments of paths and globs that it names, with how surely each is meant."""
 
     @property
@@ -81,6 +82,8 @@ def read_report(text: str) -> Report | None:
     lines = _BLANK_LINES.sub("\n\n", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     if len(lines) < _FEWEST_CHARS:
         return None
+    if "\n" not in lines:
+        return None
     trace = read_trace(lines) or Trace(message=lines)
     parts = read_parts(trace.message)
     if not (parts.prose or parts.output or trace.frames):
@@ -88,7 +91,7 @@ def read_report(text: str) -> Report | None:
     return Report(
         parts,
         trace.frames,
-        tuple(dict.fromkeys(_messages(lines)))[:_MOST_MESSAGES],
+        tuple(dict.fromkeys(reversed(read_messages(lines))))[:_MOST_MESSAGES],
         read_names(parts, trace.frames),
         read_options(f"{parts.title}\n{lines}"),
         read_places(lines, trace.message),
@@ -96,12 +99,3 @@ def read_report(text: str) -> Report | None:
 
 
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
-_MESSAGE = re.compile(
-    r"^(?:E +)?(?:[\w.]*(?:Error|Exception|Warning|Interrupt)|fatal(?: error)?|panic|error(?:\[\w+\])?): +(\S.*[ \t]\S.*)$",
-    re.MULTILINE,
-)
-
-
-def _messages(text: str) -> Iterator[str]:
-    for match in reversed(list(_MESSAGE.finditer(text))):
-        yield match[1].strip().rstrip(".")
