@@ -64,7 +64,7 @@ def files_at(reader: IndexReader, fragments: Sequence[str], limit: int, cancelle
 
 
 def files_called(reader: IndexReader, stems: Collection[str], cancelled: Cancelled) -> list[str]:
-    """Paths of the files whose name up to its first dot is one of `stems`. Looks at every path: 25 ms for 30,000."""
+    """Paths of the files whose name up to its first dot is one of `stems`. Looks at every path: 37 ms for 15,000, 153 ms for 78,000."""
     paths = _paths(reader, "SELECT path FROM files WHERE is_text", (), cancelled) if stems else []
     return sorted(path for path in paths if file_stem(path) in stems)
 
