@@ -12,7 +12,9 @@ from retrieval.baselines import BM25
 from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
+from cairn.protocol.search import SearchParams
 from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.passages.further import by_best_passage, further_passages, passages_of_results
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.settings.tree import SearchSettings
@@ -22,6 +24,7 @@ from issues.sets import Issue, is_code
 
 DEPTH = 50
 """Results that are asked for: tests and documents among them leave enough code files."""
+_FURTHER = SearchParams("").passages - 1
 CAIRN, BM25_OF_CODE = "cairn", "bm25"
 
 
@@ -33,7 +36,7 @@ class Found:
     paths: tuple[str, ...]
     ms: float
     definitions: tuple[Definition, ...] = ()
-    """The passages shown, by path and name."""
+    """The passages shown, by path and name: of each result its own, then the further ones of its file."""
     changed: frozenset[Definition] = frozenset()
     """What the fix changed; empty where that cannot be told."""
 
@@ -71,13 +74,15 @@ def _by_cairn(
     for _ in range(2):
         began = time.perf_counter()
         query = understand(issue.text, None, IndexVocabulary([reader]), settings)
-        results = rank([reader], [query], meaning, settings).results(DEPTH, settings.diversity)
+        ranking = rank([reader], [query], meaning, settings)
+        results = ranking.results(DEPTH, settings.diversity)
+        passages, _ = passages_of_results(ranking, results, meaning.table)
+        results = by_best_passage(results, passages)
+        further = further_passages(ranking, passages, results, _FURTHER)
         ms = (time.perf_counter() - began) * 1000
-    stored = [each.stored for each in results]
-    return Found(
-        issue,
-        tuple(dict.fromkeys(each.path for each in stored)),
-        ms,
-        tuple((each.path, each.chunk.symbol) for each in stored),
-        frozenset(changed),
-    )
+    shown: list[Definition] = []
+    for result, others in zip(results, further, strict=True):
+        stored = [result.stored, *(each.best.stored for each in others)]
+        shown += dict.fromkeys((each.path, each.chunk.symbol) for each in stored)
+    paths = tuple(dict.fromkeys(result.stored.path for result in results))
+    return Found(issue, paths, ms, tuple(shown), frozenset(changed))

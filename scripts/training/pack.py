@@ -30,6 +30,7 @@ from cairn.embedding.word_pieces import WordPieces
 
 _SOURCES = list(Source)
 _QUERY_TOKENS = 32
+_MESSAGE_TOKENS = 160
 _TEXT_TOKENS = 96
 _VOCABULARY_OF_A_REPOSITORY = 4_000
 
@@ -72,7 +73,7 @@ def main() -> int:
     places: list[int] = []
     for number, path in enumerate(repositories):
         for source, query, text, body, _, place in _rows(path, options.per_repository):
-            asked = pieces.ids(query, _QUERY_TOKENS)
+            asked = pieces.ids(query, _MESSAGE_TOKENS if Source[source] is Source.MESSAGE else _QUERY_TOKENS)
             ids = pieces.ids(text, _TEXT_TOKENS)
             if len(asked) < 2 or len(ids) < 4:
                 continue

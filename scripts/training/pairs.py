@@ -29,6 +29,9 @@ _CHUNKS = 20_000
 _TEXT = 700
 _BODY = 1_000
 _QUERY = 200
+_MESSAGE = 1_200
+_MESSAGE_WORDS = 12
+"""Shorter ones say no more than the subject, or refer to something."""
 _LINES = 400
 
 
@@ -294,10 +297,26 @@ def clean_subject(subject: str) -> str:
     return text[:_QUERY] if len(identifier_words(text)) >= 3 else ""
 
 
+_TRAILER = re.compile(
+    r"^(?:(?:[a-z][\w-]+-by|change-id|cc|link|see|pr|issue|git-svn-id|bug|reviewed-on)\s*:|"
+    r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?)\b[\s:]*\S*#\d).*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ADDRESS = re.compile(r"https?://\S+")
+
+
+def clean_body(below: str) -> str:
+    """What a commit's message says below its subject, in one line; "" where that is little."""
+    text = _REFERENCE.sub("", _ADDRESS.sub("", _TRAILER.sub("", below.partition("\x03")[0])))
+    text = " ".join(text.split())[:_MESSAGE]
+    return text if len(identifier_words(text)) >= _MESSAGE_WORDS else ""
+
+
 def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
-    """Each subject of a commit of few files, with the definitions that it changed."""
-    for subject, changes in _commits(log):
+    """Each subject of a commit of few files, alone and with the text below it, and the definitions that the commit changed."""
+    for subject, below, changes in _commits(log):
         query = clean_subject(subject)
+        message = f"{query}. {below}" if (below := clean_body(below)) else ""
         if not query or not 0 < len(changes) <= _MOST_FILES:
             continue
         for path, (new, hunks) in changes.items():
@@ -316,6 +335,8 @@ def _commit_pairs(sources: _Sources, log: Iterable[str]) -> Iterator[Pair]:
             for chunk in given.values():
                 text, body = sources.skeleton(path, chunk), chunk.text[:_BODY]
                 yield Pair(Source.COMMIT, query, text, path, body, _place(path, chunk))
+                if message:
+                    yield Pair(Source.MESSAGE, message, text, path, body, _place(path, chunk))
 
 
 _Hunk = tuple[str, str]
@@ -324,17 +345,19 @@ _Change = tuple[bool, list[_Hunk]]
 """Of a file: whether the commit added it, and what was changed."""
 
 
-def _commits(log: Iterable[str]) -> Iterator[tuple[str, dict[str, _Change]]]:
-    subject, in_message, path, new = "", False, "", False
+def _commits(log: Iterable[str]) -> Iterator[tuple[str, str, dict[str, _Change]]]:
+    """The subject, what is said below it, and the files of each commit."""
+    subject, below, in_message, path, new = "", "", False, "", False
     changes: dict[str, _Change] = {}
     for line in log:
         if line.startswith("\x01"):
             if subject:
-                yield subject, changes
-            subject = line[1:].partition("\x02")[0]
+                yield subject, below, changes
+            subject, _, below = line[1:].partition("\x02")
             changes, path = {}, ""
             in_message = "\x03" not in line
         elif in_message:
+            below += line
             in_message = "\x03" not in line
         elif line.startswith("diff --git "):
             path, new = "", False
@@ -351,7 +374,7 @@ def _commits(log: Iterable[str]) -> Iterator[tuple[str, dict[str, _Change]]]:
             elif line.startswith("+") and hunks and len(hunks[-1][1]) < _LINES:
                 hunks[-1] = (hunks[-1][0], hunks[-1][1] + line[1:])
     if subject:
-        yield subject, changes
+        yield subject, below, changes
 
 
 def _definition(file: _File, context: str, added: str) -> Chunk | None:

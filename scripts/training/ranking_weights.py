@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""What weights of the ranking signals weak labels would choose, and whether other questions agree.
+"""What weights of the ranking signals many kinds of questions would choose together, judged on repositories left out.
 
     python scripts/training/ranking_weights.py --set NAME=SETS,CHECKOUTS,MODE ... --data DIR [--output FILE]
+    python scripts/training/ranking_weights.py --issues FILE.jsonl.gz --clones DIR --data DIR [--every N] [--output FILE]
 
-The first set is fitted on half of its repositories and checked on the other half and on the other sets. A file's score
-is a sum of signals times weights; the fit minimises the listwise softmax loss of the files that answer among all
-candidates, keeps every sign, and holds on to the present weights where the questions say nothing. Nothing is written to
-`signals.py`.
+The repositories of all sets are dealt into five parts; weights are fitted on four of them and judged on the fifth, each set
+counting as much as any other. With `--issues` the weights for reports are fitted so, by project. A file's score is a sum
+of signals times weights; the fit minimises the listwise softmax loss of the files that answer among all candidates, keeps
+every sign, and holds on to the present weights where the questions say nothing. Nothing is written to `signals.py`.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 import tempfile
@@ -25,10 +27,12 @@ from numpy.typing import NDArray
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import models
+from issues.indexes import Indexes
+from issues.sets import Issue, is_code, read_issues
 from retrieval.in_process import copied_index, use_table
 from retrieval.measurement import by_repository
 from retrieval.metrics import DEPTH, Span, covers, score
-from retrieval.sets import Question, read_sets
+from retrieval.sets import Question, Repository, read_sets
 
 from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
@@ -43,9 +47,14 @@ from cairn.settings.tree import SearchSettings
 Floats = NDArray[np.float64]
 
 NAMES = tuple(signal.name for signal in SIGNALS)
-PRESENT: Floats = np.array([signal.weight for signal in SIGNALS])
+FOR_QUESTIONS: Floats = np.array([signal.weight for signal in SIGNALS])
+FOR_REPORTS: Floats = np.array(
+    [signal.weight if signal.in_reports is None else signal.in_reports for signal in SIGNALS]
+)
 _HOLD = (0.003, 0.03, 0.3)
-"""How strongly present weights are held on to, tried by splitting the half that is fitted once more."""
+"""How strongly present weights are held on to; each is tried and reported."""
+_PARTS = 5
+_ISSUES = "issues"
 _STEPS = 150
 """Of descent."""
 
@@ -54,6 +63,7 @@ _STEPS = 150
 class Candidate:
     """The files that were found for one question."""
 
+    set: str
     question: Question
     values: Floats
     """float64[files, signals], of `NAMES`."""
@@ -66,35 +76,29 @@ class Candidate:
 def main() -> None:
     options = _arguments()
     table = load_packaged(options.table) if options.table else load_packaged()
-    found = {each.name: list(_candidates(each, options.data, table)) for each in options.sets}
-    first = options.sets[0].name
-    halves = {
-        half: [each for each in found[first] if each.question.half_of_repositories == half] for half in "ab"
+    if options.issues:
+        present = FOR_REPORTS
+        found = list(_of_issues(options, table))
+    else:
+        present = FOR_QUESTIONS
+        found = [candidate for each in options.sets for candidate in _of_set(each, options.data, table)]
+    report = {
+        str(hold): {
+            "left_out": left_out(found, present, hold),
+            "weights": dict(zip(NAMES, fit(found, present, hold).round(2).tolist(), strict=True)),
+        }
+        for hold in _HOLD
     }
-    report = {}
-    for fitted, other in ("ab", "ba"):
-        hold = _best_hold(halves[fitted])
-        weights = fit(halves[fitted], hold)
-        checked = {
-            f"{first}, fitted half {fitted}": halves[fitted],
-            f"{first}, other half {other}": halves[other],
-        }
-        checked |= {name: each for name, each in found.items() if name != first}
-        report[fitted] = {
-            "hold": hold,
-            "weights": dict(zip(NAMES, weights.round(2).tolist(), strict=True)),
-            "sets": {name: compared(each, weights) for name, each in checked.items()},
-        }
-    report["present"] = dict(zip(NAMES, PRESENT.tolist(), strict=True))
-    print(_markdown(report))
+    print(_markdown(report, present))
     if options.output:
-        options.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        kept = {"present": dict(zip(NAMES, present.tolist(), strict=True)), "by_hold": report}
+        options.output.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
 
 
 # --- candidates -------------------------------------------------------------------------------------
 
 
-def _candidates(each: models.Set, data: Path, table: StaticTable) -> Iterator[Candidate]:
+def _of_set(each: models.Set, data: Path, table: StaticTable) -> Iterator[Candidate]:
     """What the engine finds for every question of a set, with the table's vectors."""
     questions = [question for question in read_sets([each.questions]) if question.answerable]
     for repository, asked in by_repository(questions):
@@ -105,10 +109,28 @@ def _candidates(each: models.Set, data: Path, table: StaticTable) -> Iterator[Ca
             use_table(folder, table)
             reader = IndexReader(folder)
             for question in asked:
-                yield _found(reader, question, StaticMeaning(table))
+                yield _found(reader, each.name, question, StaticMeaning(table))
 
 
-def _found(reader: IndexReader, question: Question, meaning: StaticMeaning) -> Candidate:
+def _of_issues(options: argparse.Namespace, table: StaticTable) -> Iterator[Candidate]:
+    """What the engine finds for the text of every issue, files that are no code and tests left out."""
+    issues = read_issues(options.issues, every=options.every)
+    indexes = Indexes(options.clones.resolve(), options.data.resolve())
+    for issue in indexes.made(issues):
+        reader = IndexReader(indexes.folder(issue))
+        found = _found(reader, _ISSUES, _asked(issue), StaticMeaning(table))
+        code = np.array([is_code(span.path) for span in found.shown], np.bool_)
+        shown = tuple(span for span in found.shown if is_code(span.path))
+        yield Candidate(_ISSUES, found.question, found.values[code], shown, found.answers[code])
+
+
+def _asked(issue: Issue) -> Question:
+    owner = Repository(issue.repository, "", "", issue.revision, ".")
+    changed = tuple(Span(path) for path in sorted(issue.changed) if is_code(path))
+    return Question(owner, issue.text, changed, (), "")
+
+
+def _found(reader: IndexReader, name: str, question: Question, meaning: StaticMeaning) -> Candidate:
     """The candidates of a search with the values of the signals."""
     settings = SearchSettings(leg_deadline_ms=60_000.0)
     query = understand(question.query, None, IndexVocabulary([reader]), settings)
@@ -127,7 +149,7 @@ def _found(reader: IndexReader, question: Question, meaning: StaticMeaning) -> C
     shown = tuple(_span(stored[first[file]]) for file in range(len(candidates.files)))
     targets = (*question.relevant, *question.secondary)
     answers = np.array([any(covers(span, target) for target in targets) for span in shown], np.bool_)
-    return Candidate(question, values, shown, answers)
+    return Candidate(name, question, values, shown, answers)
 
 
 def _span(stored: object) -> Span:
@@ -138,14 +160,15 @@ def _span(stored: object) -> Span:
 # --- fit --------------------------------------------------------------------------------------------
 
 
-def fit(candidates: Sequence[Candidate], hold: float) -> Floats:
-    """Weights with the signs of the present ones: the least loss, plus `hold` times their squared relative change.
+def fit(candidates: Sequence[Candidate], present: Floats, hold: float) -> Floats:
+    """Weights with the signs of `present`: the least loss, plus `hold` times their squared relative change.
 
     Projected gradient descent with momentum over sizes relative to the present weights, none below 0; shown on the scale
     of the present ones, for a ranking has no scale.
     """
-    loss = _Loss([each for each in candidates if each.answers.any() and not each.answers.all()], hold)
-    sizes = ahead = np.ones(len(PRESENT))
+    told = [each for each in candidates if each.answers.any() and not each.answers.all()]
+    loss = _Loss(told, present, hold)
+    sizes = ahead = np.ones(len(present))
     step, momentum = 1.0, 1.0
     for _ in range(_STEPS):
         value, gradient = loss.at(ahead)
@@ -158,18 +181,21 @@ def fit(candidates: Sequence[Candidate], hold: float) -> Floats:
         following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         ahead = moved + (momentum - 1) / following * (moved - sizes)
         sizes, momentum = moved, following
-    weights = PRESENT * sizes
-    return np.asarray(weights * (np.abs(PRESENT).sum() / np.abs(weights).sum()))
+    weights = present * sizes
+    return np.asarray(weights * (np.abs(present).sum() / np.abs(weights).sum()))
 
 
 class _Loss:
-    """The mean over questions of −log of the share, by softmax, that the files that answer have; and what holds."""
+    """The mean of −log of the share, by softmax, that the files that answer have; and what holds. Each set counts the same."""
 
-    def __init__(self, told: Sequence[Candidate], hold: float) -> None:
-        self._values = np.concatenate([each.values * PRESENT for each in told])
+    def __init__(self, told: Sequence[Candidate], present: Floats, hold: float) -> None:
+        self._values = np.concatenate([each.values * present for each in told])
         self._answers = np.concatenate([each.answers for each in told])
         self._lengths = np.array([len(each.answers) for each in told])
         self._starts = np.cumsum(self._lengths) - self._lengths
+        sets = [each.set for each in told]
+        counts = np.array([1 / sets.count(name) for name in sets])
+        self._counts = counts / counts.sum()
         self._hold = hold
 
     def at(self, sizes: Floats) -> tuple[float, Floats]:
@@ -177,10 +203,10 @@ class _Loss:
         sums = self._values @ sizes
         among, log_among = self._softmax(sums)
         right, log_right = self._softmax(np.where(self._answers, sums, -np.inf))
-        count = len(self._lengths)
         change = sizes - sizes.mean()  # the whole may grow
-        value = float((log_among - log_right).sum()) / count + self._hold * float(change @ change)
-        gradient = (among - right) @ self._values / count + 2 * self._hold * change
+        value = float((log_among - log_right) @ self._counts) + self._hold * float(change @ change)
+        counts = np.repeat(self._counts, self._lengths)
+        gradient = ((among - right) * counts) @ self._values + 2 * self._hold * change
         return value, np.asarray(gradient)
 
     def _softmax(self, sums: Floats) -> tuple[Floats, Floats]:
@@ -191,58 +217,69 @@ class _Loss:
         return powers / np.repeat(whole, self._lengths), highest + np.log(whole)
 
 
-def _best_hold(candidates: Sequence[Candidate]) -> float:
-    """The hold with which weights fitted on one part of the repositories rank the other part best."""
-    names = sorted({each.question.repository.name for each in candidates})
-    one = [each for each in candidates if names.index(each.question.repository.name) % 2]
-    other = [each for each in candidates if not names.index(each.question.repository.name) % 2]
-    reached = {
-        hold: sum(ndcg(b, fit(a, hold)).mean() for a, b in ((one, other), (other, one))) for hold in _HOLD
-    }
-    return max(reached, key=lambda hold: reached[hold])
-
-
 # --- figures ----------------------------------------------------------------------------------------
 
 
-def ndcg(candidates: Sequence[Candidate], weights: Floats) -> Floats:
-    """float64[questions]: NDCG@10 with one result a file, before near-duplicates make room for others."""
-    reached = []
-    for each in candidates:
-        best = np.argsort(-(each.values @ weights), kind="stable")[:DEPTH]
-        shown = [each.shown[file] for file in best.tolist()]
-        reached.append(score(shown, each.question.relevant, each.question.secondary).ndcg_at_10)
-    return np.array(reached)
+def left_out(found: Sequence[Candidate], present: Floats, hold: float) -> dict[str, dict[str, float]]:
+    """By set: the present weights beside those fitted without the repositories that are judged."""
+    before, after = np.zeros((len(found), 2)), np.zeros((len(found), 2))
+    parts = [_part(each.question.repository) for each in found]
+    for part in sorted(set(parts)):
+        judged = [place for place, own in enumerate(parts) if own == part]
+        weights = fit([each for each, own in zip(found, parts, strict=True) if own != part], present, hold)
+        for place in judged:
+            before[place], after[place] = (reached(found[place], each) for each in (present, weights))
+    figures = {}
+    for name in dict.fromkeys(each.set for each in found):
+        rows = [place for place, each in enumerate(found) if each.set == name]
+        difference = after[rows, 0] - before[rows, 0]
+        figures[name] = {
+            "questions": len(rows),
+            "present": round(float(before[rows, 0].mean()), 4),
+            "fitted": round(float(after[rows, 0].mean()), 4),
+            "difference": round(float(difference.mean()), 4),
+            "standard_error": round(float(difference.std(ddof=1) / np.sqrt(len(rows))), 4),
+            "all_first_present": round(float(before[rows, 1].mean()), 4),
+            "all_first_fitted": round(float(after[rows, 1].mean()), 4),
+        }
+    return figures
 
 
-def compared(candidates: Sequence[Candidate], weights: Floats) -> dict[str, float]:
-    """NDCG@10 with the present weights and with others, and the standard error of the difference."""
-    present, fitted = ndcg(candidates, PRESENT), ndcg(candidates, weights)
-    difference = fitted - present
-    return {
-        "questions": len(candidates),
-        "present": round(float(present.mean()), 4),
-        "fitted": round(float(fitted.mean()), 4),
-        "difference": round(float(difference.mean()), 4),
-        "standard_error": round(float(difference.std(ddof=1) / np.sqrt(len(difference))), 4),
-    }
+def _part(repository: Repository) -> str:
+    """Which part a repository is dealt to; a project of the issues is one of its own."""
+    if "/" in repository.name:
+        return repository.name
+    return str(hashlib.sha256(repository.name.encode()).digest()[1] % _PARTS)
 
 
-def _markdown(report: dict[str, dict[str, object]]) -> str:
-    lines = ["| signal | present | fitted on a | fitted on b |", "|---|---|---|---|"]
-    for name in NAMES:
-        cells = [report["present"][name], *(report[half]["weights"][name] for half in "ab")]  # type: ignore[index]
+def reached(candidate: Candidate, weights: Floats) -> tuple[float, float]:
+    """NDCG@10 with one result a file, before near-duplicates make room for others; and whether all that answer come first."""
+    best = np.argsort(-(candidate.values @ weights), kind="stable")[:DEPTH]
+    shown = [candidate.shown[file] for file in best.tolist()]
+    question = candidate.question
+    targets = question.relevant
+    first = all(any(covers(span, target) for span in shown[: len(targets)]) for target in targets)
+    if len(targets) > 1 and candidate.set == _ISSUES:
+        first = False  # all among the first one, as `benchmarks/issues` counts
+    return score(shown, targets, question.secondary).ndcg_at_10, float(first)
+
+
+def _markdown(report: dict[str, dict[str, dict[str, object]]], present: Floats) -> str:
+    lines = [f"| signal | present | held by {' | '.join(report)} |", f"|{'---|' * (len(report) + 2)}"]
+    for name, weight in zip(NAMES, present.tolist(), strict=True):
+        cells = [weight, *(each["weights"][name] for each in report.values())]
         lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
     lines += [
         "",
-        "| fitted on | checked on | questions | present | fitted | difference |",
-        "|---|---|---|---|---|---|",
+        "| held by | set | questions | present | fitted without its repository | difference | all first, present | fitted |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for half in "ab":
-        for name, row in report[half]["sets"].items():  # type: ignore[attr-defined]
+    for hold, each in report.items():
+        for name, row in each["left_out"].items():
             lines.append(
-                f"| {half} | {name} | {row['questions']} | {row['present']} | {row['fitted']}"
-                f" | {row['difference']:+} ± {row['standard_error']} |"
+                f"| {hold} | {name} | {row['questions']} | {row['present']} | {row['fitted']}"  # type: ignore[index]
+                f" | {row['difference']:+} ± {row['standard_error']}"  # type: ignore[index]
+                f" | {row['all_first_present']} | {row['all_first_fitted']} |"  # type: ignore[index]
             )
     return "\n".join(lines)
 
@@ -252,9 +289,14 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--set", dest="sets", type=models.question_set, action="append", required=True,
+        "--set", dest="sets", type=models.question_set, action="append", default=[],
         metavar="NAME=SETS,CHECKOUTS,MODE",
     )  # fmt: skip
+    parser.add_argument("--issues", type=Path, help="a set of issues instead")
+    parser.add_argument("--clones", type=Path, help="a folder with a clone of each of their repositories")
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="every Nth issue of each repository"
+    )
     parser.add_argument("--data", type=Path, required=True, help="where the indexes are, or go")
     parser.add_argument("--table", type=Path, help="a static table instead of the one that comes with Cairn")
     parser.add_argument("--output", type=Path, help="write JSON here")

@@ -18,3 +18,4 @@ class Source(enum.StrEnum):
     HEADING = "heading, section"
     SENTENCE = "first sentence, rest of the section"
     MENTION = "documentation, definition it names"
+    MESSAGE = "commit subject and what follows it, changed definition"

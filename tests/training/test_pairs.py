@@ -28,6 +28,13 @@ def free_sectors(stream):
 {_BODY}    return last
 '''
 _CHANGED = _VOLUME.replace("last_sector_written(default=0)", "last_sector_written(default=stream.first)")
+_BELOW = """\
+A damaged stream may start in the middle of a volume. Its first sector was
+counted twice then, as the guess began at zero. See https://example.org/12.
+
+Closes #12
+Signed-off-by: Anna <anna@example.org>
+"""
 _TEST = """\
 it("keeps the sectors of a volume that was cut", () => {
   const stream = open("cut");
@@ -54,7 +61,11 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[Pair]:
     root = tmp_path_factory.mktemp("clone")
     files = {"src/volume.py": _VOLUME, "tests/volume.test.ts": _TEST, "docs/guide.md": _GUIDE}
     commit(root, "Initial commit", files)
-    commit(root, "fix(volume): begin with sectors in front of a gap (#12)", {"src/volume.py": _CHANGED})
+    commit(
+        root,
+        "fix(volume): begin with sectors in front of a gap (#12)\n\n" + _BELOW,
+        {"src/volume.py": _CHANGED},
+    )
     return list(pairs_of(open_repository("harbour/volume", root)))
 
 
@@ -102,6 +113,13 @@ def test_a_subject_asks_for_the_definition_that_its_commit_changed(pairs: list[P
     assert pair.query == "begin with sectors in front of a gap"
     assert "def free_sectors(stream)" in pair.text
     assert "default=stream.first" in pair.body
+
+
+def test_a_whole_message_asks_for_the_definition_too_without_what_only_refers(pairs: list[Pair]) -> None:
+    pair = only(pairs, Source.MESSAGE)
+    assert pair.query.startswith("begin with sectors in front of a gap. A damaged stream may start")
+    assert pair.query.endswith("as the guess began at zero.")
+    assert pair.text == only(pairs, Source.COMMIT).text
 
 
 def test_a_title_asks_for_its_test_and_for_what_the_file_of_that_name_defines(pairs: list[Pair]) -> None:

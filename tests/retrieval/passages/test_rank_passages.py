@@ -232,3 +232,24 @@ def test_chunks_of_best_passages_may_be_several_of_a_file(folder_of: FolderOf) -
     found = folder.best_chunks("how is the load of a crane lowered and raised from the quay")
     assert [each.stored.path for each in found[:2]] == ["port/cranes.py", "port/cranes.py"]
     assert len({each.stored.id for each in found}) == len(found)
+
+
+_BROKEN = """\
+Ships are refused at night
+Since the new lamps came, every ship that calls after dusk is refused, whatever its length, although berths
+are free and the harbour master has signed. It used to work with the old lamps. Nobody touched the berths.
+
+Traceback (most recent call last):
+  File "/srv/app/run.py", line 9, in <module>
+    main()
+  File "/srv/app/{path}", line 40, in {name}
+    return None
+ValueError: refused
+"""
+
+
+def test_the_function_that_a_trace_went_through_leads(folder_of: FolderOf) -> None:
+    folder = folder_of(PORT)
+    passage, shown = first_of(folder, _BROKEN.format(path="harbour/mooring.py", name="moor_ship"))
+    assert (passage.stored.path, passage.reason) == ("harbour/mooring.py", "in the stack trace")
+    assert "def moor_ship" in shown

@@ -20,6 +20,7 @@ from cairn.retrieval.matching import matcher
 from cairn.retrieval.passages.families import lists, members_held
 from cairn.retrieval.passages.gathering import Windows
 from cairn.retrieval.question_kinds import QuestionKind, message_of
+from cairn.retrieval.reports.anchors import frame_weights
 from cairn.workspace.collections import FileKind
 
 _K1, _B = 1.2, 0.75
@@ -95,6 +96,14 @@ def _message(windows: Windows) -> Floats:
         for text, code in zip(windows.texts, windows.is_code, strict=True)
     ]
     return np.array(values, np.float64)
+
+
+def _frame(windows: Windows) -> Floats:
+    """How near to where it broke the function is that a stack trace went through."""
+    report = windows.query.report
+    if report is None or not report.frames:
+        return np.zeros(len(windows.texts))
+    return windows.of_chunks(frame_weights(report, windows.chunks))
 
 
 def _value(windows: Windows) -> Floats:
@@ -228,6 +237,7 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("defines it", 0.6, _definition, "defines {names}"),
     PassageSignal("introduces it", 3.5, lambda windows: windows.introductions, "introduces it"),
     PassageSignal("is the message", 1.5, _message, "has the message"),
+    PassageSignal("is in the trace", 1.0, _frame, "in the stack trace"),
     PassageSignal("gives the value", 0.5, _value, "gives a value"),
     PassageSignal("reads the option", 0.4, _option, "reads or declares an option"),
     PassageSignal("uses it", 0.8, _call, "uses {names}"),

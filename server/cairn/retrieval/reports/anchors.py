@@ -10,8 +10,9 @@ from cairn.index.queries.symbols import DefinitionPlace, definitions_of, places
 from cairn.index.queries.words import passing_chunks
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import StoredChunk
 from cairn.index.store.deadline import Cancelled
-from cairn.retrieval.reports.names import FRAME_DECAY
+from cairn.retrieval.reports.names import FRAME_DECAY, last_part
 from cairn.retrieval.reports.report import Report
 from cairn.workspace.collections import FileKind
 
@@ -96,3 +97,22 @@ def _fits(path: str, fragment: str) -> bool:
     if fragment.endswith(".*"):
         return path.rpartition(".")[0].endswith(fragment[:-2])
     return path.endswith(fragment) or fragment.endswith(path)
+
+
+def frame_weights(report: Report, chunks: Iterable[StoredChunk]) -> list[float]:
+    """For each chunk 1 where it defines the function of the innermost frame that one of them holds, less for those around it."""
+    chunks = list(chunks)
+    weights = [0.0] * len(chunks)
+    weight = 1.0
+    for frame in report.frames:
+        name = last_part(frame.name)
+        holding = [
+            place
+            for place, each in enumerate(chunks)
+            if name and name in each.chunk.defines and _fits(each.path, frame.path)
+        ]
+        for place in holding:
+            weights[place] = max(weights[place], weight)
+        if holding:
+            weight *= FRAME_DECAY
+    return weights

@@ -92,8 +92,13 @@ def read_names(parts: Parts, frames: Iterable[Frame]) -> tuple[Name, ...]:
     for place, frame in enumerate(frames):
         if frame.name:
             module = frame.path.rpartition("/")[2].partition(".")[0]
-            found.add(_SEPARATOR.split(frame.name)[-1], module, FRAME_DECAY**place)
+            found.add(last_part(frame.name), module, FRAME_DECAY**place)
     return found.names()
+
+
+def last_part(name: str) -> str:
+    """The name without the types or modules before it."""
+    return _SEPARATOR.split(name)[-1]
 
 
 @define
