@@ -86,7 +86,7 @@ def main() -> None:
         questions = [question for question in read_sets([each.questions]) if question.answerable]
         for repository, asked in by_repository(questions):
             print(f"{each.name}, {repository.name}: {len(asked)} questions", file=sys.stderr, flush=True)
-            data = index_of(each, repository, options.data, with_model=embedder is not None)
+            data = index_of(each, repository, options.data.resolve(), with_model=embedder is not None)
             _measure(data, each.name, asked, rows, sources, embedder)
         _write(options.output, rows, options.sets)
     print(_markdown(list(rows.values()), [each.name for each in options.sets]))

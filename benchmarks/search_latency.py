@@ -5,7 +5,8 @@
 
 DATA is where the folder's index is kept; it is made first where it is not complete. Questions are drawn from the
 index (names, commit subjects, first sentences of comments), or are the lines of a file. Then the first of them are
-typed, character by character, each keystroke cancelling the request before it.
+typed, character by character, each keystroke cancelling the request before it. With `--reports` the questions are the
+texts of issues of at least 5,000 characters, cut there, of any project, and nothing is typed.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from engine.figures import Figures, milliseconds, surroundings
 from engine.index_file import opened
 from engine.palette import LONGEST, type_questions
 from engine.ready import NotReadyError, indexed
+from issues.sets import read_issues
 
 _limits = itertools.count(10)
 _SPACINGS_MS = (60, 20)
 """A fast typist, and a key that is held down."""
+_REPORT = 5_000
 
 
 def main() -> None:
@@ -53,16 +56,21 @@ def measure(workspace: Path, data: Path, options: argparse.Namespace) -> Figures
             sys.exit(f"there are no questions for {workspace}; give a file with --questions")
         _ask(daemon, questions)  # each once unmeasured: what is read from the disk is there then
         plain = [seconds for _ in range(options.runs) for seconds in _ask(daemon, questions)]
-        typed = questions[: options.typed]
-        shown = [question[:LONGEST].rstrip() for question in typed]
-        _ask(daemon, shown)
-        alone = [seconds for _ in range(options.runs) for seconds in _ask(daemon, shown)]
-        return {
+        row: Figures = {
             "workspace": workspace.name,
             "files": index["files"],
             "chunks": index["chunks"],
             "questions": len(questions),
             "search_ms": milliseconds(plain),
+        }
+        if options.reports:
+            return {**row, "characters": _REPORT}
+        typed = questions[: options.typed]
+        shown = [question[:LONGEST].rstrip() for question in typed]
+        _ask(daemon, shown)
+        alone = [seconds for _ in range(options.runs) for seconds in _ask(daemon, shown)]
+        return {
+            **row,
             "typed": len(typed),
             "typed_questions_asked_whole_ms": milliseconds(alone),
             **{
@@ -75,6 +83,9 @@ def measure(workspace: Path, data: Path, options: argparse.Namespace) -> Figures
 
 
 def _questions(workspace: Path, data: Path, options: argparse.Namespace) -> list[str]:
+    if options.reports:
+        texts = [issue.text[:_REPORT] for issue in read_issues(options.reports)]
+        return [text for text in texts if len(text) == _REPORT][: options.count]
     if options.questions:
         lines = options.questions.read_text(encoding="utf-8").splitlines()
         return [line.strip() for line in lines if line.strip()]
@@ -106,6 +117,9 @@ def _arguments() -> argparse.Namespace:
         "--workspace", type=Path, nargs=2, action="append", required=True, metavar=("FOLDER", "DATA")
     )
     parser.add_argument("--questions", type=Path, help="a file with a question on each line")
+    parser.add_argument(
+        "--reports", type=Path, metavar="FILE", help="a set of issues, as of `benchmarks/issues`"
+    )
     parser.add_argument("--count", type=int, default=90, help="questions to draw")
     parser.add_argument("--runs", type=int, default=3, help="how often each is asked")
     parser.add_argument("--typed", type=int, default=60, help="questions that are typed")

@@ -81,7 +81,7 @@ class Daemon:
         folder: Path,
         data: Path,
         settings: Mapping[str, Any] | None = None,
-        command: Sequence[str] = (sys.executable, "-m", "cairn", "lsp"),
+        command: Sequence[str] = (sys.executable, "-P", "-m", "cairn", "lsp"),
         capabilities: Mapping[str, Any] | None = None,
     ) -> None:
         """`command` may start any language server; `capabilities` are the client's."""

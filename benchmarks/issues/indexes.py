@@ -74,7 +74,7 @@ class Indexes:
             "CAIRN_CONFIG_DIR": str(data.resolve() / "no-settings"),
         }
         subprocess.run(
-            [sys.executable, "-m", "cairn", "index", "--quiet", str(tree.resolve())],
+            [sys.executable, "-P", "-m", "cairn", "index", "--quiet", str(tree.resolve())],
             env=environment,
             check=True,
         )

@@ -81,7 +81,9 @@ def main() -> None:
         found = list(_of_issues(options, table))
     else:
         present = FOR_QUESTIONS
-        found = [candidate for each in options.sets for candidate in _of_set(each, options.data, table)]
+        found = [
+            candidate for each in options.sets for candidate in _of_set(each, options.data.resolve(), table)
+        ]
     report = {
         str(hold): {
             "left_out": left_out(found, present, hold),

