@@ -78,7 +78,8 @@ class Packed:
     pieces: int
 
     @classmethod
-    def read(cls, folder: Path, text_tokens: int, without: str = "") -> Packed:
+    def read(cls, folder: Path, text_tokens: int, without: str = "", repeat: str = "") -> Packed:
+        """Without the sources named, separated by commas; `NAME=3`, and more after commas, draws a source thrice as often."""
         with np.load(folder / "pairs.npz") as file:
             data = {name: file[name] for name in file.files}
         pieces = read_pieces(folder / "vocabulary.txt")
@@ -88,13 +89,17 @@ class Packed:
         order = kept[np.argsort(data["repository"][kept], kind="stable")]
         counts = np.bincount(data["repository"][kept])
         shares = counts**0.75 * (counts > 64)
+        times = np.ones(len(Source), np.int64)
+        for name, often in (part.split("=") for part in repeat.split(",") if part):
+            times[list(Source).index(Source[name])] = int(often)
+        order = np.repeat(order, times[data["source"][order]])
         return cls(
             Side.of(data["query_ids"], data["query_lengths"]),
             Side.of(data["ids"], data["lengths"], text_tokens),
             Side.of(data["body_ids"], data["body_lengths"]),
             np.stack([data[name].astype(np.int64) for name in ("query_sketch", "sketch", "place")], axis=1),
             order,
-            np.concatenate([[0], np.cumsum(counts)]),
+            np.concatenate([[0], np.cumsum(np.bincount(data["repository"][order]))]),
             shares / shares.sum(),
             tuple(tuple(words.ids(question, 8)) for question in _QUESTIONS),
             len(pieces),

