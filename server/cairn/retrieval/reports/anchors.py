@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from cairn.index.queries.files import file_stem, files_called
@@ -104,9 +104,8 @@ def _fits(path: str, fragment: str) -> bool:
     return path.endswith(fragment) or fragment.endswith(path)
 
 
-def frame_weights(report: Report, chunks: Iterable[StoredChunk]) -> list[float]:
+def frame_weights(report: Report, chunks: Sequence[StoredChunk]) -> list[float]:
     """For each chunk 1 where it defines the function of the innermost frame that one of them holds, less for those around it."""
-    chunks = list(chunks)
     weights = [0.0] * len(chunks)
     weight = 1.0
     for frame in report.frames:
