@@ -108,7 +108,7 @@ def frame_weights(report: Report, chunks: Sequence[StoredChunk]) -> list[float]:
     """For each chunk 1 where it defines the function of the innermost frame that one of them holds, less for those around it."""
     weights = [0.0] * len(chunks)
     weight = 1.0
-    for frame in report.frames:
+    for frame in dict.fromkeys(report.frames):  # what calls itself is one
         name = last_part(frame.name)
         holding = [
             place
