@@ -36,6 +36,7 @@ _NOISE = re.compile(
 _SOURCE_LINE = re.compile(
     r'(File "[^"\n]+", line \d+[^\n]*\n)[ \t]{4,}(?!File "|\w+(?:Error|Exception))[^\n]*'
 )
+_TYPE_PARAMETERS = re.compile(r"\[[^\]\n]*\]|`\d+")
 _PLACEHOLDER = re.compile(r"<[^>]*>|\banonymous\b|^(?:async|new) ")
 
 
@@ -88,4 +89,5 @@ def read_trace(text: str) -> Trace | None:
 
 
 def _own_name(name: str) -> str:
-    return _PLACEHOLDER.sub("", name.partition("(")[0]).strip(". ")
+    """The name without its parameters, those of its types and what stands for no name."""
+    return _PLACEHOLDER.sub("", _TYPE_PARAMETERS.sub("", name.partition("(")[0])).strip(". ")

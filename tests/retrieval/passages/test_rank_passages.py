@@ -168,6 +168,13 @@ def test_the_definition_leads_where_it_is_asked_for(folder_of: FolderOf) -> None
     assert "def moor_ship" in shown
 
 
+def test_a_reason_names_what_the_passage_defines_and_no_other_name(folder_of: FolderOf) -> None:
+    passages = folder_of(PORT).passages("How do moor_ship and MOORING_TIMEOUT_SECONDS work together?")
+    reasons = {each.reason for each in passages if each.stored.path == "harbour/mooring.py"}
+    assert "defines moor_ship" in reasons
+    assert not any("MOORING_TIMEOUT_SECONDS" in reason for reason in reasons if reason.startswith("defines"))
+
+
 def test_passages_fall_in_score_and_say_why_they_stand_there(folder_of: FolderOf) -> None:
     passages = folder_of(PORT).passages("how is a ship moored at a berth")
     scores = [passage.score for passage in passages]

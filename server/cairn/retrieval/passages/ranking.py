@@ -193,13 +193,20 @@ def _reasons(windows: Windows, parts: Floats) -> list[str]:
     reasons = []
     for place, (strongest, other) in enumerate(zip(telling, usual, strict=True)):
         text = windows.texts[place]
-        terms = [name for name in windows.names if name in text]
-        terms = (terms or [windows.query.terms[term] for term in rarest if held[place, term]])[:_TERMS_SHOWN]
+        named = [name for name in windows.names if name in text]
+        defines = windows.chunks[int(windows.chunk_of[place])].chunk.defines
+        terms = (named or [windows.query.terms[term] for term in rarest if held[place, term]])[:_TERMS_SHOWN]
         number = strongest if strongest >= 0 else _WORDS if terms else other
         reason = SIGNALS[number].reason if number >= 0 else ""
         step = windows.step_of[place]
-        names = ", ".join(windows.names[:_TERMS_SHOWN])
-        reasons.append(reason.format(terms=", ".join(terms), names=names, step=step.reason if step else ""))
+        reasons.append(
+            reason.format(
+                terms=", ".join(terms),
+                names=", ".join(named[:_TERMS_SHOWN]),
+                defined=", ".join([name for name in named if name in defines][:_TERMS_SHOWN]),
+                step=step.reason if step else "",
+            )
+        )
     return reasons
 
 

@@ -234,7 +234,7 @@ SIGNALS: tuple[PassageSignal, ...] = (
     PassageSignal("its file", 0.8, _of_chunk("file")),
     PassageSignal("place of its file", 0.2, _of_chunk("place")),
     PassageSignal("its package", 2.0, _of_chunk("package"), "in the package asked about"),
-    PassageSignal("defines it", 0.6, _definition, "defines {names}"),
+    PassageSignal("defines it", 0.6, _definition, "defines {defined}"),
     PassageSignal("introduces it", 3.5, lambda windows: windows.introductions, "introduces it"),
     PassageSignal("is the message", 1.5, _message, "has the message"),
     PassageSignal("is in the trace", 1.0, _frame, "in the stack trace"),
