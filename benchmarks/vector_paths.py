@@ -33,6 +33,7 @@ from cairn.embedding.shared import SharedModel
 from cairn.embedding.static import StaticTable
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import _connect
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
@@ -93,7 +94,7 @@ def _compare(vectors: Int8, questions: Int8, table: StaticTable) -> Figures:
         VectorStore(writer.db).use_static(table.id, table.dimension)
         VectorStore(writer.db).store_static(range(1, len(vectors) + 1), vectors, queued=0)
         bits = _bit_table(writer.db, vectors)
-        reader = IndexReader(Path(folder))
+        reader = SqliteReader(Path(folder))
         with _in_memory():
             figures = _reading(reader, writer, questions[0])
         rows = _rows(reader)

@@ -11,8 +11,9 @@ import pytest
 
 from cairn.embedding.model_files import find_model
 from cairn.engine.engine import Engine
-from cairn.engine.request import Cancelled, Tell, never
+from cairn.engine.request import Tell
 from cairn.engine.runner import answer
+from cairn.index.store.deadline import Cancelled, never
 from cairn.paths import data_dir
 from tests.harbour import HARBOUR
 

@@ -33,7 +33,7 @@ from answers.facts import read_fact_sets
 from answers.workplaces import Workplace
 from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.protocol import Verdict
 from cairn.retrieval.meaning import StaticMeaning
 from cairn.retrieval.passages.further import passages_of_results
@@ -144,7 +144,7 @@ def judge_all(place: Workplace, asked: Iterable[Asked]) -> list[Judged]:
         print(f"{place.repository.name}: its index is made", file=sys.stderr, flush=True)
         with place.served():
             pass
-    reader = IndexReader(index_path(place.data).parent)
+    reader = SqliteReader(index_path(place.data).parent)
     vocabulary, table = IndexVocabulary([reader]), load_packaged()
     judged = []
     for each in asked:

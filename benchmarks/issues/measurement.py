@@ -12,6 +12,7 @@ from retrieval.baselines import BM25
 from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.protocol.search import SearchParams
 from cairn.retrieval.meaning import StaticMeaning
 from cairn.retrieval.passages.further import by_best_passage, further_passages, passages_of_results
@@ -52,7 +53,7 @@ def found(
         try:
             if CAIRN in systems:
                 changed = changed_definitions(issue, indexes.clone(issue), index)
-                yield CAIRN, _by_cairn(IndexReader(folder), issue, meaning, settings, changed)
+                yield CAIRN, _by_cairn(SqliteReader(folder), issue, meaning, settings, changed)
             if BM25_OF_CODE in systems:
                 bm25 = BM25(index, is_code)
                 began = time.perf_counter()

@@ -16,7 +16,7 @@ from retrieval.tried_signals import tried_signals
 
 from cairn.embedding.packaged import load_packaged
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.retrieval.meaning import StaticMeaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
@@ -49,7 +49,7 @@ def answers_in_process(
 
     `settings.weights` may name tried signals. Times are of the ranking and the SHOWN results alone.
     """
-    reader = IndexReader(index_path(data).parent)
+    reader = SqliteReader(index_path(data).parent)
     meaning = StaticMeaning(load_packaged()) if vectors else None
     signals = (*SIGNALS, *tried_signals(reader)) if settings.weights else SIGNALS
     vocabulary = IndexVocabulary([reader])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cairn.embedding.static import StaticTable
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.recipe import static_vectors
@@ -87,8 +88,8 @@ class OpenIndex:
 
     @classmethod
     def at(cls, folder: Path) -> OpenIndex:
-        """Raises what IndexReader does where there is none."""
-        return cls(folder, IndexReader(folder))
+        """Raises what SqliteReader does where there is none."""
+        return cls(folder, SqliteReader(folder))
 
     def ranked(
         self,

@@ -38,6 +38,7 @@ from cairn.embedding.packaged import load_packaged
 from cairn.embedding.static import StaticTable
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.retrieval.meaning import StaticMeaning
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
@@ -109,7 +110,7 @@ def _of_set(each: models.Set, data: Path, table: StaticTable) -> Iterator[Candid
         with tempfile.TemporaryDirectory(prefix="cairn-weights-") as temporary:
             folder = copied_index(kept, Path(temporary))
             use_table(folder, table)
-            reader = IndexReader(folder)
+            reader = SqliteReader(folder)
             for question in asked:
                 yield _found(reader, each.name, question, StaticMeaning(table))
 
@@ -119,7 +120,7 @@ def _of_issues(options: argparse.Namespace, table: StaticTable) -> Iterator[Cand
     issues = read_issues(options.issues, every=options.every)
     indexes = Indexes(options.clones.resolve(), options.data.resolve())
     for issue in indexes.made(issues):
-        reader = IndexReader(indexes.folder(issue))
+        reader = SqliteReader(indexes.folder(issue))
         found = _found(reader, _ISSUES, _asked(issue), StaticMeaning(table))
         code = np.array([is_code(span.path) for span in found.shown], np.bool_)
         shown = tuple(span for span in found.shown if is_code(span.path))

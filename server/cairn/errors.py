@@ -29,3 +29,18 @@ class OutOfTimeError(CairnError):
 
 class QueryCancelledError(CairnError):
     """The client cancelled the request while it ran."""
+
+
+class TeamError(CairnError):
+    """The team's database, or a PostgreSQL server that Cairn runs on this machine, cannot be used."""
+
+
+class StoreUnavailableError(CairnError):
+    """The team store cannot be reached, may not be used this way, or has another version.
+
+    `lost` says that a server went away, so that the same question may succeed on another connection.
+    """
+
+    def __init__(self, message: str, *, lost: bool = False) -> None:
+        super().__init__(message)
+        self.lost = lost

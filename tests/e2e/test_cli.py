@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cairn import __version__
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.lock import writer_lock
 from cairn.paths import workspace_dir
 
@@ -312,7 +312,7 @@ def test_an_interrupt_ends_with_its_own_exit_code(workspace: Path) -> None:
     with writer_lock(data).acquire(blocking=False):  # who is asked to index anew never does it
         command = [sys.executable, "-c", INTERRUPTIBLE, "reindex", "-C", str(workspace), "--json"]
         waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        reader = IndexReader(data)
+        reader = SqliteReader(data)
         until = time.monotonic() + 60
         while not reader.has_requests() and time.monotonic() < until:
             time.sleep(0.02)

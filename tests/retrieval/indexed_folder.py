@@ -18,6 +18,7 @@ from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.links import count_links, store_links
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.intake import StaticIntake
 from cairn.index.vectors.store import VectorStore
@@ -70,7 +71,7 @@ class IndexedFolder:
         self.static = StaticIntake(self.writer, self.models, lambda: ())
         self.static.select_table(EmbeddingSettings())
         self.overlay = Overlay(self.root, lambda: self.settings, self.models)
-        self.reader = OverlaidReader(base / "data", overlay=self.overlay)
+        self.reader = OverlaidReader(SqliteReader(base / "data"), self.overlay)
         self.save(files)
 
     def save(self, files: Mapping[str, str]) -> None:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.index.index_builders import indexed
 from tests.retrieval.searching import search
 
-from cairn.index.queries.keywords import KeywordCounts
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import ColumnWeights
+from cairn.index.reader.records import ColumnWeights, KeywordCounts
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.schema import SCHEMA
 from cairn.index.store.writer import IndexWriter
 from cairn.retrieval.keyword_plan import Count, plan_keywords, quoted_word
@@ -178,7 +178,7 @@ def reader(tmp_path: Path) -> Iterator[IndexReader]:
     files = {f"src/a{n}.md": f"# Part {n}\n\nThe ship and its rope {n}.\n" for n in range(30)}
     files |= {"src/rare.md": "# Barnacles\n\nA ship.\n", "src/odd.md": "# Odd\n\nA rope.\n"}
     writer.write([indexed(path, text) for path, text in files.items()], ())
-    yield IndexReader(tmp_path)
+    yield SqliteReader(tmp_path)
     writer.close()
 
 
@@ -193,4 +193,4 @@ def test_a_search_scores_no_more_chunks_than_its_setting_but_finds_the_best(read
     assert paths("barnacles ship rope", 20) == {"src/rare.md"}
     assert len(paths("ship rope", 20)) == 31  # one at least
     weights = ColumnWeights()
-    assert len(reader.keywords('"ship"', weights, 100, ChunkFilter(), lambda: False)) == 31
+    assert len(reader.keywords(["ship"], weights, 100, ChunkFilter(), lambda: False)) == 31

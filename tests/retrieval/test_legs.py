@@ -18,6 +18,7 @@ from cairn.errors import ModelError, QueryCancelledError
 from cairn.index.queries.words import FoundWords, find_words
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.retrieval import legs
 from cairn.retrieval.legs import Legs, literals
@@ -41,7 +42,7 @@ def readers(tmp_path: Path) -> Iterator[list[IndexReader]]:
     writer.write(
         [IndexedFile(r, "source", True, tuple(chunk_text(r.path, FILES[r.path]))) for r in records], ()
     )
-    yield [IndexReader(tmp_path)]
+    yield [SqliteReader(tmp_path)]
     writer.close()
 
 
@@ -202,7 +203,7 @@ def test_words_are_looked_for_while_the_question_is_embedded(
 
     monkeypatch.setattr(legs, "find_words", watched_words)
 
-    class Watching(IndexReader):
+    class Watching(SqliteReader):
         def static_similarities(self, ids: Iterable[int], vector: object) -> dict[int, float]:
             return dict.fromkeys(ids, 0.5)
 

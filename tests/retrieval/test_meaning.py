@@ -17,6 +17,7 @@ from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.intake import StaticIntake, VectorIntake
@@ -189,7 +190,7 @@ def test_what_has_no_vector_of_the_model_is_found_by_its_static_one_and_not_comp
     writer: IndexWriter, models: SharedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cairn.retrieval.meaning._FEW", 0.5)
-    reader = IndexReader(writer.folder)
+    reader = SqliteReader(writer.folder)
     meaning = choose_meaning([reader.facts()], models.embedder, models.static_table)
     assert isinstance(meaning, ModelMeaning)
     (vector,) = meaning.vectors(["lifting containers with a crane"])
@@ -211,7 +212,7 @@ def test_what_has_no_vector_of_the_model_is_found_by_its_static_one_and_not_comp
 def test_each_kind_finds_what_is_meant_and_agrees_with_its_own_similarities(
     writer: IndexWriter, models: SharedModel
 ) -> None:
-    reader = IndexReader(writer.folder)
+    reader = SqliteReader(writer.folder)
     embedder, table = models.embedder(), models.static_table()
     assert embedder is not None
     assert table is not None

@@ -69,6 +69,8 @@ def test_a_description_counts_once_it_is_saved(
     indexed: Callable[[Mapping[str, str]], IndexedFolder],
 ) -> None:
     folder = indexed({**OTHERS, **SEA, "jibs/package.json": '{"name": "jibs"}'})
+    path, text = HOISTS["npm"]
+    folder.type(path, text)
     assert asked_about(folder).around("jibs/arm.js") == 0
-    folder.save(dict([HOISTS["npm"]]))
+    folder.save({path: text})
     assert asked_about(folder).around("jibs/arm.js") > 0.3

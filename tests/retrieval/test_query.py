@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.index.queries.keywords import KeywordCounts
 from cairn.index.queries.known_words import KnownWord
+from cairn.index.reader.records import KeywordCounts
 from cairn.index.store.schema import SCHEMA
 from cairn.retrieval.keyword_plan import plan_keywords
 from cairn.retrieval.query import MAX_QUERY_CHARS, MAX_TERMS, understand

@@ -14,7 +14,7 @@ from tests.retrieval.searching import search
 
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.model import content_key
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.vectors.store import VectorStore
@@ -58,7 +58,7 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
 def ranked(folder: Path, query: str, vector: NDArray[np.float32]) -> tuple[Ranking, list[str]]:
     """The ranking, and the paths of its results."""
     settings = SearchSettings()
-    ranking = rank([IndexReader(folder)], [understand(query)], Given(vector), settings)
+    ranking = rank([SqliteReader(folder)], [understand(query)], Given(vector), settings)
     return ranking, [result.stored.path for result in ranking.results(5, settings.diversity)]
 
 
@@ -116,5 +116,5 @@ def test_a_definition_is_found_in_every_spelling_of_its_name(tmp_path: Path, ask
     record = FileRecord("src/a.py", len(text), 0, content_key(text), "p-source")
     writer.write([IndexedFile(record, "source", True, tuple(chunk_text("src/a.py", text)))], ())
     writer.close()
-    found = search([IndexReader(tmp_path)], asked)
+    found = search([SqliteReader(tmp_path)], asked)
     assert [(result.stored.path, result.source) for result in found] == [("src/a.py", "exact")]

@@ -10,6 +10,7 @@ import pytest
 from cairn.chunking.model import content_key
 from cairn.index.queries.words import find_words
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.retrieval import shortlist as module
 from cairn.retrieval.legs import Pool
@@ -24,7 +25,7 @@ def reader(tmp_path: Path) -> Iterator[IndexReader]:
     writer = IndexWriter(tmp_path)
     records = {p: FileRecord(p, len(text), 0, content_key(text), "p-source") for p, text in FILES.items()}
     writer.write([IndexedFile.of(records[path], text) for path, text in FILES.items()], ())
-    yield IndexReader(tmp_path)
+    yield SqliteReader(tmp_path)
     writer.close()
 
 

@@ -15,10 +15,11 @@ from cairn import protocol
 from cairn.chunking.chunker import chunk_text
 from cairn.chunking.definition_place import definition_lines
 from cairn.engine.engine import Engine
-from cairn.engine.request import Cancelled, Request, never
+from cairn.engine.request import Request
 from cairn.engine.symbols import symbols as find_symbols
 from cairn.errors import QueryCancelledError
 from cairn.index.reader.filters import ChunkFilter
+from cairn.index.store.deadline import Cancelled, never
 from cairn.retrieval.query import understand
 from cairn.retrieval.ranking import rank
 from cairn.retrieval.symbols import Fit, Typed, fit

@@ -19,6 +19,7 @@ from cairn.engine.status import IndexingProgress, figures_of, progress_of
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.operations.metrics import IndexFigures
 from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
@@ -81,9 +82,8 @@ class Engine:
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
             overlay = Overlay(root, settings, self.model)
             shared = lease.shared
-            reader = OverlaidReader(
-                shared.indexer.data, overlay=overlay, memory=shared.memory, root=str(root)
-            )
+            saved = SqliteReader(shared.indexer.data, memory=shared.memory, root=str(root))
+            reader = OverlaidReader(saved, overlay)
             folder = Folder(root, shown, settings, lease, reader)
             self.folders = (*self.folders, folder)
         self.on_change()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from attrs import define, frozen
 
 from cairn.errors import QueryCancelledError
+from cairn.index.store.deadline import Cancelled, never
 from cairn.text.uris import path_below
 
 if TYPE_CHECKING:
@@ -16,18 +17,12 @@ if TYPE_CHECKING:
     from cairn.protocol import DiscoverProgress
     from cairn.settings.tree import Settings
 
-Cancelled = Callable[[], bool]
 Tell = Callable[["DiscoverProgress"], None]
 
 CACHE, GENERIC = "cache", "generic"
 """What stands in for an answer: one that was kept from before, or a message alone."""
 
 T = TypeVar("T")
-
-
-def never() -> bool:
-    """A request that nobody cancels."""
-    return False
 
 
 @define(slots=False)

@@ -15,8 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn.engine.methods import CLI, Asks, Method, method_named
-from cairn.engine.request import Cancelled, Request, Tell, never
+from cairn.engine.request import Request, Tell
 from cairn.errors import InvalidRequestError, OutOfTimeError, QueryCancelledError
+from cairn.index.store.deadline import Cancelled, never
 from cairn.startup.interpreter import give_back_memory
 
 if TYPE_CHECKING:

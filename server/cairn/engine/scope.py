@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PureWindowsPath
 
 from cairn.engine.folders import Folder, path_of_uri
-from cairn.engine.request import never
 from cairn.errors import InvalidRequestError
 from cairn.index.queries.files import files_at, has_below, names_in
 from cairn.index.reader.filters import EVERY_FILE, ChunkFilter
+from cairn.index.store.deadline import never
 from cairn.text.nearest import nearest
 from cairn.workspace.ignore_patterns import exact_pattern, is_glob, place_of_pattern, selection_problem
 

@@ -15,7 +15,7 @@ from cairn.engine.folders import Folder
 from cairn.engine.request import Request
 from cairn.index.indexing.folder_state import Activity
 from cairn.index.indexing.indexer import Role
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.meta import Facts, static_key
 from cairn.operations.kill_switch import OFF
 from cairn.operations.metrics import IndexFigures
@@ -91,7 +91,7 @@ def progress_of(folders: Sequence[Folder]) -> IndexingProgress:
 
 def collection_names(root: Path) -> list[str]:
     """The collections of a folder that is not open, as far as it is indexed."""
-    return sorted({stats.name for stats in IndexReader(workspace_dir(root)).stats().collections})
+    return sorted({stats.name for stats in SqliteReader(workspace_dir(root)).stats().collections})
 
 
 def collections(request: Request, _: protocol.NoParams) -> tuple[protocol.CollectionInfo, ...]:

@@ -9,14 +9,8 @@ from cairn.chunking.definition_place import definition_lines, kind_at
 from cairn.engine.folders import Folder, readers_with_unsaved
 from cairn.engine.request import Request
 from cairn.index.overlay.overlaid_reader import OverlaidReader
-from cairn.index.queries.symbols import (
-    DefinitionPlace,
-    FoundName,
-    defining,
-    important_names,
-    names_like,
-    places,
-)
+from cairn.index.queries.symbols import defining, important_names, names_like
+from cairn.index.reader.records import DefinitionPlace, FoundName
 from cairn.retrieval.symbols import Fit, Typed, fit, likeness, weight
 
 _LIMIT = 100
@@ -70,7 +64,7 @@ def _weighted(
     weighted = []
     for number, reader in enumerate(readers):
         here = [(score, found) for score, folder, found in candidates if folder == number]
-        known = places(reader, {found.chunk_id for _, found in here})
+        known = reader.places({found.chunk_id for _, found in here})
         for score, found in here:
             if place := known.get(found.chunk_id):
                 weighted.append((score + weight(place, found.name), number, found, place))

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from cairn.errors import IndexUnavailableError
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.lock import is_held
 from cairn.index.store.requests import RequestKind, leave_request
 from cairn.operations.places import require_directory
@@ -33,7 +33,7 @@ def set_paused(folder: Path, paused: bool) -> None:
     """
     require_directory(folder)
     data = workspace_dir(folder)
-    reader = IndexReader(data)
+    reader = SqliteReader(data)
     kind = RequestKind.PAUSE if paused else RequestKind.RESUME
     asked, look_at = False, 0.0
     while True:

@@ -10,6 +10,7 @@ from attrs import asdict, frozen
 from cairn.chunking.model import content_key
 from cairn.errors import IndexUnavailableError, InvalidRequestError
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.meta import read_facts
 from cairn.index.store.schema import STATIC_TABLE
@@ -69,7 +70,7 @@ def why(path: Path, folder: Path) -> Why:
     """
     root, relative = folder.resolve(), path_in(folder, path)
     absolute = root / relative
-    reader = IndexReader(workspace_dir(root))
+    reader = SqliteReader(workspace_dir(root))
     if not os.path.lexists(absolute):
         held = _held(reader, absolute, relative, directory=False)
         known = "; the index has it until the folder is looked at again" if held else ""

@@ -14,7 +14,6 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from cairn.index.queries.files import copies_among, file_ids, in_degrees
-from cairn.index.queries.words import chunk_columns
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Outline
@@ -154,7 +153,7 @@ Outlines = dict[int, Outline]
 def add_whole_files(readers: Sequence[IndexReader], pools: Sequence[Pool], only: ChunkFilter) -> None:
     """Add some chunks of each file that was found as a whole, where none of its chunks was found."""
     for reader, pool in zip(readers, pools, strict=True):
-        found = set(chunk_columns(reader).files_of(np.array(pool.chunks(), np.int64)).tolist())
+        found = set(reader.columns().files_of(np.array(pool.chunks(), np.int64)).tolist())
         numbers = file_ids(reader, pool.files)
         missing = [path for path in pool.files if numbers.get(path) not in found]
         added = reader.leading_chunks(missing, _CHUNKS_OF_A_FILE, only) if missing else []

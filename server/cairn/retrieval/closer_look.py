@@ -5,7 +5,6 @@ Other signals rank the files; of the first ones the text of the best chunk is re
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import chain
 
@@ -20,10 +19,6 @@ from cairn.retrieval.query import Query
 from cairn.retrieval.reading import read_chunk
 from cairn.retrieval.scores import Closer
 from cairn.retrieval.scoring import best_chunks
-
-_SELECT_CHUNKS = """
-    SELECT c.id, f.path FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value
-    JOIN chunks c ON c.file_id = f.id"""
 
 
 @frozen(eq=False)
@@ -63,7 +58,7 @@ class CloserLook:
     @staticmethod
     def _sums(reader: IndexReader, paths: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """float32[dimension]: for each file the sum of its chunks' vectors, if there are any."""
-        file_of: dict[int, str] = dict(reader.chunk_rows(_SELECT_CHUNKS, (json.dumps(paths),)))
+        file_of = {chunk: path for path, ids in reader.chunk_ids(paths).items() for chunk in ids}
         ids, vectors = reader.static_vectors(file_of)
         numbers = {path: number for number, path in enumerate(paths)}
         owners = np.array([numbers[file_of[chunk]] for chunk in ids.tolist()], np.intp)

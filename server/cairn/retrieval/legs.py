@@ -21,14 +21,14 @@ from cairn.index.queries.files import (
     files_by_subjects,
     introducing_files,
 )
-from cairn.index.queries.keywords import keyword_counts
-from cairn.index.queries.postings import Postings
 from cairn.index.queries.words import FoundWords, find_words, passing_chunks
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import Hit
+from cairn.index.sqlite.row_counts import count_rows
 from cairn.index.store.deadline import Cancelled, Deadline
-from cairn.index.text.exact import Literal
+from cairn.index.text.literals import Literal
 from cairn.retrieval.introductions import subject_of
 from cairn.retrieval.keyword_plan import KeywordPlan, plan_keywords
 from cairn.retrieval.meaning import QueryVector, finder, similarities
@@ -226,7 +226,7 @@ class Legs:
                 )
 
     def _plan(self, reader: IndexReader, table: str, deadline: Deadline, *, absent: bool) -> KeywordPlan:
-        count = partial(keyword_counts, reader, table, bound=_SUBJECT_ROWS + 1, cancelled=deadline)
+        count = partial(count_rows, reader, table, bound=_SUBJECT_ROWS + 1, cancelled=deadline)
         return plan_keywords(self.query, count, _SUBJECT_ROWS, absent=absent)
 
     def by_text(self, *, case: bool = False, word: bool = False) -> None:

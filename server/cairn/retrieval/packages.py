@@ -68,7 +68,7 @@ def packages_asked_about(
 
     There is nothing to tell without the static `table`, or where there are fewer than seven packages.
     """
-    known = [reader.remembered("packages", partial(_packages, reader)) for reader in readers]
+    known = [reader.remembered("packages", partial(_packages, reader.saved)) for reader in readers]
     if table is None or not query.terms or sum(map(len, known)) < _FEWEST:
         return [Packages() for _ in readers]
     asked = table.embed_queries([query.meant or query.text])[0]
@@ -85,7 +85,8 @@ def packages_asked_about(
 
 def _packages(reader: IndexReader) -> Sequence[Package]:
     """The packages below the index's folder; those of tests and examples are none."""
-    ids = [chunk for (chunk,) in reader.select(_SELECT_MANIFESTS, (json.dumps(MANIFESTS), _CHUNKS))]
+    manifests = [path for (path,) in reader.select(_SELECT_MANIFESTS, (json.dumps(MANIFESTS),))]
+    ids = [chunk for chunks in reader.chunk_ids(manifests).values() for chunk in chunks[:_CHUNKS]]
     stored = reader.chunks(ids)
     described: dict[str, tuple[str, str]] = {}
     for each in (stored[chunk] for chunk in ids if chunk in stored):
@@ -110,5 +111,4 @@ def _vectors(texts: Sequence[str], table: StaticTable) -> NDArray[np.float32]:
 
 
 _SELECT_MANIFESTS = """
-    SELECT c.id FROM json_each(?1) name JOIN files f ON f.path GLOB '*/' || name.value
-    JOIN chunks c ON c.file_id = f.id AND c.position < ?2 ORDER BY name.key, f.path, c.position"""
+    SELECT f.path FROM json_each(?) name JOIN files f ON f.path GLOB '*/' || name.value ORDER BY name.key, f.path"""

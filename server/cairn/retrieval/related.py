@@ -19,9 +19,9 @@ from attrs import define, field, frozen
 from cairn.errors import QueryCancelledError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.queries import relations
-from cairn.index.queries.symbols import FoundName, definitions_of
+from cairn.index.queries.symbols import definitions_of
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
+from cairn.index.reader.records import ColumnWeights, FoundName, Hit, StoredChunk
 from cairn.index.references.graph import ReferenceGraph
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.meaning import ModelVector, QueryVector, StaticVector
@@ -219,8 +219,7 @@ class _Search:
     def _using(self, folder: int, names: Sequence[str]) -> list[Hit]:
         """The chunks that hold one of these very names; keywords alone would find `unloaded` for `unload`."""
         reader = self.readers[folder]
-        match = " OR ".join(f'"{name}"' for name in names)
-        hits = reader.keywords(match, _TEXT_ONLY, _MOST_USING, _ALL, self.cancelled) if match else []
+        hits = reader.keywords(names, _TEXT_ONLY, _MOST_USING, _ALL, self.cancelled)
         stored = reader.chunks(hit.chunk_id for hit in hits)
         self._read[folder].update(stored)
         wanted = set(names)
@@ -265,7 +264,7 @@ class _Search:
         """Similar chunks, and how similar those are that were found already; a chunk for each related file."""
         here = self.passage.folder
         for folder, (reader, pool) in enumerate(zip(self.readers, self._pools, strict=True)):
-            vector = _query_vector(self.vector, relations.static_table(reader))
+            vector = _query_vector(self.vector, reader.static_table())
             looked_into = self._chunks_of_files(reader) if folder == here else []
             hits: list[Hit] = []
             similar: dict[int, float] = {}
@@ -298,7 +297,7 @@ class _Search:
         best = sorted(
             (path for path in self._files if weight(path) > 0), key=lambda path: (-weight(path), path)
         )
-        return relations.chunk_ids(reader, best[:_MOST_FILES]).values()
+        return reader.chunk_ids(best[:_MOST_FILES]).values()
 
     def found(self) -> list[Related]:
         """All that was found, but for the passage itself, unless it refers to its own functions."""

@@ -12,7 +12,6 @@ from typing import cast
 import numpy as np
 
 from cairn.index.queries.files import file_ids
-from cairn.index.queries.words import chunk_columns
 from cairn.index.reader.index_reader import IndexReader
 from cairn.retrieval.candidates import Floats
 from cairn.retrieval.legs import Pool
@@ -30,7 +29,7 @@ _DECAY = 0.7 ** np.arange(8)
 def shortlist(reader: IndexReader, pool: Pool) -> list[int]:
     """The chunks of an index that are worth ranking: those of the most promising files, and of all that were found as wholes."""
     ids = np.array(pool.chunks(), np.int64)
-    files = chunk_columns(reader).files_of(ids)
+    files = reader.columns().files_of(ids)
     always = np.isin(ids, [chunk for leg in _WHOLLY for chunk in pool.found.get(leg, ())])
     always |= np.isin(files, list(file_ids(reader, pool.files).values()))
     if len(np.unique(files)) <= MOST_FILES:

@@ -9,7 +9,7 @@ import re
 from attrs import frozen
 from rapidfuzz import fuzz
 
-from cairn.index.queries.symbols import DefinitionPlace
+from cairn.index.reader.records import DefinitionPlace
 from cairn.text.identifiers import identifier_words
 from cairn.workspace.collections import FileKind
 

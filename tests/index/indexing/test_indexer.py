@@ -22,7 +22,7 @@ from cairn.index.indexing import indexer as indexer_module
 from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer, Role
 from cairn.index.indexing.work_queue import BURST, Work
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store import database
 from cairn.index.store.database import DATABASE_NAME, connect_read_only
 from cairn.index.store.maintenance import Maintenance
@@ -104,7 +104,7 @@ def paths(indexer: Indexer) -> set[str]:
 
 
 def chunk_ids(indexer: Indexer, path: str) -> list[int]:
-    return [stored.id for stored in IndexReader(indexer.data).page(path)]
+    return [stored.id for stored in SqliteReader(indexer.data).page(path)]
 
 
 def stops_soon(indexer: Indexer) -> bool:
@@ -119,7 +119,7 @@ def stops_soon(indexer: Indexer) -> bool:
 def test_once_idle_everything_is_in_the_index(folder: Folder) -> None:
     indexer = folder.run()
     assert paths(indexer) == {"ships.md", "tides.md"}
-    facts = IndexReader(indexer.data).facts()
+    facts = SqliteReader(indexer.data).facts()
     assert (facts.scanned, facts.files_total, facts.complete) == (1, 2, True)
     assert (indexer.problem, indexer.writer_is_alive()) == (None, True)
     assert stops_soon(indexer)
@@ -152,7 +152,7 @@ def test_idle_is_never_said_while_something_reported_is_not_taken_in(folder: Fol
     sys.setswitchinterval(1e-6)
 
     def save(worker: int) -> None:
-        reader = IndexReader(indexer.data)
+        reader = SqliteReader(indexer.data)
         for number in range(25):
             path = f"{worker}-{number}.md"
             indexer.queue.changed([folder.write(path, f"# {path}\n")])
@@ -190,7 +190,7 @@ class Releases(threading.Condition):
 
 def test_between_taking_work_and_doing_it_it_is_not_idle(folder: Folder) -> None:
     indexer = folder.indexer()
-    reader, reported, too_early = IndexReader(indexer.data), set[str](), list[str]()
+    reader, reported, too_early = SqliteReader(indexer.data), set[str](), list[str]()
 
     def look() -> None:
         before = set(reported)  # more may be reported while this looks
@@ -213,7 +213,7 @@ def test_between_taking_work_and_doing_it_it_is_not_idle(folder: Folder) -> None
 def test_who_asks_after_a_save_waits_until_it_is_in(folder: Folder) -> None:
     folder.intervals = evolve(folder.intervals, saves=60.0)
     indexer = folder.run()
-    reader = IndexReader(indexer.data)
+    reader = SqliteReader(indexer.data)
     for number in range(20):
         path = folder.write(f"{number}.md", f"# {number}\n")
         indexer.queue.changed([path])
@@ -314,7 +314,7 @@ def test_a_request_waits_until_it_is_done(folder: Folder) -> None:
     held = folder.indexer(gate=gate)
     # The whole folder: of a single file that did not change, nothing would wait at the gate.
     assert leave_request(held.data, RequestKind.REINDEX, "") is not None
-    reader = IndexReader(held.data)
+    reader = SqliteReader(held.data)
     held.start()
     assert gate.reached.wait(60)
     assert reader.has_requests()
@@ -336,9 +336,9 @@ def test_a_request_that_a_stop_cut_short_is_left_to_the_next_writer(folder: Fold
     until(cut_short.queue.is_stopped)
     gate.open.set()
     stopping.join()
-    assert IndexReader(first.data).has_requests()
+    assert SqliteReader(first.data).has_requests()
     last = folder.run()
-    assert not IndexReader(first.data).has_requests()
+    assert not SqliteReader(first.data).has_requests()
     for name, ids in before.items():
         assert chunk_ids(last, name) != ids
 
@@ -347,7 +347,7 @@ def test_a_request_that_a_stop_cut_short_is_left_to_the_next_writer(folder: Fold
 
 
 def test_while_paused_saves_are_taken_in_and_no_vectors_are_made(folder: Folder) -> None:
-    indexer, facts = folder.run(EMBEDDING), IndexReader(folder.started[0].data).facts
+    indexer, facts = folder.run(EMBEDDING), SqliteReader(folder.started[0].data).facts
     until(lambda: facts().embedded)
     indexer.request(RequestKind.PAUSE)
     until(lambda: indexer.progress.activity is Activity.PAUSED)
@@ -378,7 +378,7 @@ def test_while_paused_nobody_looks_for_changes_but_who_asks_for_it(folder: Folde
 
 
 def test_however_fast_it_is_paused_and_resumed_it_goes_on_in_the_end(folder: Folder) -> None:
-    indexer, facts = folder.run(EMBEDDING), IndexReader(folder.started[0].data).facts
+    indexer, facts = folder.run(EMBEDDING), SqliteReader(folder.started[0].data).facts
     for number in range(40):
         indexer.request(RequestKind.PAUSE)
         if number % 2:
@@ -494,7 +494,7 @@ def test_it_stops_before_it_starts_and_while_it_sleeps_or_is_paused(folder: Fold
     paused.request(RequestKind.PAUSE)
     until(lambda: paused.progress.activity is Activity.PAUSED)
     assert stops_soon(paused)
-    assert not IndexReader(paused.data).facts().paused
+    assert not SqliteReader(paused.data).facts().paused
 
 
 def test_it_stops_while_it_reads_files_and_goes_on_from_there(folder: Folder) -> None:
@@ -505,12 +505,12 @@ def test_it_stops_while_it_reads_files_and_goes_on_from_there(folder: Folder) ->
     indexer.start()
     until(lambda: indexer.progress.files_done > 0)
     assert stops_soon(indexer)
-    assert not IndexReader(indexer.data).facts().scanned
+    assert not SqliteReader(indexer.data).facts().scanned
     known = paths(indexer)
     assert len(known) < 1_502
     again = folder.run()
     assert len(paths(again)) == 1_502
-    assert IndexReader(again.data).facts().scanned
+    assert SqliteReader(again.data).facts().scanned
 
 
 def test_it_stops_while_it_embeds_and_goes_on_from_there(folder: Folder) -> None:
@@ -531,7 +531,7 @@ def test_it_stops_while_it_embeds_and_goes_on_from_there(folder: Folder) -> None
     done = len(folder.models.embedded)
     assert 0 < done < 202
     again = folder.run(EMBEDDING)
-    until(lambda: IndexReader(again.data).facts().complete)
+    until(lambda: SqliteReader(again.data).facts().complete)
     assert len(folder.models.embedded) == 202
 
 
@@ -558,7 +558,7 @@ def test_what_an_index_lacks_is_made_in_the_background(folder: Folder) -> None:
     folder.models.table = small_table()
     Repository(folder.root).commit("Build the port", {"port.py": "SIZE = 1\n", "ship.py": "import port\n"})
     indexer = folder.run(evolve(EMBEDDING, index=IndexSettings(watch=False)))
-    reader = IndexReader(indexer.data)
+    reader = SqliteReader(indexer.data)
 
     def is_made() -> bool:
         db = connect_read_only(indexer.data / DATABASE_NAME)
@@ -595,7 +595,7 @@ def test_what_is_tidy_is_not_tidied_again_by_the_next_process(
     monkeypatch.setattr(Maintenance, "run", counted)
     folder.intervals = evolve(folder.intervals, tidy_after=0.0)
     indexer = folder.run()
-    reader = IndexReader(indexer.data)
+    reader = SqliteReader(indexer.data)
     until(lambda: reader.facts().tidied == reader.facts().content)
     indexer.stop()
     again = folder.run()
@@ -620,7 +620,7 @@ def test_a_large_index_whose_writer_died_is_followed_at_once_and_checked_when_th
     folder.intervals = evolve(folder.intervals, tidy_after=0.0)
     again = folder.run()
     until(lambda: "was damaged" in str(again.problem))
-    reader = IndexReader(again.data)
+    reader = SqliteReader(again.data)
     until(lambda: reader.facts().scanned and bool(reader.facts().chunks))
 
 
@@ -668,9 +668,9 @@ def test_a_model_that_is_installed_later_is_found(folder: Folder) -> None:
     folder.models.name = None
     indexer = folder.run(EMBEDDING)
     until(lambda: indexer.progress.activity is Activity.IDLE)
-    assert not IndexReader(indexer.data).facts().model_id
+    assert not SqliteReader(indexer.data).facts().model_id
     folder.models.name = "m"
-    until(lambda: IndexReader(indexer.data).facts().embedded)
+    until(lambda: SqliteReader(indexer.data).facts().embedded)
 
 
 def test_settings_that_change_count_from_the_next_step_on(folder: Folder) -> None:
@@ -679,7 +679,7 @@ def test_settings_that_change_count_from_the_next_step_on(folder: Folder) -> Non
     indexer = Indexer(folder.root, lambda: settings, folder.models, lambda: None, QueryGate(), QUICK)
     folder.started.append(indexer)
     indexer.start()
-    reader = IndexReader(indexer.data)
+    reader = SqliteReader(indexer.data)
     until(lambda: reader.facts().complete)
     settings = evolve(EMBEDDING, embedding=EmbeddingSettings(text_tokens=16))
     indexer.queue.changed([folder.write("crane.md", "# Crane\n")])
@@ -706,7 +706,7 @@ def test_background_work_steps_aside_for_questions_and_is_done_in_the_end(folder
     indexer = folder.indexer(EMBEDDING, gate)
     indexer.start()
     try:
-        until(lambda: indexer.idle and IndexReader(indexer.data).facts().complete)
+        until(lambda: indexer.idle and SqliteReader(indexer.data).facts().complete)
     finally:
         asking.set()
         for person in people:

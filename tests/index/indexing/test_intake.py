@@ -14,7 +14,7 @@ from cairn.index.indexing import intake as intake_module
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.work_queue import needs_rescan
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import IndexSettings
 from cairn.workspace.scan import FileEntry, scan
@@ -30,7 +30,7 @@ class Folder:
         self.root.mkdir()
         (base / "data").mkdir()
         self.writer = IndexWriter(base / "data")
-        self.reader = IndexReader(base / "data")
+        self.reader = SqliteReader(base / "data")
         self.progress = Progress()
         self.batches = 0
         self.intake = Intake(self.root, self.writer, self.progress, lambda: False, self.count_batch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from cairn.embedding.model_files import InstalledModel
 from cairn.embedding.packaged import PackagedModel
 from cairn.embedding.static import StaticTable, entry_type
 from cairn.embedding.word_pieces import WordPieces
+from cairn.errors import OutOfTimeError
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
 from cairn.index.overlay import overlay as overlay_module
@@ -27,9 +28,12 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.queries.files import files_at, files_by_path
 from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.queries.symbols import important_names
 from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import MAX_NEIGHBOURS
 from cairn.index.reader.records import ColumnWeights, Hit, StoredChunk
-from cairn.index.reader.vector_queries import MAX_NEIGHBOURS
+from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.store.deadline import Deadline
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.intake import StaticIntake
 from cairn.index.vectors.store import VectorStore
@@ -99,7 +103,7 @@ class Desk:
             on_written=lambda ids: self.static.added(ids, self.settings.embedding),
         )
         self.overlay = Overlay(self.root, lambda: self.settings, self.models)
-        self.reader = OverlaidReader(base / "data", overlay=self.overlay)
+        self.reader = OverlaidReader(SqliteReader(base / "data"), self.overlay)
 
     def save(self, path: str, text: str) -> None:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -122,8 +126,8 @@ class Desk:
         stored = self.reader.chunks(hit.chunk_id for hit in hits)
         return [stored[hit.chunk_id] for hit in hits]
 
-    def words(self, match: str, limit: int = 10, only: ChunkFilter = ALL) -> list[str]:
-        return [s.path for s in self.stored(self.reader.keywords(match, WEIGHTS, limit, only, never))]
+    def words(self, *words: str, limit: int = 10, only: ChunkFilter = ALL) -> list[str]:
+        return [s.path for s in self.stored(self.reader.keywords(words, WEIGHTS, limit, only, never))]
 
     def defining(self, *names: str) -> list[str]:
         return [s.path for s in self.stored(self.reader.defining(names, 10, ALL))]
@@ -132,9 +136,9 @@ class Desk:
         vector = self.models.table.embed_int8([word], 10)[0]
         return [s.path for s in self.stored(self.reader.nearest_static(vector, limit, only, never))]
 
-    def scores(self, path: str, match: str, weights: ColumnWeights) -> list[float]:
+    def scores(self, path: str, words: Sequence[str], weights: ColumnWeights) -> list[float]:
         """Of the chunks of a file, in its order."""
-        hits = {hit.chunk_id: hit.score for hit in self.reader.keywords(match, weights, 1_000, ALL, never)}
+        hits = {hit.chunk_id: hit.score for hit in self.reader.keywords(words, weights, 1_000, ALL, never)}
         return [hits[stored.id] for stored in self.reader.page(path) if stored.id in hits]
 
 
@@ -155,10 +159,10 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 def test_typed_text_is_found_by_word_name_and_meaning_and_deleted_text_is_not(desk: Desk) -> None:
     desk.type("ships.py", '"""\nmoon water tide\n"""\n\n\ndef high_tide(moon):\n    return moon.pull\n')
-    assert desk.words('"pull"') == ["ships.py"]
+    assert desk.words("pull") == ["ships.py"]
     assert desk.defining("high_tide") == ["ships.py"]
     assert desk.meaning("moon") == ["ships.py"]
-    assert desk.words('"rope"') == []
+    assert desk.words("rope") == []
     assert desk.defining("moor_ship") == []
 
 
@@ -206,7 +210,7 @@ def test_closing_without_saving_returns_to_the_index(desk: Desk) -> None:
     desk.type("ships.py", "def unload(): pass\n")
     desk.close("ships.py")
     assert desk.defining("unload", "moor_ship") == ["ships.py"]
-    assert desk.words('"rope"') == ["ships.py"]
+    assert desk.words("rope") == ["ships.py"]
     assert desk.reader.page("ships.py")[0].chunk.text == SHIPS
 
 
@@ -231,7 +235,7 @@ def test_a_document_that_is_not_on_disk_yet_belongs_to_its_project(desk: Desk) -
     (stored,) = desk.stored(desk.reader.defining(["winchRope"], 1, ALL))
     assert stored.collection == "winches-source"
     assert "winches-source" in [collection.name for collection in desk.reader.stats().collections]
-    assert desk.words('"winch"', only=ChunkFilter(collections=("winches-source",))) == ["lib/src/winch.js"]
+    assert desk.words("winch", only=ChunkFilter(collections=("winches-source",))) == ["lib/src/winch.js"]
 
 
 @pytest.mark.parametrize(
@@ -247,9 +251,16 @@ def test_a_document_that_is_not_on_disk_yet_belongs_to_its_project(desk: Desk) -
 def test_filters_hold_for_what_is_on_the_screen(desk: Desk, only: ChunkFilter, found: list[str]) -> None:
     desk.type("ships.py", "def harbour():\n    '''vessel'''\n")
     desk.type("notes.md", "# harbour\n\nvessel\n")
-    assert desk.words('"harbour"', only=only) == found
+    assert desk.words("harbour", only=only) == found
     assert desk.meaning("boat", 1, only) == found
     assert {s.path for s in desk.stored(desk.reader.defining(["harbour"], 5, only))} <= set(found)
+
+
+def test_a_file_that_is_not_saved_yet_has_important_names(desk: Desk) -> None:
+    desk.type("lamps.py", "def kindle():\n    return 1\n")
+    desk.type("ships.py", "def unload():\n    return 1\n")
+    found = important_names(desk.reader, 10, never)
+    assert [(name.path, name.name) for name in found] == [("lamps.py", "kindle"), ("ships.py", "unload")]
 
 
 # --- files as wholes --------------------------------------------------------------------------------
@@ -326,15 +337,15 @@ def test_what_the_rules_leave_out_never_appears(desk: Desk, path: str, text: str
     desk.save(".gitignore", "*.log\ndrafts/\n")
     (desk.root / "linked.md").symlink_to(desk.root / "guide.md")
     desk.type(path, text)
-    assert desk.words('"secret"') == []
+    assert desk.words("secret") == []
     assert desk.reader.page(path) == []
-    assert desk.words('"rope"') == ["ships.py"]
+    assert desk.words("rope") == ["ships.py"]
 
 
 @pytest.mark.parametrize("text", [KEY, "rope = 1\n" * 125_001, "rope\0\n", "// @generated\nrope()\n"])
 def test_a_file_whose_new_content_keeps_it_out_is_not_found_by_its_old_one(desk: Desk, text: str) -> None:
     desk.type("ships.py", text)
-    assert desk.words('"rope"') == []
+    assert desk.words("rope") == []
     assert desk.reader.page("ships.py") == []
 
 
@@ -346,7 +357,7 @@ def test_documents_beyond_the_bound_are_searched_as_they_were_saved(
     desk.type("guide.md", "# The second change\n")
     desk.type("new.md", "# The newest of the changes\n")
     assert desk.defining("oldest_change", "moor_ship") == ["ships.py"]
-    assert sorted(desk.words('"change"')) == ["guide.md", "new.md"]
+    assert sorted(desk.words("change")) == ["guide.md", "new.md"]
     (warning,) = desk.overlay.warnings
     assert "ships.py" in warning
     assert "guide.md" not in warning
@@ -364,9 +375,9 @@ def test_hidden_chunks_use_up_nothing_of_a_limit(desk: Desk) -> None:
     )
     desk.save("fleet.md", "# Moon\n\nmoon moon moon\n")
     desk.index()
-    assert desk.words('"moon"', limit=1) == desk.meaning("moon") == ["fleet.md"]
+    assert desk.words("moon", limit=1) == desk.meaning("moon") == ["fleet.md"]
     desk.type("fleet.md", "# Nothing\n")
-    assert desk.words('"moon"', limit=1) == desk.meaning("moon") == ["other.md"]
+    assert desk.words("moon", limit=1) == desk.meaning("moon") == ["other.md"]
 
 
 BODY = "    x = 1\n" * 90
@@ -392,20 +403,19 @@ def test_of_many_hidden_chunks_none_takes_a_neighbours_place(desk: Desk, hidden:
 
 @pytest.mark.parametrize("weights", [WEIGHTS, NAMES])
 @pytest.mark.parametrize(
-    "match",
+    "words",
     [
-        '"berths"',
-        '"number" OR "berth"',
-        '"newest word"',
-        '"neverseen"',
-        '"newest" OR "berth" OR "neverseen" OR "missing"',
-        '{symbol_words} : ("open_berth" OR "berth")',
-        '"newest" AND "berth"',
-        '"sluice"',
+        ("berths",),
+        ("number", "berth"),
+        ("newest word",),
+        ("neverseen",),
+        ("newest", "berth", "neverseen", "missing"),
+        ("open_berth", "berth"),
+        ("sluice",),
     ],
 )
 def test_a_chunk_scores_on_the_screen_as_it_does_in_the_index(
-    desk: Desk, match: str, weights: ColumnWeights
+    desk: Desk, words: Sequence[str], weights: ColumnWeights
 ) -> None:
     for n in range(300):
         name = "berth" if n % 3 else "crane"
@@ -416,11 +426,11 @@ def test_a_chunk_scores_on_the_screen_as_it_does_in_the_index(
     desk.index()
     text = "def open_berth():\n    '''The newest word of a berth, neverseen.'''\n\n\nclass Sluice:\n    newest = 1\n"
     desk.type("src/part7.py", text)
-    on_screen = desk.scores("src/part7.py", match, weights)
+    on_screen = desk.scores("src/part7.py", words, weights)
     desk.save("src/part7.py", text)
     desk.index()
     desk.close("src/part7.py")
-    saved = desk.scores("src/part7.py", match, weights)
+    saved = desk.scores("src/part7.py", words, weights)
     assert saved
     # One chunk more or less of 300 that hold a word is a third of a hundredth of its weight.
     assert on_screen == pytest.approx(saved, rel=0.01)
@@ -433,18 +443,27 @@ def test_a_chunk_on_the_screen_stands_where_its_equal_stands(desk: Desk) -> None
         )
     desk.index()
     desk.type("a07.md", "# Part 7\n\nSome words about berth 7 !\n")
-    screen, index = (desk.scores(path, '"berth"', WEIGHTS) for path in ("a07.md", "a10.md"))
+    screen, index = (desk.scores(path, ["berth"], WEIGHTS) for path in ("a07.md", "a10.md"))
     assert screen[0] > 0.5
     assert screen == pytest.approx(index, rel=1e-9)
+
+
+def test_counting_a_word_for_what_is_on_the_screen_ends_with_the_question(desk: Desk) -> None:
+    for n in range(40):
+        desk.save(f"a{n}.md", f"# Part {n}\n\n" + "berth " * 50)
+    desk.index()
+    with pytest.raises(OutOfTimeError):
+        desk.reader.statistics(["berth"], Deadline(never, 0.0))
+    assert desk.reader.statistics(["berth"], Deadline(never)).frequencies == [40]
 
 
 def test_without_an_index_what_is_on_the_screen_is_found(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     overlay = Overlay(tmp_path / "root", Settings, Models())
-    reader = OverlaidReader(tmp_path / "no data", overlay=overlay)
+    reader = OverlaidReader(SqliteReader(tmp_path / "no data"), overlay)
     overlay.changed("a.md", "# Sluice\n\nIt opens.\n")
     reader.show_unsaved()
-    (hit,) = reader.keywords('"sluice"', WEIGHTS, 5, ALL, never)
+    (hit,) = reader.keywords(["sluice"], WEIGHTS, 5, ALL, never)
     assert hit.score > 0
     assert reader.chunks([hit.chunk_id])[hit.chunk_id].path == "a.md"
     overlay.close()
@@ -553,7 +572,7 @@ def test_questions_on_several_threads_see_whole_documents_while_they_change(desk
                 page = "".join(stored.chunk.text for stored in desk.reader.page("guide.md"))
                 if page not in versions:
                     problems.append(page)
-            hits = desk.reader.keywords('"rope" OR "crane"', WEIGHTS, 20, ALL, never)
+            hits = desk.reader.keywords(["rope", "crane"], WEIGHTS, 20, ALL, never)
             if not hits:
                 problems.append("nothing found")
             desk.reader.chunks(hit.chunk_id for hit in hits)
@@ -579,7 +598,7 @@ def test_questions_on_several_threads_see_whole_documents_while_they_change(desk
 
 def test_what_a_question_has_found_is_there_until_it_is_answered(desk: Desk) -> None:
     desk.type("ships.py", SHIPS + "# sluice\n")
-    hits = desk.reader.keywords('"sluice"', WEIGHTS, 5, ALL, never)
+    hits = desk.reader.keywords(["sluice"], WEIGHTS, 5, ALL, never)
     changes: list[Callable[[], None]] = [
         lambda: desk.type("ships.py", SHIPS + "# lock\n"),
         lambda: desk.close("ships.py"),
@@ -589,7 +608,7 @@ def test_what_a_question_has_found_is_there_until_it_is_answered(desk: Desk) -> 
         (stored,) = desk.stored(hits)
         assert stored.chunk.text == SHIPS + "# sluice\n"
         desk.type("ships.py", SHIPS + "# sluice\n")
-        hits = desk.reader.keywords('"sluice"', WEIGHTS, 5, ALL, never)
+        hits = desk.reader.keywords(["sluice"], WEIGHTS, 5, ALL, never)
 
 
 def test_a_closed_overlay_shows_nothing_and_takes_nothing_in(desk: Desk) -> None:
@@ -597,7 +616,7 @@ def test_a_closed_overlay_shows_nothing_and_takes_nothing_in(desk: Desk) -> None
     desk.overlay.close()
     desk.overlay.close()
     desk.type("guide.md", "# Unload\n")
-    assert desk.words('"unload"') == []
+    assert desk.words("unload") == []
     assert desk.defining("moor_ship") == ["ships.py"]
 
 

@@ -22,6 +22,7 @@ from cairn.index.queries.files import (
     in_degrees,
 )
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 
 PATHS = [
@@ -63,7 +64,7 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
 
 @pytest.fixture
 def reader(writer: IndexWriter) -> IndexReader:
-    return IndexReader(writer.folder)
+    return SqliteReader(writer.folder)
 
 
 # --- words of paths --------------------------------------------------------------------------------
@@ -173,7 +174,7 @@ class Project:
     def __init__(self, base: Path, writer: IndexWriter) -> None:
         self.repository = Repository(base / "project")
         self.writer = writer
-        self.reader = IndexReader(writer.folder)
+        self.reader = SqliteReader(writer.folder)
         self.history = GitHistory(writer.db, self.repository.root)
 
     def look(self) -> None:
@@ -257,7 +258,7 @@ def test_how_many_files_import_a_file(project: Project) -> None:
 
 
 def test_without_an_index_nothing_is_found(tmp_path: Path) -> None:
-    reader = IndexReader(tmp_path / "none")
+    reader = SqliteReader(tmp_path / "none")
     assert files_by_path(reader, '"x"', 5, never) == files_at(reader, ["x"], 5, never) == []
     assert files_by_subjects(reader, '"x"', never) == {}
     assert in_degrees(reader, ["x"]) == {"x": 0}

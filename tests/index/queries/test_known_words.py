@@ -10,7 +10,7 @@ from tests.index.index_builders import indexed
 
 from cairn.index.queries import known_words
 from cairn.index.queries.known_words import IndexVocabulary
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.writer import IndexWriter
 from cairn.retrieval.query import understand
@@ -33,7 +33,7 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
 
 @pytest.fixture
 def vocabulary(writer: IndexWriter, tmp_path: Path) -> IndexVocabulary:
-    return IndexVocabulary([IndexReader(tmp_path)])
+    return IndexVocabulary([SqliteReader(tmp_path)])
 
 
 def test_a_word_is_known_in_any_inflection_and_within_identifiers_and_paths(
@@ -59,6 +59,7 @@ def test_a_word_is_known_in_any_inflection_and_within_identifiers_and_paths(
         ("mastre", ("mastre → master",)),
         ("conectionStore", ("conection → connection",)),
         ("guied", ("guied → guide",)),  # the name of one file
+        ("workspcae", ("workspcae → workspace",)),  # no chunk has a word that begins like it
         ("barnacel", ()),  # in one chunk only, and nothing is called so
         ("harbor", ()),  # likewise
         ("workspace sessions", ()),
@@ -86,19 +87,19 @@ def test_a_word_of_any_of_several_indexes_is_known(vocabulary: IndexVocabulary, 
     writer = IndexWriter(other)
     writer.write([indexed("a.md", "# wrkspace\n")], ())
     writer.close()
-    both = IndexVocabulary([*vocabulary.readers, IndexReader(other)])
+    both = IndexVocabulary([*vocabulary.readers, SqliteReader(other)])
     assert understand("wrkspace", vocabulary=both).corrections == ()
     assert understand("conection", vocabulary=both).corrections == ("conection → connection",)
 
 
 def test_without_an_index_nothing_is_repaired(tmp_path: Path) -> None:
-    vocabulary = IndexVocabulary([IndexReader(tmp_path / "none")])
+    vocabulary = IndexVocabulary([SqliteReader(tmp_path / "none")])
     assert understand("wrkspace", vocabulary=vocabulary).corrections == ()
 
 
 def test_a_damaged_index_leaves_the_question_as_it_is(tmp_path: Path) -> None:
     (tmp_path / DATABASE_NAME).write_bytes(b"no database" * 1000)
-    vocabulary = IndexVocabulary([IndexReader(tmp_path)])
+    vocabulary = IndexVocabulary([SqliteReader(tmp_path)])
     assert understand("wrkspace", vocabulary=vocabulary).corrections == ()
 
 
@@ -111,7 +112,7 @@ def test_any_text_can_be_compared_with_the_words_of_an_index(vocabulary: IndexVo
 def test_a_range_that_takes_too_long_is_given_up(
     vocabulary: IndexVocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known_words, "_LONGEST_SECONDS", 0.0)
+    monkeypatch.setattr(known_words, "_LONGEST_MS", 0.0)
     assert understand("authetication", vocabulary=vocabulary).corrections == ()
     assert understand("wrkspace", vocabulary=vocabulary).corrections == ("wrkspace → workspace",)
 

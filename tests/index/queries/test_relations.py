@@ -20,6 +20,7 @@ from cairn.index.queries.relations import (
     vector_of_texts,
 )
 from cairn.index.queries.symbols import definitions_of
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.settings.tree import Settings
 from cairn.workspace.imports import ImportGraph
@@ -70,7 +71,7 @@ def reader(tmp_path: Path) -> OverlaidReader:
         def static_table(self) -> None:
             return None
 
-    return OverlaidReader(tmp_path / "data", overlay=Overlay(tmp_path / "port", Settings, NoModels()))
+    return OverlaidReader(SqliteReader(tmp_path / "data"), Overlay(tmp_path / "port", Settings, NoModels()))
 
 
 def test_the_vector_of_several_texts_has_what_they_have_in_common() -> None:

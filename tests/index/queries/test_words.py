@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from cairn.chunking.model import content_key
-from cairn.index.queries import postings as postings_module
-from cairn.index.queries.words import FoundWords, chunk_columns, find_words, passing_chunks
+from cairn.index.queries.words import FoundWords, find_words, passing_chunks
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights
+from cairn.index.sqlite import postings as postings_module
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.workspace.ignore_patterns import Selection
 
@@ -40,7 +41,7 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
 
 @pytest.fixture
 def reader(writer: IndexWriter) -> IndexReader:
-    return IndexReader(writer.folder)
+    return SqliteReader(writer.folder)
 
 
 def found(reader: IndexReader, *words: str, most: int = 1_000) -> FoundWords:
@@ -56,9 +57,9 @@ def ids_of(reader: IndexReader, path: str) -> list[int]:
 def test_a_word_that_stands_once_in_each_chunk_is_worth_what_fts5_says(
     reader: IndexReader, word: str, counted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postings_module, "_COUNTED", counted)
+    monkeypatch.setattr(postings_module, "COUNTED", counted)
     weights = ColumnWeights(symbol=2.5)
-    hits = reader.keywords(f'"{word}"', weights, 10, EVERYTHING, lambda: False)
+    hits = reader.keywords([word], weights, 10, EVERYTHING, lambda: False)
     mine = found(reader, word)
     assert mine.best(10).tolist() == [hit.chunk_id for hit in hits]
     best = np.array([hit.chunk_id for hit in hits])
@@ -97,14 +98,14 @@ def test_the_rarest_words_are_looked_for_first(reader: IndexReader) -> None:
 def test_what_is_saved_later_is_found_and_what_is_gone_is_in_no_file(
     reader: IndexReader, writer: IndexWriter, counted: int, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postings_module, "_COUNTED", counted)
+    monkeypatch.setattr(postings_module, "COUNTED", counted)
     before = found(reader, "rope").best(10)
     assert len(before) == 2
     writer.write([indexed("src/new.py", "def coil():\n    return 'rope rope rope'\n")], ["src/rope.py"])
     words = found(reader, "rope")
     new = ids_of(reader, "src/new.py")[0]
     assert new in words.best(10).tolist()
-    fresh = found(IndexReader(writer.folder), "rope")
+    fresh = found(SqliteReader(writer.folder), "rope")
     held, again = (each.words[0].held for each in (words, fresh))
     assert held.counts[held.at(np.array([new]))[0]] == again.counts[again.at(np.array([new]))[0]] == times
     assert not reader.outlines(set(before.tolist()) - set(fresh.best(10).tolist()))
@@ -121,7 +122,7 @@ def test_only_what_passes_is_found(reader: IndexReader) -> None:
 
 
 def test_each_chunk_has_its_file_and_its_length(reader: IndexReader, writer: IndexWriter) -> None:
-    columns = chunk_columns(reader)
+    columns = reader.columns()
     ids = dict(reader.select("SELECT path, id FROM files"))
     for path in FILES:
         assert set(columns.files_of(np.array(ids_of(reader, path))).tolist()) == {ids[path]}
@@ -139,7 +140,7 @@ def test_each_chunk_has_its_file_and_its_length(reader: IndexReader, writer: Ind
     assert any(size[0] >= 128 for _, size in sizes)  # a number of two bytes
     for chunk, size in sizes:
         words = ((size[0] & 127) << 7) + size[1] if size[0] >= 128 else size[0]
-        assert chunk_columns(reader).tokens_of(np.array([chunk]))[0] >= words
+        assert reader.columns().tokens_of(np.array([chunk]))[0] >= words
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.index.index_builders import indexed, numbers
 
 from cairn.index.indexing.links import count_links, store_links
 from cairn.index.queries.files import in_degrees
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.generation_cache import GenerationCache
 from cairn.index.store.writer import IndexWriter
 
@@ -61,7 +61,7 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
 def test_an_outline_and_a_files_imports_follow_what_is_written(writer: IndexWriter) -> None:
     a, b = indexed("a.py", "def moor():\n    pass\n"), indexed("b.py", "x = 1\n")
     writer.write([evolve(a, imports=("py:b",)), b], ())
-    reader = IndexReader(writer.folder)
+    reader = SqliteReader(writer.folder)
 
     def symbols() -> set[str]:
         with reader.reading() as db:

@@ -19,8 +19,8 @@ from tests.index.index_builders import (
 )
 
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import ColumnWeights, Hit
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store import maintenance as maintenance_module
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.maintenance import Maintenance
@@ -43,7 +43,7 @@ class Index:
         self.writer = IndexWriter(folder)
         self.store = VectorStore(self.writer.db)
         self.model = self.store.use_model("m@1", DIMENSION)
-        self.reader = IndexReader(folder)
+        self.reader = SqliteReader(folder)
         self.maintenance = Maintenance(self.writer.db, lambda: self.day)
         self.file = folder / DATABASE_NAME
         self.day = TODAY
@@ -282,7 +282,7 @@ def test_the_file_gets_smaller_when_much_is_removed(index: Index) -> None:
     index.writer.checkpoint()
     assert index.file.stat().st_size < before / 3
     assert index.writer.db.pragma("freelist_count") == 0
-    hits = index.reader.keywords('"f3"', ColumnWeights(), 5, ALL, lambda: False)
+    hits = index.reader.keywords(["f3"], ColumnWeights(), 5, ALL, lambda: False)
     assert {stored.path for stored in index.reader.chunks(h.chunk_id for h in hits).values()} == {"f3.md"}
 
 
@@ -294,7 +294,7 @@ def test_what_was_removed_leaves_the_keyword_index(index: Index) -> None:
     assert index.tidy()
     (after,) = numbers(index.writer.db, "SELECT sum(length(block)) FROM chunks_fts_data")
     assert after < before * 0.6
-    hits = index.reader.keywords('"word57_1"', ColumnWeights(), 5, ALL, lambda: False)
+    hits = index.reader.keywords(["word57_1"], ColumnWeights(), 5, ALL, lambda: False)
     assert {stored.path for stored in index.reader.chunks(h.chunk_id for h in hits).values()} == {"f57.py"}
 
 

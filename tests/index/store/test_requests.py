@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cairn.errors import IndexUnavailableError
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store import database as database_module
 from cairn.index.store.database import DATABASE_NAME
 from cairn.index.store.requests import (
@@ -33,7 +33,7 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
 def test_requests_reach_the_writer_in_their_order_and_wait_until_they_are_dropped(
     writer: IndexWriter, tmp_path: Path
 ) -> None:
-    reader = IndexReader(tmp_path)
+    reader = SqliteReader(tmp_path)
     assert not reader.has_requests()
     first = leave_request(tmp_path, RequestKind.REINDEX, "src")
     second = leave_request(tmp_path, RequestKind.PAUSE, "")

@@ -17,7 +17,7 @@ from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.writer import IndexWriter
 from cairn.index.vectors.store import VectorStore
 from cairn.settings.tree import Settings
@@ -60,8 +60,8 @@ class Port:
             self.root, self.writer, Progress(), lambda: False, lambda: None, on_written=lambda ids: None
         ).reconcile(Settings().index)
         self.overlay = Overlay(self.root, Settings, _NoModels())
-        self.reader = OverlaidReader(base / "data", overlay=self.overlay)
-        self.alone = IndexReader(base / "data")
+        self.reader = OverlaidReader(SqliteReader(base / "data"), self.overlay)
+        self.alone = SqliteReader(base / "data")
         store = VectorStore(self.writer.db)
         model = store.use_model(MODEL, DIMENSION)
         ids = [self.id_of(path) for path in TEXTS if path != LATE]
@@ -126,7 +126,7 @@ def test_what_nobody_has_is_left_out(port: Port, overlaid: bool) -> None:
 
 
 def test_without_an_index_there_are_none(tmp_path: Path) -> None:
-    ids, vectors = IndexReader(tmp_path).vectors([1, 2], DIMENSION, MODEL)
+    ids, vectors = SqliteReader(tmp_path).vectors([1, 2], DIMENSION, MODEL)
     assert (ids, vectors.shape) == ([], (0, DIMENSION))
 
 

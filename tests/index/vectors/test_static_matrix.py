@@ -20,6 +20,7 @@ from cairn.index.reader import connection
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import Hit
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.deadline import Deadline
 from cairn.index.store.maintenance import Maintenance
 from cairn.index.store.meta import read_facts
@@ -61,7 +62,7 @@ class Desk:
         self.writer = IndexWriter(folder)
         self.store = VectorStore(self.writer.db)
         self.store.use_static("table", DIMENSION)
-        self.reader = IndexReader(folder)
+        self.reader = SqliteReader(folder)
         self.known: dict[int, Int8] = {}
 
     def write(self, path: str, count: int, word: str = "ship") -> list[int]:
@@ -128,7 +129,7 @@ def by_sqlite_vec(
 ) -> list[Hit]:
     with monkeypatch.context() as patch:
         patch.setattr(static_matrix, "FEWEST_ROWS", 10**9)
-        return ask(IndexReader(desk.folder))
+        return ask(SqliteReader(desk.folder))
 
 
 def assert_same(found: Sequence[Hit], reference: Sequence[Hit]) -> None:
@@ -163,7 +164,7 @@ def test_compares_as_sqlite_vec_does(desk: Desk, monkeypatch: pytest.MonkeyPatch
     assert set(found) == {3, 50, 98, 99}
     with monkeypatch.context() as patch:
         patch.setattr(static_matrix, "FEWEST_ROWS", 10**9)
-        assert found == pytest.approx(IndexReader(desk.folder).static_similarities(wanted, asked), abs=1e-6)
+        assert found == pytest.approx(SqliteReader(desk.folder).static_similarities(wanted, asked), abs=1e-6)
 
 
 def test_of_equally_near_ones_the_lower_id_comes_first(desk: Desk) -> None:

@@ -14,7 +14,7 @@ from cairn.embedding.shared import SharedModel
 from cairn.index.indexing.folder_state import Progress
 from cairn.index.indexing.intake import Intake
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME, PREVIOUS_NAME
 from cairn.index.store.meta import static_key
 from cairn.index.store.schema import STATIC_TABLE
@@ -224,7 +224,7 @@ def test_texts_that_other_folders_have_are_not_embedded_again(desk: Desk, tmp_pa
     texts = VectorStore(desk.writer.db).texts(numbers(desk.writer.db, "SELECT id FROM chunks"))
     other.models.embedded.clear()
     made = other.models.embed([text.text for text in texts], 0)
-    reader = IndexReader(desk.writer.folder)
+    reader = SqliteReader(desk.writer.folder)
     for text, vector in zip(texts, made, strict=True):
         assert reader.similarities([text.chunk_id], vector, "m@000000000000")[text.chunk_id] == pytest.approx(
             1, abs=1e-6
@@ -318,7 +318,7 @@ def test_a_save_gets_its_static_vectors_with_it(tmp_path: Path) -> None:
     )
     assert desk.writer.facts().static_queued == 0
     asked = small_table().embed_int8(["tide"], 8)[0]
-    hits = IndexReader(tmp_path).nearest_static(asked, 2, ALL, lambda: False)
+    hits = SqliteReader(tmp_path).nearest_static(asked, 2, ALL, lambda: False)
     assert [hit.chunk_id for hit in hits] == ids[::-1]
     desk.writer.close()
 
@@ -418,7 +418,7 @@ def test_the_installed_model_and_its_table_find_what_a_question_means(
     vectors.select_model(EmbeddingSettings())
     while vectors.step(SETTINGS, lambda: False, lambda: None):
         pass
-    facts, reader = writer.facts(), IndexReader(folder)
+    facts, reader = writer.facts(), SqliteReader(folder)
     assert (facts.embedded, facts.static, facts.queued, facts.static_queued) == (1, 1, 0, 0)
 
     embedder, table = models.embedder(), models.static_table()

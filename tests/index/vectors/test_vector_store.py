@@ -27,7 +27,7 @@ from tests.index.index_builders import (
 )
 
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.meta import Facts
 from cairn.index.store.schema import STATIC_TABLE
 from cairn.index.store.writer import IndexedFile, IndexWriter
@@ -267,7 +267,7 @@ def test_vectors_are_the_very_numbers_that_were_stored(writer: IndexWriter, tmp_
     ids = writer.write([functions("a.py", 3)], ())
     store = VectorStore(writer.db)
     embed_rest(store, store.use_model("m@1", DIMENSION))
-    reader = IndexReader(tmp_path)
+    reader = SqliteReader(tmp_path)
     for text in store.texts(ids):
         best = reader.nearest(made_up(text.text), "m@1", 1, ChunkFilter(), lambda: False)[0]
         assert best.chunk_id == text.chunk_id

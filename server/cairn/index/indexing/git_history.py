@@ -61,7 +61,7 @@ class GitHistory:
 
     def _read(self, stopped: Callable[[], bool]) -> tuple[list[tuple[int, Commit]], str]:
         """Store the commits that are new; all that HEAD reaches with their ids, newest first, and what went wrong."""
-        known = {commit.hash: (number, commit) for number, commit in _stored(self._db)}
+        known = {commit.hash: (number, commit) for number, commit in stored_commits(self._db)}
         reading = read_commits(self._root, known, stop=stopped)
         commits = iter(reading)
         number = max((number for number, _ in known.values()), default=0) + 1
@@ -117,11 +117,20 @@ class GitHistory:
 
 def _subject_words(history: FileHistory, commits: Mapping[str, tuple[int, str]]) -> str:
     """What is searched of the subjects of commits that touched a file, and few others with it."""
-    narrow = [commits[touch.hash][1] for touch in history.touches if touch.files <= _NARROW]
-    return "\n".join(f"{subject} {' '.join(compound_parts(subject))}" for subject in narrow)
+    return _words_of(commits[touch.hash][1] for touch in history.touches if touch.files <= _NARROW)
 
 
-def _stored(db: apsw.Connection) -> Iterator[tuple[int, Commit]]:
+def subject_words(touches: bytes, commits: Mapping[int, Commit]) -> str:
+    """What is searched of the subjects of commits that touched a file, by its packed touches and the commits' ids."""
+    packed = _TOUCH.iter_unpack(touches)
+    return _words_of(commits[number].subject for number, files in packed if files <= _NARROW and number in commits)
+
+
+def _words_of(subjects: Iterable[str]) -> str:
+    return "\n".join(f"{subject} {' '.join(compound_parts(subject))}" for subject in subjects)
+
+
+def stored_commits(db: apsw.Connection) -> Iterator[tuple[int, Commit]]:
     """The stored commits with their ids."""
     for start, packed in db.execute("SELECT first, packed FROM commits ORDER BY first"):
         commits = json.loads(zlib.decompress(cast(bytes, packed)))

@@ -16,7 +16,7 @@ from cairn.errors import IndexUnavailableError
 from cairn.index.indexing.folder_state import Activity, FolderState, Intervals, QueryGate
 from cairn.index.indexing.work_queue import BURST
 from cairn.index.indexing.writing import WritingSession
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DAMAGE, DATABASE_NAME, UNWRITABLE, set_aside, unwritable
 from cairn.index.store.lock import is_held, note_holder, writer_lock
 from cairn.index.store.requests import RequestKind, leave_request
@@ -60,7 +60,7 @@ class Indexer:
         self.progress = self._state.progress
         self.role = Role.STARTING
         self.queue = self._state.queue
-        self._reader = IndexReader(self.data)
+        self._reader = SqliteReader(self.data)
         self._remark: str | None = None
         """What became of a former index."""
         self._damaged_at = float("-inf")

@@ -1,75 +1,141 @@
-"""Reads a folder's index as if all unsaved text were saved.
+"""Reads an index as if all unsaved text were saved.
 
 Chunks of open documents that differ from the index have negative ids, so that they never meet those of the index.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from attrs import astuple, define, evolve, field
+import apsw
+from attrs import astuple, evolve
 
 from cairn.index.overlay.overlay import Overlay
-from cairn.index.reader.connection import Row
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import (
     ColumnWeights,
+    DefinitionPlace,
+    FoundName,
     Hit,
     IndexStats,
+    KeywordCounts,
     Outline,
     StoredChunk,
     outline,
 )
 from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.store.meta import Facts
-from cairn.index.text.bm25 import read_statistics, score
-from cairn.index.text.exact import ExactMatches, Literal, TextHit, best_first
+from cairn.index.text.bm25 import Statistics, score
+from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from cairn.chunking.references.packing import PackedTable
+    from cairn.index.reader.arrays import Ids
+    from cairn.index.reader.chunk_columns import ChunkColumns
+    from cairn.index.reader.postings import Postings
 
 H = TypeVar("H", Hit, TextHit)
+T = TypeVar("T")
 
 
-@define(eq=False, slots=False)
 class OverlaidReader(IndexReader):
-    """An IndexReader for which the documents of `overlay` hide their files. Without any it costs nothing more."""
+    """What `saved` reads, with the documents of `overlay` in place of their files. Without any it costs nothing more."""
 
-    overlay: Overlay = field(kw_only=True)
+    def __init__(self, saved: IndexReader, overlay: Overlay) -> None:
+        super().__init__(saved.folder, memory=saved.memory, root=saved.root)
+        self._saved = saved
+        self.overlay = overlay
 
     def show_unsaved(self) -> None:
         """Take in what was typed until now. Before each question, so that its answer shows what the person sees."""
         self.overlay.flush(self)
 
     @property
+    def saved(self) -> IndexReader:
+        return self._saved
+
+    @property
     def sources(self) -> Sequence[IndexReader]:
-        return (self, self.overlay.reader) if self.overlay.hidden else (self,)
+        return (self._saved, self.overlay.reader) if self.overlay.hidden else (self._saved,)
 
     @property
     def hidden(self) -> Sequence[str]:
         return self.overlay.hidden
 
-    # --- what is found ------------------------------------------------------------------------------
+    @contextmanager
+    def reading(self, cancelled: Cancelled | None = None) -> Iterator[apsw.Connection]:
+        """The catalogue of what is saved."""
+        with self._saved.reading(cancelled) as db:
+            yield db
+
+    def identity(self) -> object:
+        return self._saved.identity()
+
+    # --- words --------------------------------------------------------------------------------------
+
+    def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
+        return self._saved.word_counts(texts, bound, cancelled)
+
+    def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
+        found = self._saved.postings(texts, cancelled)
+        for unsaved in self.sources[1:]:
+            here = unsaved.postings(dict.fromkeys(found, 0), cancelled)
+            found = {
+                text: each.with_unsaved(here[text]) if text in here else each for text, each in found.items()
+            }
+        return found
+
+    def columns(self) -> ChunkColumns:
+        columns = self._saved.columns()
+        for unsaved in self.sources[1:]:
+            columns = evolve(columns, unsaved=unsaved.columns())
+        return columns
 
     def keywords(
-        self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Cancelled
+        self,
+        words: Sequence[str],
+        weights: ColumnWeights,
+        limit: int,
+        only: ChunkFilter,
+        cancelled: Cancelled,
     ) -> list[Hit]:
         with self.overlay.shown() as (unsaved, hidden):
-            found = unsaved.occurrences(match, only, cancelled) if unsaved else []
-        hits = super().keywords(match, weights, limit, _without(only, hidden), cancelled)
+            found = unsaved.occurrences(words, only, cancelled) if unsaved else []
+        hits = self._saved.keywords(words, weights, limit, _without(only, hidden), cancelled)
         if not found:
             return hits
         # Where a word is frequent, counting takes long: after the unsaved text is free for other threads again.
-        with self.reading(cancelled) as db:
-            statistics = read_statistics(db, match)
-        scores = score(found, statistics, astuple(weights))
+        scores = score(found, self._saved.statistics(words, cancelled), astuple(weights))
         return _merged(hits, list(starmap(Hit, ((-chunk, value) for chunk, value in scores.items()))), limit)
+
+    def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
+        return self._saved.statistics(words, cancelled)
+
+    def absent(self, words: Sequence[str]) -> list[str]:
+        left = list(words)
+        for source in self.sources:
+            left = source.absent(left)
+        return left
+
+    def documents(self, stems: Sequence[str]) -> dict[str, int]:
+        return dict(sum((Counter(source.documents(stems)) for source in self.sources), Counter[str]()))
+
+    def stems_starting(self, prefix: str, deadline: Deadline) -> dict[str, int]:
+        every = [source.stems_starting(prefix, deadline) for source in self.sources]
+        return dict(sum(map(Counter, every), Counter[str]()))
+
+    def is_named(self, word: str) -> bool:
+        return any(source.is_named(word) for source in self.sources)
+
+    # --- texts --------------------------------------------------------------------------------------
 
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
@@ -79,61 +145,26 @@ class OverlaidReader(IndexReader):
         with self.overlay.shown() as (unsaved, hidden):
             if unsaved:
                 here = unsaved.containing(literal, limit, only, deadline, near)
-        there = super().containing(literal, limit, _without(only, hidden), deadline, far)
+        there = self._saved.containing(literal, limit, _without(only, hidden), deadline, far)
         return best_first([*there.hits, *_renumbered(here.hits)], cut=here.cut or there.cut)
-
-    def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        with self.overlay.shown() as (unsaved, hidden):
-            here = unsaved.defining(names, limit, only) if unsaved else []
-        hits = super().defining(names, limit, _without(only, hidden))
-        return _merged(hits, _renumbered(here), limit)
-
-    def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        with self.overlay.shown() as (unsaved, hidden):
-            here = unsaved.members(owner, names, limit, only) if unsaved else []
-        hits = super().members(owner, names, limit, _without(only, hidden))
-        return _merged(hits, _renumbered(here), limit)
-
-    # --- vectors ------------------------------------------------------------------------------------
-
-    def nearest(
-        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
-        """The index's answer, with those unsaved chunks whose text has a vector already."""
-        with self.overlay.shown() as (unsaved, hidden):
-            here = unsaved.passing(only) if unsaved else []
-        hits = super().nearest(vector, model, limit, _without(only, hidden), cancelled)
-        compared = self.similarities([-chunk for chunk in here], vector, model) if here else {}
-        return _merged(hits, list(starmap(Hit, compared.items())), limit)
-
-    def vectors(
-        self, ids: Sequence[int], dimension: int, model: str
-    ) -> tuple[list[int], NDArray[np.float32]]:
-        here, there = _apart(ids)
-        found, rows = super().vectors(there, dimension, model)
-        if not here:
-            return found, rows
-        with self.overlay.shown() as (unsaved, _):
-            keys = unsaved.select(_SELECT_KEYS, (json.dumps(here),)) if unsaved else []
-        known = self.key_vectors({key for _, key in keys}, dimension, model)
-        shown = {-chunk: known[key] for chunk, key in keys if key in known}
-        import numpy as np  # which opening a workspace does not need
-
-        return [*found, *shown], np.vstack((rows, *shown.values()))
-
-    def nearest_static(
-        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
-        with self.overlay.shown() as (unsaved, hidden):
-            here = unsaved.nearest_static(vector, limit, only, cancelled) if unsaved else []
-        hits = super().nearest_static(vector, limit, _without(only, hidden), cancelled)
-        return _merged(hits, _renumbered(here), limit)
 
     # --- chunks -------------------------------------------------------------------------------------
 
+    def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
+        import numpy as np  # which opening a workspace does not need
+
+        found = self._saved.admitted(only, cancelled)
+        if found is None:
+            return None
+        here = [unsaved.admitted(only, cancelled) for unsaved in self.sources[1:]]
+        return np.concatenate([*(-ids[::-1] for ids in here if ids is not None), found])
+
+    def chunks_in(self, paths: Sequence[str]) -> Ids:
+        return self._saved.chunks_in(paths)
+
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
         here, there = _apart(ids)
-        found = super().chunks(there)
+        found = self._saved.chunks(there)
         if here:
             with self.overlay.shown() as (unsaved, _):
                 stored = unsaved.chunks(here) if unsaved else {}
@@ -147,7 +178,7 @@ class OverlaidReader(IndexReader):
 
     def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
         here, there = _apart(ids)
-        found = super().outlines(there)
+        found = self._saved.outlines(there)
         if here:
             found.update((key, outline(chunk)) for key, chunk in self.chunks([-key for key in here]).items())
         return found
@@ -156,21 +187,160 @@ class OverlaidReader(IndexReader):
         every = list(paths)
         with self.overlay.shown() as (unsaved, hidden):
             here = unsaved.leading_chunks(every, per_file, only) if unsaved else []
-        return [*super().leading_chunks(every, per_file, _without(only, hidden)), *(-each for each in here)]
+        there = self._saved.leading_chunks(every, per_file, _without(only, hidden))
+        return [*there, *(-each for each in here)]
 
-    def chunk_rows(
-        self, sql: str, values: Sequence[Any] = (), cancelled: Cancelled | None = None
-    ) -> list[Row]:
+    def opening_chunks(self, paths: Sequence[str], lines: int, only: ChunkFilter) -> list[int]:
+        return self._saved.opening_chunks(paths, lines, only)
+
+    def chunk_ids(self, paths: Iterable[str]) -> dict[str, list[int]]:
+        every = list(paths)
+        here, there, hidden = self._both(lambda source: source.chunk_ids(every))
+        shown = {path: ids for path, ids in there.items() if path not in hidden}
+        return shown | {path: [-each for each in ids] for path, ids in (here or {}).items()}
+
+    def neighbours(
+        self, places: Iterable[tuple[str, int]], window: int
+    ) -> dict[tuple[str, int], list[StoredChunk]]:
+        every = list(places)
+        here, there, hidden = self._both(lambda source: source.neighbours(every, window))
+        shown = {place: chunks for place, chunks in there.items() if place[0] not in hidden}
+        return shown | {place: _unsaved(chunks) for place, chunks in (here or {}).items()}
+
+    def page(self, path: str) -> list[StoredChunk]:
+        return self._of_file(path, lambda source: source.page(path))
+
+    def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
+        return self._of_file(path, lambda source: source.between(path, first, last))
+
+    def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
+        found = (path for source in self.sources for path in source.files_with_chunk(content_hash, path))
+        return list(dict.fromkeys(found))
+
+    def has_language(self, language: str) -> bool:
+        return any(source.has_language(language) for source in self.sources)
+
+    # --- definitions and symbols --------------------------------------------------------------------
+
+    def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         with self.overlay.shown() as (unsaved, hidden):
-            here = unsaved.select(sql, values, cancelled) if unsaved else []
-        there = self.select(sql, values, cancelled)
-        return [*(row for row in there if row[1] not in hidden), *((-row[0], *row[1:]) for row in here)]
+            here = unsaved.defining(names, limit, only) if unsaved else []
+        hits = self._saved.defining(names, limit, _without(only, hidden))
+        return _merged(hits, _renumbered(here), limit)
+
+    def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
+        with self.overlay.shown() as (unsaved, hidden):
+            here = unsaved.members(owner, names, limit, only) if unsaved else []
+        hits = self._saved.members(owner, names, limit, _without(only, hidden))
+        return _merged(hits, _renumbered(here), limit)
+
+    def definitions(
+        self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
+    ) -> list[FoundName]:
+        return self._names(lambda source: source.definitions(names, most, of_each, cancelled))
+
+    def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
+        every = list(names)
+        return self._names(lambda source: source.definitions_of(every, most))
+
+    def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
+        found = (name for each in self.sources for name in each.names_matching(first, pattern, cancelled))
+        return list(dict.fromkeys(found))
+
+    def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
+        found: dict[int, DefinitionPlace] = {}
+        for source, sign, wanted in self.by_source(ids):
+            places = source.places(wanted).values()
+            found.update(
+                (sign * each.chunk_id, evolve(each, chunk_id=sign * each.chunk_id)) for each in places
+            )
+        return found
+
+    def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
+        return self._symbols(lambda source: source.symbols_at(paths))
+
+    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
+        return self._symbols(lambda source: source.symbols_naming(words, limit, cancelled))
+
+    def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
+        found: dict[int, PackedTable] = {}
+        for source, sign, wanted in self.by_source(ids):
+            found.update((sign * each, table) for each, table in source.symbol_tables(wanted).items())
+        return found
+
+    # --- vectors ------------------------------------------------------------------------------------
+
+    def nearest(
+        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
+    ) -> list[Hit]:
+        """The index's answer, with those unsaved chunks whose text has a vector already."""
+        with self.overlay.shown() as (unsaved, hidden):
+            here = unsaved.passing(only) if unsaved else []
+        hits = self._saved.nearest(vector, model, limit, _without(only, hidden), cancelled)
+        compared = self.similarities([-chunk for chunk in here], vector, model) if here else {}
+        return _merged(hits, list(starmap(Hit, compared.items())), limit)
+
+    def vectors(
+        self, ids: Sequence[int], dimension: int, model: str
+    ) -> tuple[list[int], NDArray[np.float32]]:
+        here, there = _apart(ids)
+        found, rows = self._saved.vectors(there, dimension, model)
+        if not here:
+            return found, rows
+        with self.overlay.shown() as (unsaved, _):
+            keys = unsaved.keys_of(here) if unsaved else []
+        known = self._saved.key_vectors({key for _, key in keys}, dimension, model)
+        shown = {-chunk: known[key] for chunk, key in keys if key in known}
+        import numpy as np
+
+        return [*found, *shown], np.vstack((rows, *shown.values()))
+
+    def model_in_use(self) -> tuple[str, int]:
+        return self._saved.model_in_use()
+
+    def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
+        return self._saved.key_vectors(keys, dimension, model)
+
+    def embedding_keys(self, ids: Sequence[int]) -> list[str]:
+        return [key for source, _, wanted in self.by_source(ids) for key in source.embedding_keys(wanted)]
+
+    def lacking_vectors(self, keys: Sequence[str]) -> int:
+        return self._saved.lacking_vectors(keys)
+
+    def static_table(self) -> str:
+        return self._saved.static_table()
+
+    def nearest_static(
+        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
+    ) -> list[Hit]:
+        with self.overlay.shown() as (unsaved, hidden):
+            here = unsaved.nearest_static(vector, limit, only, cancelled) if unsaved else []
+        hits = self._saved.nearest_static(vector, limit, _without(only, hidden), cancelled)
+        return _merged(hits, _renumbered(here), limit)
+
+    def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for source, sign, wanted in self.by_source(ids):
+            cosines = source.static_similarities(wanted, vector)
+            found.update((sign * chunk, cosine) for chunk, cosine in cosines.items())
+        return found
+
+    def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        import numpy as np
+
+        found, vectors = [np.empty(0, np.int64)], []
+        for source, sign, wanted in self.by_source(ids):
+            known, rows = source.static_vectors(wanted)
+            if len(known):
+                found.append(sign * known)
+                vectors.append(rows)
+        return np.concatenate(found), np.concatenate(vectors) if vectors else np.empty((0, 0), np.int8)
 
     # --- files and facts ----------------------------------------------------------------------------
 
     def facts(self) -> Facts:
         """The index's, but that the generation rises with what is shown, too."""
-        facts = super().facts()
+        facts = self._saved.facts()
         shown = self.overlay.generation
         return evolve(facts, generation=facts.generation + shown) if shown else facts
 
@@ -178,11 +348,10 @@ class OverlaidReader(IndexReader):
         """The facts by which to choose how to compare: unsaved chunks that have no vector wait for one."""
         facts = self.facts()
         with self.overlay.shown() as (unsaved, _):
-            rows = unsaved.select("SELECT hex(embedding_key) FROM chunks") if unsaved else []
-        keys = [key for (key,) in rows]
+            keys = [key for _, key in unsaved.keys_of(None)] if unsaved else []
         if not keys:
             return facts
-        ((missing,),) = self.select(_COUNT_MISSING, (json.dumps(keys), facts.model_id))
+        missing = self._saved.lacking_vectors(keys)
         return evolve(facts, chunks=facts.chunks + len(keys), queued=facts.queued + missing)
 
     def stats(self) -> IndexStats:
@@ -194,10 +363,33 @@ class OverlaidReader(IndexReader):
         new = [collection for collection in collections if collection.name not in known]
         return evolve(stats, collections=(*stats.collections, *new)) if new else stats
 
+    # --- both together ------------------------------------------------------------------------------
 
-_SELECT_KEYS = "SELECT id, hex(embedding_key) FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
-_COUNT_MISSING = """SELECT count(*) FROM json_each(?) k WHERE NOT EXISTS
-    (SELECT 1 FROM embeddings e WHERE e.model_id = ? AND e.key = unhex(k.value))"""
+    def _both(self, ask: Callable[[IndexReader], T]) -> tuple[T | None, T, tuple[str, ...]]:
+        """What unsaved text answers, None without any; what is saved; and the paths whose files are hidden there meanwhile."""
+        with self.overlay.shown() as (unsaved, hidden):
+            here = ask(unsaved) if unsaved else None
+        return here, ask(self._saved), hidden
+
+    def _of_file(self, path: str, ask: Callable[[IndexReader], list[StoredChunk]]) -> list[StoredChunk]:
+        with self.overlay.shown() as (unsaved, hidden):
+            if unsaved and path in hidden:
+                return _unsaved(ask(unsaved))
+        return ask(self._saved)
+
+    def _names(self, ask: Callable[[IndexReader], list[FoundName]]) -> list[FoundName]:
+        here, there, hidden = self._both(ask)
+        shown = [name for name in there if name.path not in hidden]
+        return [*shown, *(evolve(name, chunk_id=-name.chunk_id) for name in here or ())]
+
+    def _symbols(self, ask: Callable[[IndexReader], list[tuple[int, str]]]) -> list[tuple[int, str]]:
+        here, there, hidden = self._both(ask)
+        shown = [(number, path) for number, path in there if path not in hidden]
+        return [*shown, *((-number, path) for number, path in here or ())]
+
+
+def _unsaved(chunks: Iterable[StoredChunk]) -> list[StoredChunk]:
+    return [evolve(chunk, id=-chunk.id) for chunk in chunks]
 
 
 def _without(only: ChunkFilter, hidden: tuple[str, ...]) -> ChunkFilter:
@@ -205,7 +397,7 @@ def _without(only: ChunkFilter, hidden: tuple[str, ...]) -> ChunkFilter:
 
 
 def _apart(ids: Iterable[int]) -> tuple[list[int], list[int]]:
-    """The ids as the index of unsaved text has them, and those of the folder's index."""
+    """The ids as the index of unsaved text has them, and those of the saved index."""
     every = list(ids)
     return [-each for each in every if each < 0], [each for each in every if each > 0]
 

@@ -13,29 +13,37 @@ import logging
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 from attrs import frozen
 
 from cairn.chunking.model import content_key
 from cairn.embedding.shared import SharedModel
-from cairn.index.reader.filters import ChunkFilter, passes
+from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
+from cairn.index.sqlite.filters import passes
+from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, static_key
 from cairn.index.store.writer import FileRecord, IndexedFile, IndexWriter
 from cairn.index.text.bm25 import OCCURRENCES, Occurrences, register
+from cairn.index.text.match import any_of
 from cairn.index.vectors.intake import StaticIntake
 from cairn.settings.tree import IndexSettings, Settings
 from cairn.text.unicode import well_formed
 from cairn.workspace.builtin_rules import decide_content
 from cairn.workspace.collections import MANIFESTS, find_projects
 from cairn.workspace.rules import FileRules
+
+if TYPE_CHECKING:
+    from cairn.index.reader.chunk_columns import ChunkColumns
+    from cairn.index.reader.postings import Postings
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +75,7 @@ class _Document:
         return len(self.text.encode())
 
 
-class UnsavedReader(IndexReader):
+class UnsavedReader(SqliteReader):
     """Reads the index in memory. All threads share one connection, so each keeps the lock `using` while it reads."""
 
     def __init__(
@@ -83,14 +91,14 @@ class UnsavedReader(IndexReader):
         with self._using, super().reading(cancelled) as db:
             yield db
 
-    def occurrences(self, match: str, only: ChunkFilter, cancelled: Cancelled) -> list[Occurrences]:
-        """Where the FTS5 expression `match` is found, in every chunk that matches it."""
-        if not match:
+    def occurrences(self, words: Sequence[str], only: ChunkFilter, cancelled: Cancelled) -> list[Occurrences]:
+        """Where the words are found, in every chunk that has any of them."""
+        if not words:
             return []
         condition, values = passes(self, "+rowid", only)
         rows = self.select(
             f"SELECT rowid, {OCCURRENCES}(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ? AND {condition}",
-            (match, *values),
+            (any_of(words), *values),
             cancelled,
         )
         return [Occurrences(chunk, *json.loads(found)) for chunk, found in rows]
@@ -99,6 +107,25 @@ class UnsavedReader(IndexReader):
         """The ids of the chunks that pass."""
         condition, values = passes(self, "id", only)
         return [chunk for (chunk,) in self.select(f"SELECT id FROM chunks WHERE {condition}", values)]
+
+    def keys_of(self, ids: Sequence[int] | None) -> list[tuple[int, str]]:
+        """The ids of these chunks, None for all, each with the key of its embedded text."""
+        which = "WHERE id IN (SELECT value FROM json_each(?))" if ids is not None else ""
+        given = (json.dumps(list(ids)),) if ids is not None else ()
+        rows = self.select(f"SELECT id, hex(embedding_key) FROM chunks {which}", given)
+        return [(chunk, key) for chunk, key in rows]
+
+    def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
+        from cairn.index.sqlite.postings import read_postings
+
+        with self.reading(cancelled) as db:
+            return {text: read_postings(db, text, rows) for text, rows in texts.items()}
+
+    def columns(self) -> ChunkColumns:
+        from cairn.index.sqlite.chunk_arrays import ChunkArrays
+
+        with self.reading() as db:
+            return ChunkArrays().columns(db, None)
 
     def _static_rows(self, db: apsw.Connection, facts: Facts, until: Cancelled | None = None) -> None:
         """They are too few to be kept in memory a second time."""

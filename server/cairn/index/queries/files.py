@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import translate
 from heapq import nsmallest
+from itertools import chain
 from typing import Any
 
 from attrs import evolve
 
-from cairn.index.reader.filters import ChunkFilter, files_named, passes
+from cairn.index.reader.filters import ChunkFilter, files_named
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import CollectionStats
 from cairn.index.store.deadline import Cancelled
@@ -37,14 +38,9 @@ def introducing_files(
 
 
 def files_with_chunk(reader: IndexReader, content_hash: str, path: str = "") -> list[str]:
-    """Paths of the files that have a chunk of this content hash; with `path`, that one alone.
-
-    Without it all chunks are looked at: 5 ms for 16,000.
-    """
-    of_path, wanted = ("AND f.path = ?", (path,)) if path else ("", ())
-    sql = f"""SELECT DISTINCT f.path FROM files f JOIN chunks c ON c.file_id = f.id
-        WHERE c.content_hash = ? {of_path} ORDER BY f.path"""
-    return _paths(reader, sql, (bytes.fromhex(content_hash), *wanted))
+    """Paths of the files that have a chunk of this content hash; with `path`, that one alone."""
+    found = (each.files_with_chunk(content_hash, path) for each in reader.sources)
+    return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 def files_at(reader: IndexReader, fragments: Sequence[str], limit: int, cancelled: Cancelled) -> list[str]:
@@ -155,17 +151,6 @@ def readme_paths(reader: IndexReader, patterns: Sequence[str]) -> list[str]:
     paths = {path for (path,) in reader.select("SELECT path FROM files WHERE is_text")}
     is_readme = readme_rule(patterns)
     return sorted(filter(is_readme, paths.union(reader.hidden)))
-
-
-def opening_chunks(reader: IndexReader, paths: Sequence[str], lines: int, only: ChunkFilter) -> list[int]:
-    """The chunks that begin within the first `lines` of these files, file after file."""
-    condition, values = passes(reader, "c.id", only)
-    rows = reader.select(
-        f"""SELECT c.id FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value
-            JOIN chunks c ON c.file_id = f.id AND c.start_line < ? WHERE {condition} ORDER BY wanted.key, c.position""",
-        (json.dumps(paths), lines, *values),
-    )
-    return [chunk_id for (chunk_id,) in rows]
 
 
 def readme_rule(patterns: Sequence[str]) -> Callable[[str], bool]:

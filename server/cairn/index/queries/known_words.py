@@ -7,7 +7,6 @@ its terms where a near one can stand. Its terms are stems, which are given the e
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,8 +20,8 @@ import Stemmer
 from attrs import frozen
 
 from cairn.errors import CairnError
-from cairn.index.reader.connection import ConnectedReader
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.store.deadline import Deadline, never
 from cairn.index.store.generation_cache import GenerationCache
 from cairn.text.unicode import without_accents
 
@@ -37,7 +36,7 @@ _FEWEST = 2
 _MAX_KEPT = 500
 """Answers kept for each index while it stays as it is."""
 
-_LONGEST_SECONDS = 0.010
+_LONGEST_MS = 10.0
 """Reading a range of terms is given up after this: "con…" takes 33 ms in 107,000 chunks, as the chunks of each
 are counted."""
 
@@ -74,8 +73,7 @@ class IndexVocabulary:
         left = list(dict.fromkeys(words))
         try:
             for source in chain.from_iterable(reader.sources for reader in self.readers):
-                absent = source.select(_SELECT_ABSENT, (json.dumps(left),))
-                left = [left[place] for (place,) in absent]
+                left = source.absent(left)
         except CairnError:  # the search itself will say so
             return ()
         return frozenset(left)
@@ -135,7 +133,7 @@ def _count(reader: IndexReader, words: Sequence[str]) -> dict[str, int]:
     stems = {word: _stem(without_accents(word)) for word in words}
     counts: Counter[str] = Counter()
     for source in reader.sources:
-        counts.update(_documents(source, sorted(set(stems.values()))))
+        counts.update(source.documents(sorted(set(stems.values()))))
     return {word: counts[term] for word, term in stems.items()}
 
 
@@ -146,18 +144,14 @@ def _read_near(
 
 
 _SELECT_MAIN = "SELECT collection FROM files WHERE instr(path, '/') = 0 ORDER BY path LIMIT 1"
-_SELECT_ABSENT = """
-    SELECT key FROM json_each(?) WHERE NOT EXISTS
-    (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')
-    AND NOT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH '"' || value || '"')"""
 
 
-def _near(source: ConnectedReader, word: str, errors: int) -> list[KnownWord]:
+def _near(source: IndexReader, word: str, errors: int) -> list[KnownWord]:
     undone = defaultdict(list)
     for text in _early_errors_undone(word):
         undone[_stem(text)].append(text)
-    documents = Counter(_documents(source, list(undone)))
-    documents.update(_documents(source, list(undone), "path_words"))
+    documents = Counter(source.documents(list(undone)))
+    documents.update(dict(source.select(_SELECT_IN_PATHS, (json.dumps(list(undone)),))))
     spelled: dict[str, list[str]] = {term: undone[term] for term in documents}
     starting = _terms_starting(source, word[: _shared(word)])
     for term in _alike(word, starting, errors):
@@ -203,29 +197,17 @@ def _early_errors_undone(word: str) -> set[str]:
     return spelled - {word}
 
 
-def _terms_starting(source: ConnectedReader, prefix: str) -> dict[str, int]:
+def _terms_starting(source: IndexReader, prefix: str) -> dict[str, int]:
     """How many chunks and paths contain each of the terms; none where reading them takes too long."""
-    deadline = time.perf_counter() + _LONGEST_SECONDS
-    found: Counter[str] = Counter()
-    with source.reading() as db:
-        for term, documents in db.execute(_SELECT_STARTING, (prefix, prefix + "\U0010ffff")):
-            found[str(term)] += int(documents)
-            if time.perf_counter() > deadline:
-                return {}
+    deadline = Deadline(never, _LONGEST_MS)
+    found = Counter(source.stems_starting(prefix, deadline))
+    if found or not deadline.is_over:
+        found.update(dict(source.select(_SELECT_STARTING, (prefix, prefix + "\U0010ffff"))))
     return found
 
 
-_SELECT_STARTING = """
-    SELECT term, doc FROM words WHERE term >= ?1 AND term < ?2
-    UNION ALL SELECT term, doc FROM path_words WHERE term >= ?1 AND term < ?2"""
-
-
-def _documents(source: ConnectedReader, terms: Sequence[str], table: str = "words") -> dict[str, int]:
-    rows = source.select(
-        f"SELECT w.term, w.doc FROM json_each(?) t CROSS JOIN {table} w ON w.term = t.value",
-        (json.dumps(terms),),
-    )
-    return dict(rows)
+_SELECT_STARTING = "SELECT term, doc FROM path_words WHERE term >= ?1 AND term < ?2"
+_SELECT_IN_PATHS = "SELECT w.term, w.doc FROM json_each(?) t CROSS JOIN path_words w ON w.term = t.value"
 
 
 def _alike(word: str, terms: Iterable[str], errors: int) -> Iterator[str]:
@@ -254,7 +236,6 @@ def _inflections(term: str) -> Iterator[str]:
         yield from (term[:-1] + ending for ending in ("y", "ies", "ied"))
 
 
-def _is_named(source: ConnectedReader, word: str) -> bool:
-    sql = """SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ?1)
-        OR EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH ?2)"""
-    return bool(source.select(sql, (f'symbol_words : "{word}"', f'"{word}"'))[0][0])
+def _is_named(source: IndexReader, word: str) -> bool:
+    in_paths = "SELECT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH ?)"
+    return source.is_named(word) or bool(source.select(in_paths, (f'"{word}"',))[0][0])

@@ -7,8 +7,7 @@ import logging
 import math
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,8 +18,7 @@ from cairn.errors import CairnError
 from cairn.index.reader.connection import IndexMemory
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.kept import MANY_CHUNKS, due_again
-from cairn.index.reader.vector_queries import VectorQueries
-from cairn.index.store.schema import STATIC_LENGTH, STATIC_TABLE, static_table_name, vectors_table
+from cairn.index.store.schema import STATIC_LENGTH, static_table_name
 from cairn.workspace.imports import ImportGraph
 
 logger = logging.getLogger(__name__)
@@ -47,33 +45,21 @@ class PassageVector:
 def passage_vector(reader: IndexReader, ids: Sequence[int]) -> PassageVector:
     """The vector of these chunks together. A text typed just now has a static one alone."""
     keys: list[str] = []
-    rows: list[bytes] = []
+    rows: list[NDArray[np.int8]] = []
     for source, _, wanted in reader.by_source(ids):
-        given = (json.dumps(wanted),)
-        keys += [key for (key,) in source.select(_SELECT_KEYS, given)]
-        if static_table(source):
-            rows += [vector for (vector,) in source.select(_SELECT_STATIC, given)]
-    model, vectors = _model_vectors(reader, keys)
-    table = static_table(reader)
-    mean = _mean([np.frombuffer(row, np.float32) for row in vectors])
-    static = _static_mean([np.frombuffer(row, np.int8) for row in rows]) if table else None
-    return PassageVector(model, mean, table, static)
-
-
-_SELECT_KEYS = "SELECT hex(embedding_key) FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
-_SELECT_STATIC = f"SELECT v.embedding FROM json_each(?) i CROSS JOIN {STATIC_TABLE} v ON v.rowid = i.value"
+        keys += source.embedding_keys(wanted)
+        if source.static_table():
+            rows += [*source.static_vectors(wanted)[1]]
+    model, dimension = reader.model_in_use()
+    vectors = reader.key_vectors(keys, dimension, model) if model else {}
+    table = reader.static_table()
+    static = _static_mean(rows) if table else None
+    return PassageVector(model, _mean([vectors[key] for key in keys if key in vectors]), table, static)
 
 
 def vector_of_texts(table: str, rows: NDArray[np.int8]) -> PassageVector:
     """That of texts which are in no index, from theirs, int8[n, dimension], of the static table `table`."""
     return PassageVector(static_table=static_table_name(table, rows.shape[1]), static=_static_mean([*rows]))
-
-
-def static_table(reader: VectorQueries) -> str:
-    """Which static table the index has vectors of, "" for none: those of two tables cannot be compared."""
-    facts = "SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')"
-    meta: dict[str, object] = dict(reader.select(facts))
-    return str(meta.get("static_table", "")) if meta.get("has_static") else ""
 
 
 def _static_mean(rows: Sequence[NDArray[np.int8]]) -> NDArray[np.int8] | None:
@@ -90,43 +76,13 @@ def _mean(rows: Sequence[NDArray[np.generic]]) -> NDArray[np.float32] | None:
     return (total / np.float32(length)) if length else None
 
 
-def _model_vectors(reader: IndexReader, keys: Sequence[str]) -> tuple[str, list[bytes]]:
-    """The name of the model in use, "" for none, and its vectors of these texts."""
-    used = reader.select(
-        "SELECT id, model FROM models WHERE id = (SELECT value FROM meta WHERE key = 'model_id')"
-    )
-    if not used:
-        return "", []
-    number, name = used[0]
-    rows = reader.select(
-        f"""SELECT v.embedding FROM json_each(?) k
-            CROSS JOIN embeddings e ON e.model_id = {number} AND e.key = unhex(k.value)
-            CROSS JOIN {vectors_table(number)} v ON v.rowid = e.id""",
-        (json.dumps(keys),),
-    )
-    return name, [vector for (vector,) in rows]
-
-
 # --- chunks ----------------------------------------------------------------------------------------
 
 
 def spread_ids(reader: IndexReader, count: int) -> list[int]:
     """At most so many ids of chunks from all parts of the index, always the same; some may be of none."""
-    last = reader.select("SELECT max(id) FROM chunks")[0][0] or 0
+    last = reader.columns().upto
     return list(range(1, last + 1, max(1, last // count)))[:count]
-
-
-def chunk_ids(reader: IndexReader, paths: Iterable[str]) -> dict[str, list[int]]:
-    """The chunks of each of these files that has any, in file order."""
-    found: dict[str, list[int]] = defaultdict(list)
-    for chunk, path in reader.chunk_rows(_SELECT_CHUNK_IDS, (json.dumps(list(paths)),)):
-        found[path].append(chunk)
-    return dict(found)
-
-
-_SELECT_CHUNK_IDS = """
-    SELECT c.id, f.path FROM json_each(?) p CROSS JOIN files f ON f.path = p.value
-    CROSS JOIN chunks c ON c.file_id = f.id ORDER BY p.key, c.position"""
 
 
 # --- files -----------------------------------------------------------------------------------------

@@ -1,32 +1,26 @@
 """The words of a question in an index: where each stands, and what every chunk is worth by them.
 
 All chunks are scored alike, whichever leg found them. FTS5's own bm25 gives the same numbers for what it matches, but for words
-that stand in more chunks than are counted in full (`index/text/postings.py`), and for words that count as one, whose frequencies are
+that stand in more chunks than are counted in full (`index/sqlite/postings.py`), and for words that count as one, whose frequencies are
 added up here.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from cairn.errors import OutOfTimeError
-from cairn.index.queries.chunk_columns import NO_CHUNKS, ChunkArrays, ChunkColumns
-from cairn.index.queries.keywords import keyword_counts
-from cairn.index.queries.postings import KeptPostings, Postings, quoted_word, read_postings, together
-from cairn.index.reader.arrays import Ids, read_ids
-from cairn.index.reader.connection import IndexMemory
-from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, admitted_files
+from cairn.index.reader.arrays import Ids
+from cairn.index.reader.chunk_columns import NO_CHUNKS, ChunkColumns
+from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.postings import Postings, together
 from cairn.index.store.deadline import Cancelled
 
 Floats = NDArray[np.float64]
@@ -152,25 +146,19 @@ def find_words(
     next to nothing beside those. With `weights`, one for each word, the words that tell most come first, their idf is multiplied by
     their weight, and as many are looked for as a question may have.
     """
-    quoted = {text: quoted_word(text) for word in words for text in word}
-    counts = keyword_counts(reader, "chunks_fts", quoted.values(), most + 1, cancelled)
-    rows = [sum(counts.matching[quoted[text]] for text in word) for word in words]
+    asked = dict.fromkeys(text for word in words for text in word)
+    counts = reader.word_counts(asked, most + 1, cancelled)
+    rows = [sum(counts.matching[text] for text in word) for word in words]
     chosen = _most_telling(rows, counts.rows, weights, most) if weights else _rarest(rows, most)
     texts = list(dict.fromkeys(text for place in chosen for text in words[place]))
-    rows_of = {text: counts.matching[quoted[text]] for text in texts}
-    postings, columns = _saved(reader, rows_of, cancelled)
-    for unsaved in reader.sources[1:]:
-        with unsaved.reading(cancelled) as db:
-            postings = {
-                text: found.with_unsaved(read_postings(db, text, 0)) for text, found in postings.items()
-            }
+    postings = reader.postings({text: counts.matching[text] for text in texts}, cancelled)
     found = []
     for place in chosen:
         every = together([postings[text] for text in words[place] if text in postings])
         holding = min(len(every.ids), counts.rows)
         idf = _idf(holding, counts.rows) * (weights[place] if weights else 1.0)
         found.append(FoundWord(place, idf, every))
-    return FoundWords(found, columns, _hidden(reader))
+    return FoundWords(found, reader.columns(), reader.saved.chunks_in(reader.hidden))
 
 
 def _rarest(rows: Sequence[int], most: int) -> list[int]:
@@ -204,71 +192,7 @@ def _idf(holding: int, every: int) -> float:
     return math.log1p((every - holding + 0.5) / (holding + 0.5))
 
 
-@frozen(eq=False)
-class _Memory:
-    """What all threads of the process keep of one index."""
-
-    postings: KeptPostings = field(factory=KeptPostings)
-    columns: ChunkArrays = field(factory=ChunkArrays)
-
-
-_MEMORIES: WeakKeyDictionary[IndexMemory, _Memory] = WeakKeyDictionary()
-
-
-def chunk_columns(reader: IndexReader) -> ChunkColumns:
-    """The file and the length of each chunk."""
-    memory = _MEMORIES.setdefault(reader.memory, _Memory())
-    with reader.reading() as db:
-        columns = memory.columns.columns(db, reader.memory.local.identity)
-    for unsaved in reader.sources[1:]:
-        with unsaved.reading() as db:
-            columns = evolve(columns, unsaved=ChunkArrays().columns(db, None))
-    return columns
-
-
-def _saved(
-    reader: IndexReader, texts: Mapping[str, int], cancelled: Cancelled
-) -> tuple[dict[str, Postings], ChunkColumns]:
-    """The postings of each of `texts`, given with how many chunks hold it; of those that were read before the time was over."""
-    columns = chunk_columns(reader)
-    kept = _MEMORIES[reader.memory].postings
-    found: dict[str, Postings] = {}
-    with reader.reading() as db, suppress(OutOfTimeError):
-        identity = reader.memory.local.identity
-        for text, rows in texts.items():
-            with reader.reading(cancelled):
-                found[text] = kept.get(db, identity, text, rows, columns.upto)
-    return found, columns
-
-
 def passing_chunks(reader: IndexReader, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
     """int64[n], ascending: the chunks that pass; None where all do but hidden ones."""
-    where, _values = admitted(reader, only)
-    if not where:
-        return None
-    files, found = admitted_files(reader, only), []
-    for source in reader.sources:
-        is_saved = source is reader
-        with source.reading(cancelled) as db:
-            ids = read_ids(db, *(files if files and is_saved else admitted(source, only)))
-        ids = _chunks_of(reader, ids) if files and is_saved else np.sort(ids)
-        found.append(ids if is_saved else -ids[::-1])
-    every = np.concatenate(found[::-1])
-    return every[~np.isin(every, _hidden(reader))]
-
-
-def _chunks_of(reader: IndexReader, files: Ids) -> Ids:
-    """int64[n], ascending: the chunks of these files. From memory: SQLite takes 160 ms to list 630,000."""
-    columns = chunk_columns(reader)
-    file_of = columns.file_of[: columns.upto + 1]
-    is_wanted = np.zeros(max(int(file_of.max(initial=0)), int(files.max(initial=0))) + 1, np.bool_)
-    is_wanted[files] = True
-    return np.flatnonzero(is_wanted[file_of])
-
-
-def _hidden(reader: IndexReader) -> Ids:
-    """int64[n]: the saved chunks of files that are read as unsaved text instead."""
-    if not reader.hidden:
-        return np.empty(0, np.int64)
-    with reader.reading() as db:
-        return read_ids(db, HIDDEN_CHUNKS, [json.dumps(reader.hidden)])
+    found = reader.admitted(only, cancelled)
+    return None if found is None else found[~np.isin(found, reader.saved.chunks_in(reader.hidden))]

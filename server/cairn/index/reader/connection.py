@@ -147,12 +147,6 @@ class ConnectedReader:
         with self.reading(cancelled) as db:
             return db.execute(sql, values).fetchall()
 
-    def chunk_rows(
-        self, sql: str, values: Sequence[Any] = (), cancelled: Cancelled | None = None
-    ) -> list[Row]:
-        """As `select`, unsaved text included: the rows of a query whose first columns are a chunk's id and path."""
-        return self.select(sql, values, cancelled)
-
     def identity(self) -> object:
         """Which index this is: differs once another one has taken its place, whose generations start anew."""
         return file_identity(self.folder / DATABASE_NAME)

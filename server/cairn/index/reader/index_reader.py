@@ -1,66 +1,140 @@
-"""Reads one index: keywords, exact text, vectors, chunks and counts. Safe from many threads at once."""
+"""What retrieval reads of one index, whatever keeps it: an index file, a team's database, either with unsaved text over it.
+
+A reader has a catalogue and a store. The catalogue is what is known of files: their paths and collections, the words of their
+paths and commits, imports, history and copies. It is small, and always a SQLite connection, which `select` asks. The store
+is what is known of chunks: texts, words, vectors, definitions and symbols. Each kind of index has its own, behind the abstract methods.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import apsw
 from attrs import define, evolve, field
 
-from cairn.index.reader.filters import ChunkFilter, passes
+from cairn.index.reader.connection import ConnectedReader
+from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.kept import Kept
 from cairn.index.reader.records import (
-    STORED_COLUMNS,
     CollectionStats,
     ColumnWeights,
+    DefinitionPlace,
+    FoundName,
     Hit,
     IndexStats,
+    KeywordCounts,
     Outline,
     StoredChunk,
-    stored_chunk,
 )
-from cairn.index.reader.vector_queries import VectorQueries
 from cairn.index.store.deadline import Cancelled, Deadline
 from cairn.index.store.meta import Facts, read_facts
-from cairn.index.text.exact import ExactMatches, Literal, find
-from cairn.index.text.word_list import WordList, is_of_use, read_word_list
+from cairn.index.text.bm25 import Statistics
+from cairn.index.text.literals import ExactMatches, Literal
+
+# numpy and what needs it are imported where vectors are compared: opening a workspace needs neither.
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cairn.chunking.references.packing import PackedTable
+    from cairn.index.reader.arrays import Ids
+    from cairn.index.reader.chunk_columns import ChunkColumns
+    from cairn.index.reader.postings import Postings
 
 T = TypeVar("T")
 
+MAX_NEIGHBOURS = 200
+"""Neighbours in meaning that a question may ask for. sqlite-vec's cost grows with the square of their number (docs/design.md)."""
+
 
 @define(eq=False, slots=False)
-class IndexReader(VectorQueries):
-    """Reads the index in `folder`; while there is none, every answer is empty."""
+class IndexReader(ConnectedReader, ABC):
+    """Reads one index. While there is none, every answer is empty. Safe from many threads at once."""
 
     _counts: Kept[IndexStats] = field(factory=Kept, init=False)
+
+    # --- unsaved text -------------------------------------------------------------------------------
+
+    @property
+    def saved(self) -> IndexReader:
+        """The reader of what is indexed alone, without unsaved text."""
+        return self
+
+    @property
+    def sources(self) -> Sequence[IndexReader]:
+        """The readers whose answers together are this one's: that of what is saved and, where there is any, that of unsaved text."""
+        return (self,)
 
     @property
     def hidden(self) -> Sequence[str]:
         """Paths of the files that are read as unsaved text instead."""
         return ()
 
-    # --- what is found ------------------------------------------------------------------------------
+    @property
+    def has_unsaved(self) -> bool:
+        """Whether there is unsaved text, which changes with every key."""
+        return len(self.sources) > 1
 
+    def by_source(self, ids: Iterable[int]) -> Iterator[tuple[IndexReader, int, list[int]]]:
+        """Each source that has some of the chunks `ids`, the sign that its ids have here, and those ids as it has them."""
+        every, saved = list(ids), self.saved
+        for source in self.sources:
+            sign = 1 if source is saved else -1
+            wanted = [sign * each for each in every if sign * each > 0]
+            if wanted:
+                yield source, sign, wanted
+
+    # --- words --------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def word_counts(self, texts: Iterable[str], bound: int, cancelled: Cancelled) -> KeywordCounts:
+        """In how many chunks each word or phrase stands, counted up to `bound`."""
+
+    @abstractmethod
+    def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
+        """Where each word or phrase stands, given with how many chunks have it. Those that were read before the time was over."""
+
+    @abstractmethod
+    def columns(self) -> ChunkColumns:
+        """The file and the length of each chunk."""
+
+    @abstractmethod
     def keywords(
-        self, match: str, weights: ColumnWeights, limit: int, only: ChunkFilter, cancelled: Cancelled
+        self,
+        words: Sequence[str],
+        weights: ColumnWeights,
+        limit: int,
+        only: ChunkFilter,
+        cancelled: Cancelled,
     ) -> list[Hit]:
-        """The best chunks for the FTS5 expression `match` by BM25, best first."""
-        if not match:
-            return []
-        # `+rowid`: one keyword query whose rows are filtered, not a keyword query for each admitted row.
-        condition, values = passes(self, "+rowid", only)
-        rows = self.select(
-            f"""SELECT rowid, -bm25(chunks_fts, {weights.sql}) AS score
-                FROM chunks_fts WHERE chunks_fts MATCH ? AND {condition} ORDER BY score DESC, rowid LIMIT ?""",
-            (match, *values, limit),
-            cancelled,
-        )
-        return list(starmap(Hit, rows))
+        """The best chunks with any of `words`, each a word or phrase, by BM25, best first."""
 
+    @abstractmethod
+    def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
+        """What BM25 needs to know of the whole index for these words."""
+
+    @abstractmethod
+    def absent(self, words: Sequence[str]) -> list[str]:
+        """Those of the lower-case words that no chunk and no path contains."""
+
+    @abstractmethod
+    def documents(self, stems: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each of these stems stands; one that is nowhere is left out."""
+
+    @abstractmethod
+    def stems_starting(self, prefix: str, deadline: Deadline) -> dict[str, int]:
+        """The stems that begin so, and in how many chunks each stands; none where reading them takes too long."""
+
+    @abstractmethod
+    def is_named(self, word: str) -> bool:
+        """Whether a chunk defines a name with the word, in any inflection."""
+
+    # --- texts --------------------------------------------------------------------------------------
+
+    @abstractmethod
     def containing(
         self, literal: Literal, limit: int, only: ChunkFilter, deadline: Deadline, first: Iterable[int] = ()
     ) -> ExactMatches:
@@ -69,92 +143,153 @@ class IndexReader(VectorQueries):
         `first` are chunks that pass `only` and are looked at before any other. When the time is over, it answers
         with what it has; where it is cancelled, it raises QueryCancelledError.
         """
-        passing = passes(self, "{}", only)
-        with self.reading(deadline) as db:
-
-            def words() -> WordList:
-                found = read_word_list(db, self.memory.words)
-                self.memory.use_words(found)
-                return found if is_of_use(db, found) else WordList()
-
-            return find(db, literal, limit, passing, deadline, words, first)
-
-    def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        """Chunks that define one of `names`; 1 for the very spelling, 0.9 for another case."""
-        if not names:
-            return []
-        condition, values = passes(self, "d.chunk_id", only)
-        rows = self.select(
-            f"""SELECT d.chunk_id, max(iif(d.name = n.value COLLATE BINARY, 1.0, 0.9)) AS score
-                FROM json_each(?) n JOIN definitions d ON d.name = n.value
-                WHERE {condition} GROUP BY d.chunk_id ORDER BY score DESC, d.chunk_id LIMIT ?""",
-            (json.dumps(names), *values, limit),
-        )
-        return list(starmap(Hit, rows))
-
-    def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
-        """Chunks that define one of `names` as a member of `owner`, a type or a module; 1 for the very spelling, 0.9 for another case."""
-        condition, values = passes(self, "d.chunk_id", only)
-        rows = self.select(
-            f"""{_NAMED_NEAR_OWNER} SELECT d.chunk_id, max(iif(d.is_same, 1.0, 0.9)) AS score
-                FROM named d CROSS JOIN chunks c ON c.id = d.chunk_id CROSS JOIN files f ON f.id = c.file_id
-                WHERE (c.parent = ?1 COLLATE NOCASE OR f.path LIKE '%/' || ?1 || '.%'
-                       OR EXISTS (SELECT 1 FROM definitions o WHERE o.name = ?1 AND o.chunk_id = d.chunk_id)) AND {condition}
-                GROUP BY d.chunk_id ORDER BY score DESC, d.chunk_id LIMIT ?""",
-            (owner, json.dumps(names), *values, limit),
-        )
-        return list(starmap(Hit, rows))
 
     # --- chunks -------------------------------------------------------------------------------------
 
+    @abstractmethod
+    def admitted(self, only: ChunkFilter, cancelled: Cancelled) -> Ids | None:
+        """int64[n], ascending: the chunks that pass, hidden ones included; None where all do."""
+
+    @abstractmethod
+    def chunks_in(self, paths: Sequence[str]) -> Ids:
+        """int64[n]: the chunks of these files."""
+
+    @abstractmethod
     def chunks(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
         """The chunks with these ids; one that is gone is left out."""
-        wanted = "c.id IN (SELECT value FROM json_each(?))"
-        rows = self.select(f"{_SELECT_CHUNKS} WHERE {wanted}", (json.dumps(list(ids)),))
-        return {chunk.id: chunk for chunk in map(stored_chunk, rows)}
 
+    @abstractmethod
     def outlines(self, ids: Iterable[int]) -> dict[int, Outline]:
         """The outlines of the chunks with these ids; one that is gone is left out."""
-        with self.reading() as db:
-            version = (self.memory.local.identity, read_facts(db).content)
-            return self.memory.outlines.get(version, ids, partial(_read_outlines, db))
 
+    @abstractmethod
     def leading_chunks(self, paths: Iterable[str], per_file: int, only: ChunkFilter) -> list[int]:
         """Of each of these files up to `per_file` chunks that define something, or else its first ones."""
-        condition, values = passes(self, "c.id", only)
-        rows = self.select(
-            f"""SELECT id FROM (
-                    SELECT c.id, row_number() OVER (
-                        PARTITION BY c.file_id ORDER BY c.defines = '[]', c.position) AS place
-                    FROM json_each(?) wanted CROSS JOIN files f ON f.path = wanted.value
-                    JOIN chunks c ON c.file_id = f.id WHERE {condition})
-                WHERE place <= ?""",
-            (json.dumps(list(paths)), *values, per_file),
-        )
-        return [chunk_id for (chunk_id,) in rows]
 
+    @abstractmethod
+    def opening_chunks(self, paths: Sequence[str], lines: int, only: ChunkFilter) -> list[int]:
+        """The saved chunks that begin within the first `lines` of these files, file after file."""
+
+    @abstractmethod
+    def chunk_ids(self, paths: Iterable[str]) -> dict[str, list[int]]:
+        """The chunks of each of these files that has any, in file order."""
+
+    @abstractmethod
     def neighbours(
         self, places: Iterable[tuple[str, int]], window: int
     ) -> dict[tuple[str, int], list[StoredChunk]]:
-        """For each of `places`, path and position of a chunk, up to `window` chunks on each side of it, in file order.
+        """For each of `places`, path and position of a chunk, up to `window` chunks on each side of it, in file order."""
 
-        One query for all: ten places took 0.5 ms where ten queries took 1.3.
-        """
-        found: dict[tuple[str, int], list[StoredChunk]] = {}
-        for *row, position in self.chunk_rows(_SELECT_NEIGHBOURS, (json.dumps(list(places)), window)):
-            found.setdefault((row[1], position), []).append(stored_chunk(row))
-        return found
-
+    @abstractmethod
     def page(self, path: str) -> list[StoredChunk]:
         """All chunks of a file in order; empty for a path that is not indexed."""
-        rows = self.chunk_rows(f"{_SELECT_CHUNKS} WHERE f.path = ? ORDER BY c.position", (path,))
-        return list(map(stored_chunk, rows))
 
+    @abstractmethod
     def between(self, path: str, first: int, last: int) -> list[StoredChunk]:
         """The chunks of a file that hold some of its lines `[first, last)`, in order."""
-        condition = "f.path = ? AND c.end_line > ? AND c.start_line < ?"
-        rows = self.chunk_rows(f"{_SELECT_CHUNKS} WHERE {condition} ORDER BY c.position", (path, first, last))
-        return list(map(stored_chunk, rows))
+
+    @abstractmethod
+    def files_with_chunk(self, content_hash: str, path: str = "") -> list[str]:
+        """Paths of the files that have a chunk of this content hash; with `path`, that one alone."""
+
+    @abstractmethod
+    def has_language(self, language: str) -> bool:
+        """Whether a chunk is in the language."""
+
+    # --- definitions and symbols --------------------------------------------------------------------
+
+    @abstractmethod
+    def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
+        """Chunks that define one of `names`; 1 for the very spelling, 0.9 for another case."""
+
+    @abstractmethod
+    def members(self, owner: str, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
+        """Chunks that define one of `names` as a member of `owner`, a type or a module; 1 for the very spelling, 0.9 for another case."""
+
+    @abstractmethod
+    def definitions(
+        self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
+    ) -> list[FoundName]:
+        """The chunks that define these names in any case, at most so many in all and of each name, those of the first names first."""
+
+    @abstractmethod
+    def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
+        """Where these very names are defined; names that more than `most` chunks define are left out."""
+
+    @abstractmethod
+    def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
+        """Names that begin with `first` and match the LIKE pattern, whatever the case, the shortest of some thousands first."""
+
+    @abstractmethod
+    def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
+        """Where these chunks are and what they mainly define; one that is gone is left out."""
+
+    @abstractmethod
+    def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
+        """The id of the symbol table of each of these files that has one, with the file's path."""
+
+    @abstractmethod
+    def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
+        """The ids of symbol tables that name all the words, each with the path of its file."""
+
+    @abstractmethod
+    def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
+        """The symbol tables with these ids."""
+
+    # --- vectors ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def nearest(
+        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
+    ) -> list[Hit]:
+        """The chunks whose vectors are nearest to `vector`, float32[dimension], by cosine similarity."""
+
+    @abstractmethod
+    def vectors(
+        self, ids: Sequence[int], dimension: int, model: str
+    ) -> tuple[list[int], NDArray[np.float32]]:
+        """Those of these chunks that have a vector of the model, and float32[n, dimension] of unit length."""
+
+    @abstractmethod
+    def model_in_use(self) -> tuple[str, int]:
+        """The name of the model whose vectors are compared, "" for none, and its dimension."""
+
+    @abstractmethod
+    def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
+        """The vectors, float32[dimension] of unit length, of the texts with these embedding keys that have one."""
+
+    @abstractmethod
+    def lacking_vectors(self, keys: Sequence[str]) -> int:
+        """How many of the texts with these embedding keys have no vector of the model in use."""
+
+    @abstractmethod
+    def embedding_keys(self, ids: Sequence[int]) -> list[str]:
+        """The keys, in hexadecimal, under which the vectors of these chunks' texts are kept."""
+
+    @abstractmethod
+    def static_table(self) -> str:
+        """Which static table the index has vectors of, "" for none: those of two tables cannot be compared."""
+
+    @abstractmethod
+    def nearest_static(
+        self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
+    ) -> list[Hit]:
+        """The chunks whose static vectors are nearest to `vector`, int8[dimension], by cosine similarity."""
+
+    @abstractmethod
+    def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
+        """The cosine similarity of these chunks' static vectors to `vector`; a chunk without one is left out."""
+
+    @abstractmethod
+    def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """int64[n], those of these chunks that have a static vector, and int8[n, dimension]; int8[0, 0] where none has."""
+
+    def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
+        """The cosine similarity of these chunks to `vector`; a chunk without a vector is left out."""
+        from cairn.index.vectors.model_vectors import of_unit_length
+
+        found, vectors = self.vectors(ids, vector.size, model)
+        return dict(zip(found, (vectors @ of_unit_length(vector)).tolist(), strict=True))
 
     # --- files and facts ----------------------------------------------------------------------------
 
@@ -164,11 +299,6 @@ class IndexReader(VectorQueries):
         sql = f"SELECT path, lower(hex(content_hash)), collection FROM files WHERE {named}"
         rows = self.select(sql, (json.dumps(list(paths)),))
         return {path: (content_hash, collection) for path, content_hash, collection in rows}
-
-    def has_language(self, language: str) -> bool:
-        """Whether a chunk is in the language; looks at all of them."""
-        found = "SELECT 1 FROM chunks WHERE language = ? LIMIT 1"
-        return any(source.select(found, (language,)) for source in self.sources)
 
     def facts(self) -> Facts:
         """The facts about the index as they are now; all zero while there is none."""
@@ -204,37 +334,6 @@ class IndexReader(VectorQueries):
         ((indexed,),) = self.select("SELECT count(*) FROM files")
         return IndexStats(files_indexed=indexed, collections=collections)
 
-
-_SELECT_CHUNKS = f"SELECT {STORED_COLUMNS} FROM chunks c JOIN files f ON f.id = c.file_id"
-
-_SELECT_NEIGHBOURS = f"""
-    WITH places AS (
-        SELECT key, json_extract(value, '$[0]') AS path, json_extract(value, '$[1]') AS position FROM json_each(?1))
-    SELECT {STORED_COLUMNS}, p.position
-    FROM places p CROSS JOIN files f ON f.path = p.path
-    CROSS JOIN chunks c ON c.file_id = f.id AND c.position BETWEEN p.position - ?2 AND p.position + ?2
-    WHERE c.position <> p.position ORDER BY p.key, c.position"""
-
-
-def _read_outlines(db: apsw.Connection, ids: Sequence[int]) -> dict[int, Outline]:
-    rows = db.execute(
-        """SELECT c.id, f.path, f.kind, c.position, c.type, c.symbol, c.symbol_kind, c.defines
-           FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value JOIN files f ON f.id = c.file_id""",
-        (json.dumps(ids),),
-    )
-    return {outline.id: outline for outline in map(Outline._make, rows)}
-
-
-# In files that define the owner every chunk is looked at; elsewhere, as for methods that are defined apart from their type, the
-# first thousand of the name are.
-_NAMED_NEAR_OWNER = """WITH named AS (
-    SELECT d.chunk_id, d.name = n.value COLLATE BINARY AS is_same
-    FROM (SELECT chunk_id FROM definitions WHERE name = ?1 LIMIT 50) o CROSS JOIN chunks oc ON oc.id = o.chunk_id
-    CROSS JOIN chunks c ON c.file_id = oc.file_id CROSS JOIN json_each(?2) n
-    CROSS JOIN definitions d ON d.name = n.value AND d.chunk_id = c.id
-    UNION SELECT * FROM (
-        SELECT d.chunk_id, d.name = n.value COLLATE BINARY
-        FROM json_each(?2) n CROSS JOIN definitions d ON d.name = n.value LIMIT 1000))"""
 
 _SELECT_COLLECTIONS = """
     SELECT collection, min(kind), count(*), sum(chunks), min(indexed_at), max(indexed_at)

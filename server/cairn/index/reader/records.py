@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from attrs import field, frozen
@@ -111,3 +111,39 @@ class Hit:
 
     chunk_id: int
     score: float
+
+
+@frozen
+class FoundName:
+    """A name that a chunk defines; the same name may be defined by several."""
+
+    chunk_id: int
+    path: str
+    name: str
+
+
+@frozen
+class DefinitionPlace:
+    """What tells how much a chunk's definitions matter."""
+
+    chunk_id: int
+    path: str
+    kind: str
+    """The kind of the file: source, tests, …"""
+    symbol: str
+    symbol_kind: str
+    parent: str
+    has_signature: bool
+    position: int
+    """Of the chunk in its file."""
+    in_degree: int
+    """How many files import its file."""
+
+
+@frozen
+class KeywordCounts:
+    """The counts of one keyword table."""
+
+    rows: int = 0
+    matching: Mapping[str, int] = field(factory=dict)
+    """For each word, or FTS5 expression, the number of rows that match, up to a bound."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from attrs import define, field, frozen
 
 from cairn.chunking.references.model import Definition
 from cairn.chunking.references.packing import PackedTable, words_of
 from cairn.index.queries.relations import import_resolver, importers_of
-from cairn.index.reader.connection import ConnectedReader
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.store.deadline import Cancelled
 
@@ -64,7 +62,7 @@ class SymbolTables:
     def table(self, path: str) -> PackedTable | None:
         """The table of a file; None for one that has none."""
         if path not in self._by_path:
-            self._read(_SELECT_BY_PATH, (json.dumps([path]),))
+            self._read(self.reader.symbols_at([path]))
             self._by_path.setdefault(path, None)
         return self._by_path[path]
 
@@ -101,36 +99,22 @@ class SymbolTables:
         words = words_of(name)
         key = f"{mark}{' '.join(words)}"
         if key not in self._written:
-            match = " AND ".join(f'"{mark}{word}"' for word in words)
-            paths = self._read(_SELECT_BY_NAME, (match, _MOST_FILES + 1)) if match else []
+            marked = [f"{mark}{word}" for word in words]
+            paths = self._read(self.reader.symbols_naming(marked, _MOST_FILES + 1, self.cancelled))
             if len(paths) > _MOST_FILES:
                 self.complete = False
             self._written[key] = sorted(paths[:_MOST_FILES])
         return self._written[key]
 
-    def _read(self, sql: str, values: Sequence[object]) -> list[str]:
-        """The paths that a query finds; their tables are kept."""
+    def _read(self, rows: Iterable[tuple[int, str]]) -> list[str]:
+        """The paths of the rows, each with the id of its symbol table; the tables are kept."""
         found: list[str] = []
         wanted: defaultdict[int, list[str]] = defaultdict(list)
-        for symbols_id, path in self.reader.chunk_rows(sql, values, self.cancelled):
+        for symbols_id, path in rows:
             found.append(path)
             if path not in self._by_path:
                 wanted[symbols_id].append(path)
         for source, sign, ids in self.reader.by_source(wanted):
-            read = partial(_unpacked, source)
-            # Ids are never used again, so that what was read of the saved index stays true.
-            tables = read(ids) if sign < 0 else source.memory.tables.get(source.identity(), ids, read)
-            for each, table in tables.items():
+            for each, table in source.symbol_tables(ids).items():
                 self._by_path.update(dict.fromkeys(wanted[sign * each], table))
         return found
-
-
-def _unpacked(source: ConnectedReader, ids: Sequence[int]) -> dict[int, PackedTable]:
-    return {each: PackedTable(packed) for each, packed in source.select(_SELECT_PACKED, (json.dumps(ids),))}
-
-
-_SELECT_BY_PATH = """SELECT f.symbols_id, f.path FROM json_each(?) w CROSS JOIN files f ON f.path = w.value
-    WHERE f.symbols_id IS NOT NULL"""
-_SELECT_BY_NAME = """SELECT f.symbols_id, f.path FROM names CROSS JOIN files f ON f.symbols_id = names.rowid
-    WHERE names MATCH ? LIMIT ?"""
-_SELECT_PACKED = "SELECT id, packed FROM symbols WHERE id IN (SELECT value FROM json_each(?))"

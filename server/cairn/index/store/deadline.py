@@ -11,6 +11,11 @@ Cancelled = Callable[[], bool]
 """Whether nobody waits for the answer any more."""
 
 
+def never() -> bool:
+    """A request that nobody cancels."""
+    return False
+
+
 _LONGEST = 4.0
 """A query ends after this many times its time, however little of it the query has worked."""
 

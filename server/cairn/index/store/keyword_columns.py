@@ -32,6 +32,12 @@ def split_words(name: str) -> tuple[str, ...]:
     return tuple(words)
 
 
+def path_words(path: str) -> tuple[str, str]:
+    """The words of a file's name and of its folders."""
+    folders, _, name = path.rpartition("/")
+    return " ".join(split_words(name)), " ".join(split_words(folders))
+
+
 def _parts(identifier: str) -> str:
     return " ".join(identifier_words(identifier)) if _COMPOUND.search(identifier) else ""
 

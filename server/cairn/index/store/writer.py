@@ -16,7 +16,7 @@ from cairn.chunking.composite import composite_text
 from cairn.chunking.model import Chunk
 from cairn.chunking.references.model import SymbolTable
 from cairn.index.store.database import create, open_writer
-from cairn.index.store.keyword_columns import split_words
+from cairn.index.store.keyword_columns import path_words
 from cairn.index.store.meta import Facts, raise_generation, read_facts, set_facts
 from cairn.index.store.prepared import ChunkRow, PackedSymbols
 from cairn.index.store.rows import CHUNK_COLUMNS, IDENTITY_COLUMNS, chunk_identity
@@ -271,7 +271,7 @@ class IndexWriter:
         )  # fmt: skip
         file_id = cast(int, self.db.execute(_PUT_FILE, values).get)
         if known is None:
-            words = _path_words(record.path)
+            words = path_words(record.path)
             return _Change(file_id, _rows(file, file.chunks), names, words, counters=("paths", "links"))
         # What is embedded of a chunk has its collection's name in it.
         stored = {} if anew or known[0] != record.collection else self._stored(file_id)
@@ -355,12 +355,6 @@ def _rows(file: IndexedFile, chunks: Iterable[Chunk | ChunkRow]) -> list[ChunkRo
         chunk if isinstance(chunk, ChunkRow) else ChunkRow.of(chunk, composite_text(path, collection, chunk))
         for chunk in chunks
     ]
-
-
-def _path_words(path: str) -> tuple[str, str]:
-    """The words of a file's name and of its folders."""
-    folders, _, name = path.rpartition("/")
-    return " ".join(split_words(name)), " ".join(split_words(folders))
 
 
 def _identity(chunk: Chunk | ChunkRow) -> tuple[str | bytes, ...]:

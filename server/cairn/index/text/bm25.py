@@ -15,8 +15,8 @@ from operator import mul
 import apsw
 from attrs import frozen
 
-_K1, _B = 1.2, 0.75
-_LOWEST_IDF = 1e-6
+K1, B = 1.2, 0.75
+LOWEST_IDF = 1e-6
 """As in FTS5's bm25."""
 
 OCCURRENCES, STATISTICS = "cairn_occurrences", "cairn_statistics"
@@ -79,17 +79,17 @@ def score(found: Sequence[Occurrences], statistics: Statistics, weights: Sequenc
 
 def _score(chunk: Occurrences, rarity: Sequence[float], tokens: float, weights: Sequence[float]) -> float:
     """BM25; `tokens` is the mean length of a chunk."""
-    damping = _K1 * (1 - _B + _B * chunk.tokens / tokens)
+    damping = K1 * (1 - B + B * chunk.tokens / tokens)
     found = 0.0
     for idf, counts in zip(rarity, chunk.counts, strict=True):
         weight = sum(map(mul, weights, counts))
-        found += idf * weight * (_K1 + 1) / (weight + damping) if weight else 0.0
+        found += idf * weight * (K1 + 1) / (weight + damping) if weight else 0.0
     return found
 
 
 def _idf(chunks: int, frequency: int) -> float:
     odds = (chunks - frequency + 0.5) / (frequency + 0.5)
-    return max(math.log(odds), _LOWEST_IDF) if odds > 0 else _LOWEST_IDF
+    return max(math.log(odds), LOWEST_IDF) if odds > 0 else LOWEST_IDF
 
 
 def _occurrences(api: apsw.FTS5ExtensionApi, /, *_: apsw.SQLiteValue) -> str:

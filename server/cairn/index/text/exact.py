@@ -15,18 +15,14 @@ import itertools
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from operator import itemgetter
 from typing import NamedTuple, cast
 
 import apsw
-from attrs import field, frozen
 
 from cairn.index.store.deadline import Deadline
 from cairn.index.store.keyword_columns import operator_words
+from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first, look
 from cairn.index.text.word_list import WordList
-
-EXACT, OTHER_CASE, INSIDE, INSIDE_OTHER_CASE = 1.0, 0.9, 0.8, 0.7
-"""The score of an occurrence: as a whole word, in another case, inside a longer word, and both."""
 
 _MOST_WORDS = 24
 """Of a pasted text as many words propose chunks; all of it must stand in the chunk."""
@@ -38,48 +34,11 @@ _FEW = 200
 """Of so many chunks the text is read sooner than another condition."""
 _MOST_MORE = 400
 """Chunks that are looked at for the literal inside longer words where others have it as it is: 8 ms."""
-_MOST_COUNTED = 50
-"""Occurrences counted in a chunk: beyond these, how often no longer tells."""
 _BATCHES = (32, 64, 128, 256)
 """Chunks read at once. Reading one and looking takes 10 to 20 µs, asking 0.1 ms."""
 
 Passes = tuple[str, list[str]]
 """A condition for chunks to pass, with `{}` for the column that contains their ids, and its values."""
-
-
-@frozen
-class Literal:
-    """A text to find."""
-
-    text: str
-    case: bool = False
-    """Whether upper and lower case must be the same."""
-    word: bool = False
-    """Whether it may not be part of a longer word."""
-    folded: str = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "folded", self.text.casefold())
-
-
-@frozen
-class TextHit:
-    """A chunk that has the literal."""
-
-    chunk_id: int
-    score: float
-    line: int
-    """Of the first of its best occurrences, 0-based, in the file."""
-    occurrences: int
-
-
-@frozen
-class ExactMatches:
-    """The chunks found, best first."""
-
-    hits: tuple[TextHit, ...] = ()
-    cut: bool = False
-    """Whether there may be more."""
 
 
 def find(
@@ -117,12 +76,6 @@ def find(
             raise
         cut = True
     return best_first(hits.values(), cut)
-
-
-def best_first(hits: Iterable[TextHit], cut: bool) -> ExactMatches:
-    """An answer of these hits."""
-    order = sorted(hits, key=lambda hit: (-hit.score, -hit.occurrences, hit.chunk_id))
-    return ExactMatches(tuple(order), cut)
 
 
 def _untried(proposed: Iterable[int], tried: set[int]) -> Iterator[int]:
@@ -252,39 +205,7 @@ def _verified(
             if is_ascii and data.isascii() and needle not in data.lower():
                 continue
             text = data.decode("utf-8", "surrogatepass")
-            if (hit := _look(literal, text, int(str(chunk_id)), int(str(start_line)))) is not None:
+            if (hit := look(literal, text, int(str(chunk_id)), int(str(start_line)))) is not None:
                 yield hit
         if deadline():
             raise apsw.InterruptError
-
-
-def _look(literal: Literal, text: str, chunk_id: int, start_line: int) -> TextHit | None:
-    """How the chunk's text contains the literal; None where it does not."""
-    places = list(_places(text, literal.text, literal.word))
-    found = [(EXACT if whole else INSIDE, text, place) for place, whole in places]
-    if not literal.case and not any(whole for _, whole in places):
-        folded = text.casefold()
-        places = list(_places(folded, literal.folded, literal.word))
-        found += [(OTHER_CASE if whole else INSIDE_OTHER_CASE, folded, place) for place, whole in places]
-    if not found:
-        return None
-    score, within, place = max(found, key=itemgetter(0))
-    return TextHit(chunk_id, score, start_line + within.count("\n", 0, place), len(places))
-
-
-def _places(text: str, wanted: str, word: bool) -> Iterator[tuple[int, bool]]:
-    """Where `wanted` stands in the text, and whether it is no part of a longer word there; with `word` it may not be."""
-    place = text.find(wanted)
-    for _ in range(_MOST_COUNTED):
-        if place < 0:
-            return
-        end = place + len(wanted)
-        whole = not (place and _in_word(text[place - 1]) and _in_word(wanted[0]))
-        whole = whole and not (end < len(text) and _in_word(text[end]) and _in_word(wanted[-1]))
-        if whole or not word:
-            yield place, whole
-        place = text.find(wanted, place + 1)
-
-
-def _in_word(character: str) -> bool:
-    return character.isalnum() or character == "_"

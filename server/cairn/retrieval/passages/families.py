@@ -81,8 +81,7 @@ def mentioning(
     """The ids of chunks that mention members of a family, the most of them first."""
     ids: dict[int, None] = {}
     for family in found:
-        match = " OR ".join(f'"{member}"' for member in family)
-        hits = reader.keywords(match, _ALL_COLUMNS, _MOST_CHUNKS, only, cancelled)
+        hits = reader.keywords(family, _ALL_COLUMNS, _MOST_CHUNKS, only, cancelled)
         ids.update(dict.fromkeys(hit.chunk_id for hit in hits))
     return list(ids)
 

@@ -13,7 +13,6 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from cairn.embedding.static import StaticTable
-from cairn.index.queries.files import opening_chunks
 from cairn.index.reader.index_reader import IndexReader
 from cairn.index.reader.records import StoredChunk
 from cairn.protocol.chunk_type import ChunkType
@@ -325,4 +324,4 @@ def _openings(ranking: Ranking, folder: int, reader: IndexReader) -> Sequence[in
         file.path for file in ranking.candidates.files if file.folder == folder and introduces(file.path)
     ]
     paths.sort(key=lambda path: path.count("/"))
-    return opening_chunks(reader, paths[:_INTRODUCING_FILES], OPENING_LINES, ranking.legs.only)
+    return reader.opening_chunks(paths[:_INTRODUCING_FILES], OPENING_LINES, ranking.legs.only)

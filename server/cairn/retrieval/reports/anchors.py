@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from cairn.index.queries.files import file_stem, files_called
-from cairn.index.queries.symbols import DefinitionPlace, definitions_of, places
+from cairn.index.queries.symbols import definitions_of
 from cairn.index.queries.words import passing_chunks
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.index_reader import IndexReader
-from cairn.index.reader.records import StoredChunk
+from cairn.index.reader.records import DefinitionPlace, StoredChunk
 from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.reports.names import FRAME_DECAY, last_part
 from cairn.retrieval.reports.report import Report
@@ -30,7 +30,7 @@ def named_definitions(
 ) -> dict[int, float]:
     """For each chunk that defines a name of the report how much it counts, the more the fewer files define the name."""
     found = definitions_of(reader, {name.text for name in report.names}, _MOST_DEFINITIONS)
-    known = places(reader, {each.chunk_id for each in found})
+    known = reader.places({each.chunk_id for each in found})
     allowed = passing_chunks(reader, only, cancelled)
     shown = known.keys() if allowed is None else known.keys() & set(allowed.tolist())
     by_name: dict[str, list[DefinitionPlace]] = defaultdict(list)

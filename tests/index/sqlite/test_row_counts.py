@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from tests.index.index_builders import indexed
 
-from cairn.index.queries.keywords import KeywordCounts, keyword_counts
 from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import KeywordCounts
+from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.sqlite.row_counts import count_rows
 from cairn.index.store.meta import raise_generation
 from cairn.index.store.writer import IndexWriter
 
@@ -26,7 +28,7 @@ def writer(tmp_path: Path) -> Iterator[IndexWriter]:
 
 @pytest.fixture
 def reader(writer: IndexWriter) -> IndexReader:
-    return IndexReader(writer.folder)
+    return SqliteReader(writer.folder)
 
 
 def write(writer: IndexWriter, start: int, end: int) -> None:
@@ -40,7 +42,7 @@ def write(writer: IndexWriter, start: int, end: int) -> None:
 def count(
     reader: IndexReader, *expressions: str, bound: int = 1000, table: str = "chunks_fts"
 ) -> KeywordCounts:
-    return keyword_counts(reader, table, expressions, bound, lambda: False)
+    return count_rows(reader, table, expressions, bound, lambda: False)
 
 
 def test_rows_are_counted_up_to_the_bound(reader: IndexReader) -> None:
@@ -110,7 +112,7 @@ def test_two_indexes_have_nothing_in_common(reader: IndexReader, tmp_path: Path)
     other = IndexWriter(tmp_path / "other")
     write(other, 0, 3)
     assert count(reader, '"ship"').matching == {'"ship"': 40}
-    assert count(IndexReader(other.folder), '"ship"').matching == {'"ship"': 3}
+    assert count(SqliteReader(other.folder), '"ship"').matching == {'"ship"': 3}
     other.close()
 
 

@@ -7,13 +7,13 @@ then a plan may leave it out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
-from attrs import define, field, frozen
+from attrs import define, field
 
-from cairn.index.reader.connection import IndexMemory
-from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.connection import ConnectedReader, IndexMemory
+from cairn.index.reader.records import KeywordCounts
 from cairn.index.store.deadline import Cancelled
 
 _MAX_KEPT = 20_000
@@ -35,17 +35,8 @@ class _Kept:
 _KEPT: WeakKeyDictionary[IndexMemory, dict[str, _Kept]] = WeakKeyDictionary()
 
 
-@frozen
-class KeywordCounts:
-    """The counts of one keyword table."""
-
-    rows: int = 0
-    matching: Mapping[str, int] = field(factory=dict)
-    """For each FTS5 expression the number of rows that match, up to a bound."""
-
-
-def keyword_counts(
-    reader: IndexReader, table: str, expressions: Iterable[str], bound: int, cancelled: Cancelled
+def count_rows(
+    reader: ConnectedReader, table: str, expressions: Iterable[str], bound: int, cancelled: Cancelled
 ) -> KeywordCounts:
     """How many rows of `table` match each FTS5 expression, counted up to `bound`."""
     found: dict[str, int] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, cast
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, cast
 import apsw
 
 from cairn.index.reader.connection import ConnectedReader, interruption
-from cairn.index.reader.filters import HIDDEN_CHUNKS, ChunkFilter, admitted, passes
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import MAX_NEIGHBOURS, IndexReader
 from cairn.index.reader.records import Hit
+from cairn.index.sqlite.filters import HIDDEN_CHUNKS, admitted, passes
 from cairn.index.store.deadline import Cancelled
 from cairn.index.store.meta import Facts, read_facts
 from cairn.index.store.schema import STATIC_TABLE, static_cosine, vectors_table
@@ -24,34 +26,12 @@ if TYPE_CHECKING:
 
     from cairn.index.vectors.static_rows import StaticRows
 
-MAX_NEIGHBOURS = 200
-"""sqlite-vec's cost grows with the square of k; beyond this it is no longer a search (docs/design.md)."""
-
 # CROSS JOIN fixes the order of the tables below; left to itself, SQLite walks all embeddings for a few
 # chunks (55 ms instead of 2 at 2,000 chunks).
 
 
-class VectorQueries(ConnectedReader):
+class VectorQueries(IndexReader):
     """Questions that compare vectors."""
-
-    @property
-    def sources(self) -> Sequence[VectorQueries]:
-        """The readers whose answers together are this one's: itself and, where there is any, that of unsaved text."""
-        return (self,)
-
-    @property
-    def has_unsaved(self) -> bool:
-        """Whether there is unsaved text, which changes with every key."""
-        return len(self.sources) > 1
-
-    def by_source(self, ids: Iterable[int]) -> Iterator[tuple[VectorQueries, int, list[int]]]:
-        """Each source that has some of the chunks `ids`, the sign that its ids have here, and those ids as it has them."""
-        every = list(ids)
-        for source in self.sources:
-            sign = 1 if source is self else -1
-            wanted = [sign * each for each in every if sign * each > 0]
-            if wanted:
-                yield source, sign, wanted
 
     def nearest(
         self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
@@ -81,13 +61,6 @@ class VectorQueries(ConnectedReader):
             )  # fmt: skip
             hits = [Hit(*row) for row in rows]
         return hits[:limit] if spare else hits
-
-    def similarities(self, ids: Sequence[int], vector: NDArray[np.float32], model: str) -> dict[int, float]:
-        """The cosine similarity of these chunks to `vector`; a chunk without a vector is left out."""
-        from cairn.index.vectors.model_vectors import of_unit_length
-
-        found, vectors = self.vectors(ids, vector.size, model)
-        return dict(zip(found, (vectors @ of_unit_length(vector)).tolist(), strict=True))
 
     def vectors(
         self, ids: Sequence[int], dimension: int, model: str
@@ -163,35 +136,46 @@ class VectorQueries(ConnectedReader):
         return list(map(Hit, ids.tolist(), scores.tolist()))
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
-        """The cosine similarity of these chunks' static vectors to `vector`; a chunk without one is left out."""
-        found: dict[int, float] = {}
-        for source, sign, wanted in self.by_source(ids):
-            with source.reading() as db:
-                facts = read_facts(db)
-                if not facts.has_static:
-                    continue
-                matrix = source._static_rows(db, facts)
-                similar = matrix.similarities if matrix else partial(_similarities, db)
-                cosines = similar(wanted, vector)
-            found |= cosines if sign > 0 else {-chunk: cosine for chunk, cosine in cosines.items()}
-        return found
+        with self.reading() as db:
+            facts = read_facts(db)
+            if not facts.has_static:
+                return {}
+            matrix = self._static_rows(db, facts)
+            similar = matrix.similarities if matrix else partial(_similarities, db)
+            return similar(list(ids), vector)
 
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """int64[n], those of these chunks that have a static vector, and int8[n, dimension]; int8[0, 0] where none has."""
         import numpy as np
 
-        found, vectors = [np.empty(0, np.int64)], []
-        for source, sign, wanted in self.by_source(ids):
-            with source.reading() as db:
-                facts = read_facts(db)
-                if not facts.has_static:
-                    continue
-                matrix = source._static_rows(db, facts)
-                known, rows = matrix.vectors(wanted) if matrix else _vectors(db, wanted)
-            if len(known):
-                found.append(sign * known)
-                vectors.append(rows)
-        return np.concatenate(found), np.concatenate(vectors) if vectors else np.empty((0, 0), np.int8)
+        with self.reading() as db:
+            facts = read_facts(db)
+            if not facts.has_static:
+                return np.empty(0, np.int64), np.empty((0, 0), np.int8)
+            matrix, wanted = self._static_rows(db, facts), list(ids)
+            known, rows = matrix.vectors(wanted) if matrix else _vectors(db, wanted)
+        return known, rows if len(known) else np.empty((0, 0), np.int8)
+
+    def static_table(self) -> str:
+        facts = "SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')"
+        meta: dict[str, object] = dict(self.select(facts))
+        return str(meta.get("static_table", "")) if meta.get("has_static") else ""
+
+    def model_in_use(self) -> tuple[str, int]:
+        used = self.select(
+            "SELECT model, dimension FROM models WHERE id = (SELECT value FROM meta WHERE key = 'model_id')"
+        )
+        return used[0] if used else ("", 0)
+
+    def embedding_keys(self, ids: Sequence[int]) -> list[str]:
+        sql = "SELECT hex(embedding_key) FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+        return [key for (key,) in self.select(sql, (json.dumps(list(ids)),))]
+
+    def lacking_vectors(self, keys: Sequence[str]) -> int:
+        sql = """SELECT count(*) FROM json_each(?) k WHERE NOT EXISTS
+            (SELECT 1 FROM embeddings e
+             WHERE e.model_id = (SELECT value FROM meta WHERE key = 'model_id') AND e.key = unhex(k.value))"""
+        ((lacking,),) = self.select(sql, (json.dumps(list(keys)),))
+        return int(lacking)
 
     def _static_rows(
         self, db: apsw.Connection, facts: Facts, until: Cancelled | None = None

@@ -1,0 +1,1 @@
+"""Measures the team store beside the index file."""

@@ -1,0 +1,137 @@
+"""Who may see which repositories: grants to readers, and the tokens by which a request names its reader.
+
+All functions but `role_of` need a connection of the store's owner. Each is one transaction, or part of the caller's.
+Grants count from a reader's next transaction on. Changes of grants wait for each other and for transactions that
+made or deleted repositories, so those are kept short.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Literal
+
+import attrs
+from psycopg import Connection, errors
+from psycopg.rows import TupleRow
+
+from cairn.errors import InvalidRequestError
+from cairn.index.postgres.roles import make_reader, reader_name, role_name
+
+TOKEN_PREFIX = "cairn_"
+"""Begins each token, so that scanners for secrets recognise one."""
+_TOKEN_BYTES = 32
+
+
+@attrs.frozen
+class Reader:
+    """A reader with what it may see."""
+
+    name: str
+    everything: bool
+    """Whether the reader sees all repositories, including those to come."""
+    repositories: tuple[str, ...]
+    """Names of the repositories that were granted one by one."""
+    tokens: int
+    """Number of tokens, expired ones included."""
+
+
+def grant(
+    connection: Connection[TupleRow], reader: str, repositories: Iterable[int] | Literal["all"]
+) -> None:
+    """Let a reader see repositories by their ids, or all of them and those to come.
+
+    Raises `InvalidRequestError` for a repository that does not exist; nothing is granted then.
+    """
+    with connection.transaction():
+        role = make_reader(connection, reader)
+        if repositories == "all":
+            connection.execute(
+                "INSERT INTO cairn.everything(role) VALUES (%s) ON CONFLICT DO NOTHING", (role,)
+            )
+            return
+        try:
+            connection.execute(
+                "INSERT INTO cairn.grants(role, repository) SELECT %s, unnest(%s::int[]) ON CONFLICT DO NOTHING",
+                (role, list(repositories)),
+            )
+        except errors.ForeignKeyViolation:
+            raise InvalidRequestError(
+                "repositories", "has an id that no repository of the store has"
+            ) from None
+
+
+def revoke(connection: Connection[TupleRow], reader: str, repositories: Iterable[int] | None = None) -> None:
+    """Take repositories from a reader; None takes everything, with all tokens.
+
+    Raises `InvalidRequestError` for single repositories of a reader who sees all.
+    """
+    role = role_name(reader)
+    with connection.transaction():
+        if repositories is None:
+            connection.execute("DELETE FROM cairn.tokens WHERE role = %s", (role,))
+            connection.execute("DELETE FROM cairn.everything WHERE role = %s", (role,))
+            connection.execute("DELETE FROM cairn.grants WHERE role = %s", (role,))
+            return
+        if connection.execute("SELECT 1 FROM cairn.everything WHERE role = %s", (role,)).fetchone():
+            raise InvalidRequestError(
+                "repositories", f"{reader} sees all repositories; revoke everything, then grant those to keep"
+            )
+        connection.execute(
+            "DELETE FROM cairn.grants WHERE role = %s AND repository = ANY(%s::int[])",
+            (role, list(repositories)),
+        )
+
+
+def readers(connection: Connection[TupleRow]) -> list[Reader]:
+    """All readers who have a grant or a token, by name."""
+    rows = connection.execute(
+        """
+        SELECT role,
+            EXISTS (SELECT FROM cairn.everything AS every WHERE every.role = known.role),
+            ARRAY(
+                SELECT repository.name FROM cairn.grants AS granted
+                JOIN cairn.repositories AS repository ON repository.id = granted.repository
+                WHERE granted.role = known.role ORDER BY repository.name
+            ),
+            (SELECT count(*) FROM cairn.tokens AS token WHERE token.role = known.role)
+        FROM (
+            SELECT role FROM cairn.grants UNION SELECT role FROM cairn.everything UNION SELECT role FROM cairn.tokens
+        ) AS known
+        ORDER BY role COLLATE "C"
+        """
+    ).fetchall()
+    return [
+        Reader(reader_name(role), everything, tuple(names), tokens)
+        for role, everything, names, tokens in rows
+    ]
+
+
+def issue_token(
+    connection: Connection[TupleRow], reader: str, note: str = "", expires_at: datetime | None = None
+) -> str:
+    """Make a token for a reader and return it. The store has only its hash, so it cannot be shown again."""
+    token = TOKEN_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
+    with connection.transaction():
+        role = make_reader(connection, reader)
+        connection.execute(
+            "INSERT INTO cairn.tokens(hash, role, note, expires_at) VALUES (%s, %s, %s, %s)",
+            (_hash(token), role, note, expires_at),
+        )
+    return token
+
+
+def role_of(connection: Connection[TupleRow], token: str) -> str | None:
+    """The reader of a token; None for a token that is unknown, revoked or expired.
+
+    For a connection of the server's own login. A replica answers as of what it has received, so a server that must
+    honour a revocation at once asks the primary. The token itself is not sent, only its hash.
+    """
+    found = connection.execute("SELECT cairn.role_of_token(%s)", (_hash(token),)).fetchone()
+    return None if found is None or found[0] is None else reader_name(found[0])
+
+
+def _hash(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()

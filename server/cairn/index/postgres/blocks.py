@@ -1,0 +1,180 @@
+"""Inverted lists as they are stored: blocks of neighbouring terms, each with the documents that contain it.
+
+A block has two parts, so that whoever only wants to know which terms there are, and how frequent, reads little:
+
+- the dictionary: `uint32 terms`, then `uint32[terms]` how many documents contain each, then the terms, with line ends between them;
+- the lists: for each term `uint32` its first document and `uint8` how wide its steps are, then, term after term, the steps from one
+  document to the next (1, 2 or 4 bytes each), and where they are not all alike, how often the term stands in each document's text
+  and in the names that it defines (1 byte each).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from cairn.index.reader.arrays import Ids
+from cairn.index.reader.postings import Postings
+
+MOST_TERMS = 128
+"""Terms of a block: their dictionary takes some 1.5 kB."""
+MOST_BYTES = 6_000
+"""A block ends once its lists take so much, so that a row stays on one page of the database; a frequent term has a block of its own."""
+_COUNTS, _NAMES = 16, 32
+"""Flags beside a width: how often it stands in texts, and in names, is stored."""
+_WIDTHS = {1: "<u1", 2: "<u2", 4: "<u4"}
+
+
+@frozen
+class TermPostings:
+    """A term and where it stands."""
+
+    term: str
+    postings: Postings
+
+
+@frozen
+class PackedBlock:
+    """A block to be stored."""
+
+    first: str
+    """Its first term, by which it is found."""
+    dictionary: bytes
+    lists: bytes
+
+
+def pack(terms: Iterable[TermPostings]) -> Iterator[PackedBlock]:
+    """Blocks of `terms`, which come in ascending order. Those without documents are left out."""
+    names: list[str] = []
+    documents: list[int] = []
+    heads: list[tuple[int, int]] = []
+    bodies: list[bytes] = []
+    size = 0
+    for each in terms:
+        ids = each.postings.ids
+        if not len(ids):
+            continue
+        flags, body = _packed_list(each.postings)
+        if names and (len(names) == MOST_TERMS or size + len(body) > MOST_BYTES):
+            yield _block(names, documents, heads, bodies)
+            names, documents, heads, bodies, size = [], [], [], [], 0
+        names.append(each.term)
+        documents.append(len(ids))
+        heads.append((int(ids[0]), flags))
+        bodies.append(body)
+        size += len(body)
+    if names:
+        yield _block(names, documents, heads, bodies)
+
+
+def _packed_list(postings: Postings) -> tuple[int, bytes]:
+    """The width of the steps with flags, and the bytes that follow a term's head."""
+    ids, parts = postings.ids, []
+    width = 1
+    if len(ids) > 1:
+        steps = np.diff(ids)
+        largest = int(steps.max())
+        width = 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4
+        parts.append(steps.astype(_WIDTHS[width]).tobytes())
+    flags = width
+    if (postings.counts != 1).any():
+        flags |= _COUNTS
+        parts.append(postings.counts.tobytes())
+    if postings.names.any():
+        flags |= _NAMES
+        parts.append(postings.names.tobytes())
+    return flags, b"".join(parts)
+
+
+def _block(
+    names: Sequence[str], documents: Sequence[int], heads: Sequence[tuple[int, int]], bodies: Sequence[bytes]
+) -> PackedBlock:
+    numbers = np.array([len(names), *documents], "<u4")
+    firsts = np.array([first for first, _ in heads], "<u4")
+    flags = np.array([flag for _, flag in heads], np.uint8)
+    dictionary = numbers.tobytes() + "\n".join(names).encode()
+    return PackedBlock(names[0], dictionary, firsts.tobytes() + flags.tobytes() + b"".join(bodies))
+
+
+@frozen(eq=False)
+class Dictionary:
+    """The terms of a block."""
+
+    packed: bytes
+
+    @cached_property
+    def documents(self) -> NDArray[np.uint32]:
+        """uint32[terms]: how many documents contain each."""
+        return np.frombuffer(self.packed, "<u4", self._size, 4)
+
+    @cached_property
+    def terms(self) -> Sequence[str]:
+        """In ascending order."""
+        return self.packed[4 + 4 * self._size :].decode().split("\n")
+
+    @property
+    def _size(self) -> int:
+        return int.from_bytes(self.packed[:4], "little")
+
+    def place(self, term: str) -> int | None:
+        """Where the term stands in the block; None where it does not."""
+        at = bisect_left(self.terms, term)
+        return at if at < len(self.terms) and self.terms[at] == term else None
+
+    def count(self, term: str) -> int:
+        """How many documents contain the term."""
+        at = self.place(term)
+        return 0 if at is None else int(self.documents[at])
+
+
+def unpack(dictionary: Dictionary, lists: bytes, place: int) -> Postings:
+    """Where the term at `place` of a block stands."""
+    documents = dictionary.documents
+    terms = len(documents)
+    flags = np.frombuffer(lists, np.uint8, terms, 4 * terms)
+    before = slice(0, place)
+    begin = 5 * terms + int(_sizes(documents[before], flags[before]).sum())
+    return _read(lists, begin, terms, place, int(documents[place]), int(flags[place]))
+
+
+def unpack_all(dictionary: Dictionary, lists: bytes) -> Iterator[TermPostings]:
+    """All terms of a block and where they stand."""
+    documents = dictionary.documents
+    terms = len(documents)
+    flags = np.frombuffer(lists, np.uint8, terms, 4 * terms)
+    ends = 5 * terms + np.cumsum(_sizes(documents, flags))
+    begin = 5 * terms
+    for place, term in enumerate(dictionary.terms):
+        found = _read(lists, begin, terms, place, int(documents[place]), int(flags[place]))
+        yield TermPostings(term, found)
+        begin = int(ends[place])
+
+
+def _sizes(documents: NDArray[np.uint32], flags: NDArray[np.uint8]) -> Ids:
+    """int64[n]: the bytes of each list after its head."""
+    many = documents.astype(np.int64)
+    stored = ((flags & _COUNTS) > 0).astype(np.int64) + ((flags & _NAMES) > 0)
+    sizes: Ids = (many - 1) * (flags & 15) + many * stored
+    return sizes
+
+
+def _read(lists: bytes, begin: int, terms: int, place: int, documents: int, flags: int) -> Postings:
+    width = flags & 15
+    ids = np.empty(documents, np.int32)
+    ids[0] = int.from_bytes(lists[4 * place : 4 * place + 4], "little")
+    if documents > 1:
+        ids[1:] = np.frombuffer(lists, _WIDTHS[width], documents - 1, begin)
+        np.cumsum(ids, out=ids)
+    at = begin + (documents - 1) * width
+    counts, names = np.ones(documents, np.uint8), np.zeros(documents, np.uint8)
+    if flags & _COUNTS:
+        counts = np.frombuffer(lists, np.uint8, documents, at)
+        at += documents
+    if flags & _NAMES:
+        names = np.frombuffer(lists, np.uint8, documents, at)
+    return Postings(ids, counts, names)

@@ -1,0 +1,187 @@
+"""The catalogue of a snapshot: what is known of its files, in a small database in memory of the same tables as an index file.
+
+It is read once for each snapshot, by whoever asks first, and then serves all who may see the repository. Whether they may is
+asked of the team's database with each question.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import apsw
+import numpy as np
+from attrs import define, field, frozen
+from numpy.typing import NDArray
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from cairn.index.postgres.columns import SegmentColumns
+from cairn.index.postgres.segment import bytes_of, unpacked_part
+from cairn.index.reader.arrays import Ids
+from cairn.index.reader.chunk_columns import ChunkColumns
+from cairn.index.reader.connection import IndexMemory
+from cairn.index.store.database import create
+from cairn.index.store.keyword_columns import path_words
+from cairn.index.text.bm25 import register
+
+_names = itertools.count()
+
+
+@frozen
+class SnapshotKey:
+    """Which snapshot, and where its rows are."""
+
+    id: int
+    repository: int
+    pool: int
+    shard: int
+
+
+@frozen
+class CataloguedFile:
+    """What is told of a file with each of its chunks."""
+
+    path: str
+    kind: str
+    collection: str
+
+
+@define(eq=False)
+class SnapshotMemory(IndexMemory):
+    """What a process keeps of one snapshot: its catalogue, its chunks' columns, and what its readers keep of any index."""
+
+    key: SnapshotKey = field(kw_only=True)
+    database: apsw.Connection = field(kw_only=True)
+    """The connection that keeps the catalogue alive."""
+    name: str = field(kw_only=True)
+    """By which other connections of the process open it."""
+    files: Mapping[int, CataloguedFile] = field(kw_only=True)
+    """By id."""
+    columns: ChunkColumns = field(kw_only=True)
+    types: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
+    """bool[ids] for each type: which chunks are of it."""
+    languages: Mapping[str, NDArray[np.bool_]] = field(kw_only=True)
+    """bool[ids] for each language: which chunks are in it."""
+    chunks: int = field(kw_only=True)
+    """How many there are."""
+    segments: tuple[int, ...] = field(kw_only=True)
+    """Those in which the repository's words stand."""
+
+    def connect(self) -> apsw.Connection:
+        """Another connection to the catalogue, for a thread of its own."""
+        connection = apsw.Connection(f"/{self.name}", vfs="memdb")
+        register(connection)
+        return connection
+
+
+def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> SnapshotMemory | None:
+    """What is kept of a snapshot; None where it is gone, or `connection` may not see it."""
+    row = connection.execute("SELECT facts, files FROM cairn.snapshots WHERE id = %s", (key.id,)).fetchone()
+    if row is None:
+        return None
+    facts, present = row[0], np.frombuffer(row[1], np.int32)
+    files = connection.execute(
+        """SELECT f.id, f.path, f.size, f.content_hash, f.is_text, f.kind, f.collection, f.indexed_at, f.chunks, f.imports,
+                  f.symbols IS NOT NULL
+           FROM cairn.files f WHERE f.shard = %s AND f.pool = %s AND f.id = ANY(%s)""",
+        (key.shard, key.pool, present.tolist()),
+    ).fetchall()
+    parts = {
+        name: unpacked_part(packed)
+        for name, packed in connection.execute(
+            "SELECT name, packed FROM cairn.snapshot_parts WHERE snapshot = %s AND name <> 'commits'",
+            (key.id,),
+        )
+    }
+    segments = connection.execute(
+        "SELECT id, columns FROM cairn.segments WHERE shard = %s AND repository = %s ORDER BY id",
+        (key.shard, key.repository),
+    ).fetchall()
+    name = f"cairn-snapshot-{next(_names)}"
+    database = create(f"/{name}", vfs="memdb")
+    register(database)
+    chunks = sum(int(file[8]) for file in files)
+    _fill(database, facts | {"chunks": chunks, "files_total": len(files)}, files, parts)
+    columns, types, languages = _columns([SegmentColumns.unpack(packed) for _, packed in segments], present)
+    return SnapshotMemory(
+        key=key,
+        database=database,
+        name=name,
+        files={
+            number: CataloguedFile(path, kind, collection)
+            for number, path, _, _, _, kind, collection, *_ in files
+        },
+        columns=columns,
+        types=types,
+        languages=languages,
+        chunks=chunks,
+        segments=tuple(number for number, _ in segments),
+    )
+
+
+def _fill(
+    database: apsw.Connection,
+    facts: Mapping[str, Any],
+    files: Iterable[tuple[Any, ...]],
+    parts: Mapping[str, list[Any]],
+) -> None:
+    ids = {file[1]: file[0] for file in files}
+    database.pragma("foreign_keys", "OFF")  # symbol tables are in the team's database
+    with database:
+        database.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
+        database.executemany(
+            "INSERT INTO files VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, x'', ?)",
+            (
+                (*file[:3], bytes(file[3]), int(file[4]), *file[5:10], file[0] if file[10] else None)
+                for file in files
+            ),
+        )
+        database.executemany(
+            "INSERT INTO paths_fts(rowid, stem, folders) VALUES (?, ?, ?)",
+            ((number, *path_words(path)) for path, number in ids.items()),
+        )
+        database.executemany("INSERT INTO file_imports VALUES (?, ?)", parts.get("imports", ()))
+        database.executemany("INSERT INTO copies VALUES (?, ?, ?)", parts.get("copies", ()))
+        database.executemany(
+            "INSERT INTO file_history VALUES (?, ?, ?, ?, ?)",
+            (
+                (path, ids[path], bytes_of(touches), *rest)
+                for path, touches, *rest in parts.get("history", ())
+                if path in ids
+            ),
+        )
+        database.executemany(
+            "INSERT INTO subjects_fts(rowid, subjects) VALUES (?, ?)",
+            ((ids[path], words) for path, words in parts.get("subjects", ()) if path in ids),
+        )
+
+
+def _columns(
+    segments: list[SegmentColumns], present: NDArray[np.int32]
+) -> tuple[ChunkColumns, dict[str, NDArray[np.bool_]], dict[str, NDArray[np.bool_]]]:
+    """The columns of the chunks whose files are present; others have no file, and are found nowhere."""
+    upto = max((int(each.ids[-1]) for each in segments if len(each.ids)), default=0)
+    file_of, tokens = np.zeros(upto + 1, np.int32), np.zeros(upto + 1, np.uint16)
+    types: dict[str, NDArray[np.bool_]] = {}
+    languages: dict[str, NDArray[np.bool_]] = {}
+    for each in segments:
+        is_present = np.isin(each.files, present)
+        ids = each.ids[is_present]
+        file_of[ids], tokens[ids] = each.files[is_present], each.tokens[is_present]
+        for found, values in ((types, each.types), (languages, each.languages)):
+            named = np.array(values, object)[is_present]
+            for value in set(named.tolist()):
+                found.setdefault(value, np.zeros(upto + 1, np.bool_))[ids[named == value]] = True
+    chunks = int(np.count_nonzero(tokens))
+    mean = float(tokens.sum(dtype=np.int64)) / chunks if chunks else 1.0
+    return ChunkColumns(file_of, tokens, upto, mean), types, languages
+
+
+def present_chunks(memory: SnapshotMemory, ids: Ids) -> NDArray[np.bool_]:
+    """bool[n]: which of the chunks are in the snapshot."""
+    file_of = memory.columns.file_of
+    found: NDArray[np.bool_] = (ids > 0) & (ids < len(file_of))
+    found[found] = file_of[ids[found]] > 0
+    return found

@@ -1,0 +1,216 @@
+"""Who may see which rows, as SQL: the tables of grants, their triggers, and the row security of every table.
+
+A reader is a role that cannot log in. The server logs in as a member of `cairn_server`, which may become any reader
+but inherits nothing from one. Readers share the rights of `cairn_reader`: to read the parents of the tables, and
+nothing on their partitions.
+
+The policies use subqueries that do not depend on the row, so PostgreSQL evaluates each once for a query and looks
+rows up in a hash table. A reader of everything needs none of them. Only in pools of which the reader sees some
+repositories but not all is each row looked up in `holdings`.
+
+Conditions run after the policies unless PostgreSQL knows that they cannot leak a row (leakproof). Comparisons of
+numbers, text and bytea and `starts_with` are leakproof and use indexes; `LIKE` is not, so a search for a prefix is
+written as a range. Estimates in EXPLAIN and the sizes of tables do count hidden rows.
+"""
+
+from __future__ import annotations
+
+READERS = "cairn_reader"
+"""The group of all readers: it has the right to select, and the policies decide on the rows."""
+SERVERS = "cairn_server"
+"""The group of logins that may become a reader and look up tokens."""
+
+_ALL = "(SELECT EXISTS (SELECT FROM cairn.everything))"
+_BY_FILE = f"""
+    {_ALL}
+    OR pool IN (SELECT pool FROM cairn.pool_grants)
+    OR (
+        pool IN (SELECT pool FROM cairn.repositories)
+        AND EXISTS (
+            SELECT FROM cairn.holdings AS holding
+            WHERE holding.shard = {{table}}.shard AND holding.pool = {{table}}.pool AND holding.file = {{table}}.{{file}}
+        )
+    )
+"""
+_BY_REPOSITORY = f"{_ALL} OR repository IN (SELECT repository FROM cairn.visible_repositories)"
+_OWN = "role = current_user"
+
+# A policy may read only tables whose policies do not read this one.
+POLICIES = {
+    "grants": _OWN,
+    "everything": _OWN,
+    "pool_grants": _OWN,
+    "repositories": f"{_ALL} OR id IN (SELECT repository FROM cairn.grants)",
+    **dict.fromkeys(("snapshots", "refs", "snapshot_parts", "segments", "terms", "holdings"), _BY_REPOSITORY),
+    "files": _BY_FILE.format(table="files", file="id"),
+    **{table: _BY_FILE.format(table=table, file="file") for table in ("chunks", "vectors", "definitions")},
+}
+"""The condition under which a reader sees a row, for each table that readers may select from."""
+
+GRANTS = """
+CREATE TABLE cairn.grants(
+    role name NOT NULL,
+    repository int NOT NULL REFERENCES cairn.repositories ON DELETE CASCADE,
+    PRIMARY KEY(role, repository)
+);
+CREATE INDEX grants_by_repository ON cairn.grants(repository);
+CREATE TABLE cairn.everything(role name PRIMARY KEY);
+CREATE TABLE cairn.pool_grants(
+    role name NOT NULL,
+    pool int NOT NULL REFERENCES cairn.pools ON DELETE CASCADE,
+    PRIMARY KEY(role, pool)
+);
+CREATE INDEX pool_grants_by_pool ON cairn.pool_grants(pool);
+CREATE TABLE cairn.tokens(
+    hash bytea PRIMARY KEY,
+    role name NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    note text NOT NULL DEFAULT '',
+    expires_at timestamptz
+);
+CREATE VIEW cairn.visible_repositories WITH (security_invoker = true) AS
+    SELECT id AS repository FROM cairn.repositories;
+"""
+
+# The lock puts changes of grants and of repositories one after the other. Without it, a grant and a new private fork
+# made at the same time would not see each other, and the pool would count as wholly visible. It works only where each
+# statement sees what was committed before it, so other isolation levels are refused.
+TRIGGERS = """
+CREATE FUNCTION cairn.share_pools(changed_pools int[], changed_roles name[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'grants and repositories of Cairn change only in READ COMMITTED transactions'
+            USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('cairn.share_pools', 0));
+    WITH whole AS (
+        SELECT pool.id AS pool, count(*) AS repositories
+        FROM cairn.pools AS pool JOIN cairn.repositories AS repository ON repository.pool = pool.id
+        WHERE NOT pool.unswept AND (changed_pools IS NULL OR pool.id = ANY(changed_pools))
+        GROUP BY pool.id
+    ), allowed AS (
+        SELECT granted.role, whole.pool
+        FROM cairn.grants AS granted
+            JOIN cairn.repositories AS repository ON repository.id = granted.repository
+            JOIN whole ON whole.pool = repository.pool
+        WHERE changed_roles IS NULL OR granted.role = ANY(changed_roles)
+        GROUP BY granted.role, whole.pool, whole.repositories
+        HAVING count(*) = whole.repositories
+        UNION
+        SELECT everything.role, whole.pool FROM cairn.everything AS everything CROSS JOIN whole
+        WHERE changed_roles IS NULL OR everything.role = ANY(changed_roles)
+    ), removed AS (
+        DELETE FROM cairn.pool_grants AS given
+        WHERE (changed_pools IS NULL OR given.pool = ANY(changed_pools))
+            AND (changed_roles IS NULL OR given.role = ANY(changed_roles))
+            AND (given.role, given.pool) NOT IN (SELECT role, pool FROM allowed)
+    )
+    INSERT INTO cairn.pool_grants(role, pool) SELECT role, pool FROM allowed ON CONFLICT DO NOTHING;
+END $$;
+
+CREATE FUNCTION cairn.grants_changed() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM cairn.share_pools(
+        ARRAY(SELECT DISTINCT pool FROM cairn.repositories WHERE id IN (SELECT repository FROM changed)),
+        ARRAY(SELECT DISTINCT role FROM changed)
+    );
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.everything_changed() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM cairn.share_pools(NULL, ARRAY(SELECT role FROM changed));
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.repositories_joined() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM cairn.share_pools(ARRAY(SELECT DISTINCT pool FROM changed), NULL);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.repositories_left() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE cairn.pools SET unswept = true WHERE id IN (SELECT pool FROM changed);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.repository_moved() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE cairn.pools SET unswept = true WHERE id = old.pool;
+    PERFORM cairn.share_pools(ARRAY[old.pool, new.pool], NULL);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.pool_swept() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM cairn.share_pools(ARRAY[new.id], NULL);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.emptied() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM cairn.share_pools(NULL, NULL);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION cairn.change_refused() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RAISE EXCEPTION 'rows of cairn.% are inserted and deleted, never updated', TG_TABLE_NAME;
+END $$;
+
+CREATE TRIGGER granted AFTER INSERT ON cairn.grants REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.grants_changed();
+CREATE TRIGGER revoked AFTER DELETE ON cairn.grants REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.grants_changed();
+CREATE TRIGGER fixed BEFORE UPDATE ON cairn.grants FOR EACH STATEMENT EXECUTE FUNCTION cairn.change_refused();
+CREATE TRIGGER emptied AFTER TRUNCATE ON cairn.grants FOR EACH STATEMENT EXECUTE FUNCTION cairn.emptied();
+
+CREATE TRIGGER granted AFTER INSERT ON cairn.everything REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.everything_changed();
+CREATE TRIGGER revoked AFTER DELETE ON cairn.everything REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.everything_changed();
+CREATE TRIGGER fixed BEFORE UPDATE ON cairn.everything FOR EACH STATEMENT EXECUTE FUNCTION cairn.change_refused();
+CREATE TRIGGER emptied AFTER TRUNCATE ON cairn.everything FOR EACH STATEMENT EXECUTE FUNCTION cairn.emptied();
+
+CREATE TRIGGER joined AFTER INSERT ON cairn.repositories REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.repositories_joined();
+CREATE TRIGGER departed AFTER DELETE ON cairn.repositories REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION cairn.repositories_left();
+CREATE TRIGGER moved AFTER UPDATE OF pool ON cairn.repositories
+    FOR EACH ROW WHEN (old.pool <> new.pool) EXECUTE FUNCTION cairn.repository_moved();
+CREATE TRIGGER emptied AFTER TRUNCATE ON cairn.repositories FOR EACH STATEMENT EXECUTE FUNCTION cairn.emptied();
+CREATE TRIGGER swept AFTER UPDATE OF unswept ON cairn.pools
+    FOR EACH ROW WHEN (old.unswept <> new.unswept) EXECUTE FUNCTION cairn.pool_swept();
+"""
+
+TOKENS = """
+CREATE FUNCTION cairn.role_of_token(token_hash bytea) RETURNS name
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT role FROM cairn.tokens WHERE hash = token_hash AND (expires_at IS NULL OR expires_at > now())
+$$;
+"""
+
+RIGHTS = f"""
+REVOKE ALL ON ALL TABLES IN SCHEMA cairn FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA cairn FROM PUBLIC;
+GRANT USAGE ON SCHEMA cairn TO {READERS}, {SERVERS};
+GRANT SELECT ON cairn.meta TO {READERS}, {SERVERS};
+GRANT SELECT ON cairn.visible_repositories TO {READERS};
+GRANT EXECUTE ON FUNCTION cairn.role_of_token(bytea) TO {SERVERS};
+""" + "".join(
+    f"""
+ALTER TABLE cairn.{table} ENABLE ROW LEVEL SECURITY;
+CREATE POLICY visible ON cairn.{table} FOR SELECT TO {READERS} USING ({condition});
+GRANT SELECT ON cairn.{table} TO {READERS};
+"""
+    for table, condition in POLICIES.items()
+)

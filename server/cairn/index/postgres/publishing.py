@@ -1,0 +1,284 @@
+"""Writes what was indexed into a team's database: one snapshot of a repository, in one transaction."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+from psycopg import Connection, sql
+from psycopg.rows import TupleRow
+
+from cairn.index.postgres.blocks import TermPostings, pack
+from cairn.index.postgres.columns import SegmentColumns
+from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, NewFile, Segment, facts_of, renumbered
+from cairn.index.postgres.tables import DIMENSIONS
+from cairn.index.reader.arrays import Ids
+from cairn.index.store.rows import CHUNK_COLUMNS
+from cairn.index.store.schema import SCHEMA_VERSION
+
+_STORED = (*CHUNK_COLUMNS, "content_hash", "embedding_key")
+_BINARY_COPY = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+
+
+@frozen
+class Home:
+    """Where a repository's rows are."""
+
+    repository: int
+    pool: int
+    shard: int
+
+
+@frozen
+class Revision:
+    """What was indexed of a repository."""
+
+    ref: str
+    commit: str
+    committed_at: datetime.datetime
+    blobs: Mapping[str, bytes]
+    """The id that git has for the content of each file, by path."""
+
+
+@frozen
+class Published:
+    """A snapshot that was written."""
+
+    snapshot: int
+    files: int
+    new_files: int
+    chunks: int
+    """Chunks of the new files."""
+
+
+def publish(
+    connection: Connection[TupleRow],
+    home: Home,
+    revision: Revision,
+    segment: Segment,
+    kept: Sequence[int] = (),
+    parts: Mapping[str, bytes] | None = None,
+) -> Published:
+    """Store the files of `segment`, and a snapshot of these and of the files `kept`, which the pool has.
+
+    `parts` take the place of those of the segment, which knows its own files alone. The ref names the snapshot from then on.
+    Either all of this is there afterwards or nothing; others who write into the same pool wait meanwhile.
+    """
+    with connection.transaction():
+        row = connection.execute(
+            "SELECT next_file, next_chunk FROM cairn.pools WHERE id = %s FOR UPDATE", (home.pool,)
+        ).fetchone()
+        assert row is not None
+        writing = _Writing(connection, home, segment, *row)
+        written = writing.write(revision.blobs)
+        files = np.unique(np.array([*kept, *writing.file_ids.values()], np.int32))
+        snapshot = _put_snapshot(connection, home, revision, segment, files, parts or segment.parts())
+    return Published(snapshot, len(files), *written)
+
+
+class _Writing:
+    """One segment on its way into the database."""
+
+    def __init__(
+        self, connection: Connection[TupleRow], home: Home, segment: Segment, next_file: int, next_chunk: int
+    ) -> None:
+        self._connection = connection
+        self._home = home
+        self._segment = segment
+        self._next_file, self._next_chunk = next_file, next_chunk
+        self.file_ids: dict[int, int] = {}
+        """By the id that a file has in the segment, the one that it has in the pool."""
+
+    def write(self, blobs: Mapping[str, bytes]) -> tuple[int, int]:
+        """Store the files that the pool has not; their number, and that of their chunks."""
+        files = self._segment.files()
+        new = self._new_files(files)
+        if not new:
+            return 0, 0
+        chunks, files_of = self._segment.chunk_places()
+        is_new = np.isin(files_of, np.array([file.id for file in new]))
+        chunks, files_of = chunks[is_new], files_of[is_new]
+        ids = np.zeros(self._segment.highest_chunk() + 1, np.int32)
+        ids[chunks] = np.arange(self._next_chunk, self._next_chunk + len(chunks))
+        self._copy_files(new, blobs)
+        types, languages = self._copy_chunks(ids)
+        self._copy_definitions(ids, dict(zip(chunks.tolist(), files_of.tolist(), strict=True)))
+        self._copy_vectors(ids, chunks, files_of)
+        columns = SegmentColumns(
+            ids[chunks],
+            np.array([self.file_ids[file] for file in files_of.tolist()], np.int32),
+            self._segment.tokens(chunks),
+            types,
+            languages,
+        )
+        self._put_segment(columns, ids, [file.id for file in new])
+        self._connection.execute(
+            "UPDATE cairn.pools SET next_file = next_file + %s, next_chunk = next_chunk + %s WHERE id = %s",
+            (len(new), len(chunks), self._home.pool),
+        )
+        self._connection.execute(
+            "UPDATE cairn.shards SET chunks = chunks + %s WHERE id = %s", (len(chunks), self._home.shard)
+        )
+        return len(new), len(chunks)
+
+    def _new_files(self, files: Sequence[NewFile]) -> list[NewFile]:
+        """Those that the pool has not, each of which is given an id; what it has is used as it is."""
+        rows = self._connection.execute(
+            """SELECT f.path, f.content_hash, f.collection, f.id FROM cairn.files f
+               JOIN unnest(%s::text[]) AS wanted(path) ON wanted.path = f.path
+               WHERE f.shard = %s AND f.pool = %s AND f.version = %s""",
+            ([file.path for file in files], self._home.shard, self._home.pool, SCHEMA_VERSION),
+        )
+        known = {(path, bytes(content), collection): number for path, content, collection, number in rows}
+        new: list[NewFile] = []
+        for file in files:
+            number = known.get((file.path, file.content_hash, file.collection))
+            if number is None:
+                number = self._next_file + len(new)
+                new.append(file)
+            self.file_ids[file.id] = number
+        return new
+
+    def _copy_files(self, new: Sequence[NewFile], blobs: Mapping[str, bytes]) -> None:
+        columns = (
+            "shard, pool, id, path, blob, version, size, content_hash, is_text, kind, collection, indexed_at, chunks,"
+            " imports, sketch, symbols"
+        )
+        self._copy(
+            f"files({columns})",
+            (
+                (
+                    *self._place(self.file_ids[f.id]), f.path, blobs.get(f.path), SCHEMA_VERSION, f.size, f.content_hash,
+                    bool(f.is_text), f.kind, f.collection, f.indexed_at, f.chunks, f.imports, f.sketch, f.symbols,
+                )
+                for f in new
+            ),
+        )  # fmt: skip
+
+    def _copy_chunks(self, ids: NDArray[np.int32]) -> tuple[list[str], list[str]]:
+        """Store the chunks; the types and languages of them."""
+        types: list[str] = []
+        languages: list[str] = []
+        kind, language = _STORED.index("type"), _STORED.index("language")
+
+        def rows() -> Iterator[tuple[object, ...]]:
+            for chunk, file, *values in self._segment.chunk_rows(_STORED):
+                if ids[chunk]:
+                    types.append(values[kind])
+                    languages.append(values[language])
+                    cleaned = (each.replace("\0", " ") if isinstance(each, str) else each for each in values)
+                    yield (*self._place(int(ids[chunk])), self.file_ids[file], *cleaned)
+
+        self._copy(f"chunks(shard, pool, id, file, {', '.join(_STORED)})", rows())
+        return types, languages
+
+    def _copy_definitions(self, ids: NDArray[np.int32], file_of: Mapping[int, int]) -> None:
+        rows = (
+            (*self._place(), name.lower(), name, int(ids[chunk]), self.file_ids[file_of[chunk]])
+            for name, chunk in self._segment.definitions()
+            if ids[chunk] and "\0" not in name
+        )
+        self._copy("definitions(shard, pool, folded, name, chunk, file)", rows)
+
+    def _copy_vectors(self, ids: NDArray[np.int32], chunks: Ids, files_of: Ids) -> None:
+        """Store the static vectors, whose whole numbers a halfvec has exactly. Rows are of one length: numpy writes them."""
+        row = np.dtype(
+            [("fields", ">i2")]
+            + [(name, ">i4") for name in ("l1", "shard", "l2", "pool", "l3", "chunk", "l4", "file", "l5")]
+            + [("dimensions", ">i2"), ("unused", ">i2"), ("vector", ">f2", (DIMENSIONS,))]
+        )
+        file_of = np.zeros(len(ids), np.int32)
+        file_of[chunks] = [self.file_ids[file] for file in files_of.tolist()]
+        statement = "COPY cairn.vectors(shard, pool, chunk, file, vector) FROM STDIN (FORMAT binary)"
+        with self._connection.cursor().copy(statement) as copy:
+            copy.write(_BINARY_COPY)
+            for found, vectors in self._segment.vectors(chunks):
+                rows = np.zeros(len(found), row)
+                rows["fields"] = 5
+                for name in ("l1", "l2", "l3", "l4"):
+                    rows[name] = 4
+                rows["shard"], rows["pool"] = self._home.shard, self._home.pool
+                rows["chunk"], rows["file"] = ids[found], file_of[found]
+                rows["l5"], rows["dimensions"] = 4 + 2 * DIMENSIONS, DIMENSIONS
+                if len(found):
+                    rows["vector"] = vectors
+                copy.write(rows.tobytes())
+            copy.write(b"\xff\xff")
+
+    def _put_segment(self, columns: SegmentColumns, ids: NDArray[np.int32], new_files: Sequence[int]) -> None:
+        """Store the columns of the new chunks, and the inverted lists."""
+        shard, repository = self._home.shard, self._home.repository
+        row = self._connection.execute(
+            "SELECT coalesce(max(id), 0) + 1 FROM cairn.segments WHERE shard = %s AND repository = %s",
+            (shard, repository),
+        ).fetchone()
+        assert row is not None
+        number = int(row[0])
+        self._connection.execute(
+            "INSERT INTO cairn.segments(shard, repository, id, pool, columns) VALUES (%s, %s, %s, %s, %s)",
+            (shard, repository, number, self._home.pool, columns.packed()),
+        )
+        files = np.zeros(max(self.file_ids, default=0) + 1, np.int32)
+        files[list(new_files)] = [self.file_ids[file] for file in new_files]
+        for kind, new_ids in ((WORDS, ids), (OPERATORS, ids), (NAMES, files)):
+            terms = (
+                TermPostings(each.term, renumbered(each.postings, new_ids))
+                for each in self._segment.terms(kind)
+            )
+            rows = (
+                (shard, repository, number, kind, block.first, block.dictionary, block.lists)
+                for block in pack(terms)
+            )
+            self._copy("terms(shard, repository, segment, kind, first, dictionary, lists)", rows)
+
+    def _place(self, *ids: int) -> tuple[int, ...]:
+        return (self._home.shard, self._home.pool, *ids)
+
+    def _copy(self, into: str, rows: Iterable[Sequence[object]]) -> None:
+        with self._connection.cursor().copy(sql.SQL(f"COPY cairn.{into} FROM STDIN")) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+
+def _put_snapshot(
+    connection: Connection[TupleRow],
+    home: Home,
+    revision: Revision,
+    segment: Segment,
+    files: NDArray[np.int32],
+    parts: Mapping[str, bytes],
+) -> int:
+    """Store which files the revision has, and let the ref name it."""
+    row = connection.execute(
+        """INSERT INTO cairn.snapshots(repository, pool, shard, commit, committed_at, version, facts, files)
+           VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+           ON CONFLICT (repository, commit, version)
+           DO UPDATE SET facts = excluded.facts, files = excluded.files, indexed_at = now() RETURNING id""",
+        (
+            home.repository, home.pool, home.shard, revision.commit, revision.committed_at, SCHEMA_VERSION,
+            json.dumps(facts_of(segment.meta())), files.tobytes(),
+        ),
+    ).fetchone()  # fmt: skip
+    assert row is not None
+    snapshot = int(row[0])
+    connection.execute(
+        """INSERT INTO cairn.holdings(shard, pool, file, repository)
+           SELECT %s, %s, unnest(%s::int[]), %s ON CONFLICT DO NOTHING""",
+        (home.shard, home.pool, files.tolist(), home.repository),
+    )
+    connection.execute("DELETE FROM cairn.snapshot_parts WHERE snapshot = %s", (snapshot,))
+    for name, packed in parts.items():
+        connection.execute(
+            "INSERT INTO cairn.snapshot_parts(snapshot, repository, name, packed) VALUES (%s, %s, %s, %s)",
+            (snapshot, home.repository, name, packed),
+        )
+    connection.execute(
+        """INSERT INTO cairn.refs(repository, ref, snapshot) VALUES (%s, %s, %s)
+           ON CONFLICT (repository, ref) DO UPDATE SET snapshot = excluded.snapshot""",
+        (home.repository, revision.ref, snapshot),
+    )
+    return snapshot

@@ -1,0 +1,47 @@
+"""The repositories of a team store, and where their rows are."""
+
+from __future__ import annotations
+
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from cairn.index.postgres.publishing import Home
+from cairn.index.postgres.shards import add_shard
+
+_FULL = 200_000
+"""Chunks of a shard from which new pools get another one."""
+
+
+def find_home(connection: Connection[TupleRow], name: str, url: str, pool: int | None = None) -> Home:
+    """Where the repository `name` is; a new one is given a place, in `pool` where it is a fork of what lies there."""
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('cairn.repositories', 0))")
+        row = connection.execute(
+            """SELECT r.id, r.pool, p.shard FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool
+               WHERE r.name = %s""",
+            (name,),
+        ).fetchone()
+        if row is not None:
+            return Home(*row)
+        if pool is None:
+            pool = _new_pool(connection)
+        row = connection.execute(
+            "INSERT INTO cairn.repositories(pool, name, url) VALUES (%s, %s, %s) RETURNING id",
+            (pool, name, url),
+        ).fetchone()
+        assert row is not None
+        shard = connection.execute("SELECT shard FROM cairn.pools WHERE id = %s", (pool,)).fetchone()
+        assert shard is not None
+    return Home(int(row[0]), pool, int(shard[0]))
+
+
+def _new_pool(connection: Connection[TupleRow]) -> int:
+    """A pool in the shard that has the most room, or in a new one."""
+    row = connection.execute(
+        "SELECT id FROM cairn.shards WHERE server IS NULL AND chunks < %s ORDER BY chunks DESC, id LIMIT 1",
+        (_FULL,),
+    ).fetchone()
+    shard = int(row[0]) if row else add_shard(connection)
+    made = connection.execute("INSERT INTO cairn.pools(shard) VALUES (%s) RETURNING id", (shard,)).fetchone()
+    assert made is not None
+    return int(made[0])

@@ -1,0 +1,125 @@
+"""Roles of the database cluster: one for each reader, and the two groups they work through.
+
+Roles belong to the cluster, not to a database: two stores in one cluster share the role `cairn:alice`, but each has
+its own grants. Roles are therefore never dropped here; one without grants sees nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+from psycopg import Connection, errors, sql
+from psycopg.rows import TupleRow
+
+from cairn.errors import InvalidRequestError, StoreUnavailableError
+from cairn.index.postgres.policies import READERS, SERVERS
+
+PREFIX = "cairn:"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,56}")  # PostgreSQL cuts names of roles off after 63 bytes
+_TRIES = 8
+
+
+def role_name(reader: str) -> str:
+    """The role of a reader in the database. Raises `InvalidRequestError` for a name that cannot be one."""
+    if not _NAME.fullmatch(reader):
+        raise InvalidRequestError(
+            "reader",
+            "must be 1 to 57 letters, digits or any of . _ @ + -, and begin with a letter or a digit",
+        )
+    return PREFIX + reader
+
+
+def reader_name(role: str) -> str:
+    """The reader whose role this is."""
+    return role.removeprefix(PREFIX)
+
+
+def make_groups(connection: Connection[TupleRow]) -> None:
+    """Make the groups of readers and of servers where the cluster has none yet."""
+    _make_role(connection, READERS)
+    _make_role(connection, SERVERS)
+
+
+def make_reader(connection: Connection[TupleRow], reader: str) -> str:
+    """Make the role of a reader, which servers may become, and return its name. It may exist already."""
+    role = role_name(reader)
+    _make_role(connection, role)
+    _make_member(connection, READERS, role, inherit=True)
+    _make_member(connection, role, SERVERS, inherit=False)
+    return role
+
+
+def admit_server(connection: Connection[TupleRow], login: str) -> None:
+    """Let a login become any reader. Raises `InvalidRequestError` where row security would not bind the login."""
+    found = connection.execute(
+        "SELECT rolcanlogin, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = %s", (login,)
+    ).fetchone()
+    if found is None or not found[0]:
+        raise InvalidRequestError(
+            "login", f"{login} is not a role that can log in; make it with CREATE ROLE … LOGIN"
+        )
+    if found[1]:
+        raise InvalidRequestError(
+            "login", f"{login} is a superuser or has BYPASSRLS; use a role without either"
+        )
+    _make_member(connection, SERVERS, login, inherit=True)
+
+
+def _make_role(connection: Connection[TupleRow], role: str) -> None:
+    if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
+        return
+
+    def create() -> None:
+        connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
+
+    try:
+        _in_race(connection, create)
+    except (errors.DuplicateObject, errors.UniqueViolation):
+        return  # Another session made it in the meantime.
+
+
+def _make_member(connection: Connection[TupleRow], group: str, member: str, *, inherit: bool) -> None:
+    """Make a role a member of a group, able to become it, with the group's rights or without."""
+    joined = connection.execute(
+        "SELECT count(*) = 1 AND bool_and(inherit_option = %s AND set_option)"
+        " FROM pg_auth_members WHERE roleid = to_regrole(%s) AND member = to_regrole(%s)",
+        (inherit, _quoted(connection, group), _quoted(connection, member)),
+    ).fetchone()
+    if joined and joined[0]:
+        return
+
+    def join() -> None:
+        connection.execute(
+            sql.SQL("GRANT {} TO {} WITH INHERIT {}, SET TRUE").format(
+                sql.Identifier(group), sql.Identifier(member), sql.SQL(str(inherit).upper())
+            )
+        )
+
+    _in_race(connection, join)
+
+
+def _in_race(connection: Connection[TupleRow], change: Callable[[], None]) -> None:
+    """Run a change of roles in a savepoint, again while another session changes the same roles.
+
+    PostgreSQL reports the race as an internal error ("tuple concurrently updated") without a code of its own.
+    """
+    for attempt in range(_TRIES):
+        try:
+            with connection.transaction():
+                change()
+            return
+        except errors.InsufficientPrivilege:
+            raise StoreUnavailableError(
+                "The login may not manage the roles of Cairn's readers. Use the login that prepared the store, with"
+                " CREATEROLE; where another login made cairn_reader and cairn_server, let it grant them WITH ADMIN OPTION."
+            ) from None
+        except errors.InternalError_:
+            if attempt == _TRIES - 1:
+                raise
+            time.sleep(0.01 * 2**attempt)
+
+
+def _quoted(connection: Connection[TupleRow], role: str) -> str:
+    return sql.Identifier(role).as_string(connection)

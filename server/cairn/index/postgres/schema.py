@@ -1,0 +1,129 @@
+"""Brings a database to the schema of this version of Cairn, and says whether it has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+from psycopg import Connection, errors, sql
+from psycopg.rows import TupleRow
+
+from cairn.errors import StoreUnavailableError
+from cairn.index.postgres.failures import explained, place
+from cairn.index.postgres.policies import GRANTS, RIGHTS, TOKENS, TRIGGERS
+from cairn.index.postgres.roles import make_groups
+from cairn.index.postgres.tables import BULK, CATALOGUE
+
+_OLDEST_POSTGRES = 160000  # GRANT … WITH INHERIT FALSE, SET TRUE came with PostgreSQL 16
+_OLDEST_PGVECTOR = (0, 8)  # iterative scans came with pgvector 0.8
+_LOCK_KEY = "cairn.prepare"
+_CONNECT_SECONDS = 10
+
+
+def prepare(url: str) -> int:
+    """Bring an empty database, or one of an older Cairn, to this schema and return its version.
+
+    One transaction under a lock, so several processes may do it at once. `url` is of the store's owner, who may make
+    roles. Raises `StoreUnavailableError` for a database that is too old, lacks pgvector or has a newer schema.
+    """
+    with explained(place(url)), psycopg.connect(url, connect_timeout=_CONNECT_SECONDS) as connection:
+        if connection.info.server_version < _OLDEST_POSTGRES:
+            version = connection.info.server_version // 10000
+            raise StoreUnavailableError(
+                f"{place(url)} runs PostgreSQL {version}; Cairn needs 16 or newer. Upgrade it, or use another server."
+            )
+        connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (_LOCK_KEY,))
+        connection.execute("CREATE SCHEMA IF NOT EXISTS cairn")
+        connection.execute("CREATE TABLE IF NOT EXISTS cairn.meta(key text PRIMARY KEY, value text NOT NULL)")
+        done = _version(connection)
+        if done > VERSION:
+            raise _newer(done)
+        use_vectors(connection)
+        for step in STEPS[done:]:
+            step(connection)
+        connection.execute(
+            "INSERT INTO cairn.meta VALUES ('schema', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (str(VERSION),),
+        )
+    return VERSION
+
+
+def check_version(connection: Connection[TupleRow]) -> None:
+    """Raise `StoreUnavailableError` where the database lacks the schema of this version of Cairn."""
+    try:
+        found = _version(connection)
+    except (errors.UndefinedTable, errors.InvalidSchemaName):
+        found = 0
+    except errors.InsufficientPrivilege:
+        raise StoreUnavailableError(
+            "The store does not admit this login. Let the store's owner admit it as a server (GRANT cairn_server)."
+        ) from None
+    if found > VERSION:
+        raise _newer(found)
+    if found < VERSION:
+        raise StoreUnavailableError(
+            f"The database has version {found} of the store's schema; this Cairn needs {VERSION}."
+            " Prepare the store once with the URL of its owner."
+        )
+
+
+def use_vectors(connection: Connection[TupleRow]) -> None:
+    """Make pgvector's types known to the transaction, and install the extension where the database lacks it."""
+    try:
+        with connection.transaction():
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+    except (errors.FeatureNotSupported, errors.UndefinedFile):
+        raise StoreUnavailableError(
+            "The PostgreSQL server has no pgvector. Install it there (a package such as postgresql-18-pgvector)."
+        ) from None
+    except errors.InsufficientPrivilege:
+        raise StoreUnavailableError(
+            "The database has no pgvector. Let an administrator run CREATE EXTENSION vector in it."
+        ) from None
+    found = connection.execute(
+        "SELECT extversion, nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace"
+        " WHERE extname = 'vector'"
+    ).fetchone()
+    assert found is not None
+    version, schema = found
+    check_pgvector(version)
+    connection.execute(sql.SQL("SET LOCAL search_path = pg_catalog, {}").format(sql.Identifier(schema)))
+
+
+def check_pgvector(version: str) -> None:
+    """Raise `StoreUnavailableError` for a version of pgvector that is too old."""
+    if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_PGVECTOR:
+        raise StoreUnavailableError(
+            f"The database has pgvector {version}; Cairn needs 0.8 or newer. Install a newer one on the server and run"
+            " ALTER EXTENSION vector UPDATE in the database."
+        )
+
+
+def _version(connection: Connection[TupleRow]) -> int:
+    with connection.transaction():
+        found = connection.execute("SELECT value FROM cairn.meta WHERE key = 'schema'").fetchone()
+    return int(found[0]) if found else 0
+
+
+def _newer(found: int) -> StoreUnavailableError:
+    return StoreUnavailableError(
+        f"The store's schema has version {found}; this Cairn knows {VERSION}. Update Cairn on this machine."
+    )
+
+
+def _first(connection: Connection[TupleRow]) -> None:
+    make_groups(connection)
+    connection.execute(CATALOGUE)
+    connection.execute(BULK)
+    connection.execute(GRANTS)
+    connection.execute(TRIGGERS)
+    connection.execute(TOKENS)
+    connection.execute(RIGHTS)
+    # Anyone may make temporary tables in a new database; readers may make nothing.
+    database = sql.Identifier(connection.info.dbname)
+    connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(database))
+
+
+STEPS: tuple[Callable[[Connection[TupleRow]], None], ...] = (_first,)
+"""Step n brings a database of version n to n + 1. Steps that were released are never changed."""
+VERSION = len(STEPS)

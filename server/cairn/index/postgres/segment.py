@@ -1,0 +1,212 @@
+"""What a team's database stores of the files that were indexed together, read from the index file that they were indexed into.
+
+Files are chunked, counted and compared as on any machine, into an index file. Its rows, under new ids, are what is stored.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from cairn.errors import IndexUnavailableError
+from cairn.index.indexing.git_history import stored_commits, subject_words
+from cairn.index.postgres.blocks import TermPostings
+from cairn.index.reader.arrays import Ids, numbers
+from cairn.index.reader.postings import Postings, capped
+from cairn.index.sqlite.postings import COUNTED, count_places
+from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.store.database import DATABASE_NAME, open_reader
+
+WORDS, OPERATORS, NAMES = 1, 2, 3
+"""Kinds of terms: words of chunks, operators in chunks, names in symbol tables."""
+
+_VOCABULARIES = {OPERATORS: "operators", NAMES: "names"}
+_VECTORS_AT_ONCE = 20_000
+
+
+@frozen
+class NewFile:
+    """A file as the index file has it."""
+
+    id: int
+    path: str
+    size: int
+    content_hash: bytes
+    is_text: bool
+    kind: str
+    collection: str
+    indexed_at: str
+    chunks: int
+    imports: str
+    sketch: bytes
+    symbols: bytes | None
+
+
+class Segment:
+    """The index file in `folder`, which nobody writes meanwhile. Close it."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises IndexUnavailableError where there is none of this version."""
+        db = open_reader(folder / DATABASE_NAME)
+        if db is None:
+            raise IndexUnavailableError(f"There is no index in {folder}. Index the files first.")
+        self._db = db
+        self.reader = SqliteReader(folder)
+        for table in _VOCABULARIES.values():
+            db.execute(
+                f"CREATE VIRTUAL TABLE temp.{table}_places USING fts5vocab('main', '{table}', 'instance')"
+            )
+
+    def close(self) -> None:
+        """Close the index file."""
+        self._db.close()
+
+    def meta(self) -> dict[str, Any]:
+        """The rows of `meta`: facts, and what vectors are made with."""
+        return dict(self._db.execute("SELECT key, value FROM meta"))
+
+    def files(self) -> list[NewFile]:
+        """All files, by path."""
+        rows = self._db.execute(
+            """SELECT f.id, path, size, f.content_hash, is_text, kind, collection, indexed_at, chunks, imports, sketch, s.packed
+               FROM files f LEFT JOIN symbols s ON s.id = f.symbols_id ORDER BY path"""
+        )
+        return [NewFile(*cast(Any, row)) for row in rows]
+
+    def highest_chunk(self) -> int:
+        """The highest id of a chunk."""
+        return int(self._db.execute("SELECT max(id) FROM chunks").get or 0)
+
+    def chunk_places(self) -> tuple[Ids, Ids]:
+        """int64[n] and int64[n]: the id of each chunk, ascending, and that of its file."""
+        ((ids, files),) = self._db.execute(
+            "SELECT group_concat(id), group_concat(file_id) FROM (SELECT id, file_id FROM chunks ORDER BY id)"
+        )
+        return numbers(ids), numbers(files)
+
+    def chunk_rows(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """Id, file and these columns of each chunk, by id."""
+        return cast(
+            "Iterator[tuple[Any, ...]]",
+            self._db.execute(f"SELECT id, file_id, {', '.join(columns)} FROM chunks ORDER BY id"),
+        )
+
+    def definitions(self) -> Iterator[tuple[str, int]]:
+        """The names that chunks define, with the chunk's id."""
+        return cast("Iterator[tuple[str, int]]", self._db.execute("SELECT name, chunk_id FROM definitions"))
+
+    def vectors(self, ids: Ids) -> Iterator[tuple[Ids, NDArray[np.int8]]]:
+        """The static vectors of these chunks, some at a time: int64[n] and int8[n, dimension]."""
+        for start in range(0, len(ids), _VECTORS_AT_ONCE):
+            yield self.reader.static_vectors(ids[start : start + _VECTORS_AT_ONCE].tolist())
+
+    def tokens(self, ids: Ids) -> NDArray[np.uint16]:
+        """uint16[n]: the lengths of these chunks in the keyword index."""
+        return self.reader.columns().tokens[ids]
+
+    def terms(self, kind: int) -> Iterator[TermPostings]:
+        """The terms of a kind in ascending order; a document is a chunk, and for names a file."""
+        return self._words() if kind == WORDS else self._marks(_VOCABULARIES[kind], kind)
+
+    def _words(self) -> Iterator[TermPostings]:
+        for row in self._db.execute("SELECT term, doc FROM words"):
+            term, documents = cast("tuple[str, int]", row)
+            found = count_places(self._db, term)
+            if documents > COUNTED:  # as a question to the index file would have it
+                ones = np.ones(len(found.ids), np.uint8)
+                found = Postings(found.ids, ones, np.minimum(found.names, 1))
+            yield TermPostings(term, found)
+
+    def _marks(self, table: str, kind: int) -> Iterator[TermPostings]:
+        """Terms of a table without places; `names` finds symbol tables, which several files may share."""
+        files_of: dict[int, list[int]] = {}
+        if kind == NAMES:
+            for row in self._db.execute(
+                "SELECT symbols_id, id FROM files WHERE symbols_id IS NOT NULL ORDER BY id"
+            ):
+                symbols, file = cast("tuple[int, int]", row)
+                files_of.setdefault(symbols, []).append(file)
+        term, documents = "", list[int]()
+        for row in chain(self._db.execute(f"SELECT term, doc FROM temp.{table}_places"), [("", 0)]):
+            found, document = cast("tuple[str, int]", row)
+            if found != term:
+                if documents:
+                    yield TermPostings(term, _marked(documents))
+                term, documents = found, []
+            documents += files_of.get(document, ()) if kind == NAMES else (document,)
+
+    def parts(self) -> dict[str, bytes]:
+        """What is known of files together, by name: who imports whom, copies and git history."""
+        db = self._db
+        commits = dict(stored_commits(db))
+        histories = db.execute("SELECT path, touches, count, last_time FROM file_history").fetchall()
+        subjects = {path: subject_words(cast(bytes, touches), commits) for path, touches, *_ in histories}
+        packed_commits = [
+            (first, _text(packed)) for first, packed in db.execute("SELECT first, packed FROM commits")
+        ]
+        return {
+            "imports": packed_part(db.execute("SELECT path, in_degree FROM file_imports").fetchall()),
+            "copies": packed_part(db.execute("SELECT path, original, share FROM copies").fetchall()),
+            "history": packed_part([(path, _text(touches), *rest) for path, touches, *rest in histories]),
+            "subjects": packed_part(list(subjects.items())),
+            "commits": packed_part(packed_commits),
+        }
+
+
+def packed_part(rows: object) -> bytes:
+    """Rows as they are stored of a snapshot."""
+    return zlib.compress(json.dumps(rows).encode())
+
+
+def unpacked_part(packed: bytes) -> list[Any]:
+    """The rows of a part of a snapshot."""
+    return cast("list[Any]", json.loads(zlib.decompress(packed)))
+
+
+def bytes_of(text: str) -> bytes:
+    """The bytes that a part has as text."""
+    return base64.b85decode(text)
+
+
+def _text(data: object) -> str:
+    return base64.b85encode(cast(bytes, data)).decode()
+
+
+def _marked(documents: Sequence[int]) -> Postings:
+    ids = np.unique(np.array(documents, np.int32))
+    return Postings(ids, np.ones(len(ids), np.uint8), np.zeros(len(ids), np.uint8))
+
+
+def renumbered(postings: Postings, ids: NDArray[np.int32]) -> Postings:
+    """The postings under other ids, int32[old ids], in their order; those of id 0 are left out."""
+    new = ids[postings.ids]
+    order = np.flatnonzero(new)
+    if len(order) > 1 and (np.diff(new[order]) < 0).any():
+        order = order[np.argsort(new[order])]
+    return Postings(new[order], postings.counts[order], postings.names[order])
+
+
+def merged(every: Sequence[Postings]) -> Postings:
+    """Postings of several segments, whose documents differ, as one."""
+    if len(every) == 1:
+        return every[0]
+    ids = np.concatenate([each.ids for each in every])
+    order = np.argsort(ids, kind="stable")
+    counts = np.concatenate([each.counts for each in every])
+    names = np.concatenate([each.names for each in every])
+    return Postings(ids[order], capped(counts[order].astype(np.int64)), capped(names[order].astype(np.int64)))
+
+
+def facts_of(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows of `meta` as a snapshot has them: nothing waits, and there are no vectors of the larger model."""
+    fixed = {"model_id": 0, "embedded": 0, "queued": 0, "writing": 0, "paused": 0, "scanned": 1}
+    return {key: value for key, value in meta.items() if not isinstance(value, bytes)} | fixed

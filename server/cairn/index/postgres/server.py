@@ -1,0 +1,142 @@
+"""One PostgreSQL server of the team store: a pool of connections to it, and whether it answers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+
+import attrs
+import psycopg
+from psycopg import Connection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import TupleRow
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from cairn.errors import StoreUnavailableError
+from cairn.index.postgres.failures import explained, place
+from cairn.index.postgres.schema import check_version
+
+# A question moves on from a server that accepts no connections within 5 s.
+CONNECT_SECONDS = 2
+"""How long a server may take to accept a connection; the client library allows no less."""
+_BUSY_SECONDS = 2.0
+"""How long a question waits for a free connection."""
+_DOWN_SECONDS = 5.0
+"""How long a server that did not answer is asked only after the others."""
+_IDLE_SECONDS = 300.0
+_DEFAULTS: Mapping[str, str | int] = {
+    "connect_timeout": CONNECT_SECONDS,
+    "application_name": "cairn",
+    "tcp_user_timeout": 2500,
+    "keepalives_idle": 2,
+    "keepalives_interval": 1,
+    "keepalives_count": 2,
+}
+"""Options of each connection. One to a machine that vanished fails within 4 s, not after minutes (`tcp_user_timeout` in ms)."""
+
+
+@attrs.define
+class Server:
+    """A pool of connections to one server. It is opened by the first use, and any thread may use it."""
+
+    url: str = attrs.field(repr=False)
+    connections: int
+    """Connections to the server at most."""
+    where: str = attrs.field(init=False)
+    """Host, port and database, for messages."""
+    primary: bool | None = attrs.field(init=False, default=None)
+    """Whether it takes writes; None before the first connection."""
+    _pool: ConnectionPool[Connection[TupleRow]] = attrs.field(init=False, repr=False)
+    _ready: bool = attrs.field(init=False, default=False)
+    _down_until: float = attrs.field(init=False, default=0.0)
+    _failure: tuple[float, StoreUnavailableError] | None = attrs.field(init=False, default=None)
+    """When the last attempt to connect failed, and why."""
+    _lock: threading.Lock = attrs.field(init=False, repr=False, factory=threading.Lock)
+
+    def __attrs_post_init__(self) -> None:
+        self.where = place(self.url)
+        given = conninfo_to_dict(self.url)
+        missing = {name: value for name, value in _DEFAULTS.items() if name not in given}
+        self.url = make_conninfo(self.url, **missing)
+        self._pool = ConnectionPool(
+            self.url,
+            min_size=0,  # So that no thread keeps trying to reach a server that is gone.
+            max_size=self.connections,
+            max_idle=_IDLE_SECONDS,
+            reconnect_timeout=CONNECT_SECONDS,
+            timeout=_BUSY_SECONDS,
+            open=False,
+        )
+
+    @property
+    def down(self) -> bool:
+        """Whether the server did not answer just now."""
+        return time.monotonic() < self._down_until
+
+    def take(self, *, read_only: bool) -> Connection[TupleRow]:
+        """A connection without a transaction, to be given back. Raises `StoreUnavailableError`."""
+        self._make_ready()
+        try:
+            connection = self._pool.getconn()
+        except PoolTimeout:
+            self._ready = False
+            self._make_ready()  # Raises what is wrong with the server; else its connections are all in use.
+            raise StoreUnavailableError(
+                f"All {self.connections} connections to {self.where} are in use. Try again, or allow more of them."
+            ) from None
+        except PoolClosed:
+            raise StoreUnavailableError("The connections to the team store were closed.") from None
+        self.primary = _is_primary(connection)
+        connection.read_only = read_only
+        return connection
+
+    def give_back(self, connection: Connection[TupleRow]) -> None:
+        """Return a connection to the pool. A transaction that is still open is rolled back."""
+        if not connection.closed:
+            try:
+                connection.rollback()
+            except psycopg.Error:
+                connection.close()
+        broken = connection.closed
+        self._pool.putconn(connection)
+        if broken and not self._pool.closed:
+            # The others are most likely broken too; the next question finds out whether the server answers.
+            self._ready = False
+            self._pool.drain()
+
+    def mark_down(self) -> None:
+        """Ask this server only after the others for a while."""
+        self._ready = False
+        self._down_until = time.monotonic() + _DOWN_SECONDS
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pool.close()
+
+    def _make_ready(self) -> None:
+        """Connect once outside the pool, whose errors do not say what is wrong, and check the schema's version.
+
+        Threads that waited for another one's attempt share its failure, instead of waiting one after the other.
+        """
+        asked = time.monotonic()
+        with self._lock:
+            if self._ready:
+                return
+            if self._failure is not None and self._failure[0] >= asked:
+                raise StoreUnavailableError(str(self._failure[1]), lost=self._failure[1].lost)
+            try:
+                with explained(self.where), psycopg.connect(self.url) as connection:
+                    self.primary = _is_primary(connection)
+                    check_version(connection)
+            except StoreUnavailableError as problem:
+                self._failure = (time.monotonic(), problem)
+                raise
+            if self._pool.closed:
+                self._pool.open()
+            self._ready, self._down_until = True, 0.0
+
+
+def _is_primary(connection: Connection[TupleRow]) -> bool:
+    """Whether the server of a connection takes writes, as it said when connecting."""
+    return connection.info.parameter_status("in_hot_standby") != "on"

@@ -1,0 +1,207 @@
+"""Shards: making the partitions of the bulk tables, here or on another server, and the index of a shard's vectors.
+
+All functions need a connection of the store's owner. Shards can be added while the store is in use: a partition is
+made as a table of its own and then attached, which blocks neither readers nor writers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+import psycopg
+from psycopg import Connection, sql
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import TupleRow
+
+from cairn.errors import InvalidRequestError
+from cairn.index.postgres.failures import explained, place
+from cairn.index.postgres.schema import use_vectors
+from cairn.index.postgres.tables import BULK_TABLES, BulkTable
+
+_BUILD_MEMORY = "1GB"
+"""Memory for building a graph of vectors; one that does not fit is built several times slower."""
+_FETCH_ROWS = 1000
+"""Rows that come from another server at once; the default of 100 costs ten times as many round trips."""
+
+
+@attrs.frozen
+class ShardServer:
+    """Another PostgreSQL server with pgvector that stores whole shards of this store."""
+
+    name: str
+    url: str = attrs.field(repr=False)
+    """How this machine and the store's own server both reach it. Its user owns the tables there."""
+
+
+def add_shard(connection: Connection[TupleRow], server: ShardServer | None = None) -> int:
+    """Add a shard with its partitions, here or on another server, and return its id."""
+    with connection.transaction():
+        use_vectors(connection)
+        found = connection.execute(
+            "INSERT INTO cairn.shards(server) VALUES (%s) RETURNING id", (server.name if server else None,)
+        ).fetchone()
+        assert found is not None
+        shard = int(found[0])
+        if server is not None:
+            _connect_server(connection, server)
+            _make_elsewhere(server, shard)
+        for table in BULK_TABLES:
+            if server is None:
+                _make_here(connection, table, shard)
+            else:
+                _make_foreign(connection, table, shard, server)
+            connection.execute(
+                sql.SQL("ALTER TABLE {} ATTACH PARTITION {} FOR VALUES IN ({})").format(
+                    _parent(table), _partition(table, shard), sql.Literal(shard)
+                )
+            )
+    return shard
+
+
+def drop_shard(connection: Connection[TupleRow], shard: int) -> None:
+    """Drop an empty shard's partitions. Raises `InvalidRequestError` while a pool lies on it.
+
+    The tables of a shard on another server stay there. Waits for readers of the bulk tables and blocks them briefly.
+    """
+    with connection.transaction():
+        if connection.execute("SELECT 1 FROM cairn.pools WHERE shard = %s", (shard,)).fetchone():
+            raise InvalidRequestError("shard", f"{shard} has pools; move or delete them first")
+        foreign = _server_of(connection, shard) is not None
+        kind = sql.SQL("FOREIGN TABLE" if foreign else "TABLE")
+        for table in BULK_TABLES:
+            connection.execute(sql.SQL("DROP {} {}").format(kind, _partition(table, shard)))
+        connection.execute("DELETE FROM cairn.shards WHERE id = %s", (shard,))
+
+
+def index_vectors(connection: Connection[TupleRow], shard: int, server: ShardServer | None = None) -> None:
+    """Build the HNSW index of a shard's vectors, for shards too large to compare all. Writers to it wait meanwhile.
+
+    `server` is needed for a shard on another server. An index that is there already stays.
+    """
+    if server is None and _server_of(connection, shard) is not None:
+        raise InvalidRequestError("server", f"shard {shard} lies on another server, which must be given")
+    if server is not None:
+        with explained(place(server.url)), psycopg.connect(server.url) as elsewhere:
+            _build_index(elsewhere, shard)
+        return
+    _build_index(connection, shard)
+
+
+def drop_vector_index(connection: Connection[TupleRow], shard: int) -> None:
+    """Drop the HNSW index of a shard that lies here, as before loading many vectors."""
+    connection.execute(
+        sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier("cairn", f"vectors_{shard}_hnsw"))
+    )
+
+
+def _build_index(connection: Connection[TupleRow], shard: int) -> None:
+    with connection.transaction():
+        use_vectors(connection)
+        connection.execute("SELECT set_config('maintenance_work_mem', %s, true)", (_BUILD_MEMORY,))
+        connection.execute(
+            sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} USING hnsw (vector halfvec_l2_ops)").format(
+                sql.Identifier(f"vectors_{shard}_hnsw"), sql.Identifier("cairn", f"vectors_{shard}")
+            )
+        )
+
+
+def _make_here(connection: Connection[TupleRow], table: BulkTable, shard: int) -> None:
+    connection.execute(
+        sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING ALL)").format(_partition(table, shard), _parent(table))
+    )
+    _finish(connection, table, shard)
+    # Readers have no right on partitions. Row security without a policy refuses them even if one is granted.
+    connection.execute(sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(_partition(table, shard)))
+
+
+def _make_elsewhere(server: ShardServer, shard: int) -> None:
+    """Make the tables of a shard on its server. Tables that an interrupted attempt left are used."""
+    with explained(place(server.url)), psycopg.connect(server.url) as elsewhere:
+        elsewhere.execute("CREATE SCHEMA IF NOT EXISTS cairn")
+        use_vectors(elsewhere)
+        for table in BULK_TABLES:
+            partition = _partition(table, shard)
+            if elsewhere.execute("SELECT to_regclass(%s)", (partition.as_string(elsewhere),)).fetchone() == (
+                None,
+            ):
+                elsewhere.execute(sql.SQL("CREATE TABLE {} ({})").format(partition, _columns(table)))
+                _finish(elsewhere, table, shard)
+
+
+def _finish(connection: Connection[TupleRow], table: BulkTable, shard: int) -> None:
+    """Give a partition its keys and indexes, its storage, and the condition that its rows are of one shard."""
+    partition = _partition(table, shard)
+    for kind, columns in (("PRIMARY KEY", table.key), ("UNIQUE", table.unique)):
+        if columns:
+            connection.execute(sql.SQL(f"ALTER TABLE {{}} ADD {kind} ({columns})").format(partition))
+    for columns in table.indexes:
+        connection.execute(sql.SQL(f"CREATE INDEX ON {{}} ({columns})").format(partition))
+    for column in table.external:
+        connection.execute(
+            sql.SQL("ALTER TABLE {} ALTER {} SET STORAGE EXTERNAL").format(partition, sql.Identifier(column))
+        )
+    connection.execute(sql.SQL("ALTER TABLE {} ADD CHECK (shard = {})").format(partition, sql.Literal(shard)))
+
+
+def _make_foreign(
+    connection: Connection[TupleRow], table: BulkTable, shard: int, server: ShardServer
+) -> None:
+    connection.execute(
+        sql.SQL("CREATE FOREIGN TABLE {} ({}) SERVER {} OPTIONS (schema_name 'cairn', table_name {})").format(
+            _partition(table, shard),
+            _columns(table),
+            sql.Identifier(server.name),
+            sql.Literal(table.partition(shard)),
+        )
+    )
+
+
+def _connect_server(connection: Connection[TupleRow], server: ShardServer) -> None:
+    """Register another server with the database, for all roles: row security is applied here, not there.
+
+    PostgreSQL shows the password of the mapping to the owner of the store and to superusers only.
+    """
+    connection.execute("CREATE EXTENSION IF NOT EXISTS postgres_fdw")
+    if connection.execute("SELECT 1 FROM pg_foreign_server WHERE srvname = %s", (server.name,)).fetchone():
+        return
+    parts = conninfo_to_dict(server.url)
+    login = {str(option): str(value) for option, value in parts.items() if option in ("user", "password")}
+    options = {str(option): str(value) for option, value in parts.items() if option not in login}
+    options.update({"extensions": "vector", "fetch_size": str(_FETCH_ROWS)})
+    connection.execute(
+        sql.SQL("CREATE SERVER {} FOREIGN DATA WRAPPER postgres_fdw OPTIONS ({})").format(
+            sql.Identifier(server.name), _options(options)
+        )
+    )
+    connection.execute(
+        sql.SQL("CREATE USER MAPPING FOR PUBLIC SERVER {} OPTIONS ({})").format(
+            sql.Identifier(server.name), _options(login)
+        )
+    )
+
+
+def _options(options: Mapping[str, str]) -> sql.Composed:
+    return sql.SQL(", ").join(
+        sql.SQL("{} {}").format(sql.Identifier(name), sql.Literal(value)) for name, value in options.items()
+    )
+
+
+def _server_of(connection: Connection[TupleRow], shard: int) -> str | None:
+    found = connection.execute("SELECT server FROM cairn.shards WHERE id = %s", (shard,)).fetchone()
+    if found is None:
+        raise InvalidRequestError("shard", f"{shard} is not a shard of the store")
+    server: str | None = found[0]
+    return server
+
+
+def _columns(table: BulkTable) -> sql.SQL:
+    return sql.SQL(table.columns)
+
+
+def _parent(table: BulkTable) -> sql.Identifier:
+    return sql.Identifier("cairn", table.name)
+
+
+def _partition(table: BulkTable, shard: int) -> sql.Identifier:
+    return sql.Identifier("cairn", table.partition(shard))

@@ -1,0 +1,46 @@
+"""Where the URLs of the team store come from: the environment, or a file that only its owner can read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from cairn.errors import StoreUnavailableError
+
+VARIABLE = "CAIRN_STORE_URL"
+"""URLs of the store's servers, separated by white space."""
+
+
+def store_urls(file: Path | None = None) -> tuple[str, ...]:
+    """URLs of the store's servers: those of the environment, or else the lines of a file.
+
+    They contain passwords, so the file must not be readable by others (mode 0600). Lines that begin with # are left
+    out. Raises `StoreUnavailableError` where there are none.
+    """
+    urls = tuple(os.environ.get(VARIABLE, "").split())
+    if not urls and file is not None:
+        urls = tuple(
+            line.strip() for line in _secret(file).splitlines() if line.strip() and line.strip()[0] != "#"
+        )
+    if not urls:
+        raise StoreUnavailableError(
+            f"The URL of the team store is missing. Set {VARIABLE}, or write it to a file."
+        )
+    return urls
+
+
+def _secret(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8") as opened:
+            mode = os.fstat(opened.fileno()).st_mode
+            if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise StoreUnavailableError(
+                    f"Others can read {file}, which contains the store's password. Run: chmod 600 {file}"
+                )
+            return opened.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise StoreUnavailableError(
+            f"The file of the store's URL, {file}, cannot be read: {reason}."
+        ) from None

@@ -1,0 +1,152 @@
+"""Where words stand in a snapshot: the inverted lists of its repository, as far as questions asked for them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import apsw
+import numpy as np
+from attrs import define, field
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from cairn.index.postgres.blocks import Dictionary, unpack
+from cairn.index.postgres.catalogue import SnapshotMemory, present_chunks
+from cairn.index.postgres.segment import NAMES, WORDS, merged
+from cairn.index.reader.postings import NOWHERE, Postings
+
+T = TypeVar("T")
+Ask = Callable[[Callable[[Connection[TupleRow]], Any]], Any]
+"""Has a transaction of the reader ask something."""
+
+_MOST_BYTES = 28_000_000
+"""All kept lists may take so much; the terms asked for longest ago go first."""
+_MOST_COUNTED = 50_000
+"""Terms of which it is kept how many chunks contain them."""
+_MOST_BLOCKS = 60
+"""Blocks of terms that begin alike which are looked through; more would take too long, and tell little."""
+
+
+@define(eq=False)
+class SnapshotWords:
+    """The terms of one snapshot that questions asked for; for all threads of the process."""
+
+    memory: SnapshotMemory
+    _lists: OrderedDict[tuple[int, str], Postings] = field(factory=OrderedDict, init=False)
+    _bytes: int = field(default=0, init=False)
+    _counts: dict[tuple[int, str], int] = field(factory=dict, init=False)
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+
+    def counts(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, int]:
+        """In how many documents of the repository each term stands, those of other revisions included."""
+        wanted = list(dict.fromkeys(terms))
+        missing = [term for term in wanted if (kind, term) not in self._counts]
+        if missing:
+            found: defaultdict[str, int] = defaultdict(int)
+            for term, dictionary, _ in self._blocks(ask, missing, kind, "NULL"):
+                found[term] += Dictionary(bytes(dictionary)).count(term)
+            with self._lock:
+                if len(self._counts) > _MOST_COUNTED:
+                    self._counts.clear()
+            self._counts.update(((kind, term), found[term]) for term in missing)
+            return {term: self._counts.get((kind, term), found[term]) for term in wanted}
+        return {term: self._counts[kind, term] for term in wanted}
+
+    def postings(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, Postings]:
+        """Where each term stands in the snapshot."""
+        wanted = list(dict.fromkeys(terms))
+        found: dict[str, Postings] = {}
+        with self._lock:
+            for term in wanted:
+                if (known := self._lists.get((kind, term))) is not None:
+                    self._lists.move_to_end((kind, term))
+                    found[term] = known
+        missing = [term for term in wanted if term not in found]
+        if not missing:
+            return found
+        counted = self.counts(ask, missing, kind)
+        parts: defaultdict[str, list[Postings]] = defaultdict(list)
+        standing = [term for term in missing if counted[term]]
+        for term, dictionary, lists in self._blocks(ask, standing, kind, "b.lists") if standing else ():
+            words = Dictionary(bytes(dictionary))
+            if (place := words.place(term)) is not None:
+                parts[term].append(unpack(words, bytes(lists), place))
+        for term in missing:
+            found[term] = self._present(merged(parts[term]), kind) if parts[term] else NOWHERE
+        self._keep({term: found[term] for term in missing}, kind)
+        return found
+
+    def dictionaries(self, ask: Ask, first: str = "", after: str | None = None) -> list[Dictionary] | None:
+        """The dictionaries of blocks with terms from `first` on, and below `after`; None where these are too many."""
+        key = self.memory.key
+        bounded = "AND first < %s" if after is not None else ""
+        sql = f"""SELECT dictionary FROM cairn.terms WHERE shard = %s AND repository = %s AND kind = {WORDS}
+            AND segment = ANY(%s) AND first >= coalesce((SELECT max(first) FROM cairn.terms
+                WHERE shard = %s AND repository = %s AND kind = {WORDS} AND segment = ANY(%s) AND first <= %s), '')
+            {bounded} LIMIT %s"""
+        place = (key.shard, key.repository, list(self.memory.segments))
+        most = _MOST_BLOCKS if after is not None else None
+        values = (*place, *place, first, *((after,) if after is not None else ()), most and most + 1)
+        rows = ask(lambda db: db.execute(sql, values).fetchall())
+        return None if most and len(rows) > most else [Dictionary(bytes(packed)) for (packed,) in rows]
+
+    def _blocks(self, ask: Ask, terms: Sequence[str], kind: int, lists: str) -> list[tuple[str, Any, Any]]:
+        key = self.memory.key
+        sql = f"""SELECT w.term, b.dictionary, {lists} FROM unnest(%s::text[]) AS w(term)
+            CROSS JOIN unnest(%s::int[]) AS s(id) CROSS JOIN LATERAL (
+                SELECT dictionary, lists FROM cairn.terms t
+                WHERE t.shard = %s AND t.repository = %s AND t.kind = %s AND t.segment = s.id AND t.first <= w.term
+                ORDER BY t.first DESC LIMIT 1) AS b"""
+        values = (list(terms), list(self.memory.segments), key.shard, key.repository, kind)
+        found: list[tuple[str, Any, Any]] = ask(lambda db: db.execute(sql, values).fetchall())
+        return found
+
+    def _present(self, postings: Postings, kind: int) -> Postings:
+        if kind == NAMES:
+            there = np.fromiter((int(each) in self.memory.files for each in postings.ids), np.bool_)
+        else:
+            there = present_chunks(self.memory, postings.ids.astype(np.int64))
+        if there.all():
+            return postings
+        return Postings(postings.ids[there], postings.counts[there], postings.names[there])
+
+    def _keep(self, lists: Mapping[str, Postings], kind: int) -> None:
+        with self._lock:
+            for term, postings in lists.items():
+                before = self._lists.pop((kind, term), None)
+                self._bytes += postings.size - (before.size if before else 0)
+                self._lists[kind, term] = postings
+            while self._bytes > _MOST_BYTES and len(self._lists) > 1:
+                self._bytes -= self._lists.popitem(last=False)[1].size
+
+
+def stems(db: apsw.Connection, text: str) -> list[str]:
+    """The terms of a text, as the keyword index has them."""
+    return _tokens(db, "porter", ["unicode61"], text)
+
+
+def tokens(db: apsw.Connection, text: str) -> list[str]:
+    """The words of a text as the keyword index tells them apart, before they are stemmed."""
+    return _tokens(db, "unicode61", [], text)
+
+
+def _tokens(db: apsw.Connection, name: str, arguments: list[str], text: str) -> list[str]:
+    tokenizer = db.fts5_tokenizer(name, [*arguments, "remove_diacritics", "2", "tokenchars", "_"])
+    found = tokenizer(
+        text.encode("utf-8", "surrogatepass"), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False
+    )
+    return [str(token[0]) for token in found]
+
+
+def together_at(every: Sequence[Postings]) -> Postings:
+    """The documents that have all of them; each counts as often as the rarest of them stands there."""
+    ids = every[0].ids
+    for each in every[1:]:
+        ids = np.intersect1d(ids, each.ids, assume_unique=True)
+    places = [each.at(ids.astype(np.int64))[0] for each in every]
+    counts = np.min([each.counts[place] for each, place in zip(every, places, strict=True)], axis=0)
+    names = np.min([each.names[place] for each, place in zip(every, places, strict=True)], axis=0)
+    return Postings(ids, counts.astype(np.uint8), names.astype(np.uint8))

