@@ -1,42 +1,39 @@
 #!/usr/bin/env python3
 """Whether a team's database answers as the index files do that it was made from.
 
-    python benchmarks/team/equality.py --store URL --data KEPT --sets SETS [--kind folder] [--output FILE]
+    python benchmarks/team/equality.py --store URL --data KEPT --sets SETS [--kind folder] [--vectors FOLDER] [--output FILE]
 
 KEPT is the data folder of benchmarks/retrieval, with an index for each repository; SETS the questions. Each index is published into
-the database at URL (its owner's), unless it is there, and every question is ranked over the file and over the database.
+the database at URL (its owner's), unless it is there, and every question is ranked over the file and over the database. Indexes
+that have no vectors are copied into FOLDER, by default a temporary one, and are given those of the packaged table there.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import statistics
 import sys
+import tempfile
 import time
 from pathlib import Path
-
-import psycopg
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from engine.index_file import index_path
-from retrieval.in_process import OpenIndex
+from retrieval.asking import Answer
+from retrieval.in_process import OpenIndex, copied_index, use_table
 from retrieval.sets import read_sets
 
 from cairn.embedding.packaged import load_packaged
-from cairn.index.postgres.access import grant
-from cairn.index.postgres.catalogue import SnapshotKey, read_snapshot
+from cairn.embedding.static import StaticTable
+from cairn.index.postgres.catalogue import read_snapshot
 from cairn.index.postgres.connection import Store
-from cairn.index.postgres.publishing import Home, Revision, publish
 from cairn.index.postgres.reader import PostgresReader
-from cairn.index.postgres.repositories import find_home
-from cairn.index.postgres.schema import prepare
-from cairn.index.postgres.segment import Segment
+from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.store.database import DATABASE_NAME
 from cairn.retrieval.meaning import StaticMeaning
-
-READER = "benchmark"
+from team.publication import READER, published
 
 
 def main() -> int:
@@ -48,28 +45,39 @@ def main() -> int:
     parser.add_argument("--sets", type=Path, required=True)
     parser.add_argument("--kind", default="folder")
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--vectors", type=Path)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
-    prepare(given.store)
     questions = read_sets([given.sets], given.only)
-    meaning = StaticMeaning(load_packaged())
+    table = load_packaged()
+    meaning = StaticMeaning(table)
+    made = given.vectors or Path(tempfile.mkdtemp(prefix="cairn-equality-"))
     store = Store([given.store])
     rows = []
     for repository in sorted({question.repository.name for question in questions}):
         data = given.data / f"{repository}-{given.kind}"
         if not data.is_dir():
             continue
-        folder = index_path(data).parent
-        key, seconds, chunks = _published(given.store, repository, folder)
+        folder = _with_vectors(index_path(data).parent, data, made / data.name, table)
+        publication = published(given.store, repository, folder)
+        key = publication.key
         began = time.perf_counter()
         memory = store.read(READER, lambda db, key=key: read_snapshot(db, key))
         opened = time.perf_counter() - began
         assert memory is not None
         asked = [question for question in questions if question.repository.name == repository]
-        reader = PostgresReader.of(store, READER, memory)
-        there, here = OpenIndex(folder, reader), OpenIndex.at(folder)
-        here.ranked(asked[:3], meaning), there.ranked(asked[:3], meaning)
-        file, database = here.ranked(asked, meaning), there.ranked(asked, meaning)
+        here = OpenIndex.at(folder)
+        file: list[Answer] = []
+        database: list[Answer] = []
+        for question in [
+            *asked[:3],
+            *asked,
+        ]:  # in turns, so that whatever else runs slows both; the first ones warm up
+            file += here.ranked([question], meaning)
+            with store.session(READER) as session:
+                there = OpenIndex(folder, PostgresReader.within(session, memory))
+                database += there.ranked([question], meaning)
+        file, database = file[-len(asked) :], database[-len(asked) :]
         same = [one.results == other.results for one, other in zip(file, database, strict=True)]
         row = {
             "repository": repository,
@@ -81,7 +89,7 @@ def main() -> int:
             "ms database": statistics.median(each.ms for each in database),
             "chunks": memory.chunks,
             "seconds to open": opened,
-            "chunks per second": chunks / seconds if chunks else None,
+            "chunks per second": publication.pace,
         }
         rows.append(row)
         print(json.dumps(row), flush=True)
@@ -104,21 +112,13 @@ def main() -> int:
     return 0
 
 
-def _published(url: str, repository: str, folder: Path) -> tuple[SnapshotKey, float, int]:
-    with psycopg.connect(url, autocommit=True) as connection:
-        home: Home = find_home(connection, repository, "")
-        segment = Segment(folder)
-        began = time.perf_counter()
-        revision = Revision("HEAD", "benchmark", datetime.datetime.now(datetime.UTC), {})
-        published = publish(connection, home, revision, segment)
-        seconds = time.perf_counter() - began
-        segment.close()
-        grant(connection, READER, [home.repository])
-    return (
-        SnapshotKey(published.snapshot, home.repository, home.pool, home.shard),
-        seconds,
-        published.chunks,
-    )
+def _with_vectors(folder: Path, data: Path, copy: Path, table: StaticTable) -> Path:
+    """The folder of the index in `data`, or of a copy of it that has vectors of the table."""
+    if SqliteReader(folder).static_table():
+        return folder
+    if not (copy / DATABASE_NAME).is_file():
+        use_table(copied_index(data, copy), table)
+    return copy
 
 
 if __name__ == "__main__":

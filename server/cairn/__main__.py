@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 
 from cairn.cli.main import cli, main
+from cairn.cli.team import team
 from cairn.errors import CairnError, InvalidRequestError
-from cairn.serve.command import openapi, serve
+from cairn.serve.command import openapi, serve, serve_team
 
 
 @cli.command()
@@ -55,6 +56,7 @@ def mcp(folders: tuple[Path, ...]) -> None:
 
 
 cli.add_command(serve)
+team.add_command(serve_team)
 cli.add_command(openapi)
 
 

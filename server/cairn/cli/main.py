@@ -18,6 +18,7 @@ from cairn.cli.indexing import index, pause, reindex, resume, status
 from cairn.cli.output import EXIT_CODES, FAILED, INTERRUPTED, leave_stdout, make_encodable, print_error
 from cairn.cli.questions import call, context, discover, page, related, search
 from cairn.cli.references import callees, callers
+from cairn.cli.team import team
 from cairn.cli.upkeep import doctor, feedback, model, phase
 from cairn.errors import CairnError
 
@@ -33,6 +34,7 @@ for command in (
     *(search, discover, related, callers, callees, context, page, call),
     *(index, reindex, pause, resume, status),
     *(doctor, config, phase, feedback, model, completion),
+    team,
 ):
     cli.add_command(command)
 

@@ -23,6 +23,7 @@ def index_state(folders: Sequence[Folder]) -> protocol.IndexState:
         complete=bool(facts) and all(f.complete for f in facts),
         remaining=remaining(folders, facts),
         note=next(iter(emptiness(folders, facts)), ""),
+        revisions=tuple(revision for folder in folders if (revision := folder.revision) is not None),
     )
 
 
@@ -65,4 +66,4 @@ def _why_empty(folder: Folder) -> str:
     path, decision = max(
         report.first_skipped.values(), key=lambda each: (bool(each[1].detail), report.skipped[each[1].rule])
     )
-    return f"Nothing is indexed in {folder.shown}: {path} and the rest are left out, {decision.explanation}."
+    return f"Nothing is indexed in {folder.label}: {path} and the rest are left out, {decision.explanation}."

@@ -311,7 +311,7 @@ class _ContextRequest:
         patterns = workspace.settings.discovery.readme.readme_patterns
         reader = workspace.readers[folder]
         facts, unsaved = reader.facts(), reader.overlay
-        index = (workspace.folders[folder].uri, reader, reader.identity(), patterns)
+        index = (workspace.folders[folder].uri, reader.key, reader.identity(), patterns)
         files = (*index, facts.paths, unsaved.hidden)
         readmes = memory.readmes.kept(
             files, lambda: readme_paths(reader, patterns), lambda paths: sum(map(len, paths))

@@ -10,15 +10,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from cairn import protocol
 from cairn.engine.context_memory import ContextMemory
 from cairn.engine.fallback import Fallback
 from cairn.engine.folders import Folder, FolderSettings, path_of_uri, places_of
-from cairn.engine.host import Host
+from cairn.engine.host import Host, Lease
 from cairn.engine.status import IndexingProgress, figures_of, progress_of
 from cairn.errors import InvalidRequestError, ModelError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
+from cairn.index.reader.index_reader import IndexReader
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.operations.metrics import IndexFigures
 from cairn.settings.layers import Layers
@@ -78,14 +81,61 @@ class Engine:
                 return
             settings = FolderSettings(self._layers, root)
             writes = keep_indexed and settings().retrieval.enabled
-            lease = self._host.lease(root, settings, self.on_change, writes=writes)
+            asks_team = writes and bool(settings().team.url)
+            lease = self._host.lease(root, settings, self.on_change, writes=writes and not asks_team)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
-            overlay = Overlay(root, settings, self.model)
-            shared = lease.shared
-            saved = SqliteReader(shared.indexer.data, memory=shared.memory, root=str(root))
-            reader = OverlaidReader(saved, overlay)
+            reader = OverlaidReader(_own_index(root, lease), Overlay(root, settings, self.model))
             folder = Folder(root, shown, settings, lease, reader)
+            if asks_team:
+                from cairn.engine.team import share  # which those alone need who have a team
+
+                folder = evolve(folder, sharing=share(folder, self._share, self._index_alone))
             self.folders = (*self.folders, folder)
+        if folder.sharing is not None:
+            folder.sharing.start()
+        self.on_change()
+
+    def _share(self, root: Path, reader: IndexReader, revision: protocol.Revision) -> None:
+        """Answer from the team's index of the folder from now on."""
+
+        def shared(folder: Folder) -> Folder:
+            lease = self._lease(folder, writes=False)
+            return evolve(
+                folder,
+                lease=lease,
+                reader=OverlaidReader(reader, folder.reader.overlay),
+                revision=revision,
+                remark="",
+            )
+
+        self._change(root, shared)
+
+    def _index_alone(self, root: Path, why: str) -> None:
+        """Index the folder here from now on, and answer from that."""
+
+        def alone(folder: Folder) -> Folder:
+            lease = self._lease(folder, writes=True)
+            reader = OverlaidReader(_own_index(root, lease), folder.reader.overlay)
+            return evolve(folder, lease=lease, reader=reader, revision=None, remark=why)
+
+        self._change(root, alone)
+
+    def _lease(self, folder: Folder, *, writes: bool) -> Lease:
+        """The folder's lease, another one where its thread should write and does not, or the other way round."""
+        if folder.lease.writes == writes:
+            return folder.lease
+        return self._host.lease(folder.root, folder.settings, self.on_change, writes=writes)
+
+    def _change(self, root: Path, change: Callable[[Folder], Folder]) -> None:
+        """Put another state of a folder in its place; questions that are being answered go on with the former one."""
+        with self._changing_folders:
+            before = next((folder for folder in self.folders if folder.root == root), None)
+            if before is None or self._stopped:
+                return
+            after = change(before)
+            self.folders = tuple(after if folder is before else folder for folder in self.folders)
+        if after.lease is not before.lease:
+            before.lease.give_back()
         self.on_change()
 
     def over(self, workspace: str) -> Engine:
@@ -106,6 +156,10 @@ class Engine:
         one = copy.copy(self)
         one.folders = tuple(found)
         return one
+
+    def asked(self, caller: str, workspace: str) -> Engine:
+        """The engine that answers `caller`, over one of its folders where `workspace` names it. "" is whoever runs this process."""
+        return self.over(workspace) if workspace else self
 
     def progress(self) -> IndexingProgress:
         """Where indexing is, over all folders; cheap enough to ask ten times a second."""
@@ -191,6 +245,12 @@ class Engine:
                 if model is not None:
                     found = protocol.ModelInfo(model.name, model.dimension, model.id, packaged)
         return found, problem
+
+
+def _own_index(root: Path, lease: Lease) -> SqliteReader:
+    """The reader of the index that this machine has of the folder."""
+    shared = lease.shared
+    return SqliteReader(shared.indexer.data, memory=shared.memory, root=str(root))
 
 
 def _indexing(settings: Settings) -> tuple[object, ...]:

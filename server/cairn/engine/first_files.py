@@ -7,6 +7,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from cairn.engine.request import CALLER
+
 if TYPE_CHECKING:
     from cairn.engine.engine import Engine
 
@@ -40,7 +42,7 @@ class FirstFiles:
 
 def _are_to_come(engine: Engine, workspace: str) -> bool:
     """Whether there is nothing to find yet, and nothing known that keeps it so."""
-    asked = engine.over(workspace) if workspace else engine
+    asked = engine.asked(CALLER.get(), workspace)
     if asked.searchable() or asked.progress().problem:
         return False
     now = asked.figures()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Protocol
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from attrs import Factory, field, frozen
 
+from cairn import protocol
 from cairn.engine.host import Lease
 from cairn.errors import InvalidRequestError
 from cairn.index.indexing.indexer import Indexer
@@ -60,6 +62,16 @@ class FolderSettings:
         return read[2]
 
 
+class Sharing(Protocol):
+    """Keeps a folder and the team's index of it together, on a thread of its own."""
+
+    def start(self) -> None:
+        """Begin to look for the team's index."""
+
+    def stop(self) -> None:
+        """End the thread."""
+
+
 @frozen
 class Folder:
     """One workspace folder with its index."""
@@ -81,6 +93,12 @@ class Folder:
     """What was asked, and how it was answered."""
     override: OverrideReader = Factory(lambda self: OverrideReader(self.indexer.data), takes_self=True)
     """The phase that was set by hand."""
+    revision: protocol.Revision | None = None
+    """The commit whose index is read, where it is a team's."""
+    sharing: Sharing | None = None
+    """What keeps the folder and the team's index of it together, where there is a team."""
+    remark: str = ""
+    """Why the team's index is not read, where there is a team."""
 
     @property
     def indexer(self) -> Indexer:
@@ -91,8 +109,15 @@ class Folder:
     def uri(self) -> str:
         return self.shown.as_uri()
 
+    @property
+    def label(self) -> str:
+        """What people are told it is called."""
+        return str(self.shown)
+
     def close(self) -> None:
         """Let go of the folder, and forget its unsaved text and what is in memory."""
+        if self.sharing is not None:
+            self.sharing.stop()
         self.lease.give_back()
         self.reader.overlay.close()
 
@@ -113,8 +138,7 @@ class Folder:
                 text = read_text(self.root / path)
             except (OSError, ValueError):  # a name that no file can have
                 return None
-        lines = None if text is None else lines_of(text)
-        return [_unescaped(line) for line in lines] if lines and path.endswith(".ipynb") else lines
+        return None if text is None else shown_lines(path, text)
 
     def has(self, path: PurePosixPath, *, directory: bool = False) -> bool:
         """Whether there is such a file or directory now, or such a directory."""
@@ -126,6 +150,12 @@ class Folder:
 
     def uri_of(self, path: str) -> str:
         return (self.shown / path).as_uri()
+
+
+def shown_lines(path: str, text: str) -> Sequence[str]:
+    """The lines of a file's text as they are shown."""
+    lines = lines_of(text)
+    return [_unescaped(line) for line in lines] if lines and path.endswith(".ipynb") else lines
 
 
 def _unescaped(line: str) -> str:

@@ -85,6 +85,11 @@ class Lease:
     shared: Shared
     on_change: Callable[[], None]
 
+    @property
+    def writes(self) -> bool:
+        """Whether the thread keeps the index up to date, rather than only reading it."""
+        return self._key[1]
+
     def opened(self, paths: Iterable[str]) -> None:
         """Tell which files (relative paths) the editor shows now; those of other leases stay open."""
         with self._host.changing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from attrs import define, frozen
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from cairn.settings.tree import Settings
 
 Tell = Callable[["DiscoverProgress"], None]
+
+CALLER: ContextVar[str] = ContextVar("caller", default="")
+"""Who asks, where a front tells callers apart; each request is answered in a context of its own."""
 
 CACHE, GENERIC = "cache", "generic"
 """What stands in for an answer: one that was kept from before, or a message alone."""

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cairn.engine.methods import CLI, Asks, Method, method_named
-from cairn.engine.request import Request, Tell
+from cairn.engine.request import CALLER, Request, Tell
 from cairn.errors import InvalidRequestError, OutOfTimeError, QueryCancelledError
 from cairn.index.store.deadline import Cancelled, never
 from cairn.startup.interpreter import give_back_memory
@@ -150,14 +150,15 @@ class Runner:
 
     async def _on_thread(self, work: Callable[..., T], workspace: str, seconds: float | None) -> T:
         """`work(engine, cancelled=…)` on a thread."""
-        engine = await self.made()
+        engine, caller = await self.made(), CALLER.get()
         flag = threading.Event()
+
+        def done() -> T:
+            return work(engine.asked(caller, workspace), cancelled=flag.is_set)
+
         try:
             async with asyncio.timeout(seconds):
-                asked = engine.over(workspace) if workspace else engine
-                return await asyncio.get_running_loop().run_in_executor(
-                    self._executor, partial(work, asked, cancelled=flag.is_set)
-                )
+                return await asyncio.get_running_loop().run_in_executor(self._executor, done)
         except TimeoutError:
             raise OutOfTimeError(
                 f"The answer took more than {seconds:g} seconds; ask for less, or raise serve.request_seconds."

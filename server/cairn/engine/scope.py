@@ -195,7 +195,7 @@ def _missing(given: str, near: Sequence[Place], far: Sequence[Place], folders: S
 
 
 def _outside(given: str, folders: Sequence[Folder]) -> str:
-    where = ", ".join(str(folder.shown) for folder in folders)
+    where = ", ".join(folder.label for folder in folders)
     return f"{given!r} is outside of the workspace, {where}; give a path in it"
 
 

@@ -185,6 +185,7 @@ def _warnings(engine: Engine, facts: Sequence[Facts]) -> tuple[str, ...]:
         *emptiness(folders, facts),
         *engine.warnings,
         *(warning for folder in folders for warning in folder.settings.warnings()),
+        *(folder.remark for folder in folders if folder.remark),
         *_weight_warnings(folders),
         *(warning for folder in folders for warning in folder.reader.overlay.warnings),
         *(folder.feedback.remark for folder in folders if folder.feedback.remark),

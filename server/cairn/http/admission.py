@@ -13,10 +13,12 @@ from prometheus_client import Counter, Gauge
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from cairn.engine.request import CALLER
 from cairn.engine.runner import Runner
 from cairn.http.connection import HEAD_BYTES
 from cairn.http.errors import RefusedError, error_response
 from cairn.http.guard import Guard
+from cairn.http.team import TeamReads
 from cairn.operations.idling import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.settings.tree import ServeSettings
@@ -47,6 +49,8 @@ class Served:
     presence: Presence
     mcp: ASGIApp | None = None
     """MCP's streamable HTTP, behind the same guard; None without it."""
+    team: TeamReads | None = None
+    """What other Cairns read here; None where no team's database is served."""
 
 
 class Admission:
@@ -83,7 +87,9 @@ class Admission:
             await send(message)
 
         try:
-            with self._admitted(scope):
+            caller = await self._caller(scope)
+            with self._counted(scope):
+                CALLER.set(caller)
                 await self._app(scope, body, answer)
         except RefusedError as refusal:
             await error_response(refusal)(scope, body, answer)
@@ -96,10 +102,9 @@ class Admission:
                 route = scope["path"] if scope["path"] in self._routes else "other"
                 self._requests.labels(route, str(status)).inc()
 
-    @contextlib.contextmanager
-    def _admitted(self, scope: Scope) -> Iterator[None]:
-        """Around an answer. Raises RefusedError where there is to be none."""
-        headers, path = Headers(scope=scope), scope["path"]
+    async def _caller(self, scope: Scope) -> str:
+        """Who asks. Raises RefusedError where there is to be no answer."""
+        headers = Headers(scope=scope)
         self._guard.check_place(headers)
         # h11 has a limit only for a head of which more is to come.
         head = sum(len(name) + len(value) for name, value in scope["headers"])
@@ -107,10 +112,15 @@ class Admission:
             raise RefusedError(
                 "headTooLarge", f"The address and the headers have more than {HEAD_BYTES:,} bytes."
             )
+        return "" if scope["path"] in HEALTH else await self._guard.caller(headers)
+
+    @contextlib.contextmanager
+    def _counted(self, scope: Scope) -> Iterator[None]:
+        """Around an answer. Raises RefusedError where too many are being made."""
+        path = scope["path"]
         if path in HEALTH:
             yield
             return
-        self._guard.check_token(headers)
         with self._presence.here():
             if not path.startswith(self._limited):
                 yield

@@ -23,6 +23,8 @@ from cairn.engine.methods import HTTP, METHODS, Method
 from cairn.http.admission import HEALTH, Admission, Served
 from cairn.http.errors import PLAIN_HEADERS, RefusedError, error_handlers
 from cairn.http.events import event_response, wants_events
+from cairn.http.team import PATH as TEAM
+from cairn.http.team import team_routes
 from cairn.operations.prometheus import CONTENT_TYPE
 from cairn.schema import strict_json
 from cairn.schema.convert import snake_case
@@ -69,12 +71,14 @@ def http_app(served: Served) -> ASGIApp:
     for name, method in ROUTES.items():
         verbs = ["GET", "POST"] if is_plain_question(method) else ["POST"]
         routes.append(Route(f"{API}{name}", partial(_ask, served, method), methods=verbs))
+    if served.team is not None:
+        routes += team_routes(served.team, lambda request: _body(request, served.settings))
     if served.mcp is not None:
         limited = _Buffered(served.mcp, served.settings)
         routes += [Route(MCP, limited), Route(f"{MCP}/{{rest:path}}", limited)]
     app = Starlette(routes=routes, exception_handlers=error_handlers(_not_found))
     app.router.redirect_slashes = False
-    limited_paths = (API, MCP) if served.mcp is not None else (API,)
+    limited_paths = (API, MCP, TEAM)
     return Admission(app, served, frozenset(route.path for route in routes), limited_paths)
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections.abc import Collection
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
 from cairn.errors import InvalidRequestError
 from cairn.http.errors import RefusedError
-from cairn.operations.tokens import Token
 
 _HTTP_PORT = 80
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -27,14 +28,26 @@ def is_loopback(address: str) -> bool:
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
+class Callers(Protocol):
+    """Who has which token."""
+
+    @property
+    def remedy(self) -> str:
+        """What to send, for people."""
+
+    async def caller(self, token: str) -> str | None:
+        """Whose token it is; None for one that is not known."""
+
+
 class Guard:
     """Looks at the head of each request."""
 
-    def __init__(self, token: Token, address: str, port: int) -> None:
-        """`address` is the IP address and `port` the port that the server listens at."""
-        self._token = token
+    def __init__(self, callers: Callers, address: str, port: int, names: Collection[str] = ()) -> None:
+        """`address` is the IP address and `port` the port that the server listens at, `names` what else it is called."""
+        self._callers = callers
         self._port = port
         self._names = {*_LOOPBACK, _bracketed(address)}
+        self._elsewhere = frozenset(name.lower() for name in names)
         # Whom the user has let in from outside reaches this machine by a name or address of its own.
         self._any_address = not is_loopback(address)
         if self._any_address:
@@ -49,15 +62,19 @@ class Guard:
             if not self._is_own(origin, hosts[0]):
                 raise RefusedError("forbiddenOrigin", "Web pages of other origins may not ask here.")
 
-    def check_token(self, headers: Headers) -> None:
-        """Raises RefusedError for a request without the token."""
+    async def caller(self, headers: Headers) -> str:
+        """Whose request it is. Raises RefusedError for one without a token that is known here."""
         given = headers.getlist("authorization")
         scheme, _, value = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        if scheme.lower() != "bearer" or not self._token.matches(value.strip()):
-            message = f"Send the token that is in {self._token.path.name} in Cairn's data folder as `Authorization: Bearer …`."
+        found = await self._callers.caller(value.strip()) if scheme.lower() == "bearer" else None
+        if found is None:
+            message = f"Send {self._callers.remedy} as `Authorization: Bearer …`."
             raise RefusedError("unauthorized", message, headers={"www-authenticate": 'Bearer realm="cairn"'})
+        return found
 
     def _is_here(self, host: str) -> bool:
+        if host.lower() in self._elsewhere:
+            return True
         name, port = _place(host) or ("", 0)
         is_known = _bracketed(name) in self._names or (self._any_address and _is_address(name))
         return is_known and port == self._port

@@ -41,6 +41,15 @@ class Token:
         """Whether that is it; how long this takes says nothing about the token."""
         return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self.value.encode())
 
+    @property
+    def remedy(self) -> str:
+        """What a client is to send."""
+        return f"the token that is in {self.path.name} in Cairn's data folder"
+
+    async def caller(self, given: str) -> str | None:
+        """The one caller there is, who has no name, for this token; None for another."""
+        return "" if self.matches(given) else None
+
 
 def token_path() -> Path:
     """Where the token is kept between starts."""

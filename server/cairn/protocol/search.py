@@ -143,6 +143,22 @@ class QueryInfo:
 
 
 @frozen
+class Revision:
+    """What of a repository a team's index answers from."""
+
+    folder: str
+    """The folder's URI."""
+    repository: str
+    ref: str
+    commit: str
+    committed_at: str
+    """In ISO 8601."""
+    indexed_at: str
+    behind: int | None = None
+    """Commits of the folder that are not in the index; None where that is not known."""
+
+
+@frozen
 class IndexState:
     generation: int
     complete: bool
@@ -151,6 +167,8 @@ class IndexState:
     """What was not done yet, of `files`, `vectors`, `history` and `imports`."""
     note: str = ""
     """Why nothing is indexed, where a rule leaves every file out."""
+    revisions: tuple[Revision, ...] = ()
+    """Of which commits the answer speaks, for each folder that is read from a team's index."""
 
 
 @frozen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,37 +20,109 @@ if TYPE_CHECKING:
 _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve]"'
 
 
-@click.command()
-@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
-@click.option("--host", help="The address to listen at; by default 127.0.0.1.")
-@click.option("--port", type=int, help="Of REST, MCP and metrics; by default 7420, 0 for a free one.")
-@click.option("--lsp-port", type=int, help="Of the language server; by default 7421, 0 for a free one.")
-@click.option("--no-lsp", is_flag=True, help="No language server.")
-@click.option(
+_host = click.option("--host", help="The address to listen at; by default 127.0.0.1.")
+_port = click.option("--port", type=int, help="Of REST, MCP and metrics; by default 7420, 0 for a free one.")
+_idle = click.option(
     "--idle-minutes", type=click.FloatRange(min=0), help="End after so long without a client; 0 never."
 )
-@click.option("--allow-remote", is_flag=True, help="Allow a --host that other machines reach.")
+_remote = click.option("--allow-remote", is_flag=True, help="Allow a --host that other machines reach.")
+_public = click.option(
+    "--public-host",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    help="What clients call this server, behind a proxy.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print the addresses as one line of JSON.")
+
+
+@click.command()
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
+@_host
+@_port
+@click.option("--lsp-port", type=int, help="Of the language server; by default 7421, 0 for a free one.")
+@click.option("--no-lsp", is_flag=True, help="No language server.")
+@_idle
+@_remote
 @click.option("--new-token", is_flag=True, help="Make another token first.")
-@click.option("--json", "as_json", is_flag=True, help="Print the addresses as one line of JSON.")
-def serve(folders: tuple[Path, ...], as_json: bool, no_lsp: bool, **options: Any) -> None:
+@click.option(
+    "--store",
+    metavar="URL",
+    multiple=True,
+    help="Serve a team's database instead of folders: its URL, or the file that has it. Several are replicas.",
+)
+@_public
+@_json
+def serve(
+    folders: tuple[Path, ...],
+    as_json: bool,
+    no_lsp: bool,
+    store: tuple[str, ...],
+    public_host: tuple[str, ...],
+    **options: Any,
+) -> None:
     """Serve agents, scripts and editors over HTTP and a socket: REST, MCP, LSP and metrics.
 
     FOLDER is the current one by default, but not your home folder. Runs until Ctrl-C.
     """
+    if store and folders:
+        raise CairnError("Give folders or --store, not both: a team's database is served alone.")
+    if store:
+        _serve([], as_json, lsp=False, store=store, names=public_host, **options)
+        return
     try:
         from cairn.mcp.workspaces import refusal
+    except ImportError as problem:
+        raise CairnError(_EXTRA) from problem
+    if not folders and (why := refusal(Path.cwd(), "cairn serve")):
+        raise CairnError(why)
+    _serve(folders or [Path()], as_json, lsp=not no_lsp, names=public_host, **options)
+
+
+@click.command("serve")
+@click.option(
+    "--store",
+    metavar="URL",
+    multiple=True,
+    help="The database, or the file that has its URL; by default CAIRN_STORE_URL, or this machine's trial. Several are replicas.",
+)
+@_host
+@_port
+@_idle
+@_remote
+@_public
+@_json
+def serve_team(as_json: bool, store: tuple[str, ...], public_host: tuple[str, ...], **options: Any) -> None:
+    """Answer from the store over REST and MCP, for whoever has a token.
+
+    It keeps nothing itself; any number of them may run. Runs until Ctrl-C.
+    """
+    try:
+        from cairn.team.store import urls_of
+    except ImportError as problem:
+        raise CairnError('This needs more libraries: pip install "cairn-ls[serve,team]"') from problem
+    _serve(
+        [],
+        as_json,
+        lsp=False,
+        lsp_port=None,
+        new_token=False,
+        store=urls_of(store),
+        names=public_host,
+        **options,
+    )
+
+
+def _serve(folders: Sequence[Path], as_json: bool, **options: Any) -> None:
+    try:
         from cairn.serve.server import serve as run
     except ImportError as problem:
         raise CairnError(_EXTRA) from problem
-
-    if not folders and (why := refusal(Path.cwd(), "cairn serve")):
-        raise CairnError(why)
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
     for told_by_us in ("uvicorn", "pygls"):
         logging.getLogger(told_by_us).setLevel(logging.CRITICAL)
-    run(folders or [Path()], _print_json if as_json else _print_text, lsp=not no_lsp, **options)
+    run(folders, _print_json if as_json else _print_text, **options)
 
 
 @click.command()
@@ -73,9 +146,11 @@ def _print_text(addresses: Addresses) -> None:
     lsp = (
         f"  LSP   {addresses.lsp_host} port {addresses.lsp_port}\n" if addresses.lsp_port is not None else ""
     )
+    what = ", ".join(addresses.folders) or "a team's database"
+    token = f"token in {addresses.token_file}" if addresses.token_file else "tokens by `cairn team grant`"
     click.echo(
-        f"Cairn serves {', '.join(addresses.folders)}\n"
+        f"Cairn serves {what}\n"
         f"  REST  {addresses.api} (described in {addresses.url}/openapi.json)\n"
         f"  MCP   {addresses.mcp}\n{lsp}"
-        f"  token in {addresses.token_file}"
+        f"  {token}"
     )

@@ -26,13 +26,14 @@ from cairn.errors import CairnError
 from cairn.http.admission import Served
 from cairn.http.app import API, MCP, http_app
 from cairn.http.connection import Web
-from cairn.http.guard import Guard, is_loopback, resolved
+from cairn.http.guard import Callers, Guard, is_loopback, resolved
 from cairn.http.openapi import description
 from cairn.lsp.socket import LspSocket
 from cairn.mcp.server import McpApp
 from cairn.operations.idling import Presence
 from cairn.operations.prometheus import PrometheusMetrics
 from cairn.operations.tokens import Token, serve_token
+from cairn.serve.team import TeamTokens, stored
 from cairn.settings.layers import Layers
 from cairn.settings.tree import ServeSettings
 from cairn.startup.ending import first_of, told_to_end
@@ -70,12 +71,16 @@ def serve(
     lsp: bool,
     allow_remote: bool,
     new_token: bool,
+    store: Sequence[str] = (),
+    names: Sequence[str] = (),
     **wanted: Any,
 ) -> None:
     """Serve until SIGINT, SIGTERM or the end of its patience. `tell` is called as soon as clients can connect.
 
-    `wanted` are fields of ServeSettings, None for what the settings say. Raises CairnError for a folder, an address or a
-    token that cannot be used.
+    With the URLs of a team's database in `store`, its repositories are served instead of folders, to whoever has one of its
+    tokens; nothing is kept here. `names` are other hosts that requests may name, as behind a proxy. `wanted` are fields of
+    ServeSettings, None for what the settings say. Raises CairnError for a folder, an address, a token or a database that cannot
+    be used.
     """
     settings = Layers().without_workspace().settings
     own = evolve(settings.serve, **{name: value for name, value in wanted.items() if value is not None})
@@ -84,21 +89,24 @@ def serve(
     lsp_address = address if is_loopback(address) else _LOOPBACK
     with contextlib.ExitStack() as resources:
         http = resources.enter_context(_bound(address, own.port, "--port"))
-        listening = resources.enter_context(_bound(lsp_address, own.lsp_port, "--lsp-port")) if lsp else None
-        token = serve_token(new=new_token)
+        wants_lsp = lsp and not store
+        listening = (
+            resources.enter_context(_bound(lsp_address, own.lsp_port, "--lsp-port")) if wants_lsp else None
+        )
         metrics, presence = PrometheusMetrics(), Presence()
         host = Host(settings.embedding, metrics)
-        engine = Engine(host=host)
+        token: Callers
+        engine, token = stored(store, host) if store else (Engine(host=host), serve_token(new=new_token))
         metrics.show_figures(engine.figures)
         resources.callback(engine.stop)
         for folder in folders:
             engine.add_folder(folder)
         let_queries_in()
         keep_no_freed_memory()
-        editors = LspSocket(host, token, presence)
+        editors = LspSocket(host, token, presence) if isinstance(token, Token) else None
         connected = Gauge("cairn_lsp_connections", "Editors that are connected", registry=metrics.registry)
-        connected.set_function(lambda: editors.editors)
-        serving = _Serving(own, token, engine, editors, metrics, presence, http, listening)
+        connected.set_function(lambda: editors.editors if editors else 0)
+        serving = _Serving(own, token, engine, editors, metrics, presence, http, listening, names)
         asyncio.run(serving.run(tell))
 
 
@@ -107,13 +115,14 @@ class _Serving:
     """What is served, and how."""
 
     settings: ServeSettings
-    token: Token
+    token: Callers
     engine: Engine
-    editors: LspSocket
+    editors: LspSocket | None
     metrics: PrometheusMetrics
     presence: Presence
     http: socket.socket
     lsp: socket.socket | None
+    names: Sequence[str]
 
     async def run(self, tell: Callable[[Addresses], None]) -> None:
         """Until it is told to end, or nobody has needed it for long enough."""
@@ -125,13 +134,14 @@ class _Serving:
         )
         served = Served(
             runner=runner,
-            guard=Guard(self.token, address, port),
+            guard=Guard(self.token, address, port, self.names),
             settings=self.settings,
             ready=self.engine.searchable,
             openapi=functools.cache(lambda: description(url)),
             metrics=self.metrics,
             presence=self.presence,
             mcp=mcp,
+            team=self.engine if isinstance(self.token, TeamTokens) else None,  # type: ignore[arg-type]
         )
         web = Web(http_app(served), _END_SECONDS)
         patience = 60 * self.settings.idle_minutes
@@ -139,7 +149,7 @@ class _Serving:
             with told_to_end() as told:
                 serving = asyncio.create_task(web.serve(sockets=[self.http]))
                 try:
-                    if self.lsp is not None:
+                    if self.lsp is not None and self.editors is not None:
                         await self.editors.listen(self.lsp)
                     await first_of(asyncio.shield(serving), web.listens.wait())
                     tell(self._addresses(url))
@@ -147,7 +157,7 @@ class _Serving:
                     await first_of(asyncio.shield(serving), *ends)
                 finally:
                     web.should_exit = True
-                    await asyncio.gather(self.editors.close(), serving)
+                    await asyncio.gather(*([self.editors.close()] if self.editors else []), serving)
             await asyncio.to_thread(runner.close)
 
     def _addresses(self, url: str) -> Addresses:
@@ -158,7 +168,7 @@ class _Serving:
             mcp=url + MCP,
             lsp_host=lsp_host,
             lsp_port=lsp_port,
-            token_file=str(self.token.path),
+            token_file=str(self.token.path) if isinstance(self.token, Token) else "",
             folders=tuple(folder.uri for folder in self.engine.folders),
             process_id=os.getpid(),
         )
@@ -170,7 +180,11 @@ def _bound(address: str, port: int, option: str) -> socket.socket:
         raise PortError(f"{option}: {port} is no port; give 1 to 65535, or 0 for a free one.")
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        return socket.create_server((address, port), family=family, backlog=128)
+        bound = socket.create_server((address, port), family=family, backlog=128)
+        # Connections have it from here: asyncio sets it for sockets alone that were made by their protocol's number. Without it
+        # the second packet of an answer waits 40 ms for the client to acknowledge the first.
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return bound
     except OSError as problem:
         if problem.errno == errno.EADDRINUSE or getattr(problem, "winerror", 0) in (10013, 10048):
             raise PortError(

@@ -18,7 +18,9 @@ from cairn.text.nearest import nearest
 from cairn.text.unicode import well_formed
 
 _VARIABLE = "CAIRN_"
-OTHER_VARIABLES = frozenset({"CAIRN_CONFIG_DIR", "CAIRN_DATA_DIR", "CAIRN_PYTHON"})
+OTHER_VARIABLES = frozenset(
+    {"CAIRN_CONFIG_DIR", "CAIRN_DATA_DIR", "CAIRN_PYTHON", "CAIRN_STORE_URL", "CAIRN_TEAM_TOKEN"}
+)
 """Variables that are no settings."""
 _TEST_VARIABLE = "CAIRN_TEST_"
 

@@ -244,6 +244,15 @@ class ServeSettings:
 
 
 @frozen
+class TeamSettings:
+    """A team's index: a clone whose commit is indexed there is answered from it, and only what differs is indexed here."""
+
+    url: str = field(default="", metadata=USER_ONLY)
+    """Of the team's server, such as `https://cairn.example.org`; empty for none. The token is in `CAIRN_TEAM_TOKEN`, or in the
+    file `team-token` beside the user's settings, which nobody else may read."""
+
+
+@frozen
 class Settings:
     """The root of the tree."""
 
@@ -256,6 +265,7 @@ class Settings:
     log: LogSettings = field(factory=LogSettings)
     lsp: LspSettings = field(factory=LspSettings)
     serve: ServeSettings = field(factory=ServeSettings)
+    team: TeamSettings = field(factory=TeamSettings)
 
 
 def leaves(settings: Any, above: Keys = ()) -> dict[Keys, Any]:

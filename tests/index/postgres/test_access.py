@@ -155,11 +155,9 @@ def test_revoked_repositories_are_gone_from_the_next_transaction_on(store: TeamS
 
 def test_files_of_a_deleted_fork_stay_hidden_until_the_pool_is_swept(store: TeamStore) -> None:
     grant(store.owner, "ann", [store.main.id])
-    grant(store.owner, "eve", "all")
     store.owner.execute("DELETE FROM cairn.repositories WHERE id = %s", (store.fork.id,))
     grant(store.owner, "ann", [store.main.id])
     assert store.seen("ann")["chunks"] == {1, 2}
-    assert _whole_pools(store, "eve") == {store.other.pool}
     for table in ("files", "chunks", "vectors", "definitions"):
         column = sql.Identifier("id" if table == "files" else "file")
         store.owner.execute(
@@ -167,7 +165,6 @@ def test_files_of_a_deleted_fork_stay_hidden_until_the_pool_is_swept(store: Team
         )
     store.owner.execute("UPDATE cairn.pools SET unswept = false WHERE id = %s", (store.main.pool,))
     assert _whole_pools(store, "ann") == {store.main.pool}
-    assert _whole_pools(store, "eve") == {store.main.pool, store.other.pool}
 
 
 def test_repository_that_moves_to_another_pool_changes_both(store: TeamStore) -> None:
@@ -194,7 +191,7 @@ def test_private_fork_made_during_a_grant_is_not_shared(store: TeamStore) -> Non
         ).fetchone()
         granting = threading.Thread(target=grant, args=(store.owner, "ann", [store.other.id]))
         granting.start()
-        _wait_for_a_lock(store.url)
+        _wait_for_a_lock(store.url, granting)
     granting.join(timeout=10)
     assert private is not None
     assert _whole_pools(store, "ann") == set()
@@ -317,8 +314,12 @@ def _whole_pools(store: TeamStore, reader: str) -> set[int]:
     return {row[0] for row in rows}
 
 
-def _wait_for_a_lock(url: str) -> None:
+def _wait_for_a_lock(url: str, thread: threading.Thread) -> None:
+    """Wait until a session of the database waits for a lock, or the thread has ended without waiting."""
+    waiting = (
+        "SELECT 1 FROM pg_locks JOIN pg_database AS d ON d.oid = database"
+        " WHERE NOT granted AND datname = current_database()"
+    )
     with open_owner(url) as watcher:
-        waiting = "SELECT 1 FROM pg_locks JOIN pg_database AS d ON d.oid = database WHERE NOT granted AND datname = current_database()"
-        while not watcher.execute(waiting).fetchall():
+        while thread.is_alive() and not watcher.execute(waiting).fetchall():
             pass

@@ -251,7 +251,8 @@ def test_urls_come_from_the_environment_or_a_private_file(
     file.chmod(0o600)
     assert store_urls(file) == ("postgresql://a", "postgresql://b")
     monkeypatch.setenv("CAIRN_STORE_URL", " postgresql://c  postgresql://d ")
-    assert store_urls(file) == ("postgresql://c", "postgresql://d")
+    assert store_urls() == ("postgresql://c", "postgresql://d")
+    assert store_urls(file) == ("postgresql://a", "postgresql://b")
     monkeypatch.setenv("CAIRN_STORE_URL", "")
     with pytest.raises(StoreUnavailableError, match="cannot be read"):
         store_urls(tmp_path / "missing")

@@ -6,7 +6,7 @@ Chunks of open documents that differ from the index have negative ids, so that t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import starmap
 from typing import TYPE_CHECKING, TypeVar
@@ -57,6 +57,10 @@ class OverlaidReader(IndexReader):
     def show_unsaved(self) -> None:
         """Take in what was typed until now. Before each question, so that its answer shows what the person sees."""
         self.overlay.flush(self)
+
+    @property
+    def key(self) -> Hashable:
+        return self.overlay, self._saved.key
 
     @property
     def saved(self) -> IndexReader:

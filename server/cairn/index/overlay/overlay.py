@@ -151,6 +151,8 @@ class Overlay:
         self._models = models
         self._documents: dict[str, _Document] = {}
         """By path, the one changed last at the end."""
+        self._files: dict[str, _Document | None] = {}
+        """Files that may differ from the index by path, None for those that are gone: where the index is that of a commit."""
         self._version = 0
         self._seen: tuple[object, ...] = ()
         """What decided what is shown; while it stays the same, there is nothing to do."""
@@ -183,6 +185,18 @@ class Overlay:
             if self._documents.pop(path, None) is not None:
                 self._version += 1
 
+    def files_differ(self, texts: Mapping[str, str | None]) -> None:
+        """These files of the folder, and no others, may differ from the index; None for those that are gone."""
+        with self._noting:
+            self._files = {path: None if text is None else _Document(text) for path, text in texts.items()}
+            self._version += 1
+
+    def files_changed(self, texts: Mapping[str, str | None]) -> None:
+        """These files of the folder may differ from the index, too; None for those that are gone."""
+        with self._noting:
+            self._files |= {path: None if text is None else _Document(text) for path, text in texts.items()}
+            self._version += 1
+
     def text_of(self, path: str) -> str | None:
         """The text of the open document at `path` as it is now; None where none is open."""
         with self._noting:
@@ -194,6 +208,7 @@ class Overlay:
         with self._noting:
             self._closed = True
             self._documents.clear()
+            self._files.clear()
         with self._taking_in, self._using:
             self.hidden, self.replaced = (), {}
             if self._writer is not None:
@@ -214,14 +229,15 @@ class Overlay:
 
         Before each query; costs nothing while no document is open, and a look at the index while none changed.
         """
-        if not self._documents and not self.hidden:
+        if not self._documents and not self._files and not self.hidden:
             return
         with self._taking_in:
             with self._noting:
-                documents, version = dict(self._documents), self._version
+                documents, version = self._documents_and_files(), self._version
+                gone = [path for path, text in self._files.items() if text is None and path not in documents]
             facts, settings = indexed.facts(), self._settings()
             rules_of = (facts.paths, settings.index)
-            seen = (version, facts.content, facts.has_static, facts.static, *rules_of)
+            seen = (version, indexed.key, facts.content, facts.has_static, facts.static, *rules_of)
             if self._closed or seen == self._seen:
                 return
             if rules_of != self._rules_of:
@@ -229,7 +245,12 @@ class Overlay:
             differing = self._differing(documents, indexed.contents(documents))
             wanted, warnings = _within_bounds(differing, documents, settings.index)
             fresh: list[IndexedFile] = []
+            for path, (_, collection) in indexed.contents(gone).items() if gone else ():
+                wanted[path] = FileRecord(path, 0, 0, "", collection)
+                fresh.append(IndexedFile.left_out(wanted[path]))
             for path, record in list(wanted.items()):
+                if not record.content_hash:
+                    continue
                 if self._shown.get(path) != (record.content_hash, record.collection):
                     try:
                         fresh.append(_as_saved(record, documents[path], settings.index))
@@ -240,6 +261,10 @@ class Overlay:
             self._show(wanted, fresh, settings, facts)
             self.warnings = tuple(warnings)
             self._seen = seen
+
+    def _documents_and_files(self) -> dict[str, _Document]:
+        files = {path: text for path, text in self._files.items() if text is not None}
+        return {path: text for path, text in files.items() if path not in self._documents} | self._documents
 
     # --- what is shown -----------------------------------------------------------------------------
 

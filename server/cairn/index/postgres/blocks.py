@@ -48,47 +48,77 @@ class PackedBlock:
     lists: bytes
 
 
-def pack(terms: Iterable[TermPostings]) -> Iterator[PackedBlock]:
-    """Blocks of `terms`, which come in ascending order. Those without documents are left out."""
+@frozen(eq=False)
+class TermBatch:
+    """Neighbouring terms and where they stand: the entries of one term lie behind those of the one before."""
+
+    terms: Sequence[str]
+    """In ascending order."""
+    ends: Ids
+    """int64[terms]: behind the last entry of each."""
+    ids: NDArray[np.int32]
+    """int32[n], ascending for each term: the documents that contain it."""
+    counts: NDArray[np.uint8]
+    """uint8[n]: how often it stands in the text of each."""
+    names: NDArray[np.uint8]
+    """uint8[n]: how often it stands in the names that each defines."""
+
+    @property
+    def places(self) -> Ids:
+        """int64[n]: the place of each entry's term."""
+        return np.repeat(np.arange(len(self.terms)), np.diff(self.ends, prepend=0))
+
+
+def pack(batches: Iterable[TermBatch]) -> Iterator[PackedBlock]:
+    """Blocks of the terms of `batches`, which come in ascending order. Those without documents are left out."""
     names: list[str] = []
     documents: list[int] = []
     heads: list[tuple[int, int]] = []
     bodies: list[bytes] = []
     size = 0
-    for each in terms:
-        ids = each.postings.ids
-        if not len(ids):
-            continue
-        flags, body = _packed_list(each.postings)
-        if names and (len(names) == MOST_TERMS or size + len(body) > MOST_BYTES):
-            yield _block(names, documents, heads, bodies)
-            names, documents, heads, bodies, size = [], [], [], [], 0
-        names.append(each.term)
-        documents.append(len(ids))
-        heads.append((int(ids[0]), flags))
-        bodies.append(body)
-        size += len(body)
+    for batch in batches:
+        for name, many, first, flags, body in _packed_lists(batch):
+            if names and (len(names) == MOST_TERMS or size + len(body) > MOST_BYTES):
+                yield _block(names, documents, heads, bodies)
+                names, documents, heads, bodies, size = [], [], [], [], 0
+            names.append(name)
+            documents.append(many)
+            heads.append((first, flags))
+            bodies.append(body)
+            size += len(body)
     if names:
         yield _block(names, documents, heads, bodies)
 
 
-def _packed_list(postings: Postings) -> tuple[int, bytes]:
-    """The width of the steps with flags, and the bytes that follow a term's head."""
-    ids, parts = postings.ids, []
-    width = 1
-    if len(ids) > 1:
-        steps = np.diff(ids)
-        largest = int(steps.max())
-        width = 1 if largest < 1 << 8 else 2 if largest < 1 << 16 else 4
-        parts.append(steps.astype(_WIDTHS[width]).tobytes())
-    flags = width
-    if (postings.counts != 1).any():
-        flags |= _COUNTS
-        parts.append(postings.counts.tobytes())
-    if postings.names.any():
-        flags |= _NAMES
-        parts.append(postings.names.tobytes())
-    return flags, b"".join(parts)
+def _packed_lists(batch: TermBatch) -> Iterator[tuple[str, int, int, int, bytes]]:
+    """Of each term that stands somewhere: itself, in how many documents, the first of these, the width of the steps with flags, and
+    the bytes that follow its head."""
+    begins = np.concatenate(([0], batch.ends[:-1]))
+    standing = np.flatnonzero(batch.ends > begins)
+    if not len(standing):
+        return
+    begins, ends = begins[standing], batch.ends[standing]
+    steps = np.diff(batch.ids, prepend=batch.ids[:1])
+    steps[begins] = 0
+    largest = np.maximum.reduceat(steps, begins)
+    widths = np.where(largest < 1 << 8, 1, np.where(largest < 1 << 16, 2, 4))
+    counted = np.logical_or.reduceat(batch.counts != 1, begins)
+    named = np.logical_or.reduceat(batch.names > 0, begins)
+    by_width = {width: memoryview(steps.astype(kind).tobytes()) for width, kind in _WIDTHS.items()}
+    counts, names = memoryview(batch.counts.tobytes()), memoryview(batch.names.tobytes())
+    columns = (standing, begins, ends, widths, counted, named, batch.ids[begins])
+    for place, begin, end, width, has_counts, has_names, first in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        parts = [by_width[width][(begin + 1) * width : end * width]]
+        flags = width
+        if has_counts:
+            flags |= _COUNTS
+            parts.append(counts[begin:end])
+        if has_names:
+            flags |= _NAMES
+            parts.append(names[begin:end])
+        yield batch.terms[place], end - begin, first, flags, b"".join(parts)
 
 
 def _block(

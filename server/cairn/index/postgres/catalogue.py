@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import apsw
@@ -68,6 +69,16 @@ class SnapshotMemory(IndexMemory):
     """How many there are."""
     segments: tuple[int, ...] = field(kw_only=True)
     """Those in which the repository's words stand."""
+    has_others: bool = field(kw_only=True)
+    """Whether other revisions have chunks in these segments."""
+
+    @cached_property
+    def file_ranges(self) -> str:
+        """The ids of the files as an int4multirange, which takes little where most are those of neighbours."""
+        ids = np.array(sorted(self.files), np.int64)
+        starts = ids[np.diff(ids, prepend=-1) > 1] if len(ids) else ids
+        ends = ids[np.diff(ids, append=2**32) > 1] + 1 if len(ids) else ids
+        return "{" + ",".join(f"[{first},{end})" for first, end in zip(starts, ends, strict=True)) + "}"
 
     def connect(self) -> apsw.Connection:
         """Another connection to the catalogue, for a thread of its own."""
@@ -104,7 +115,8 @@ def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> Snapsho
     register(database)
     chunks = sum(int(file[8]) for file in files)
     _fill(database, facts | {"chunks": chunks, "files_total": len(files)}, files, parts)
-    columns, types, languages = _columns([SegmentColumns.unpack(packed) for _, packed in segments], present)
+    every = [SegmentColumns.unpack(packed) for _, packed in segments]
+    columns, types, languages = _columns(every, present)
     return SnapshotMemory(
         key=key,
         database=database,
@@ -118,6 +130,7 @@ def read_snapshot(connection: Connection[TupleRow], key: SnapshotKey) -> Snapsho
         languages=languages,
         chunks=chunks,
         segments=tuple(number for number, _ in segments),
+        has_others=sum(len(each.ids) for each in every) > int(np.count_nonzero(columns.file_of)),
     )
 
 

@@ -66,9 +66,15 @@ def find(
             if len(hits) >= more:
                 return best_first(hits.values(), cut=True)
             hits[hit.chunk_id] = hit
+        _raise_where_cancelled(deadline)
         if deadline():
             return best_first(hits.values(), cut=True)
     return best_first(hits.values(), cut)
+
+
+def _raise_where_cancelled(deadline: Deadline) -> None:
+    if deadline.cancelled():
+        raise QueryCancelledError("The request was cancelled.")
 
 
 def _proposals(reader: PostgresReader, literal: Literal) -> Iterator[Ids]:
@@ -153,7 +159,6 @@ def _verified(
         for chunk, line, text in sorted(reader.texts(batch)):
             if (hit := look(literal, text, chunk, line)) is not None:
                 yield hit
-        if deadline.cancelled():
-            raise QueryCancelledError("The request was cancelled.")
+        _raise_where_cancelled(deadline)
         if deadline():
             return

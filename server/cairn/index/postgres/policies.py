@@ -72,9 +72,12 @@ CREATE VIEW cairn.visible_repositories WITH (security_invoker = true) AS
     SELECT id AS repository FROM cairn.repositories;
 """
 
-# The lock puts changes of grants and of repositories one after the other. Without it, a grant and a new private fork
-# made at the same time would not see each other, and the pool would count as wholly visible. It works only where each
-# statement sees what was committed before it, so other isolation levels are refused.
+# `pool_grants` has the pools all of whose repositories were granted to a role one by one; a role in `everything` needs
+# none of its rows. The lock puts changes of grants and of repositories one after the other. Without it, a grant and a
+# new private fork made at the same time would not see each other, and the pool would count as wholly visible. It works
+# only where each statement sees what was committed before it, so other isolation levels are refused.
+#
+# Whoever sweeps a pool locks its row (FOR UPDATE) first and clears `unswept` last, in one transaction.
 TRIGGERS = """
 CREATE FUNCTION cairn.share_pools(changed_pools int[], changed_roles name[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -97,9 +100,6 @@ BEGIN
         WHERE changed_roles IS NULL OR granted.role = ANY(changed_roles)
         GROUP BY granted.role, whole.pool, whole.repositories
         HAVING count(*) = whole.repositories
-        UNION
-        SELECT everything.role, whole.pool FROM cairn.everything AS everything CROSS JOIN whole
-        WHERE changed_roles IS NULL OR everything.role = ANY(changed_roles)
     ), removed AS (
         DELETE FROM cairn.pool_grants AS given
         WHERE (changed_pools IS NULL OR given.pool = ANY(changed_pools))
@@ -116,13 +116,6 @@ BEGIN
         ARRAY(SELECT DISTINCT pool FROM cairn.repositories WHERE id IN (SELECT repository FROM changed)),
         ARRAY(SELECT DISTINCT role FROM changed)
     );
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION cairn.everything_changed() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    PERFORM cairn.share_pools(NULL, ARRAY(SELECT role FROM changed));
     RETURN NULL;
 END $$;
 
@@ -173,13 +166,6 @@ CREATE TRIGGER revoked AFTER DELETE ON cairn.grants REFERENCING OLD TABLE AS cha
     FOR EACH STATEMENT EXECUTE FUNCTION cairn.grants_changed();
 CREATE TRIGGER fixed BEFORE UPDATE ON cairn.grants FOR EACH STATEMENT EXECUTE FUNCTION cairn.change_refused();
 CREATE TRIGGER emptied AFTER TRUNCATE ON cairn.grants FOR EACH STATEMENT EXECUTE FUNCTION cairn.emptied();
-
-CREATE TRIGGER granted AFTER INSERT ON cairn.everything REFERENCING NEW TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION cairn.everything_changed();
-CREATE TRIGGER revoked AFTER DELETE ON cairn.everything REFERENCING OLD TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION cairn.everything_changed();
-CREATE TRIGGER fixed BEFORE UPDATE ON cairn.everything FOR EACH STATEMENT EXECUTE FUNCTION cairn.change_refused();
-CREATE TRIGGER emptied AFTER TRUNCATE ON cairn.everything FOR EACH STATEMENT EXECUTE FUNCTION cairn.emptied();
 
 CREATE TRIGGER joined AFTER INSERT ON cairn.repositories REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION cairn.repositories_joined();

@@ -6,7 +6,7 @@ import json
 import math
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -20,15 +20,19 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from cairn.chunking.references.packing import PackedTable
+from cairn.errors import OutOfTimeError
 from cairn.index.postgres.blocks import Dictionary
 from cairn.index.postgres.catalogue import CataloguedFile, SnapshotMemory, present_chunks
 from cairn.index.postgres.connection import Store
 from cairn.index.postgres.exact import find
 from cairn.index.postgres.segment import NAMES, WORDS
+from cairn.index.postgres.session import Reads
+from cairn.index.postgres.vectors import KeptVectors
 from cairn.index.postgres.words import SnapshotWords, stems, together_at
 from cairn.index.reader.arrays import Ids
+from cairn.index.reader.connection import interruption
 from cairn.index.reader.filters import ChunkFilter
-from cairn.index.reader.index_reader import MAX_NEIGHBOURS, IndexReader
+from cairn.index.reader.index_reader import MAX_NEIGHBOURS
 from cairn.index.reader.postings import NOWHERE, Postings
 from cairn.index.reader.records import (
     ColumnWeights,
@@ -39,13 +43,17 @@ from cairn.index.reader.records import (
     Outline,
     StoredChunk,
 )
+from cairn.index.reader.static_only import StaticOnlyReader
 from cairn.index.sqlite.filters import admitted_files
-from cairn.index.store.deadline import Cancelled, Deadline
+from cairn.index.store.deadline import Cancelled, Deadline, never
+from cairn.index.store.keyword_columns import compound_parts
+from cairn.index.store.prepared import symbol_words
 from cairn.index.store.rows import CHUNK_COLUMNS, chunk_from_row
 from cairn.index.store.schema import STATIC_LENGTH
 from cairn.index.text.bm25 import K1, LOWEST_IDF, B, Statistics
 from cairn.index.text.literals import ExactMatches, Literal
 from cairn.index.text.match import quoted_word
+from cairn.text.unicode import well_formed
 
 if TYPE_CHECKING:
     from cairn.index.reader.chunk_columns import ChunkColumns
@@ -62,23 +70,35 @@ _COMPARED = 50_000
 _COLUMNS = ", ".join(f"c.{name}" for name in CHUNK_COLUMNS)
 
 _WORDS: WeakKeyDictionary[SnapshotMemory, SnapshotWords] = WeakKeyDictionary()
+_VECTORS = KeptVectors()
 
 
 @define(eq=False, slots=False)
-class PostgresReader(IndexReader):
-    """Reads the snapshot of `memory`; row security decides what of it `role` sees."""
+class PostgresReader(StaticOnlyReader):
+    """Reads the snapshot of `memory`; row security decides what of it the role of `reads` sees."""
 
     memory: SnapshotMemory = field(kw_only=True)
-    store: Store = field(kw_only=True)
-    role: str | None = field(kw_only=True)
+    reads: Reads = field(kw_only=True)
 
     @classmethod
     def of(cls, store: Store, role: str | None, memory: SnapshotMemory, root: str = "") -> PostgresReader:
-        """The reader of a snapshot for a role."""
-        return cls(Path(f"snapshot {memory.key.id}"), memory=memory, root=root, store=store, role=role)
+        """The reader of a snapshot for a role, each of whose reads has a transaction of its own."""
+        return cls.within(store.single_reads(role), memory, root)
+
+    @classmethod
+    def within(cls, reads: Reads, memory: SnapshotMemory, root: str = "") -> PostgresReader:
+        """The reader of a snapshot for one question, by `reads` of `Store.session`, whose role may see the snapshot.
+
+        It is made anew for each question, which costs nothing: what is kept of the snapshot is in `memory`.
+        """
+        return cls(Path(f"snapshot {memory.key.id}"), memory=memory, root=root, reads=reads)
+
+    @property
+    def key(self) -> Hashable:
+        return ("snapshot", self.memory.key.id)
 
     def identity(self) -> object:
-        return ("snapshot", self.memory.key.id)
+        return self.key
 
     def _connection(self) -> apsw.Connection:
         local = self.memory.local
@@ -89,7 +109,7 @@ class PostgresReader(IndexReader):
     # --- the database ---------------------------------------------------------------------------------
 
     def _ask(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
-        return self.store.read(self.role, ask)
+        return self.reads.read(ask)
 
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a query about the pool, whose first two values are its shard and itself."""
@@ -130,27 +150,32 @@ class PostgresReader(IndexReader):
 
     def postings(self, texts: Mapping[str, int], cancelled: Cancelled) -> dict[str, Postings]:
         terms = {text: self._stems(text) for text in texts}
-        if cancelled():
+        try:
+            _check(cancelled)
+        except OutOfTimeError:
             return {}
         found = self._words.postings(self._ask, (term for every in terms.values() for term in every))
         return {text: self._phrase(text, [found[term] for term in every]) for text, every in terms.items()}
 
     def _phrase(self, text: str, every: Sequence[Postings]) -> Postings:
+        """Where the words stand beside each other, which counts once in each chunk, as in an index file."""
         if len(every) < 2:
             return every[0] if every else NOWHERE
         near = together_at(every)
-        if not 0 < len(near.ids) <= _MOST_CHECKED:
-            return near
-        wanted = " ".join(["", *self._stems(text), ""])
-        counts = np.zeros(len(near.ids), np.uint8)
-        stored = self.chunks(near.ids.tolist())
-        with self.reading() as db:
-            for place, chunk in enumerate(near.ids.tolist()):
-                if chunk in stored:
-                    words = " ".join(["", *stems(db, stored[chunk].chunk.text), ""])
-                    counts[place] = min(255, words.count(wanted))
-        there = (counts > 0) | (near.names > 0)
-        return Postings(near.ids[there], counts[there], near.names[there])
+        names, there = np.minimum(near.names, 1), np.ones(len(near.ids), np.bool_)
+        if 0 < len(near.ids) <= _MOST_CHECKED:
+            wanted = f" {' '.join(self._stems(text))} "
+            stored = self.chunks(near.ids.tolist())
+            with self.reading() as db:
+                for place, number in enumerate(near.ids.tolist()):
+                    chunk = stored[number].chunk if number in stored else None
+                    names[place] = chunk and names[place] and _is_in(db, wanted, symbol_words(chunk))
+                    there[place] = chunk and (
+                        names[place]
+                        or _is_in(db, wanted, chunk.text)
+                        or _is_in(db, wanted, " ".join(compound_parts(chunk.text)))
+                    )
+        return Postings(near.ids[there], np.ones(int(there.sum()), np.uint8), names[there])
 
     def term_postings(self, terms: Sequence[str], kind: int = WORDS) -> dict[str, Postings]:
         """Where each of these terms stands in the snapshot."""
@@ -158,7 +183,7 @@ class PostgresReader(IndexReader):
 
     def dictionaries(self) -> list[Dictionary]:
         """All terms of the repository's chunks."""
-        return self._words.dictionaries(self._ask) or []
+        return self._words.dictionaries(self._ask)
 
     def columns(self) -> ChunkColumns:
         return self.memory.columns
@@ -171,7 +196,8 @@ class PostgresReader(IndexReader):
         only: ChunkFilter,
         cancelled: Cancelled,
     ) -> list[Hit]:
-        found = [each for each in self.postings(dict.fromkeys(words, 0), cancelled).values() if len(each.ids)]
+        _check(cancelled)
+        found = [each for each in self.postings(dict.fromkeys(words, 0), never).values() if len(each.ids)]
         if not found:
             return []
         ids = np.unique(np.concatenate([each.ids for each in found])).astype(np.int64)
@@ -190,13 +216,17 @@ class PostgresReader(IndexReader):
         return list(map(Hit, ids[order].tolist(), scores[order].tolist()))
 
     def statistics(self, words: Sequence[str], cancelled: Cancelled) -> Statistics:
+        _check(cancelled)
         columns = self.columns()
-        found = self.postings(dict.fromkeys(words, 0), cancelled)
+        found = self.postings(dict.fromkeys(words, 0), never)
         tokens = int(columns.tokens.sum(dtype=np.int64))
         return Statistics(self.memory.chunks, tokens, [len(found[word].ids) for word in words])
 
     def absent(self, words: Sequence[str]) -> list[str]:
-        counts = self.word_counts(words, 1, lambda: False).matching
+        counts = dict(self.word_counts(words, 1, never).matching)
+        # Of a phrase it is counted how many chunks have all its words at most.
+        phrases = {word: 0 for word in words if counts[word] and len(self._stems(word)) > 1}
+        counts |= {phrase: len(found.ids) for phrase, found in self.postings(phrases, never).items()}
         in_paths = "SELECT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH ?)"
         return [
             word
@@ -205,15 +235,11 @@ class PostgresReader(IndexReader):
         ]
 
     def documents(self, stems: Sequence[str]) -> dict[str, int]:
-        return {term: count for term, count in self._words.counts(self._ask, stems).items() if count}
+        counts = self._words.counts(self._ask, map(_storable, stems))
+        return {term: count for term in stems if (count := counts[_storable(term)])}
 
     def stems_starting(self, prefix: str, deadline: Deadline) -> dict[str, int]:
-        found: defaultdict[str, int] = defaultdict(int)
-        for each in self._words.dictionaries(self._ask, prefix, prefix + "\U0010ffff") or ():
-            for term, documents in zip(each.terms, each.documents.tolist(), strict=True):
-                if term.startswith(prefix):
-                    found[term] += documents
-        return dict(found)
+        return self._words.starting(self._ask, _storable(prefix), deadline)
 
     def is_named(self, word: str) -> bool:
         (found,) = self.postings({word: 0}, lambda: False).values()
@@ -364,7 +390,7 @@ class PostgresReader(IndexReader):
         if not wanted:
             return {}
         stored = self._stored(
-            """EXISTS (SELECT FROM unnest(%s::int[], %s::int[]) AS w(file, position)
+            """EXISTS (SELECT FROM unnest(%s::int[], %s::bigint[]) AS w(file, position)
                WHERE w.file = c.file AND c.position BETWEEN w.position - %s AND w.position + %s)
                AND c.file = ANY(%s)""",
             [file for file, _ in wanted], [position for _, position in wanted], window, window, [file for file, _ in wanted],
@@ -413,12 +439,12 @@ class PostgresReader(IndexReader):
         key = self.memory.key
         sql = f"""SELECT n.place, d.name, d.chunk, d.file FROM unnest(%s::text[]) WITH ORDINALITY AS n(name, place)
             CROSS JOIN LATERAL (SELECT name, chunk, file FROM cairn.definitions
-                WHERE shard = %s AND pool = %s AND folded = n.name ORDER BY chunk {limited}) AS d ORDER BY n.place, d.chunk"""
-        folded = [name.lower() for name in names]
-        rows = self._ask(lambda db: db.execute(sql, (folded, key.shard, key.pool)).fetchall())
-        return [
-            (place - 1, name, chunk, file) for place, name, chunk, file in rows if file in self.memory.files
-        ]
+                WHERE shard = %s AND pool = %s AND folded = n.name AND file <@ %s::int4multirange
+                ORDER BY chunk {limited}) AS d ORDER BY n.place, d.chunk"""
+        folded = [_storable(name).lower() for name in names]
+        values = (folded, key.shard, key.pool, self.memory.file_ranges)
+        rows = self._ask(lambda db: db.execute(sql, values).fetchall())
+        return [(place - 1, name, chunk, file) for place, name, chunk, file in rows]
 
     def defining(self, names: Sequence[str], limit: int, only: ChunkFilter) -> list[Hit]:
         scores: dict[int, float] = {}
@@ -468,14 +494,18 @@ class PostgresReader(IndexReader):
         ]
 
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
-        low, like = first.lower(), (pattern or f"{first}%").lower()
+        _check(cancelled)
+        low, like = _storable(first).lower(), _storable(pattern).lower() or "%"
+        # Of names that differ in their case alone, that of the first chunk stands for all.
         rows = self._rows(
-            f"""SELECT name FROM (SELECT DISTINCT name FROM cairn.definitions
-                    WHERE shard = %s AND pool = %s AND folded >= %s AND folded < %s AND folded LIKE %s LIMIT {_MOST_SORTED}) AS n
-                ORDER BY length(name), name COLLATE "C" LIMIT {_MOST_NAMES}""",
+            f"""SELECT name FROM (SELECT DISTINCT ON (folded) folded, name FROM cairn.definitions
+                    WHERE shard = %s AND pool = %s AND folded >= %s AND folded < %s AND folded LIKE %s
+                    AND file <@ %s::int4multirange ORDER BY folded, chunk LIMIT {_MOST_SORTED}) AS n
+                ORDER BY length(name), folded LIMIT {_MOST_NAMES}""",
             low,
             low + "\U0010ffff",
             like.replace("\\", "\\\\"),
+            self.memory.file_ranges,
         )
         return [name for (name,) in rows]
 
@@ -489,19 +519,16 @@ class PostgresReader(IndexReader):
         named = "SELECT path, in_degree FROM file_imports WHERE path IN (SELECT value FROM json_each(?))"
         degrees: dict[str, int] = dict(self.select(named, (json.dumps(sorted(paths)),)))
         return {
-            number: DefinitionPlace(number, at.path, at.kind, *rest, degrees.get(at.path, 0))
-            for number, file, *rest in rows
+            number: DefinitionPlace(
+                number, at.path, at.kind, symbol, symbol_kind, parent, signed, position, degrees.get(at.path, 0)
+            )
+            for number, file, symbol, symbol_kind, parent, signed, position in rows
             if (at := self._file(file)) is not None
         }
 
-    def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
-        sql = """SELECT f.symbols_id, f.path FROM json_each(?) w CROSS JOIN files f ON f.path = w.value
-            WHERE f.symbols_id IS NOT NULL"""
-        return [(number, path) for number, path in self.select(sql, (json.dumps(list(paths)),))]
-
     def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
         # As the `ascii` tokenizer of an index file folds them.
-        folded = [_ascii_lower(word) for word in words]
+        folded = [_ascii_lower(_storable(word)) for word in words]
         found = self._words.postings(self._ask, folded, NAMES) if folded else {}
         if not found:
             return []
@@ -512,47 +539,26 @@ class PostgresReader(IndexReader):
         return self.memory.tables.get(self.identity(), ids, self._read_tables)
 
     def _read_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
+        return {number: PackedTable(packed) for number, packed in self.packed_tables(ids).items()}
+
+    def packed_tables(self, ids: Sequence[int]) -> dict[int, bytes]:
+        """The symbol tables with these ids, packed."""
         rows = self._rows(
             "SELECT id, symbols FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) AND symbols IS NOT NULL",
             list(ids),
         )
-        return {number: PackedTable(bytes(packed)) for number, packed in rows}
+        return {number: bytes(packed) for number, packed in rows}
 
     # --- vectors --------------------------------------------------------------------------------------
-    # A team's database has static vectors alone: they are made at the pace of the index.
-
-    def nearest(
-        self, vector: NDArray[np.float32], model: str, limit: int, only: ChunkFilter, cancelled: Cancelled
-    ) -> list[Hit]:
-        return []
-
-    def vectors(
-        self, ids: Sequence[int], dimension: int, model: str
-    ) -> tuple[list[int], NDArray[np.float32]]:
-        return [], np.empty((0, dimension), np.float32)
-
-    def model_in_use(self) -> tuple[str, int]:
-        return "", 0
-
-    def key_vectors(self, keys: Iterable[str], dimension: int, model: str) -> dict[str, NDArray[np.float32]]:
-        return {}
-
-    def embedding_keys(self, ids: Sequence[int]) -> list[str]:
-        return []
-
-    def lacking_vectors(self, keys: Sequence[str]) -> int:
-        return 0
-
-    def static_table(self) -> str:
-        meta: dict[str, object] = dict(
-            self.select("SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')")
-        )
-        return str(meta.get("static_table", "")) if meta.get("has_static") else ""
-
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
         limit = min(limit, MAX_NEIGHBOURS)
+        _check(cancelled)
+        if (kept := _VECTORS.of(self.memory, self.reads)) is not None:
+            allowed = self._passing(kept.store.ids[: kept.count], only) if only or only.hidden else None
+            ids, scores = kept.nearest(vector, limit, allowed)
+            return list(map(Hit, ids.tolist(), scores.tolist()))
         if only:
             return self._nearest_among(vector, limit, only)
         asked = limit
@@ -590,7 +596,8 @@ class PostgresReader(IndexReader):
         return self._kept(hits, only, limit)
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
-        return dict(self._compared(list(ids), vector))
+        kept = _VECTORS.of(self.memory, self.reads)
+        return kept.similarities(ids, vector) if kept is not None else dict(self._compared(list(ids), vector))
 
     def _compared(self, ids: Sequence[int], vector: NDArray[np.int8]) -> list[tuple[int, float]]:
         key, text = self.memory.key, _halfvec(vector)
@@ -604,6 +611,9 @@ class PostgresReader(IndexReader):
 
     def static_vectors(self, ids: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         key, wanted = self.memory.key, list(ids)
+        if (kept := _VECTORS.of(self.memory, self.reads)) is not None:
+            there, vectors = kept.vectors(wanted)
+            return there, vectors if len(there) else np.empty((0, 0), np.int8)
         sql = "SELECT chunk, vector::real[] FROM cairn.vectors WHERE shard = %s AND pool = %s AND chunk = ANY(%s)"
 
         def ask(db: Connection[TupleRow]) -> list[tuple[int, list[float]]]:
@@ -614,8 +624,24 @@ class PostgresReader(IndexReader):
         rows = self._ask(ask) if wanted else []
         if not rows:
             return np.empty(0, np.int64), np.empty((0, 0), np.int8)
-        found, vectors = zip(*rows, strict=True)
-        return np.array(found, np.int64), np.array(vectors).astype(np.int8)
+        found, numbers = zip(*rows, strict=True)
+        return np.array(found, np.int64), np.array(numbers).astype(np.int8)
+
+
+def _check(cancelled: Cancelled) -> None:
+    """Raise what an index file does where a query is broken off; PostgreSQL's are short, and looked after beforehand."""
+    if cancelled():
+        raise interruption(cancelled)
+
+
+def _is_in(db: apsw.Connection, wanted: str, text: str) -> bool:
+    """Whether the stems of a text have those of `wanted` in a row, which spaces part and surround."""
+    return wanted in f" {' '.join(stems(db, text))} "
+
+
+def _storable(text: str) -> str:
+    """The text without what PostgreSQL has in none, so that nothing is found by it."""
+    return well_formed(text).replace("\0", "\ufffd")
 
 
 def _without_kinds(only: ChunkFilter) -> ChunkFilter:
@@ -623,7 +649,8 @@ def _without_kinds(only: ChunkFilter) -> ChunkFilter:
 
 
 def _best_first(scores: Mapping[int, float]) -> list[Hit]:
-    return list(starmap(Hit, sorted(scores.items(), key=lambda item: (-item[1], item[0]))))
+    ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    return list(starmap(Hit, ordered))
 
 
 def _ascii_lower(word: str) -> str:

@@ -9,20 +9,21 @@ import base64
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
+import apsw
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
 from cairn.errors import IndexUnavailableError
 from cairn.index.indexing.git_history import stored_commits, subject_words
-from cairn.index.postgres.blocks import TermPostings
+from cairn.index.postgres.blocks import TermBatch
+from cairn.index.postgres.term_batches import Frequency, counted, in_runs, marked
 from cairn.index.reader.arrays import Ids, numbers
 from cairn.index.reader.postings import Postings, capped
-from cairn.index.sqlite.postings import COUNTED, count_places
+from cairn.index.sqlite.postings import COUNTED
 from cairn.index.sqlite.reader import SqliteReader
 from cairn.index.store.database import DATABASE_NAME, open_reader
 
@@ -31,6 +32,8 @@ WORDS, OPERATORS, NAMES = 1, 2, 3
 
 _VOCABULARIES = {OPERATORS: "operators", NAMES: "names"}
 _VECTORS_AT_ONCE = 20_000
+_ROWS_AT_ONCE = 1_000_000
+"""Places of terms that are read at once: a text of 8 MB, and some arrays of as much."""
 
 
 @frozen
@@ -65,6 +68,7 @@ class Segment:
             db.execute(
                 f"CREATE VIRTUAL TABLE temp.{table}_places USING fts5vocab('main', '{table}', 'instance')"
             )
+            db.execute(f"CREATE VIRTUAL TABLE temp.{table}_terms USING fts5vocab('main', '{table}', 'row')")
 
     def close(self) -> None:
         """Close the index file."""
@@ -113,53 +117,69 @@ class Segment:
         """uint16[n]: the lengths of these chunks in the keyword index."""
         return self.reader.columns().tokens[ids]
 
-    def terms(self, kind: int) -> Iterator[TermPostings]:
+    def terms(self, kind: int) -> Iterator[TermBatch]:
         """The terms of a kind in ascending order; a document is a chunk, and for names a file."""
         return self._words() if kind == WORDS else self._marks(_VOCABULARIES[kind], kind)
 
-    def _words(self) -> Iterator[TermPostings]:
-        for row in self._db.execute("SELECT term, doc FROM words"):
-            term, documents = cast("tuple[str, int]", row)
-            found = count_places(self._db, term)
-            if documents > COUNTED:  # as a question to the index file would have it
-                ones = np.ones(len(found.ids), np.uint8)
-                found = Postings(found.ids, ones, np.minimum(found.names, 1))
-            yield TermPostings(term, found)
+    def _words(self) -> Iterator[TermBatch]:
+        rows = self._db.execute("SELECT term, doc, cnt FROM words")
+        for run in in_runs((Frequency(*cast(Any, row)) for row in rows), _ROWS_AT_ONCE):
+            marked_places = self._read_places("doc * 2 + (col = 'symbol_words')", "occurrences", run)
+            # More is not counted of a frequent word when a question asks the index file, either.
+            yield counted(run, marked_places >> 1, (marked_places & 1).astype(np.bool_), COUNTED)
 
-    def _marks(self, table: str, kind: int) -> Iterator[TermPostings]:
+    def _marks(self, table: str, kind: int) -> Iterator[TermBatch]:
         """Terms of a table without places; `names` finds symbol tables, which several files may share."""
-        files_of: dict[int, list[int]] = {}
-        if kind == NAMES:
-            for row in self._db.execute(
-                "SELECT symbols_id, id FROM files WHERE symbols_id IS NOT NULL ORDER BY id"
-            ):
-                symbols, file = cast("tuple[int, int]", row)
-                files_of.setdefault(symbols, []).append(file)
-        term, documents = "", list[int]()
-        for row in chain(self._db.execute(f"SELECT term, doc FROM temp.{table}_places"), [("", 0)]):
-            found, document = cast("tuple[str, int]", row)
-            if found != term:
-                if documents:
-                    yield TermPostings(term, _marked(documents))
-                term, documents = found, []
-            documents += files_of.get(document, ()) if kind == NAMES else (document,)
+        rows = self._db.execute(f"SELECT term, doc, doc FROM temp.{table}_terms")
+        sharing = self._files_of_symbols() if kind == NAMES else None
+        for run in in_runs((Frequency(*cast(Any, row)) for row in rows), _ROWS_AT_ONCE):
+            documents = self._read_places("doc", f"temp.{table}_places", run)
+            places = np.repeat(np.arange(len(run)), [each.rows for each in run])
+            if sharing is not None:
+                files, firsts, many = sharing
+                repeated = many[documents]
+                places = np.repeat(places, repeated)
+                behind = np.arange(len(places)) - np.repeat(np.cumsum(repeated) - repeated, repeated)
+                documents = files[np.repeat(firsts[documents], repeated) + behind]
+            yield marked([each.term for each in run], places, documents)
+
+    def _read_places(self, column: str, table: str, run: Sequence[Frequency]) -> Ids:
+        """int64[rows]: the column of the table of places, in whose order a run's terms and their documents are."""
+        sql = f"SELECT group_concat({column}) FROM {table} WHERE term >= ? AND term <= ?"
+        return numbers(self._db.execute(sql, (run[0].term, run[-1].term)).get)
+
+    def _files_of_symbols(self) -> tuple[Ids, Ids, Ids]:
+        """The files with symbol tables, by these; and by the id of a table, where its files begin and how many they are."""
+        ((tables, files),) = self._db.execute(
+            """SELECT group_concat(symbols_id), group_concat(id)
+               FROM (SELECT symbols_id, id FROM files WHERE symbols_id IS NOT NULL ORDER BY symbols_id, id)"""
+        )
+        # Tables that no file has any more may still be in the vocabulary.
+        highest = int(self._db.execute("SELECT max(rowid) FROM names").get or 0)
+        of_tables = numbers(tables)
+        many = np.bincount(of_tables, minlength=highest + 1)
+        return numbers(files), np.cumsum(many) - many, many
 
     def parts(self) -> dict[str, bytes]:
         """What is known of files together, by name: who imports whom, copies and git history."""
-        db = self._db
-        commits = dict(stored_commits(db))
-        histories = db.execute("SELECT path, touches, count, last_time FROM file_history").fetchall()
-        subjects = {path: subject_words(cast(bytes, touches), commits) for path, touches, *_ in histories}
-        packed_commits = [
-            (first, _text(packed)) for first, packed in db.execute("SELECT first, packed FROM commits")
-        ]
-        return {
-            "imports": packed_part(db.execute("SELECT path, in_degree FROM file_imports").fetchall()),
-            "copies": packed_part(db.execute("SELECT path, original, share FROM copies").fetchall()),
-            "history": packed_part([(path, _text(touches), *rest) for path, touches, *rest in histories]),
-            "subjects": packed_part(list(subjects.items())),
-            "commits": packed_part(packed_commits),
-        }
+        return parts_of(self._db)
+
+
+def parts_of(db: apsw.Connection) -> dict[str, bytes]:
+    """What is known together of the files of an index, by name: who imports whom, copies and git history."""
+    commits = dict(stored_commits(db))
+    histories = db.execute("SELECT path, touches, count, last_time FROM file_history").fetchall()
+    subjects = {path: subject_words(cast(bytes, touches), commits) for path, touches, *_ in histories}
+    packed_commits = [
+        (first, _text(packed)) for first, packed in db.execute("SELECT first, packed FROM commits")
+    ]
+    return {
+        "imports": packed_part(db.execute("SELECT path, in_degree FROM file_imports").fetchall()),
+        "copies": packed_part(db.execute("SELECT path, original, share FROM copies").fetchall()),
+        "history": packed_part([(path, _text(touches), *rest) for path, touches, *rest in histories]),
+        "subjects": packed_part(list(subjects.items())),
+        "commits": packed_part(packed_commits),
+    }
 
 
 def packed_part(rows: object) -> bytes:
@@ -179,11 +199,6 @@ def bytes_of(text: str) -> bytes:
 
 def _text(data: object) -> str:
     return base64.b85encode(cast(bytes, data)).decode()
-
-
-def _marked(documents: Sequence[int]) -> Postings:
-    ids = np.unique(np.array(documents, np.int32))
-    return Postings(ids, np.ones(len(ids), np.uint8), np.zeros(len(ids), np.uint8))
 
 
 def renumbered(postings: Postings, ids: NDArray[np.int32]) -> Postings:

@@ -47,7 +47,8 @@ BULK_TABLES = (
         kind text NOT NULL, collection text NOT NULL, indexed_at text NOT NULL, chunks int NOT NULL,
         imports text NOT NULL, sketch bytea NOT NULL, symbols bytea""",
         key="shard, pool, id",
-        unique="shard, pool, path, content_hash, collection, version",
+        # Texts that differ only in bytes that are not kept, such as binary files, differ by their blob.
+        unique="shard, pool, path, blob, content_hash, collection, version",
         external=("sketch", "symbols"),
     ),
     BulkTable(
@@ -95,6 +96,12 @@ BULK_TABLES = (
 
 # `pools.unswept` is set when a repository leaves its pool: files that only it had may still be there. Until whoever
 # deletes them clears the mark, no role sees the pool as a whole.
+#
+# `repositories.roots` are the commits without parents that its history begins with: a fork is known by them.
+# `repositories.project` names files that no manifest gives a project; a fork takes it over, so that its files are alike.
+#
+# Servers keep what they read of a snapshot by its id, so a snapshot that changes, or whose inverted lists do, gets
+# another id. `retired_lists` are those that questions which already run may still read.
 CATALOGUE = """
 CREATE TABLE cairn.shards(
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -113,7 +120,9 @@ CREATE TABLE cairn.repositories(
     pool int NOT NULL REFERENCES cairn.pools,
     name text NOT NULL UNIQUE,
     url text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now()
+    created_at timestamptz NOT NULL DEFAULT now(),
+    roots text[] NOT NULL DEFAULT '{}',
+    project text NOT NULL DEFAULT ''
 );
 CREATE INDEX repositories_by_pool ON cairn.repositories(pool);
 CREATE TABLE cairn.snapshots(
@@ -124,6 +133,7 @@ CREATE TABLE cairn.snapshots(
     commit text NOT NULL,
     committed_at timestamptz NOT NULL,
     indexed_at timestamptz NOT NULL DEFAULT now(),
+    unnamed_since timestamptz,
     version int NOT NULL,
     facts jsonb NOT NULL DEFAULT '{}',
     files bytea NOT NULL,
@@ -133,18 +143,25 @@ ALTER TABLE cairn.snapshots ALTER files SET STORAGE EXTERNAL;
 CREATE TABLE cairn.refs(
     repository int NOT NULL REFERENCES cairn.repositories ON DELETE CASCADE,
     ref text NOT NULL,
-    snapshot bigint NOT NULL REFERENCES cairn.snapshots ON DELETE CASCADE,
+    snapshot bigint NOT NULL REFERENCES cairn.snapshots ON DELETE CASCADE ON UPDATE CASCADE,
     PRIMARY KEY(repository, ref)
 );
 CREATE INDEX refs_by_snapshot ON cairn.refs(snapshot);
 CREATE TABLE cairn.snapshot_parts(
-    snapshot bigint NOT NULL REFERENCES cairn.snapshots ON DELETE CASCADE,
+    snapshot bigint NOT NULL REFERENCES cairn.snapshots ON DELETE CASCADE ON UPDATE CASCADE,
     repository int NOT NULL,
     name text NOT NULL,
     packed bytea NOT NULL,
     PRIMARY KEY(snapshot, name)
 );
 ALTER TABLE cairn.snapshot_parts ALTER packed SET STORAGE EXTERNAL;
+CREATE TABLE cairn.retired_lists(
+    shard int NOT NULL,
+    repository int NOT NULL,
+    segment int NOT NULL,
+    retired_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY(shard, repository, segment)
+);
 """
 
 BULK = "".join(

@@ -13,13 +13,13 @@ VARIABLE = "CAIRN_STORE_URL"
 
 
 def store_urls(file: Path | None = None) -> tuple[str, ...]:
-    """URLs of the store's servers: those of the environment, or else the lines of a file.
+    """URLs of the store's servers: the lines of a file, or without one those of the environment.
 
     They contain passwords, so the file must not be readable by others (mode 0600). Lines that begin with # are left
     out. Raises `StoreUnavailableError` where there are none.
     """
-    urls = tuple(os.environ.get(VARIABLE, "").split())
-    if not urls and file is not None:
+    urls = tuple(os.environ.get(VARIABLE, "").split()) if file is None else ()
+    if file is not None:
         urls = tuple(
             line.strip() for line in _secret(file).splitlines() if line.strip() and line.strip()[0] != "#"
         )

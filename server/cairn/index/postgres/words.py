@@ -17,6 +17,7 @@ from cairn.index.postgres.blocks import Dictionary, unpack
 from cairn.index.postgres.catalogue import SnapshotMemory, present_chunks
 from cairn.index.postgres.segment import NAMES, WORDS, merged
 from cairn.index.reader.postings import NOWHERE, Postings
+from cairn.index.store.deadline import Deadline
 
 T = TypeVar("T")
 Ask = Callable[[Callable[[Connection[TupleRow]], Any]], Any]
@@ -41,6 +42,15 @@ class SnapshotWords:
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def counts(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, int]:
+        """In how many documents of the snapshot each term stands."""
+        totals = self._totals(ask, terms, kind)
+        if not self.memory.has_others:
+            return totals
+        # The lists alone tell the documents of other revisions apart.
+        lists = self.postings(ask, [term for term, total in totals.items() if total], kind)
+        return {term: len(lists[term].ids) if term in lists else 0 for term in totals}
+
+    def _totals(self, ask: Ask, terms: Iterable[str], kind: int) -> dict[str, int]:
         """In how many documents of the repository each term stands, those of other revisions included."""
         wanted = list(dict.fromkeys(terms))
         missing = [term for term in wanted if (kind, term) not in self._counts]
@@ -67,7 +77,7 @@ class SnapshotWords:
         missing = [term for term in wanted if term not in found]
         if not missing:
             return found
-        counted = self.counts(ask, missing, kind)
+        counted = self._totals(ask, missing, kind)
         parts: defaultdict[str, list[Postings]] = defaultdict(list)
         standing = [term for term in missing if counted[term]]
         for term, dictionary, lists in self._blocks(ask, standing, kind, "b.lists") if standing else ():
@@ -79,19 +89,43 @@ class SnapshotWords:
         self._keep({term: found[term] for term in missing}, kind)
         return found
 
-    def dictionaries(self, ask: Ask, first: str = "", after: str | None = None) -> list[Dictionary] | None:
-        """The dictionaries of blocks with terms from `first` on, and below `after`; None where these are too many."""
+    def dictionaries(self, ask: Ask) -> list[Dictionary]:
+        """The dictionaries of all blocks of the repository's words."""
         key = self.memory.key
-        bounded = "AND first < %s" if after is not None else ""
-        sql = f"""SELECT dictionary FROM cairn.terms WHERE shard = %s AND repository = %s AND kind = {WORDS}
-            AND segment = ANY(%s) AND first >= coalesce((SELECT max(first) FROM cairn.terms
-                WHERE shard = %s AND repository = %s AND kind = {WORDS} AND segment = ANY(%s) AND first <= %s), '')
-            {bounded} LIMIT %s"""
-        place = (key.shard, key.repository, list(self.memory.segments))
-        most = _MOST_BLOCKS if after is not None else None
-        values = (*place, *place, first, *((after,) if after is not None else ()), most and most + 1)
+        sql = f"""SELECT dictionary FROM cairn.terms
+            WHERE shard = %s AND repository = %s AND kind = {WORDS} AND segment = ANY(%s)"""
+        values = (key.shard, key.repository, list(self.memory.segments))
         rows = ask(lambda db: db.execute(sql, values).fetchall())
-        return None if most and len(rows) > most else [Dictionary(bytes(packed)) for (packed,) in rows]
+        return [Dictionary(bytes(packed)) for (packed,) in rows]
+
+    def starting(self, ask: Ask, prefix: str, deadline: Deadline) -> dict[str, int]:
+        """In how many chunks of the snapshot each term that begins so stands; none where reading them takes too long."""
+        key = self.memory.key
+        lists = "t.lists" if self.memory.has_others else "NULL"
+        of_segment = f"t.shard = %s AND t.repository = %s AND t.kind = {WORDS} AND t.segment = s.id"
+        sql = f"""SELECT t.dictionary, {lists} FROM unnest(%s::int[]) AS s(id)
+            JOIN cairn.terms t ON {of_segment} AND t.first < %s AND t.first >= coalesce(
+                (SELECT max(t.first) FROM cairn.terms t WHERE {of_segment} AND t.first <= %s), '')
+            LIMIT {_MOST_BLOCKS + 1}"""
+        place = (key.shard, key.repository)
+        values = (list(self.memory.segments), *place, prefix + "\U0010ffff", *place, prefix)
+        rows = ask(lambda db: db.execute(sql, values).fetchall())
+        if len(rows) > _MOST_BLOCKS:
+            return {}
+        found: defaultdict[str, int] = defaultdict(int)
+        for dictionary, packed in rows:
+            words = Dictionary(bytes(dictionary))
+            for term_place, term in enumerate(words.terms):
+                if not term.startswith(prefix):
+                    continue
+                count = int(words.documents[term_place])
+                if packed is not None:
+                    count = len(self._present(unpack(words, bytes(packed), term_place), WORDS).ids)
+                if count:
+                    found[term] += count
+            if deadline():
+                return {}
+        return dict(found)
 
     def _blocks(self, ask: Ask, terms: Sequence[str], kind: int, lists: str) -> list[tuple[str, Any, Any]]:
         key = self.memory.key

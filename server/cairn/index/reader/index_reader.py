@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, TypeVar
 
@@ -55,6 +55,11 @@ class IndexReader(ConnectedReader, ABC):
     """Reads one index. While there is none, every answer is empty. Safe from many threads at once."""
 
     _counts: Kept[IndexStats] = field(factory=Kept, init=False)
+
+    @property
+    def key(self) -> Hashable:
+        """What answers may be kept by, beside the generation: readers of equal keys answer alike."""
+        return self
 
     # --- unsaved text -------------------------------------------------------------------------------
 
@@ -225,10 +230,6 @@ class IndexReader(ConnectedReader, ABC):
         """Where these chunks are and what they mainly define; one that is gone is left out."""
 
     @abstractmethod
-    def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
-        """The id of the symbol table of each of these files that has one, with the file's path."""
-
-    @abstractmethod
     def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
         """The ids of symbol tables that name all the words, each with the path of its file."""
 
@@ -267,10 +268,6 @@ class IndexReader(ConnectedReader, ABC):
         """The keys, in hexadecimal, under which the vectors of these chunks' texts are kept."""
 
     @abstractmethod
-    def static_table(self) -> str:
-        """Which static table the index has vectors of, "" for none: those of two tables cannot be compared."""
-
-    @abstractmethod
     def nearest_static(
         self, vector: NDArray[np.int8], limit: int, only: ChunkFilter, cancelled: Cancelled
     ) -> list[Hit]:
@@ -292,6 +289,18 @@ class IndexReader(ConnectedReader, ABC):
         return dict(zip(found, (vectors @ of_unit_length(vector)).tolist(), strict=True))
 
     # --- files and facts ----------------------------------------------------------------------------
+
+    def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
+        """The id of the symbol table of each of these files that has one, with the file's path."""
+        sql = """SELECT f.symbols_id, f.path FROM json_each(?) w CROSS JOIN files f ON f.path = w.value
+            WHERE f.symbols_id IS NOT NULL"""
+        return [(number, path) for number, path in self.select(sql, (json.dumps(list(paths)),))]
+
+    def static_table(self) -> str:
+        """Which static table the index has vectors of, "" for none: those of two tables cannot be compared."""
+        sql = "SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')"
+        meta: dict[str, object] = dict(self.select(sql))
+        return str(meta.get("static_table", "")) if meta.get("has_static") else ""
 
     def contents(self, paths: Iterable[str]) -> dict[str, tuple[str, str]]:
         """The content hash and the collection of those of `paths` that are indexed."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import apsw
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from cairn.errors import OutOfTimeError
 from cairn.index.reader.connection import IndexMemory
@@ -126,7 +126,7 @@ class SqliteReader(VectorQueries):
             return read_statistics(db, any_of(words))
 
     def absent(self, words: Sequence[str]) -> list[str]:
-        places = self.select(_SELECT_ABSENT, (json.dumps(list(words)),))
+        places = self.select(_SELECT_ABSENT, (json.dumps(list(map(quoted_word, words))),))
         return [words[place] for (place,) in places]
 
     def documents(self, stems: Sequence[str]) -> dict[str, int]:
@@ -167,7 +167,7 @@ class SqliteReader(VectorQueries):
 
         from cairn.index.reader.arrays import read_ids
 
-        where, values = admitted(self, only)
+        where, values = admitted(self, evolve(only, hidden=()))
         if not where:
             return None
         files = admitted_files(self, only)
@@ -276,7 +276,7 @@ class SqliteReader(VectorQueries):
         rows = self.select(
             f"""{_NAMED_NEAR_OWNER} SELECT d.chunk_id, max(iif(d.is_same, 1.0, 0.9)) AS score
                 FROM named d CROSS JOIN chunks c ON c.id = d.chunk_id CROSS JOIN files f ON f.id = c.file_id
-                WHERE (c.parent = ?1 COLLATE NOCASE OR f.path LIKE '%/' || ?1 || '.%'
+                WHERE (c.parent = ?1 COLLATE NOCASE OR instr(lower(f.path), '/' || lower(?1) || '.')
                        OR EXISTS (SELECT 1 FROM definitions o WHERE o.name = ?1 AND o.chunk_id = d.chunk_id)) AND {condition}
                 GROUP BY d.chunk_id ORDER BY score DESC, d.chunk_id LIMIT ?""",
             (owner, json.dumps(list(names)), *values, limit),
@@ -294,11 +294,11 @@ class SqliteReader(VectorQueries):
         return list(starmap(FoundName, rows))
 
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
-        conditions, values = ["name >= ? AND name < ?"], [first, first + "\U0010ffff"]
+        conditions, values = ["true"], list[str]()
+        if first:
+            conditions, values = ["name >= ? AND name < ?"], [first, first + "\U0010ffff"]
         if pattern:
             conditions, values = [*conditions, "name LIKE ?"], [*values, pattern]
-        if not first:
-            conditions, values = conditions[1:], values[2:]
         sql = f"""SELECT name FROM (SELECT DISTINCT name FROM definitions WHERE {" AND ".join(conditions)} LIMIT {_MOST_SORTED})
             ORDER BY length(name), name LIMIT {_MOST_NAMES}"""
         return [name for (name,) in self.select(sql, values, cancelled)]
@@ -306,9 +306,6 @@ class SqliteReader(VectorQueries):
     def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
         rows = self.select(_SELECT_PLACES, (json.dumps(list(ids)),))
         return {place.chunk_id: place for place in starmap(DefinitionPlace, rows)}
-
-    def symbols_at(self, paths: Sequence[str]) -> list[tuple[int, str]]:
-        return [(number, path) for number, path in self.select(_SELECT_BY_PATH, (json.dumps(list(paths)),))]
 
     def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
         match = " AND ".join(f'"{word}"' for word in words)
@@ -352,8 +349,8 @@ def _read_outlines(db: apsw.Connection, ids: Sequence[int]) -> dict[int, Outline
 
 _SELECT_ABSENT = """
     SELECT key FROM json_each(?) WHERE NOT EXISTS
-    (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')
-    AND NOT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH '"' || value || '"')"""
+    (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH value)
+    AND NOT EXISTS (SELECT 1 FROM paths_fts WHERE paths_fts MATCH value)"""
 _SELECT_DOCUMENTS = "SELECT w.term, w.doc FROM json_each(?) t CROSS JOIN words w ON w.term = t.value"
 _SELECT_STARTING = "SELECT term, doc FROM words WHERE term >= ?1 AND term < ?2"
 
@@ -388,7 +385,5 @@ _SELECT_PLACES = """
     FROM json_each(?) w CROSS JOIN chunks c ON c.id = w.value CROSS JOIN files f ON f.id = c.file_id
     LEFT JOIN file_imports i ON i.path = f.path"""
 
-_SELECT_BY_PATH = """SELECT f.symbols_id, f.path FROM json_each(?) w CROSS JOIN files f ON f.path = w.value
-    WHERE f.symbols_id IS NOT NULL"""
 _SELECT_BY_NAME = """SELECT f.symbols_id, f.path FROM names CROSS JOIN files f ON f.symbols_id = names.rowid
     WHERE names MATCH ? LIMIT ?"""

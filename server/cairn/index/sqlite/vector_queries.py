@@ -155,11 +155,6 @@ class VectorQueries(IndexReader):
             known, rows = matrix.vectors(wanted) if matrix else _vectors(db, wanted)
         return known, rows if len(known) else np.empty((0, 0), np.int8)
 
-    def static_table(self) -> str:
-        facts = "SELECT key, value FROM meta WHERE key IN ('has_static', 'static_table')"
-        meta: dict[str, object] = dict(self.select(facts))
-        return str(meta.get("static_table", "")) if meta.get("has_static") else ""
-
     def model_in_use(self) -> tuple[str, int]:
         used = self.select(
             "SELECT model, dimension FROM models WHERE id = (SELECT value FROM meta WHERE key = 'model_id')"

@@ -30,11 +30,10 @@ class ChunkRow:
     def of(cls, chunk: Chunk, embedded: str, vector: bytes | None = None) -> ChunkRow:
         """That of a chunk, of which the text `embedded` is embedded."""
         embedding_key = content_key(embedded)
-        symbol_words = " ".join(chain.from_iterable(map(split_words, (*chunk.defines, chunk.title))))
         return cls(
             chunk_to_row(chunk),
             (bytes.fromhex(chunk.content_hash), bytes.fromhex(embedding_key)),
-            (chunk.text, " ".join(compound_parts(chunk.text)), symbol_words),
+            (chunk.text, " ".join(compound_parts(chunk.text)), symbol_words(chunk)),
             " ".join(operator_words(chunk.text)),
             vector,
         )
@@ -50,6 +49,11 @@ class ChunkRow:
         """The values of IDENTITY_COLUMNS."""
         described = self.columns[1 - len(IDENTITY_COLUMNS) :]
         return (self.hashes[0], *map(str, described))
+
+
+def symbol_words(chunk: Chunk) -> str:
+    """The words of what a chunk defines, and of its title."""
+    return " ".join(chain.from_iterable(map(split_words, (*chunk.defines, chunk.title))))
 
 
 @frozen

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""How long questions take over a team's database, and how many it answers a second, beside the index file that it was made from.
+
+    python benchmarks/team/load.py --store URL --index NAME=DATA --questions FILE [FILE ...] [--clients 1 8] [--processes 2]
+        [--rounds 2] [--seconds 30] [--output FILE]
+
+DATA is the CAIRN_DATA_DIR that a folder was indexed into; FILE is a JSON list of objects with a `query` each. The index is published
+into the database at URL (its owner's), unless it is there. Clients are threads, spread over the serving processes, and each
+asks one question after the other, all of them in an order of its own. File and database are asked in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import random
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import psutil
+from attrs import define, field, frozen
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from engine.figures import Figures, milliseconds, surroundings
+from engine.index_file import index_path
+
+from cairn.embedding.packaged import load_packaged
+from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
+from cairn.index.postgres.connection import Store
+from cairn.index.postgres.reader import PostgresReader
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
+from cairn.retrieval.meaning import StaticMeaning
+from cairn.retrieval.query import understand
+from cairn.retrieval.ranking import rank
+from cairn.settings.tree import SearchSettings
+from team.publication import READER, published
+
+_RESULTS = 10
+_WARM_UP = 20
+"""Questions that each process asks before it counts: the first one over a large snapshot reads the vectors."""
+
+
+@frozen
+class Place:
+    """What is asked: the index file in `folder`, or a snapshot in the database at `store`."""
+
+    folder: Path
+    store: str | None = None
+    key: SnapshotKey | None = None
+
+
+@frozen
+class Work:
+    """What one serving process is to do."""
+
+    place: Place
+    queries: Sequence[str]
+    clients: int
+    seconds: float
+    seed: int
+
+
+@define
+class Serving:
+    """What a serving process has open."""
+
+    place: Place
+    meaning: StaticMeaning = field(factory=lambda: StaticMeaning(load_packaged()))
+    settings: SearchSettings = field(factory=lambda: SearchSettings(leg_deadline_ms=60_000.0))
+    store: Store | None = None
+    memory: SnapshotMemory | None = None
+    file: SqliteReader | None = None
+
+    def open(self) -> None:
+        if self.place.store is None or self.place.key is None:
+            self.file = SqliteReader(self.place.folder)
+            return
+        key = self.place.key
+        self.store = Store([self.place.store])
+        self.memory = self.store.read(READER, lambda db: read_snapshot(db, key))
+        assert self.memory is not None
+
+    @contextmanager
+    def reader(self) -> Iterator[IndexReader]:
+        """A reader for one question."""
+        if self.store is None or self.memory is None:
+            assert self.file is not None
+            yield self.file
+            return
+        with self.store.session(READER) as session:
+            yield PostgresReader.within(session, self.memory)
+
+    def ask(self, text: str) -> float:
+        """The seconds that a question takes."""
+        began = time.perf_counter()
+        with self.reader() as reader:
+            query = understand(text, None, IndexVocabulary([reader]), self.settings)
+            ranking = rank([reader], [query], self.meaning, self.settings)
+            ranking.results(_RESULTS, self.settings.diversity)
+        return time.perf_counter() - began
+
+
+def serve(work: Work, channel: Connection) -> None:
+    """Ask for a while, once the channel says so, and send what was measured."""
+    began = time.perf_counter()
+    serving = Serving(work.place)
+    serving.open()
+    opened = time.perf_counter() - began
+    order = random.Random(work.seed)
+    for query in order.sample(work.queries, min(_WARM_UP, len(work.queries))):
+        serving.ask(query)
+    ready = time.perf_counter() - began
+    channel.send((opened, ready))
+    channel.recv()
+    seconds: list[float] = []
+    ends = time.perf_counter() + work.seconds
+
+    def ask(seed: int) -> None:
+        queries = random.Random(seed).sample(work.queries, len(work.queries))
+        while True:
+            for query in queries:
+                if time.perf_counter() >= ends:
+                    return
+                seconds.append(serving.ask(query))
+
+    threads = [threading.Thread(target=ask, args=(work.seed + n,)) for n in range(work.clients)]
+    used = time.process_time()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    memory = psutil.Process().memory_full_info()
+    channel.send((seconds, time.process_time() - used, memory.rss, memory.uss))
+
+
+def measured(place: Place, queries: Sequence[str], clients: int, processes: int, seconds: float) -> Figures:
+    """Times of all clients' questions, with what the serving processes need."""
+    context = multiprocessing.get_context("spawn")
+    processes = min(processes, clients)
+    serving = []
+    for number in range(processes):
+        here, there = context.Pipe()
+        share = clients // processes + (number < clients % processes)
+        process = context.Process(
+            target=serve, args=(Work(place, queries, share, seconds, 1000 * number), there), daemon=True
+        )
+        process.start()
+        serving.append((process, here))
+    opened = [channel.recv() for _, channel in serving]
+    for _, channel in serving:
+        channel.send(None)
+    answers = [channel.recv() for _, channel in serving]
+    for process, _ in serving:
+        process.join()
+    times = [each for answer in answers for each in answer[0]]
+    return {
+        "questions": milliseconds(times),
+        "questions a second": round(len(times) / seconds, 1),
+        "CPU ms of a question, without the database's": round(
+            sum(answer[1] for answer in answers) * 1000 / len(times), 1
+        ),
+        "seconds to open": round(max(each[0] for each in opened), 2),
+        "seconds until warm": round(max(each[1] for each in opened), 2),
+        "RSS of a process, MB": round(max(answer[2] for answer in answers) / 1e6),
+        "USS of a process, MB": round(max(answer[3] for answer in answers) / 1e6),
+    }
+
+
+def main() -> int:
+    given = _arguments()
+    name, _, data = given.index.partition("=")
+    folder = index_path(Path(data)).parent
+    queries = list(
+        dict.fromkeys(each["query"] for file in given.questions for each in json.loads(file.read_text()))
+    )
+    publication = published(given.store, name, folder)
+    figures: Figures = {
+        "conditions": surroundings(),
+        "index": name,
+        "chunks": publication.all_chunks,
+        "queries": len(queries),
+        "published, chunks a second": publication.pace,
+        "rounds": [],
+    }
+    print(json.dumps(figures), flush=True)
+    places = {"file": Place(folder), "database": Place(folder, given.store, publication.key)}
+    for _ in range(given.rounds):
+        for clients in given.clients:
+            row: dict[str, Any] = {"clients": clients}
+            for kind, place in places.items():
+                row[kind] = measured(place, queries, clients, given.processes, given.seconds)
+            figures["rounds"].append(row)
+            print(json.dumps(row), flush=True)
+    if given.output:
+        given.output.write_text(json.dumps(figures, indent=2) + "\n")
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--store", required=True)
+    parser.add_argument("--index", required=True, metavar="NAME=DATA")
+    parser.add_argument("--questions", type=Path, nargs="+", required=True)
+    parser.add_argument("--clients", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--output", type=Path)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,254 @@
+"""`cairn team`: one index for a team, in PostgreSQL."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cairn.cli.output import answers, remark, report, show, tell
+from cairn.errors import CairnError
+
+if TYPE_CHECKING:
+    from cairn.team.garbage import Collected
+    from cairn.team.indexing import IndexResult
+    from cairn.team.store import OwnedStore, StoredRepository, StoreState
+
+_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
+
+store_option = click.option(
+    "--store",
+    metavar="URL",
+    help="The database of the store's owner, or the file that has its URL; by default CAIRN_STORE_URL, or this machine's trial.",
+)
+
+
+@click.group()
+def team() -> None:
+    """One index for a team, in PostgreSQL with pgvector.
+
+    `cairn team up` starts a trial on this machine; `cairn team index` puts a repository into it.
+    """
+
+
+def _owned(store: str | None) -> OwnedStore:
+    try:
+        from cairn.team.store import OwnedStore
+    except ImportError as problem:
+        raise CairnError(_EXTRA) from problem
+    return OwnedStore.at([store] if store else [])
+
+
+@team.command()
+@answers
+def up(as_json: bool) -> None:
+    """Start a trial on this machine: a database of its own, and a token for you that sees everything.
+
+    It keeps running until `cairn team down`, which keeps its data.
+    """
+    try:
+        from cairn.team.own_token import keep_own_token
+        from cairn.team.store import start_trial
+    except ImportError as problem:
+        raise CairnError(_EXTRA) from problem
+    state, store = start_trial()
+    token_file = keep_own_token(store)
+
+    def shown(_: Any) -> None:
+        print(f"The trial database runs in {state.folder}; your token is in {token_file}.")
+        print("  cairn team index FOLDER_OR_URL    puts a repository into it")
+        print("  cairn team serve                  answers from it, over REST and MCP")
+        print("  cairn team down                   stops it, and keeps its data")
+
+    report(
+        {"folder": str(state.folder), "running": state.running, "tokenFile": str(token_file)}, shown, as_json
+    )
+
+
+@team.command()
+@answers
+def down(as_json: bool) -> None:
+    """Stop the trial on this machine. Its data stays."""
+    from cairn.team import trial
+
+    state = trial.down(trial.trial_folder())
+    report(
+        {"folder": str(state.folder), "running": state.running},
+        lambda _: print(f"The trial database in {state.folder} does not run."),
+        as_json,
+    )
+
+
+@team.command()
+@store_option
+@click.option(
+    "--server-login", default="", metavar="ROLE", help="Let servers log in as this role of the database."
+)
+@answers
+def prepare(store: str | None, server_login: str, as_json: bool) -> None:
+    """Make or update Cairn's tables in a database of your own.
+
+    The URL is that of the owner, who may make roles. A server's login sees only what the reader of each request may see.
+    """
+    version = _owned(store).prepare(server_login)
+    report({"version": version}, lambda _: print(f"The store has version {version} of its tables."), as_json)
+
+
+@team.command()
+@click.argument("sources", nargs=-1, required=True, metavar="FOLDER|URL...")
+@click.option("--ref", help="A branch, tag or commit; by default the folder's, or the remote's main branch.")
+@click.option("--name", help="What the repository is called in the store; by default as its address ends.")
+@store_option
+@answers
+def index(
+    sources: Sequence[str], ref: str | None, name: str | None, store: str | None, as_json: bool
+) -> None:
+    """Index repositories into the store: a clone on this machine, or the URL of one.
+
+    Only files are read that the store does not have. It may be killed at any moment.
+    """
+    owned = _owned(store)
+    from cairn.team.indexing import index_repository
+
+    if name and len(sources) > 1:
+        raise click.UsageError("--name is for one repository")
+    done = [index_repository(owned.url, source, ref, name, remark) for source in sources]
+    report(done, lambda _: _print_indexed(done), as_json)
+    if any(each.problems for each in done):
+        sys.exit(1)
+
+
+def _print_indexed(done: Sequence[IndexResult]) -> None:
+    for each in done:
+        what = (
+            f"{each.files_read:,} of {each.files:,} files read, {each.chunks_new:,} new passages"
+            if each.is_new
+            else "was there"
+        )
+        print(f"{each.repository} {each.ref} at {each.commit[:10]}: {what}, {each.seconds:.1f} s")
+        for problem in each.problems:
+            tell(f"  {problem}")
+
+
+@team.command()
+@store_option
+@answers
+def status(store: str | None, as_json: bool) -> None:
+    """Show how the store is: its size, its servers and its readers."""
+    show(_owned(store).state(), _print_state, as_json)
+
+
+def _print_state(state: StoreState) -> None:
+    print(f"{state.place} · PostgreSQL {state.version}")
+    print(
+        f"  {state.repositories:,} repositories, {state.snapshots:,} snapshots, {state.chunks:,} passages, {state.bytes / 1e6:,.0f} MB"
+    )
+    elsewhere = f", {state.shards_elsewhere} of them on other servers" if state.shards_elsewhere else ""
+    print(f"  {state.shards} shards{elsewhere}; {state.readers} readers")
+    for replica in state.replicas:
+        print(f"  replica {replica}")
+
+
+@team.command()
+@store_option
+@answers
+def repositories(store: str | None, as_json: bool) -> None:
+    """List what is indexed."""
+    show(_owned(store).repositories(), _print_repositories, as_json)
+
+
+def _print_repositories(found: Sequence[StoredRepository]) -> None:
+    for each in found:
+        print(
+            f"{each.name}  {', '.join(each.refs)}  {each.commit[:10]}  {each.files:,} files, {each.chunks:,} passages  {each.indexed_at}"
+        )
+    if not found:
+        print("Nothing is indexed yet: cairn team index FOLDER|URL")
+
+
+@team.command()
+@click.argument("reader")
+@click.argument("granted", nargs=-1, metavar="[REPOSITORY]...")
+@click.option("--all", "everything", is_flag=True, help="All repositories, those to come as well.")
+@click.option(
+    "--token", "wants_token", is_flag=True, help="Make a token for the reader, which is shown this once."
+)
+@store_option
+@answers
+def grant(
+    reader: str, granted: Sequence[str], everything: bool, wants_token: bool, store: str | None, as_json: bool
+) -> None:
+    """Let READER, a person or an agent, see repositories."""
+    if not (granted or everything or wants_token):
+        raise click.UsageError("name repositories, or give --all or --token")
+    owned = _owned(store)
+    if granted or everything:
+        owned.grant(reader, granted, everything=everything)
+    token = owned.token(reader) if wants_token else None
+
+    def shown(_: Any) -> None:
+        if granted or everything:
+            remark(f"{reader} sees {'all repositories' if everything else ', '.join(granted)}.")
+        if token:
+            print(token)
+
+    show({"reader": reader, "token": token}, shown, as_json)
+
+
+@team.command()
+@click.argument("reader")
+@click.argument("taken", nargs=-1, metavar="[REPOSITORY]...")
+@store_option
+@answers
+def revoke(reader: str, taken: Sequence[str], store: str | None, as_json: bool) -> None:
+    """Take repositories from READER; without any, everything, tokens as well."""
+    _owned(store).revoke(reader, taken)
+    what = ", ".join(taken) if taken else "anything"
+    report({"reader": reader}, lambda _: print(f"{reader} does not see {what} any more."), as_json)
+
+
+@team.command()
+@store_option
+@answers
+def readers(store: str | None, as_json: bool) -> None:
+    """List who may see what."""
+    found = _owned(store).readers()
+
+    def shown(_: Any) -> None:
+        for each in found:
+            sees = "everything" if each.everything else ", ".join(each.repositories) or "nothing"
+            print(f"{each.name}  {each.tokens} tokens  {sees}")
+
+    show(found, shown, as_json)
+
+
+@team.command()
+@click.option("--gone-refs", is_flag=True, help="Forget branches, too, that the repository has no longer.")
+@store_option
+@answers
+def gc(gone_refs: bool, store: str | None, as_json: bool) -> None:
+    """Delete what no branch needs any more. Questions go on meanwhile."""
+    owned = _owned(store)
+    from cairn.team.garbage import collect_garbage
+
+    report(collect_garbage(owned.url, gone_refs=gone_refs, progress=remark), _print_collected, as_json)
+
+
+@team.command()
+@click.argument("repository")
+@store_option
+@answers
+def remove(repository: str, store: str | None, as_json: bool) -> None:
+    """Remove a repository from the store, with all that it alone has."""
+    owned = _owned(store)
+    from cairn.team.garbage import remove_repository
+
+    report(remove_repository(owned.url, repository, progress=remark), _print_collected, as_json)
+
+
+def _print_collected(done: Collected) -> None:
+    print(f"Deleted {done.snapshots:,} snapshots, {done.files:,} files and {done.chunks:,} passages.")
+    for problem in done.problems:
+        tell(f"  {problem}")

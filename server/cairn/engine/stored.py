@@ -1,0 +1,251 @@
+"""Answers from a team's database: its repositories stand where folders do, and each caller has those that it may see."""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from attrs import evolve, field, frozen
+
+from cairn import protocol
+from cairn.engine.engine import Engine
+from cairn.engine.folders import Folder, FolderSettings, shown_lines
+from cairn.engine.host import Host, Lease
+from cairn.errors import InvalidRequestError
+from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
+from cairn.index.indexing.indexer import Indexer
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.overlay.overlay import Overlay
+from cairn.index.postgres.catalogue import SnapshotMemory
+from cairn.index.postgres.connection import Store
+from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.snapshots import (
+    SnapshotMemories,
+    StoredSnapshot,
+    nearest_snapshot,
+    snapshot_key,
+    visible_snapshots,
+)
+from cairn.index.queries.files import has_below
+from cairn.index.remote.catalogue import packed_catalogue
+from cairn.index.remote.reads import read
+from cairn.index.remote.wire import dumps, loads
+from cairn.index.store.requests import RequestKind
+from cairn.settings.layers import Layers
+from cairn.settings.tree import Settings
+
+_SCHEME = "cairn-team"
+_NOWHERE = Path(os.devnull) / "cairn-team"
+"""Folders of repositories are below it, so that no path of theirs leads to a file of this machine."""
+_MOST_CALLERS = 64
+"""Callers whose latest answers and questions are kept; those who asked longest ago are forgotten first."""
+
+
+class _AtRest(Indexer):
+    """Stands where a folder's indexing thread does: whoever runs `cairn team index` indexes."""
+
+    @property
+    def idle(self) -> bool:
+        return True
+
+    def writer_is_alive(self) -> bool:
+        return True
+
+    def request(self, kind: RequestKind, path: str = "") -> None:
+        raise InvalidRequestError("folder", "is in a team's index; `cairn team index` brings it up to date")
+
+
+@frozen
+class _Shared:
+    """What a folder's lease leads to."""
+
+    indexer: Indexer
+
+
+@frozen(eq=False)
+class _NoLease(Lease):
+    """A repository needs nothing that would have to be given back."""
+
+    def opened(self, paths: object) -> None:
+        """There is no indexing thread to tell."""
+
+    def give_back(self) -> None:
+        """Nothing was taken."""
+
+
+class _StoredSettings(FolderSettings):
+    """The server's settings: what a repository's own file says decided how it was indexed, and a server keeps nothing."""
+
+    def __init__(self, layers: Layers) -> None:
+        super().__init__(layers, _NOWHERE)
+        self._settings = _without_state(layers.without_workspace().settings)
+
+    def __call__(self) -> Settings:
+        return self._settings
+
+
+def _without_state(settings: Settings) -> Settings:
+    return evolve(
+        settings,
+        search=evolve(settings.search, feedback=False),
+        log=evolve(settings.log, queries=False),
+        index=evolve(settings.index, watch=False),
+    )
+
+
+@frozen
+class StoredFolder(Folder):
+    """A repository of the team's index, as one ref had it when it was indexed."""
+
+    snapshot: StoredSnapshot = field(kw_only=True)
+
+    @property
+    def label(self) -> str:
+        return self.snapshot.repository
+
+    @property
+    def uri(self) -> str:
+        return _uri(self.snapshot)
+
+    def place_of(self, path: Path) -> str | None:
+        """No file of this machine lies in it."""
+        return None
+
+    def lines_of(self, path: str) -> Sequence[str] | None:
+        page = self.reader.page(path)
+        return shown_lines(path, "".join(stored.chunk.text for stored in page)) if page else None
+
+    def has(self, path: os.PathLike[str], *, directory: bool = False) -> bool:
+        inside = Path(path).as_posix()
+        return has_below(self.reader, inside) and not (directory and inside in self.reader.contents([inside]))
+
+    def uri_of(self, path: str) -> str:
+        return f"{self.uri}/{quote(path, errors='surrogateescape')}"
+
+
+def _uri(snapshot: StoredSnapshot) -> str:
+    return f"{_SCHEME}:///{quote(snapshot.repository)}"
+
+
+def _revision(snapshot: StoredSnapshot) -> protocol.Revision:
+    return protocol.Revision(
+        _uri(snapshot),
+        snapshot.repository,
+        snapshot.ref,
+        snapshot.commit,
+        snapshot.committed_at.isoformat(),
+        snapshot.indexed_at.isoformat(),
+    )
+
+
+class StoredEngine(Engine):
+    """The engine of all callers. Nobody asks it itself: `asked` gives each caller an engine of its own."""
+
+    def __init__(self, store: Store, host: Host | None = None) -> None:
+        super().__init__(host=host)
+        self._store = store
+        self._memories = SnapshotMemories()
+        self._callers: OrderedDict[str, _CallersEngine] = OrderedDict()
+        self._adding = threading.Lock()
+        self._settings = _StoredSettings(self._layers)
+        self._overlay = Overlay(_NOWHERE, self._settings, self.model)
+        """Without any document, so that all may share it."""
+        self._indexer = _AtRest(_NOWHERE, self._settings, self.model, lambda: None, QueryGate(), Intervals())
+        self._indexer.only_read()
+        self._indexer.progress.activity = Activity.IDLE
+        self._indexer.progress.scanning = False
+
+    def asked(self, caller: str, workspace: str) -> Engine:
+        """Over the repositories that the caller may see now: all, or the one that `workspace` names, as `NAME` or `NAME@REF`.
+
+        Raises InvalidRequestError for one that there is not, or that the caller may not see, which nobody can tell apart.
+        """
+        with self._adding:
+            engine = self._callers.get(caller)
+            if engine is None:
+                engine = self._callers[caller] = _CallersEngine(self, self._host)
+                if len(self._callers) > _MOST_CALLERS:
+                    self._callers.popitem(last=False)
+            self._callers.move_to_end(caller)
+        one = copy.copy(engine)
+        one.folders = tuple(self._folders(caller, workspace))
+        return one
+
+    def _folders(self, caller: str, workspace: str) -> list[Folder]:
+        name = workspace.removeprefix(f"{_SCHEME}:///")
+        repository, _, ref = name.partition("@")
+        snapshots = visible_snapshots(self._store, caller or None, repository or None, ref or None)
+        if workspace and not snapshots:
+            raise InvalidRequestError("workspace", f"there is no repository {workspace!r} that you may see")
+        return [self._folder(caller, snapshot) for snapshot in snapshots]
+
+    def _folder(self, caller: str, snapshot: StoredSnapshot) -> Folder:
+        root = _NOWHERE / snapshot.repository
+        memory: SnapshotMemory = self._memories.get(self._store, caller or None, snapshot.key)
+        saved = PostgresReader.of(self._store, caller or None, memory, str(root))
+        lease = _NoLease(self._host, (root, False), _Shared(self._indexer), lambda: None)  # type: ignore[arg-type]
+        return StoredFolder(
+            root, root, self._settings, lease, OverlaidReader(saved, self._overlay),
+            revision=_revision(snapshot), snapshot=snapshot,
+        )  # fmt: skip
+
+    # --- for the readers of other machines ------------------------------------------------------------
+
+    def locate(self, caller: str, commits: Sequence[str]) -> dict[str, object] | None:
+        """The fields of `Located` for the indexed commit that comes first among `commits`; None where there is none."""
+        found = nearest_snapshot(self._store, caller or None, commits)
+        if found is None:
+            return None
+        return {
+            "snapshot": found.key.id,
+            "repository": found.repository,
+            "ref": found.ref,
+            "commit": found.commit,
+            "committed_at": found.committed_at.isoformat(),
+            "indexed_at": found.indexed_at.isoformat(),
+            "behind": list(commits).index(found.commit),
+        }
+
+    def catalogue(self, caller: str, snapshot: int) -> bytes | None:
+        """The packed catalogue of a snapshot; None where there is none that the caller may see."""
+        key = snapshot_key(self._store, caller or None, snapshot)
+        if key is None:
+            return None
+        return packed_catalogue(self._memories.get(self._store, caller or None, key))
+
+    def read(self, caller: str, snapshot: int, asked: bytes) -> bytes | None:
+        """What a reader of the snapshot answers, as the wire has it; None where there is none that the caller may see.
+
+        Raises WireError for what is not a read.
+        """
+        key = snapshot_key(self._store, caller or None, snapshot)
+        if key is None:
+            return None
+        memory = self._memories.get(self._store, caller or None, key)
+        return dumps(read(PostgresReader.of(self._store, caller or None, memory), loads(asked)))
+
+    def searchable(self) -> bool:
+        """Whether the database answers."""
+        self._store.read(None, lambda db: db.execute("SELECT 1"))
+        return True
+
+    def stop(self) -> None:
+        """Let go of the database."""
+        super().stop()
+        self._store.close()
+
+
+class _CallersEngine(Engine):
+    """What is kept of one caller's questions and answers."""
+
+    def __init__(self, whole: StoredEngine, host: Host) -> None:
+        super().__init__(host=host)
+        self._settings = _without_state(whole.settings())
+
+    def settings(self) -> Settings:
+        return self._settings

@@ -1,0 +1,246 @@
+"""Inverted lists of a repository: storing a segment, taking over what others of its pool have, and making one of many.
+
+A repository has lists of its own, since whoever may see it may not see the others of its pool. Lists of files that it
+shares are made from theirs without reading the files.
+"""
+
+from __future__ import annotations
+
+import datetime
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+from psycopg import Connection, sql
+from psycopg.rows import TupleRow
+
+from cairn.index.postgres.blocks import Dictionary, PackedBlock, TermBatch, TermPostings, pack, unpack_all
+from cairn.index.postgres.columns import SegmentColumns
+from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, merged, renumbered
+from cairn.index.postgres.term_batches import together
+
+if TYPE_CHECKING:
+    from cairn.index.postgres.publishing import Home
+
+KINDS = (WORDS, OPERATORS, NAMES)
+MOST_SEGMENTS = 16
+"""A word is looked up in each segment: with more of them than this, they are made one."""
+MOST_DEAD = 0.3
+"""Share of the chunks of lists that no snapshot has, from which they are made anew without these."""
+_BLOCKS_AT_ONCE = 200
+"""Some 1.5 MB."""
+
+
+@frozen(eq=False)
+class _Source:
+    """Lists to be taken over: a segment of any repository, and which of its files are wanted."""
+
+    repository: int
+    segment: int
+    columns: SegmentColumns
+    """Of the wanted chunks alone."""
+
+
+def put_segment(
+    connection: Connection[TupleRow],
+    home: Home,
+    columns: SegmentColumns,
+    terms: Iterable[tuple[int, Iterable[TermBatch]]],
+) -> int:
+    """Store the columns of chunks and their inverted lists, by kind, in a new segment of the repository; its number."""
+    row = connection.execute(
+        "SELECT coalesce(max(id), 0) + 1 FROM cairn.segments WHERE shard = %s AND repository = %s",
+        (home.shard, home.repository),
+    ).fetchone()
+    assert row is not None
+    number = int(row[0])
+    connection.execute(
+        "INSERT INTO cairn.segments(shard, repository, id, pool, columns) VALUES (%s, %s, %s, %s, %s)",
+        (home.shard, home.repository, number, home.pool, columns.packed()),
+    )
+    statement = sql.SQL(
+        "COPY cairn.terms(shard, repository, segment, kind, first, dictionary, lists) FROM STDIN"
+    )
+    for kind, batches in terms:
+        blocks = pack(batches)
+        # Blocks are made before the copy begins, as making them may read from the same connection.
+        while batch := list(itertools.islice(blocks, _BLOCKS_AT_ONCE)):
+            with connection.cursor().copy(statement) as copy:
+                for block in batch:
+                    copy.write_row(_row(home, number, kind, block))
+    return number
+
+
+def _row(home: Home, segment: int, kind: int, block: PackedBlock) -> tuple[object, ...]:
+    return (home.shard, home.repository, segment, kind, block.first, block.dictionary, block.lists)
+
+
+def take_over(connection: Connection[TupleRow], home: Home, files: NDArray[np.int32]) -> int:
+    """Give the repository lists of those of `files` that only others of its pool have lists of; the number of their chunks."""
+    listed = [source.columns.files for source in _segments(connection, home, own=True)]
+    missing = _with_chunks(connection, home, np.setdiff1d(files, np.concatenate([files[:0], *listed])))
+    sources = []
+    for source in _segments(connection, home, own=False) if len(missing) else ():
+        wanted = np.isin(source.columns.files, missing)
+        if wanted.any():
+            # Several repositories may have lists of a file: the first is taken.
+            missing = np.setdiff1d(missing, source.columns.files)
+            sources.append(_Source(source.repository, source.segment, _among(source.columns, wanted)))
+    return _put_together(connection, home, sources) if sources else 0
+
+
+def compact(connection: Connection[TupleRow], home: Home, always: bool = False) -> bool:
+    """Make one segment of all that the repository has, with the chunks that its snapshots have; false where that is not due.
+
+    The old lists stay, retired, for questions that run. New ones find the new lists, since all snapshots get new ids.
+    """
+    with connection.transaction():
+        connection.execute("SELECT 1 FROM cairn.pools WHERE id = %s FOR UPDATE", (home.pool,))
+        sources = list(_segments(connection, home, own=True))
+        files = files_of_snapshots(connection, home.repository)
+        kept = [np.isin(source.columns.files, files) for source in sources]
+        alive = sum(int(np.count_nonzero(each)) for each in kept)
+        dead = sum(len(each) for each in kept) - alive
+        is_due = len(sources) > MOST_SEGMENTS or dead > MOST_DEAD * (alive + dead)
+        if not is_due and not (always and (dead or len(sources) > 1)):
+            return False
+        wanted = [
+            _Source(source.repository, source.segment, _among(source.columns, each))
+            for source, each in zip(sources, kept, strict=True)
+        ]
+        _put_together(connection, home, wanted)
+        numbers = [source.segment for source in sources]
+        connection.execute(
+            "INSERT INTO cairn.retired_lists(shard, repository, segment) SELECT %s, %s, unnest(%s::int[])",
+            (home.shard, home.repository, numbers),
+        )
+        connection.execute(
+            "DELETE FROM cairn.segments WHERE shard = %s AND repository = %s AND id = ANY(%s)",
+            (home.shard, home.repository, numbers),
+        )
+        connection.execute(
+            "UPDATE cairn.snapshots SET id = DEFAULT WHERE repository = %s", (home.repository,)
+        )
+    return True
+
+
+def drop_retired(connection: Connection[TupleRow], home: Home, older_than: datetime.timedelta) -> int:
+    """Delete the lists of the repository that were retired so long ago; the number of their segments."""
+    with connection.transaction():
+        rows = connection.execute(
+            """DELETE FROM cairn.retired_lists WHERE shard = %s AND repository = %s AND retired_at <= now() - %s
+               RETURNING segment""",
+            (home.shard, home.repository, older_than),
+        )
+        numbers = [number for (number,) in rows]
+        connection.execute(
+            "DELETE FROM cairn.terms WHERE shard = %s AND repository = %s AND segment = ANY(%s)",
+            (home.shard, home.repository, numbers),
+        )
+    return len(numbers)
+
+
+def files_of_snapshots(connection: Connection[TupleRow], repository: int) -> NDArray[np.int32]:
+    """int32[n]: the ids of the files that any snapshot of the repository has, ascending."""
+    rows = connection.execute("SELECT files FROM cairn.snapshots WHERE repository = %s", (repository,))
+    found = [np.frombuffer(packed, np.int32) for (packed,) in rows]
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int32)
+
+
+def _with_chunks(connection: Connection[TupleRow], home: Home, files: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Those of the files that have chunks: others have no lists."""
+    rows = connection.execute(
+        "SELECT id FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) AND chunks > 0",
+        (home.shard, home.pool, files.tolist()),
+    )
+    return np.array([number for (number,) in rows], np.int32)
+
+
+def _segments(connection: Connection[TupleRow], home: Home, own: bool) -> Iterator[_Source]:
+    """The segments of the repository, or else those of the others in its pool."""
+    same = sql.SQL("=" if own else "<>")
+    rows = connection.execute(
+        sql.SQL(
+            """SELECT repository, id, columns FROM cairn.segments
+               WHERE shard = %s AND pool = %s AND repository {} %s ORDER BY repository, id"""
+        ).format(same),
+        (home.shard, home.pool, home.repository),
+    )
+    for repository, segment, packed in rows:
+        yield _Source(repository, segment, SegmentColumns.unpack(packed))
+
+
+def _put_together(connection: Connection[TupleRow], home: Home, sources: Sequence[_Source]) -> int:
+    """Store one segment with what is wanted of the sources; the number of its chunks."""
+    columns = _joined([source.columns for source in sources])
+    terms = ((kind, together(_merged_terms(connection, home, sources, kind))) for kind in KINDS)
+    put_segment(connection, home, columns, terms)
+    return len(columns.ids)
+
+
+def _merged_terms(
+    connection: Connection[TupleRow], home: Home, sources: Sequence[_Source], kind: int
+) -> Iterator[TermPostings]:
+    every = [_terms(connection, home.shard, source, kind) for source in sources]
+    in_order = heapq.merge(*every, key=attrgetter("term"))
+    for term, found in itertools.groupby(in_order, key=attrgetter("term")):
+        yield TermPostings(term, merged([each.postings for each in found]))
+
+
+def _terms(
+    connection: Connection[TupleRow], shard: int, source: _Source, kind: int
+) -> Iterator[TermPostings]:
+    """The lists of a segment in the order of their terms, without what is not wanted."""
+    wanted = source.columns.files if kind == NAMES else source.columns.ids
+    same = np.zeros(int(wanted.max(initial=0)) + 1, np.int32)
+    same[wanted] = wanted
+    name = f"terms_{source.repository}_{source.segment}_{kind}"
+    with connection.cursor(name) as cursor:
+        cursor.itersize = _BLOCKS_AT_ONCE
+        cursor.execute(
+            """SELECT dictionary, lists FROM cairn.terms WHERE shard = %s AND repository = %s AND segment = %s AND kind = %s
+               ORDER BY first""",
+            (shard, source.repository, source.segment, kind),
+        )
+        for dictionary, lists in cast("Iterable[tuple[bytes, bytes]]", cursor):
+            for each in unpack_all(Dictionary(bytes(dictionary)), bytes(lists)):
+                below = each.postings.ids < len(same)
+                postings = each.postings
+                if not below.all():
+                    postings = type(postings)(
+                        postings.ids[below], postings.counts[below], postings.names[below]
+                    )
+                yield TermPostings(each.term, renumbered(postings, same))
+
+
+def _among(columns: SegmentColumns, wanted: NDArray[np.bool_]) -> SegmentColumns:
+    return SegmentColumns(
+        columns.ids[wanted],
+        columns.files[wanted],
+        columns.tokens[wanted],
+        list(itertools.compress(columns.types, wanted)),
+        list(itertools.compress(columns.languages, wanted)),
+    )
+
+
+def _joined(every: Sequence[SegmentColumns]) -> SegmentColumns:
+    """The columns of several segments by ascending id."""
+    ids = np.concatenate([np.empty(0, np.int32), *(each.ids for each in every)])
+    order = np.argsort(ids, kind="stable")
+
+    def column(name: str, dtype: Any) -> NDArray[Any]:
+        values = [np.empty(0, dtype), *(np.array(getattr(each, name), dtype) for each in every)]
+        return np.concatenate(values)[order]
+
+    return SegmentColumns(
+        ids[order],
+        column("files", np.int32),
+        column("tokens", np.uint16),
+        column("types", object).tolist(),
+        column("languages", object).tolist(),
+    )

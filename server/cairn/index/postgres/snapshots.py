@@ -1,0 +1,118 @@
+"""Which snapshots a reader may see, and what a process keeps of those that were asked."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import partial
+from weakref import WeakValueDictionary
+
+from attrs import define, field, frozen
+
+from cairn.errors import StoreUnavailableError
+from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
+from cairn.index.postgres.connection import Store
+from cairn.index.store.schema import SCHEMA_VERSION
+
+_MOST_SNAPSHOTS, _MOST_CHUNKS = 500, 3_000_000
+"""Snapshots, and chunks of all of them, whose catalogues are kept: 50 MB for a million chunks, and 1 MB for each thousand files."""
+
+_SELECT_VISIBLE = """
+    SELECT s.id, s.repository, s.pool, s.shard, r.name, f.ref, s.commit, s.committed_at, s.indexed_at
+    FROM cairn.refs f JOIN cairn.snapshots s ON s.id = f.snapshot JOIN cairn.repositories r ON r.id = f.repository
+    WHERE (%(repository)s::text IS NULL OR r.name = %(repository)s) AND (%(ref)s::text IS NULL OR f.ref = %(ref)s)
+    ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC, s.committed_at DESC, f.ref"""
+
+
+@frozen
+class StoredSnapshot:
+    """A repository as one of its refs had it when that was indexed."""
+
+    key: SnapshotKey
+    repository: str
+    """Its name."""
+    ref: str
+    commit: str
+    committed_at: datetime.datetime
+    indexed_at: datetime.datetime
+
+
+def visible_snapshots(
+    store: Store, reader: str | None, repository: str | None = None, ref: str | None = None
+) -> list[StoredSnapshot]:
+    """One snapshot of each repository that the reader may see, or of the named one: of `ref`, else of its main branch."""
+    given = {"repository": repository, "ref": ref}
+    rows = store.read(reader, lambda db: db.execute(_SELECT_VISIBLE, given).fetchall())
+    found: dict[str, StoredSnapshot] = {}
+    for number, repository_id, pool, shard, name, *rest in rows:
+        key = SnapshotKey(number, repository_id, pool, shard)
+        found.setdefault(name, StoredSnapshot(key, name, *rest))
+    return list(found.values())
+
+
+@define(eq=False)
+class SnapshotMemories:
+    """The memories of the snapshots that were asked last. Methods may be called from several threads at once."""
+
+    _known: OrderedDict[int, SnapshotMemory] = field(factory=OrderedDict, init=False)
+    _in_use: WeakValueDictionary[int, SnapshotMemory] = field(factory=WeakValueDictionary, init=False)
+    _reading: dict[int, threading.Lock] = field(factory=dict, init=False)
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+
+    def get(self, store: Store, reader: str | None, key: SnapshotKey) -> SnapshotMemory:
+        """The memory of a snapshot that the reader may see, read by the first who asks. Raises StoreUnavailableError where it is gone."""
+        if (known := self._used(key)) is not None:
+            return known
+        with self._lock:
+            reading = self._reading.setdefault(key.id, threading.Lock())
+        with reading:
+            if (known := self._used(key)) is not None:
+                return known
+            memory = store.read(reader, partial(read_snapshot, key=key))
+            if memory is None:
+                raise StoreUnavailableError("A newer index took the place of this one just now. Ask again.")
+            self._keep(key, memory)
+        return memory
+
+    def _used(self, key: SnapshotKey) -> SnapshotMemory | None:
+        with self._lock:
+            known = self._known.get(key.id) or self._in_use.get(key.id)
+            if known is not None:
+                self._known[key.id] = known
+                self._known.move_to_end(key.id)
+            return known
+
+    def _keep(self, key: SnapshotKey, memory: SnapshotMemory) -> None:
+        with self._lock:
+            self._known[key.id] = self._in_use[key.id] = memory
+            self._reading.pop(key.id, None)
+            while len(self._known) > 1 and (
+                len(self._known) > _MOST_SNAPSHOTS
+                or sum(each.chunks for each in self._known.values()) > _MOST_CHUNKS
+            ):
+                self._known.popitem(last=False)
+
+
+_SELECT_NEAREST = """
+    SELECT s.id, s.repository, s.pool, s.shard, r.name, f.ref, s.commit, s.committed_at, s.indexed_at
+    FROM unnest(%s::text[]) WITH ORDINALITY AS c(commit, place)
+    JOIN cairn.snapshots s ON s.commit = c.commit AND s.version = %s
+    JOIN cairn.repositories r ON r.id = s.repository JOIN cairn.refs f ON f.snapshot = s.id
+    ORDER BY c.place, r.id, f.ref LIMIT 1"""
+_SELECT_ONE = """
+    SELECT s.id, s.repository, s.pool, s.shard FROM cairn.snapshots s WHERE s.id = %s"""
+
+
+def nearest_snapshot(store: Store, reader: str | None, commits: Sequence[str]) -> StoredSnapshot | None:
+    """The snapshot of the first of `commits` that has one which the reader may see."""
+    given = (list(commits), SCHEMA_VERSION)
+    row = store.read(reader, lambda db: db.execute(_SELECT_NEAREST, given).fetchone())
+    return None if row is None else StoredSnapshot(SnapshotKey(*row[:4]), *row[4:])
+
+
+def snapshot_key(store: Store, reader: str | None, snapshot: int) -> SnapshotKey | None:
+    """Where the snapshot is; None where there is none that the reader may see."""
+    row = store.read(reader, lambda db: db.execute(_SELECT_ONE, (snapshot,)).fetchone())
+    return None if row is None else SnapshotKey(*row)

@@ -1,0 +1,91 @@
+"""Neighbouring terms of an index with all places where they stand, in arrays: a few calls of numpy for thousands of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from cairn.index.postgres.blocks import TermBatch, TermPostings
+from cairn.index.reader.arrays import Ids
+from cairn.index.reader.postings import capped
+
+_TERMS_AT_ONCE = 2_000
+
+
+@frozen
+class Frequency:
+    """A term of an index file."""
+
+    term: str
+    documents: int
+    rows: int
+    """Rows that its table of places has of it."""
+
+
+def in_runs(terms: Iterable[Frequency], most_rows: int) -> Iterator[list[Frequency]]:
+    """Neighbouring terms with so many rows together at most, one term at least."""
+    run: list[Frequency] = []
+    rows = 0
+    for each in terms:
+        if run and rows + each.rows > most_rows:
+            yield run
+            run, rows = [], 0
+        run.append(each)
+        rows += each.rows
+    if run:
+        yield run
+
+
+def counted(run: Sequence[Frequency], documents: Ids, named: NDArray[np.bool_], most: int) -> TermBatch:
+    """The terms of a run, given the document of each row, int64[rows], ascending for each term, and whether it is one of a name.
+
+    Of a term in more than `most` documents it is not counted how often it stands in each.
+    """
+    places = np.repeat(np.arange(len(run)), [each.rows for each in run])
+    firsts = np.flatnonzero(np.diff(places << 32 | documents, prepend=-1))
+    times = np.diff(firsts, append=len(documents))
+    in_names = np.add.reduceat(named, firsts, dtype=np.int64) if len(firsts) else times
+    counts, names = capped(times - in_names), capped(in_names)
+    frequent = np.array([each.documents > most for each in run])[places[firsts]]
+    counts[frequent] = 1
+    np.minimum(names, 1, out=names, where=frequent)
+    ends = np.searchsorted(places[firsts], np.arange(len(run)), side="right")
+    ids = documents[firsts].astype(np.int32)
+    return TermBatch([each.term for each in run], ends, ids, counts, names)
+
+
+def marked(terms: Sequence[str], places: Ids, documents: Ids) -> TermBatch:
+    """The terms, given pairs of a term's place among them and a document; a pair may come twice."""
+    pairs = np.unique(places << 32 | documents)
+    ends = np.searchsorted(pairs >> 32, np.arange(len(terms)), side="right")
+    ids = (pairs & 0xFFFFFFFF).astype(np.int32)
+    return TermBatch(terms, ends, ids, np.ones(len(ids), np.uint8), np.zeros(len(ids), np.uint8))
+
+
+def renumbered(batch: TermBatch, ids: NDArray[np.int32]) -> TermBatch:
+    """The batch under other ids, int32[old ids], in their order; those of id 0 are left out."""
+    new, places = ids[batch.ids], batch.places
+    order = np.flatnonzero(new)
+    keys = places[order] << 32 | new[order]
+    if (np.diff(keys) < 0).any():
+        order = order[np.argsort(keys, kind="stable")]
+    ends = np.searchsorted(places[order], np.arange(len(batch.terms)), side="right")
+    return TermBatch(batch.terms, ends, new[order], batch.counts[order], batch.names[order])
+
+
+def together(terms: Iterable[TermPostings]) -> Iterator[TermBatch]:
+    """The same terms in batches."""
+    waiting = iter(terms)
+    while run := list(islice(waiting, _TERMS_AT_ONCE)):
+        postings = [each.postings for each in run]
+        yield TermBatch(
+            [each.term for each in run],
+            np.cumsum([len(each.ids) for each in postings]),
+            np.concatenate([each.ids for each in postings]),
+            np.concatenate([each.counts for each in postings]),
+            np.concatenate([each.names for each in postings]),
+        )

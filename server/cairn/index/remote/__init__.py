@@ -1,0 +1,1 @@
+"""A snapshot of a team's index, read through a server over HTTP."""

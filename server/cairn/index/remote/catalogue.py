@@ -1,0 +1,72 @@
+"""The catalogue of a snapshot on its way from a server to whoever reads there."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy as np
+
+from cairn.index.reader.chunk_columns import ChunkColumns
+from cairn.index.remote.reader import RemoteMemory
+from cairn.index.remote.wire import WireError, dumps, loads
+
+if TYPE_CHECKING:  # whoever only receives catalogues needs no database
+    from cairn.index.postgres.catalogue import SnapshotMemory
+
+_names = itertools.count()
+
+
+def packed_catalogue(memory: SnapshotMemory) -> bytes:
+    """What a reader needs of a snapshot before it asks anything."""
+    columns = memory.columns
+    head = dumps(
+        {
+            # Neighbours differ by little, which takes next to nothing.
+            "files": np.diff(columns.file_of, prepend=np.int32(0)),
+            "tokens": columns.tokens,
+            "upto": columns.upto,
+            "mean": columns.mean_tokens,
+            "languages": sorted(memory.languages),
+        }
+    )
+    database = memory.connect()
+    try:
+        content = database.serialize("main")
+    finally:
+        database.close()
+    return zlib.compress(b"".join([len(head).to_bytes(4, "little"), head, content]), 1)
+
+
+def unpacked_catalogue(snapshot: int, packed: bytes) -> RemoteMemory:
+    """The memory of the snapshot from what `packed_catalogue` made. Raises WireError for anything else."""
+    try:
+        data = zlib.decompress(packed)
+    except zlib.error as problem:
+        raise WireError("The catalogue of the team's index cannot be read.") from problem
+    begin = 4 + int.from_bytes(data[:4], "little")
+    head = loads(data[4:begin])
+    name = f"cairn-remote-{next(_names)}"
+    database = apsw.Connection(f"/{name}", vfs="memdb")
+    received = apsw.Connection(":memory:")
+    try:
+        # What is deserialized belongs to one connection alone; a copy under a name is open to all threads.
+        received.deserialize("main", data[begin:])
+        with database.backup("main", received, "main") as copying:
+            copying.step(-1)
+    except apsw.Error as problem:
+        raise WireError("The catalogue of the team's index cannot be read.") from problem
+    finally:
+        received.close()
+    columns = ChunkColumns(
+        np.cumsum(head["files"], dtype=np.int32), head["tokens"], head["upto"], head["mean"]
+    )
+    return RemoteMemory(
+        snapshot=snapshot,
+        database=database,
+        name=name,
+        columns=columns,
+        languages=frozenset(head["languages"]),
+    )

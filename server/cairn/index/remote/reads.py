@@ -1,0 +1,72 @@
+"""Which questions a reader may ask a server, and how the server's own reader answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from cairn.index.remote.wire import WireError
+from cairn.index.store.deadline import Deadline, never
+
+if TYPE_CHECKING:
+    from cairn.index.postgres.reader import PostgresReader
+
+_MS = 10_000.0
+"""A read that takes longer is broken off."""
+
+Read = Callable[..., Any]
+
+
+def _plain(name: str) -> Read:
+    """A method that takes nothing of the server's own."""
+    return lambda reader, *given: getattr(reader, name)(*given)
+
+
+def _cancellable(name: str) -> Read:
+    """A method whose last argument is the cancel flag."""
+    return lambda reader, *given: getattr(reader, name)(*given, never)
+
+
+def _containing(
+    reader: PostgresReader, literal: Any, limit: int, only: Any, ms: float, first: list[int]
+) -> Any:
+    return reader.containing(literal, limit, only, Deadline(never, min(ms, _MS)), first)
+
+
+def _stems_starting(reader: PostgresReader, prefix: str, ms: float) -> Any:
+    return reader.stems_starting(prefix, Deadline(never, min(ms, _MS)))
+
+
+READS: Mapping[str, Read] = {
+    "containing": _containing,
+    "stems_starting": _stems_starting,
+    **{
+        name: _cancellable(name)
+        for name in (
+            "word_counts", "postings", "keywords", "statistics", "admitted", "definitions", "names_matching", "symbols_naming",
+            "nearest_static",
+        )
+    },
+    **{
+        name: _plain(name)
+        for name in (
+            "absent", "documents", "is_named", "chunks", "outlines", "leading_chunks", "opening_chunks", "chunk_ids",
+            "neighbours", "page", "between", "files_with_chunk", "defining", "members", "definitions_of", "places",
+            "packed_tables", "static_similarities", "static_vectors",
+        )
+    },
+}  # fmt: skip
+"""By the name of the method. Everything else a reader answers from its catalogue."""
+
+
+def read(reader: PostgresReader, asked: Any) -> Any:
+    """What the reader answers to `[name, arguments]`. Raises WireError for anything that is not such a question."""
+    if not isinstance(asked, list) or len(asked) != 2 or not isinstance(asked[1], list):
+        raise WireError("A read is a name and a list of arguments.")
+    name, given = asked
+    if name not in READS:
+        raise WireError("There is no such read.")
+    try:
+        return READS[name](reader, *given)
+    except (TypeError, ValueError, AttributeError, KeyError, IndexError) as problem:
+        raise WireError(f"{name} does not take these arguments.") from problem

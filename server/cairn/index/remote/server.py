@@ -1,0 +1,144 @@
+"""A team's server, as this machine reaches it over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import threading
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from attrs import field, frozen
+
+from cairn.errors import CairnError, InvalidRequestError
+from cairn.index.remote.wire import dumps, loads
+
+PATH = "/team/v1"
+_SECONDS = 10.0
+"""For one answer."""
+_CONNECT_SECONDS = 2.0
+_LOST = (http.client.HTTPException, ConnectionError, TimeoutError, OSError)
+_MOST_BYTES = 500_000_000
+"""Of an answer: the catalogue of the Linux kernel takes 30 MB."""
+
+
+class TeamUnavailableError(CairnError):
+    """The team's server cannot be asked now."""
+
+
+@frozen
+class Located:
+    """The snapshot that is nearest to a commit."""
+
+    snapshot: int
+    repository: str
+    ref: str
+    commit: str
+    committed_at: str
+    indexed_at: str
+    behind: int
+    """How many commits lie between."""
+
+
+class _Connections(threading.local):
+    """One connection for each thread: requests of a thread follow each other."""
+
+    open: http.client.HTTPConnection | None = None
+
+
+@frozen(eq=False)
+class TeamServer:
+    """The server at `url`, for whoever has `token`. Methods may be called from several threads at once."""
+
+    url: str
+    token: str = field(repr=False)
+    _local: _Connections = field(factory=_Connections, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+            raise InvalidRequestError(
+                "team.url", "must be like https://cairn.example.org, without a name or password"
+            )
+
+    def locate(self, commits: Sequence[str]) -> Located | None:
+        """The indexed commit that comes first among `commits`, newest first; None where the team has none of them."""
+        answer = json.loads(self._request("POST", "/locate", json.dumps({"commits": list(commits)}).encode()))
+        return Located(**answer) if answer else None
+
+    def catalogue(self, snapshot: int) -> bytes:
+        """The packed catalogue of a snapshot."""
+        return self._request("GET", f"/catalogue/{snapshot}", b"")
+
+    def read(self, snapshot: int, name: str, given: list[Any]) -> Any:
+        """What the server's reader of a snapshot answers."""
+        return loads(self._request("POST", f"/read/{snapshot}", dumps([name, given])))
+
+    def _request(self, method: str, path: str, body: bytes) -> bytes:
+        """The body of the answer. A connection that was closed meanwhile is opened once again.
+
+        Raises TeamUnavailableError where there is no answer, and for one that says why there is none.
+        """
+        kept = self._local.open is not None
+        try:
+            return self._ask(method, path, body)
+        except _LOST as problem:
+            self._close()
+            if kept and not isinstance(problem, TimeoutError):
+                try:
+                    return self._ask(method, path, body)
+                except _LOST as again:
+                    self._close()
+                    problem = again
+            raise TeamUnavailableError(
+                f"The team's server at {self.url} does not answer ({_reason(problem)})."
+            ) from problem
+
+    def _ask(self, method: str, path: str, body: bytes) -> bytes:
+        connection = self._local.open or self._connect()
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        connection.request(method, urlsplit(self.url).path.rstrip("/") + PATH + path, body or None, headers)
+        response = connection.getresponse()
+        answer = response.read(_MOST_BYTES)
+        if response.status != 200:
+            raise TeamUnavailableError(_refusal(self.url, response.status, answer))
+        return answer
+
+    def _connect(self) -> http.client.HTTPConnection:
+        parts = urlsplit(self.url)
+        assert parts.hostname
+        connection: http.client.HTTPConnection
+        if parts.scheme == "https":
+            connection = http.client.HTTPSConnection(
+                parts.hostname, parts.port, timeout=_CONNECT_SECONDS, context=ssl.create_default_context()
+            )
+        else:
+            connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=_CONNECT_SECONDS)
+        connection.connect()
+        connection.sock.settimeout(_SECONDS)
+        self._local.open = connection
+        return connection
+
+    def _close(self) -> None:
+        if self._local.open is not None:
+            self._local.open.close()
+            self._local.open = None
+
+
+def _reason(problem: BaseException) -> str:
+    return (getattr(problem, "strerror", None) or str(problem) or type(problem).__name__)[:200]
+
+
+def _refusal(url: str, status: int, answer: bytes) -> str:
+    if status == 401:
+        return (
+            f"The team's server at {url} does not know the token. Have one made by `cairn team grant`, and put it into"
+            " CAIRN_TEAM_TOKEN or the file `team-token` beside Cairn's settings."
+        )
+    try:
+        said = str(json.loads(answer)["error"]["message"])[:300]
+    except (ValueError, KeyError, TypeError):
+        said = f"HTTP status {status}"
+    return f"The team's server at {url} refused: {said}"

@@ -1,0 +1,48 @@
+"""Serves a team's database: its repositories, to whoever has one of its tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from cairn.errors import CairnError
+
+if TYPE_CHECKING:
+    from cairn.engine.host import Host
+    from cairn.engine.stored import StoredEngine
+    from cairn.team.store import TeamStore
+
+_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
+
+
+@frozen
+class TeamTokens:
+    """The tokens of a team's database, which is asked with each request: what is revoked is refused from then on."""
+
+    _store: TeamStore
+
+    @property
+    def remedy(self) -> str:
+        """What a client is to send."""
+        return "the token that `cairn team grant` made for you"
+
+    async def caller(self, token: str) -> str | None:
+        """The name of the reader whose token it is; None for one that is unknown, revoked or expired."""
+        return await asyncio.to_thread(self._store.reader_of, token) if token else None
+
+
+def stored(given: Sequence[str], host: Host) -> tuple[StoredEngine, TeamTokens]:
+    """The engine over the database at the URLs `given`, or in the files that have them, and its tokens.
+
+    Raises StoreUnavailableError for a database that cannot be used.
+    """
+    try:
+        from cairn.engine.stored import StoredEngine
+        from cairn.team.store import TeamStore
+    except ImportError as problem:
+        raise CairnError(_EXTRA) from problem
+    store = TeamStore.at(given)
+    return StoredEngine(store.connections, host), TeamTokens(store)

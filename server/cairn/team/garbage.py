@@ -1,0 +1,239 @@
+"""Deletes what the team store needs no longer: snapshots that no ref names, files that no snapshot has, whole repositories.
+
+Questions go on meanwhile: what a server may still answer from stays for an hour.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import psycopg
+from attrs import asdict, frozen
+from psycopg import Connection, sql
+from psycopg.rows import TupleRow
+
+from cairn.errors import CairnError, InvalidRequestError
+from cairn.index.postgres.failures import explained, place
+from cairn.index.postgres.lists import compact, drop_retired, files_of_snapshots
+from cairn.index.postgres.publishing import Home, note_unnamed
+from cairn.index.postgres.schema import check_version
+from cairn.team.git_address import read_address
+from cairn.team.git_source import remote_refs
+from cairn.team.locks import Progress, locked, of_name, of_pool
+
+AN_HOUR = datetime.timedelta(hours=1)
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|HEAD")
+_WAITING = "Another run writes a repository that is to be cleaned; this one waits for it."
+
+
+@frozen
+class Collected:
+    """How much was deleted."""
+
+    refs: int = 0
+    snapshots: int = 0
+    files: int = 0
+    chunks: int = 0
+    repositories_compacted: int = 0
+    """Repositories whose inverted lists were put together without what was deleted."""
+    segments: int = 0
+    """Segments of inverted lists that no question reads any more."""
+    pools: int = 0
+    problems: tuple[str, ...] = ()
+    """Repositories whose branches could not be asked for, each with the reason."""
+
+    def __add__(self, other: Collected) -> Collected:
+        mine, theirs = asdict(self), asdict(other)
+        return Collected(**{name: mine[name] + theirs[name] for name in mine})
+
+
+def collect_garbage(
+    url: str,
+    older_than: datetime.timedelta = AN_HOUR,
+    gone_refs: bool = False,
+    progress: Progress = lambda text: None,
+) -> Collected:
+    """Delete what no ref of the store needs, pool by pool. `url` is that of the store's owner.
+
+    A snapshot goes once no ref has named it for `older_than`. With `gone_refs`, refs go first that the repository at its
+    URL has no longer; a repository that cannot be asked keeps its refs.
+    """
+    with _opened(url) as connection:
+        every = Collected()
+        for pool, shard in connection.execute("SELECT id, shard FROM cairn.pools ORDER BY id").fetchall():
+            with locked(connection, [of_pool(pool)], _WAITING, progress):
+                every += _collect(connection, pool, shard, older_than, gone_refs)
+        return every
+
+
+def remove_repository(
+    url: str,
+    name: str,
+    progress: Progress = lambda text: None,
+    older_than: datetime.timedelta = AN_HOUR,
+) -> Collected:
+    """Remove a repository with all that only it has. Raises InvalidRequestError for one that is not in the store."""
+    with _opened(url) as connection, locked(connection, [of_name(name)], _WAITING, progress):
+        row = connection.execute(
+            "SELECT r.id, p.id, p.shard FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool WHERE r.name = %s",
+            (name,),
+        ).fetchone()
+        if row is None:
+            raise InvalidRequestError("repository", f"{name} is not in the store")
+        repository, pool, shard = row
+        with locked(connection, [of_pool(pool)], _WAITING, progress):
+            # Questions see it no longer from here on; its rows that name no repository of the pool are swept below.
+            connection.execute("DELETE FROM cairn.repositories WHERE id = %s", (repository,))
+            return _collect(connection, pool, shard, older_than, gone_refs=False)
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[Connection[TupleRow]]:
+    with (
+        explained(place(url)),
+        psycopg.connect(url, autocommit=True, application_name="cairn gc") as connection,
+    ):
+        check_version(connection)
+        yield connection
+
+
+def _collect(
+    connection: Connection[TupleRow], pool: int, shard: int, older_than: datetime.timedelta, gone_refs: bool
+) -> Collected:
+    """Clean a pool whose lock this run has."""
+    homes = [
+        Home(number, pool, shard)
+        for (number,) in connection.execute("SELECT id FROM cairn.repositories WHERE pool = %s", (pool,))
+    ]
+    found = _delete_gone_refs(connection, pool) if gone_refs else Collected()
+    with connection.transaction():
+        connection.execute("SELECT 1 FROM cairn.pools WHERE id = %s FOR UPDATE", (pool,))
+        _sweep_departed(connection, pool, shard)
+        snapshots = 0
+        for home in homes:
+            note_unnamed(connection, home.repository)
+            snapshots += connection.execute(
+                "DELETE FROM cairn.snapshots WHERE repository = %s AND unnamed_since <= now() - %s",
+                (home.repository, older_than),
+            ).rowcount
+            connection.execute(
+                "DELETE FROM cairn.holdings WHERE shard = %s AND pool = %s AND repository = %s AND file <> ALL(%s)",
+                (shard, pool, home.repository, files_of_snapshots(connection, home.repository).tolist()),
+            )
+        files, chunks = _delete_files(connection, pool, shard)
+    found += Collected(snapshots=snapshots, files=files, chunks=chunks)
+    # Apart and short, since changes of grants wait for it. It stays marked if a repository left since.
+    connection.execute(
+        """UPDATE cairn.pools SET unswept = false WHERE id = %s AND unswept AND NOT EXISTS (
+               SELECT FROM cairn.holdings h WHERE h.shard = pools.shard AND h.pool = pools.id
+               AND NOT EXISTS (SELECT FROM cairn.repositories r WHERE r.id = h.repository AND r.pool = h.pool))""",
+        (pool,),
+    )
+    compacted = sum(compact(connection, home) for home in homes)
+    segments = sum(drop_retired(connection, home, older_than) for home in homes)
+    pools = 0
+    if not homes:
+        pools = connection.execute(
+            """DELETE FROM cairn.pools WHERE id = %s
+               AND NOT EXISTS (SELECT FROM cairn.repositories WHERE repositories.pool = pools.id)
+               AND NOT EXISTS (SELECT FROM cairn.files WHERE files.shard = pools.shard AND files.pool = pools.id)""",
+            (pool,),
+        ).rowcount
+    return found + Collected(repositories_compacted=compacted, segments=segments, pools=pools)
+
+
+def _delete_gone_refs(connection: Connection[TupleRow], pool: int) -> Collected:
+    """Delete the refs whose branch or tag is gone. No run writes meanwhile, so whatever is there was listed before."""
+    refs, problems = 0, []
+    rows = connection.execute("SELECT id, name, url FROM cairn.repositories WHERE pool = %s", (pool,))
+    for number, name, url in rows.fetchall():
+        try:
+            there = remote_refs(read_address(url))
+        except CairnError as problem:
+            problems.append(f"{name}: {problem}")
+            continue
+        if not there:
+            problems.append(f"{name}: {url} has no branches. Its refs are kept.")
+            continue
+        named = connection.execute("SELECT ref FROM cairn.refs WHERE repository = %s", (number,)).fetchall()
+        gone = [ref for (ref,) in named if ref not in there and not _COMMIT.fullmatch(ref)]
+        refs += connection.execute(
+            "DELETE FROM cairn.refs WHERE repository = %s AND ref = ANY(%s)", (number, gone)
+        ).rowcount
+    return Collected(refs=refs, problems=tuple(problems))
+
+
+def _sweep_departed(connection: Connection[TupleRow], pool: int, shard: int) -> None:
+    """Delete what repositories that left the pool had of their own."""
+    departed = [
+        number
+        for (number,) in connection.execute(
+            """SELECT repository FROM (
+                   SELECT DISTINCT repository FROM cairn.holdings WHERE shard = %(shard)s AND pool = %(pool)s
+                   UNION SELECT DISTINCT repository FROM cairn.segments WHERE shard = %(shard)s AND pool = %(pool)s
+               ) AS had WHERE repository NOT IN (SELECT id FROM cairn.repositories WHERE pool = %(pool)s)""",
+            {"pool": pool, "shard": shard},
+        )
+    ]
+    if not departed:
+        return
+    # Lists are found by shard and repository: one that moved to another pool of the shard keeps those that it has there.
+    connection.execute(
+        """DELETE FROM cairn.terms t WHERE t.shard = %s AND t.repository = ANY(%s) AND NOT EXISTS (
+               SELECT FROM cairn.segments s WHERE s.shard = t.shard AND s.repository = t.repository
+               AND s.id = t.segment AND s.pool <> %s)""",
+        (shard, departed, pool),
+    )
+    for table in ("segments", "holdings"):
+        connection.execute(
+            sql.SQL("DELETE FROM {} WHERE shard = %s AND pool = %s AND repository = ANY(%s)").format(
+                sql.Identifier("cairn", table)
+            ),
+            (shard, pool, departed),
+        )
+    connection.execute(
+        "DELETE FROM cairn.retired_lists WHERE shard = %s AND repository = ANY(%s)", (shard, departed)
+    )
+
+
+def _delete_files(connection: Connection[TupleRow], pool: int, shard: int) -> tuple[int, int]:
+    """Delete the files that no repository has, with their chunks; the numbers of both."""
+    dead = _numbers(
+        connection,
+        """SELECT id FROM cairn.files f WHERE shard = %s AND pool = %s AND NOT EXISTS (
+               SELECT FROM cairn.holdings h WHERE h.shard = f.shard AND h.pool = f.pool AND h.file = f.id)""",
+        shard,
+        pool,
+    )
+    if not dead:
+        return 0, 0
+    place = (shard, pool)
+    chunks = _numbers(
+        connection,
+        "SELECT id FROM cairn.chunks WHERE shard = %s AND pool = %s AND file = ANY(%s)",
+        *place,
+        dead,
+    )
+    for table, column, ids in (
+        ("definitions", "chunk", chunks),
+        ("vectors", "chunk", chunks),
+        ("chunks", "id", chunks),
+        ("files", "id", dead),
+    ):
+        connection.execute(
+            sql.SQL("DELETE FROM {} WHERE shard = %s AND pool = %s AND {} = ANY(%s)").format(
+                sql.Identifier("cairn", table), sql.Identifier(column)
+            ),
+            (*place, ids),
+        )
+    connection.execute(
+        "UPDATE cairn.shards SET chunks = greatest(0, chunks - %s) WHERE id = %s", (len(chunks), shard)
+    )
+    return len(dead), len(chunks)
+
+
+def _numbers(connection: Connection[TupleRow], statement: str, *values: object) -> Sequence[int]:
+    return [int(number) for (number,) in connection.execute(statement.encode(), values)]

@@ -1,0 +1,103 @@
+"""Where a repository comes from: a folder or a clone URL, without what is secret in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from attrs import field, frozen
+
+from cairn.errors import InvalidRequestError
+
+PROTOCOLS = ("file", "git", "http", "https", "ssh")
+"""Git's `ext` runs any program that a URL names."""
+_SCP = re.compile(r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?!//)[^\s\0]+")
+"""As ssh's `scp` writes places: `git@host:group/project.git`."""
+
+
+@frozen
+class Address:
+    """A repository's folder or clone URL."""
+
+    folder: Path | None
+    """None for one that is fetched."""
+    url: str
+    """To be shown and stored: without user and password, or the folder's path."""
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+    @property
+    def name(self) -> str:
+        """The last part of the URL or path without `.git`."""
+        last = re.split(r"[/\\:]", self.url.rstrip("/\\"))[-1]
+        return last.removesuffix(".git") or "repository"
+
+    @property
+    def place(self) -> str:
+        """Host and path of a URL in one spelling, whichever protocol it names; "" for a folder."""
+        if self.folder is not None:
+            return ""
+        return place_of(self.url)
+
+
+def place_of(url: str) -> str:
+    """Host and path of a clone URL in one spelling; "" for what is not the URL of another machine."""
+    if "://" in url:
+        parts = urlsplit(url)
+        if parts.scheme not in PROTOCOLS or parts.scheme == "file":
+            return ""
+        host, path = parts.hostname or "", parts.path
+    elif _SCP.fullmatch(url):
+        host, _, path = url.rpartition("@")[2].partition(":")
+    else:
+        return ""
+    return f"{host}/{path.strip('/').removesuffix('.git')}".lower()
+
+
+def read_address(source: str) -> Address:
+    """The address of a folder or clone URL. Raises InvalidRequestError for what is neither."""
+    folder = Path(source)
+    if source and folder.is_dir():
+        return Address(folder.resolve(), str(folder.resolve()))
+    if "://" in source:
+        return _url(source)
+    if _SCP.fullmatch(source) and len(source.partition(":")[0]) > 1:  # one letter is a drive of Windows
+        return Address(None, source)
+    raise InvalidRequestError(
+        "repository",
+        f"{_shown(source)} is neither a folder nor a clone URL such as https://host/group/project.git",
+    )
+
+
+def without_secrets(url: str) -> str:
+    """A URL without user and password; the user of ssh, who is no secret, stays."""
+    if "://" not in url:
+        return url
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    if scheme == "ssh" and at:
+        host = f"{user.partition(':')[0]}@{host}"
+    return f"{scheme}://{host}{slash}{path}"
+
+
+def _url(source: str) -> Address:
+    scheme = source.partition("://")[0]
+    if scheme not in PROTOCOLS or re.search(r"[\s\0]", source):
+        raise InvalidRequestError(
+            "repository",
+            f"{_shown(source)} is not a clone URL; its protocol must be one of {', '.join(PROTOCOLS)}",
+        )
+    try:
+        parts = urlsplit(source)
+    except ValueError:
+        raise InvalidRequestError("repository", f"{_shown(source)} is not a valid URL") from None
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    if scheme not in ("http", "https"):
+        user = password = ""
+    return Address(None, without_secrets(source), user, password)
+
+
+def _shown(source: str) -> str:
+    return repr(without_secrets(source))[1:-1][:200] or "nothing"

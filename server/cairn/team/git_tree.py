@@ -1,0 +1,183 @@
+"""The files of a commit: listing them, and writing the contents of some into a folder."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from cairn.errors import TeamError
+from cairn.team.git_source import Ref, Repository, new_repository, run_git, stream_git
+
+_REGULAR = ("100644", "100755", "100664")
+_BATCH = 64 << 20
+"""Bytes of contents that are asked of git at once."""
+
+
+@frozen
+class TreeFile:
+    """A regular file of a commit."""
+
+    path: str
+    blob: bytes
+    """The id that git has for its content."""
+    size: int
+
+
+@frozen
+class Tree:
+    """The regular files of a commit, and how many entries are none that can be indexed."""
+
+    files: tuple[TreeFile, ...]
+    unusable: tuple[str, ...]
+    """Paths that no file of this machine may have, or that are not Unicode, as Python shows them."""
+
+
+def make_checkout(repository: Repository, ref: Ref, folder: Path) -> None:
+    """Make `folder` a repository at the commit, without files, that reads the objects of `repository` and changes nothing there."""
+    sha256 = len(ref.commit) == 64
+    new_repository(folder, sha256=sha256)
+    own = folder / ".git"
+    objects = str((repository.common / "objects").resolve())
+    (own / "objects" / "info" / "alternates").write_text(f"{_quoted(objects)}\n", encoding="utf-8")
+    shallow = repository.common / "shallow"
+    if shallow.is_file():
+        (own / "shallow").write_bytes(shallow.read_bytes())
+    (own / "HEAD").write_text(f"{ref.commit}\n", encoding="ascii")
+
+
+def track(checkout: Path, files: Iterable[TreeFile]) -> None:
+    """Let git know these files as those that it tracks: rules ask for them, since ignore files leave out no tracked file."""
+    entries = "".join(f"100644 {file.blob.hex()} 0\t{file.path}\0" for file in files)
+    # Which names are safe here was decided already, and git would refuse the whole commit for one of them.
+    safe = ("-c", "core.protectNTFS=false", "-c", "core.protectHFS=false")
+    run_git(checkout, *safe, "update-index", "-z", "--index-info", given=entries)
+
+
+def list_tree(checkout: Path, commit: str) -> Tree:
+    """The files of a commit, links and submodules left out."""
+    files: list[TreeFile] = []
+    unusable: list[str] = []
+    try:
+        listing = stream_git(checkout, "ls-tree", "-r", "-z", "--long", "--full-tree", commit)
+        for entry in _entries(listing):
+            head, _, name = entry.partition(b"\t")
+            mode, _, blob, size = head.decode("ascii").split()
+            if mode not in _REGULAR:
+                continue
+            try:
+                path = name.decode("utf-8")
+            except UnicodeDecodeError:
+                unusable.append(repr(name)[2:-1])
+                continue
+            if not size.isdigit():
+                raise _incomplete(f"it has no content of {path}")
+            if _is_usable(path):
+                files.append(TreeFile(path, bytes.fromhex(blob), int(size)))
+            else:
+                unusable.append(path)
+    except TeamError as problem:
+        raise _incomplete(problem) from None
+    return Tree(tuple(files), tuple(unusable))
+
+
+def write_files(checkout: Path, files: Iterable[TreeFile], folder: Path) -> list[str]:
+    """Write the contents of files below `folder`; those that the system refused, with its reason."""
+    refused: list[str] = []
+    for batch in _batches(files):
+        wanted = "".join(f"{file.blob.hex()}\n" for file in batch)
+        contents = _Contents(stream_git(checkout, "cat-file", "--batch", given=wanted))
+        for file in batch:
+            data = contents.next(file)
+            target = folder / file.path
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
+            except OSError as problem:  # a name too long, or one that differs from another only in its case
+                refused.append(f"{file.path}: {problem.strerror or problem}")
+    return refused
+
+
+class _Contents:
+    """What `git cat-file --batch` writes: a line and the content for each object, in the order of the request."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._rest = bytearray()
+
+    def next(self, file: TreeFile) -> bytes:
+        """The content of the next object. Raises TeamError where the repository lacks it."""
+        while (end := self._rest.find(b"\n")) < 0:
+            self._more(file)
+        head = bytes(self._rest[:end]).split(b" ")
+        if len(head) != 3 or head[1] != b"blob":
+            raise _incomplete(f"it has no content of {file.path}")
+        begin, size = end + 1, int(head[2])
+        while len(self._rest) < begin + size + 1:
+            self._more(file)
+        data = bytes(self._rest[begin : begin + size])
+        del self._rest[: begin + size + 1]
+        return data
+
+    def _more(self, file: TreeFile) -> None:
+        block = next(self._blocks, None)
+        if block is None:
+            raise _incomplete(f"git ended before {file.path}")
+        self._rest += block
+
+
+def blobs_of(files: Iterable[TreeFile]) -> Mapping[str, bytes]:
+    """The id that git has for the content of each file, by path."""
+    return {file.path: file.blob for file in files}
+
+
+def _incomplete(problem: object) -> TeamError:
+    return TeamError(
+        f"The files of the commit cannot be read: {problem}\nA partial clone lacks some. Fetch all of it"
+        " (git fetch --refetch --no-filter), or index the clone URL."
+    )
+
+
+def _is_usable(path: str) -> bool:
+    """Whether the path lies below a folder, whoever made the commit, outside `.git`, and a file can have it here."""
+    parts = path.split("/")
+    if any(part in ("", ".", "..") or _is_git(part) for part in parts):
+        return False
+    return sys.platform != "win32" or not re.search(r'[\\:*?"<>|]', path)
+
+
+def _is_git(name: str) -> bool:
+    """Whether some file system takes the name for `.git`: case, invisible characters, or a dot at the end make no difference."""
+    seen = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
+    return seen.casefold().rstrip(". ") in (".git", "git~1")
+
+
+def _entries(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for block in blocks:
+        *whole, rest = (rest + block).split(b"\0")
+        yield from whole
+
+
+def _batches(files: Iterable[TreeFile]) -> Iterator[Sequence[TreeFile]]:
+    batch: list[TreeFile] = []
+    size = 0
+    for file in files:
+        batch.append(file)
+        size += file.size
+        if size >= _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _quoted(path: str) -> str:
+    """A path as a line of git's list of alternates."""
+    if '"' not in path[:1] and "\n" not in path and not path.startswith("#"):
+        return path
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

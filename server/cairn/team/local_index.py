@@ -1,0 +1,107 @@
+"""Reads files into an index file of their own, with chunks, keywords, symbol tables and static vectors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from attrs import frozen
+
+from cairn.embedding.shared import SharedModel
+from cairn.index.indexing.reading import Reading, ReadRequest, read_file
+from cairn.index.store.writer import IndexedFile, IndexWriter
+from cairn.index.vectors.intake import StaticIntake
+from cairn.index.vectors.recipe import StaticRecipe
+from cairn.settings.tree import EmbeddingSettings
+
+_BATCH_CHUNKS = 2_000
+"""Chunks written in one transaction, as the indexing of a folder does."""
+_WORTH_WORKERS_BYTES = 2_000_000
+"""As for a folder: starting worker processes takes time."""
+_EVERY_SECONDS = 5.0
+"""Between two messages of how many files are read."""
+
+
+@frozen
+class Taken:
+    """What became of the files."""
+
+    embedded: int
+    """Chunks that got a static vector."""
+    unreadable: tuple[str, ...]
+    """Paths that could not be read or chunked, each with the reason."""
+
+
+def index_files(
+    root: Path,
+    requests: Sequence[ReadRequest],
+    folder: Path,
+    embedding: EmbeddingSettings,
+    workers: int,
+    progress: Callable[[str], None],
+) -> Taken:
+    """Make an index of the files below `root` in `folder`. With 0 workers, as many work as there are cores to spare."""
+    folder.mkdir(parents=True)
+    writer = IndexWriter(folder)
+    try:
+        static = StaticIntake(writer, SharedModel(embedding), frozenset)
+        static.announce(embedding)
+        static.select_table(embedding)
+        with writer.in_bulk():
+            unreadable = _take_in(root, requests, writer, static.recipe(embedding), workers, progress)
+        static.select_table(embedding)
+        while static.step(embedding):
+            pass
+        writer.note(scanned=1, files_total=len(requests), static=1, static_queued=0)
+        chunks = writer.facts().chunks
+        writer.close()
+    except BaseException:
+        writer.abandon()
+        raise
+    return Taken(chunks, tuple(unreadable))
+
+
+def _take_in(
+    root: Path,
+    requests: Sequence[ReadRequest],
+    writer: IndexWriter,
+    recipe: StaticRecipe | None,
+    workers: int,
+    progress: Callable[[str], None],
+) -> list[str]:
+    unreadable: list[str] = []
+    batch: list[IndexedFile] = []
+    told = time.monotonic()
+    with closing(_readings(root, requests, recipe, workers)) as readings:
+        for done, reading in enumerate(readings, 1):
+            if reading.unreadable:
+                unreadable.append(reading.unreadable)
+            if isinstance(reading.file, IndexedFile):
+                batch.append(reading.file)
+            if sum(len(file.chunks) for file in batch) >= _BATCH_CHUNKS:
+                writer.write(batch, ())
+                batch.clear()
+            if time.monotonic() - told >= _EVERY_SECONDS:
+                progress(f"Read {done:,} of {len(requests):,} files")
+                told = time.monotonic()
+    writer.write(batch, ())
+    return unreadable
+
+
+def _readings(
+    root: Path, requests: Sequence[ReadRequest], recipe: StaticRecipe | None, workers: int
+) -> Generator[Reading, None, None]:
+    """What became of each file, in this order; many are read by worker processes."""
+    if sum(request.entry.size for request in requests) >= _WORTH_WORKERS_BYTES:
+        from cairn.index.indexing.workers.cores import most_workers
+        from cairn.index.indexing.workers.pool import WorkerPool
+
+        if (processes := most_workers(workers)) > 1:
+            with closing(WorkerPool(root, processes, recipe)) as pool:
+                for _, reading in pool.read(requests):
+                    yield reading
+            return
+    for request in requests:
+        yield read_file(root, request)

@@ -1,0 +1,53 @@
+"""Locks in the team's database: runs of one repository, or of repositories of one pool, come one after the other.
+
+A lock belongs to a connection and ends with it, however the process ended. The order in which a run takes them is
+always the same: the repository's name, its root commits, its pool. So no two runs wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+Progress = Callable[[str], None]
+"""Is told in a sentence what is being done."""
+
+
+@contextmanager
+def locked(
+    connection: Connection[TupleRow], keys: Iterable[str], waiting: str, progress: Progress
+) -> Iterator[None]:
+    """These locks, taken in their order; `waiting` is told where another run has one of them."""
+    taken: list[str] = []
+    try:
+        for key in keys:
+            found = connection.execute(
+                "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (key,)
+            ).fetchone()
+            if found is None or not found[0]:
+                progress(waiting)
+                connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (key,))
+            taken.append(key)
+        yield
+    finally:
+        if not connection.closed and not connection.broken:
+            for key in reversed(taken):
+                connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
+
+
+def of_name(name: str) -> str:
+    """The lock of a repository."""
+    return f"cairn.repository {name}"
+
+
+def of_root(commit: str) -> str:
+    """The lock of all repositories whose history begins with this commit."""
+    return f"cairn.root {commit}"
+
+
+def of_pool(pool: int) -> str:
+    """The lock of a pool."""
+    return f"cairn.pool {pool}"

@@ -1,0 +1,114 @@
+"""Which files of a commit are indexed, and in which collection: decided from their names, sizes and the commit's own rules.
+
+The contents of others than ignore files, settings and manifests are not needed, so files that the store has stay unread.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from pathlib import Path
+
+from attrs import define, field, frozen
+
+from cairn.settings.layers import Layers
+from cairn.settings.tree import WORKSPACE_FILE, IndexSettings
+from cairn.team.git_tree import Tree, TreeFile, write_files
+from cairn.workspace.collections import MANIFESTS, Projects, find_projects
+from cairn.workspace.ignore_files import IGNORE_FILES
+from cairn.workspace.rules import FileRules
+
+
+@frozen
+class Admitted:
+    """The files of a commit that are indexed."""
+
+    files: tuple[TreeFile, ...]
+    projects: Projects
+    settings: IndexSettings
+    """With those of the commit's own settings file."""
+    skipped: Counter[str]
+    """Number of files and folders left out, by deciding rule."""
+    written: frozenset[str]
+    """Paths of the files that rules and manifests were read from: they lie in the checkout."""
+
+
+def admit(checkout: Path, tree: Tree, layers: Layers) -> Admitted:
+    """Decide about the files of a commit; what decides is written into the checkout."""
+    ruling = [file for file in tree.files if _rules(file.path)]
+    write_files(checkout, ruling, checkout)
+    settings = layers.of(checkout).settings.index
+    deciding = _Deciding(FileRules(checkout, settings), _entries_by_folder(tree.files))
+    files = tuple(file for file in tree.files if deciding.admits(file))
+    manifests = [file for file in files if file.path.rpartition("/")[2] in MANIFESTS]
+    write_files(checkout, manifests, checkout)
+    projects = find_projects(checkout, (file.path for file in files), settings.collections)
+    written = frozenset(file.path for file in (*ruling, *manifests))
+    return Admitted(files, projects, settings, deciding.skipped, written)
+
+
+def _rules(path: str) -> bool:
+    return path == WORKSPACE_FILE or path.rpartition("/")[2] in IGNORE_FILES
+
+
+@define
+class _Deciding:
+    """The rules as they are asked of a scan, folder by folder."""
+
+    rules: FileRules
+    names: dict[str, set[str]]
+    """The entries of each folder."""
+    skipped: Counter[str] = field(factory=Counter)
+    _entered: dict[str, bool] = field(factory=dict)
+
+    def admits(self, file: TreeFile) -> bool:
+        """Whether the file is indexed, as far as its name, place and size tell."""
+        if not self._enters(file.path.rpartition("/")[0]):
+            return False
+        decision = self.rules.decide_file(file.path, _status(file.size))
+        if not decision.indexed:
+            self.skipped[decision.rule] += 1
+        return decision.indexed
+
+    def _enters(self, folder: str) -> bool:
+        """Whether a scan would come into the folder."""
+        if folder in self._entered:
+            return self._entered[folder]
+        entered = True
+        for place in ("", *accumulate(folder.split("/") if folder else (), "{}/{}".format)):
+            if entered and place not in self._entered:
+                if place:
+                    decision = self.rules.decide_directory(place)
+                    entered = decision.indexed
+                    self.skipped[decision.rule] += not entered
+                if entered:
+                    self.rules.listed(place, self.names[place])
+            entered = self._entered.setdefault(place, entered)
+        return entered
+
+
+def _status(size: int) -> os.stat_result:
+    """What the system would tell of a regular file of this size."""
+    return os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, 0, 0, size, 0, 0, 0))
+
+
+def _entries_by_folder(files: Iterable[TreeFile]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {"": set()}
+    for file in files:
+        path = file.path
+        while path:
+            folder, _, name = path.rpartition("/")
+            entries = found.setdefault(folder, set())
+            if name in entries:
+                break
+            entries.add(name)
+            path = folder
+    return found
+
+
+def collections_of(admitted: Admitted) -> Sequence[str]:
+    """The collection of each admitted file, in their order."""
+    return [admitted.projects.collection(file.path) for file in admitted.files]

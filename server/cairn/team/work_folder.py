@@ -1,0 +1,46 @@
+"""Temporary folders of runs, which the next run deletes where one was killed."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from cairn.paths import data_dir
+
+
+def team_dir() -> Path:
+    """The folder of what indexing for a team keeps on this machine."""
+    return data_dir() / "team"
+
+
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """An empty folder for this run, deleted at its end. Folders of runs that were killed are deleted first."""
+    parent = team_dir() / "work"
+    parent.mkdir(parents=True, exist_ok=True)
+    for left in parent.glob("*.lock"):
+        _delete_if_left(left)
+    folder = parent / secrets.token_hex(8)
+    lock = FileLock(folder.with_suffix(".lock"))
+    with lock:
+        folder.mkdir(mode=0o700)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            Path(lock.lock_file).unlink(missing_ok=True)
+
+
+def _delete_if_left(lock_file: Path) -> None:
+    """Delete a run's folder unless the run goes on: its lock ends with its process, however that ended."""
+    try:
+        with FileLock(lock_file, timeout=0):
+            shutil.rmtree(lock_file.with_suffix(""), ignore_errors=True)
+            lock_file.unlink(missing_ok=True)
+    except Timeout:
+        return

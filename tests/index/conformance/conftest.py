@@ -1,0 +1,102 @@
+"""The same workspace behind each implementation of the interface, made once for all tests.
+
+`alone` is a snapshot that has a pool for itself; `shared` is the same snapshot in a pool with an older and a newer revision, and with
+a fork. All that it does not have of them must be as if it were not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.index.conformance.indexes import Subject, TeamStore, WorkspaceIndex, other_texts, overlaid
+from tests.index.conformance.workspace import TEXTS
+from tests.postgres import new_database, postgres_server
+
+from cairn.embedding.packaged import load_packaged
+from cairn.embedding.static import StaticTable
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.sqlite.reader import SqliteReader
+from cairn.team.local_server import LocalServer
+
+__all__ = ["postgres_server"]
+
+IMPLEMENTATIONS = ("sqlite", "alone", "shared")
+
+
+@pytest.fixture(scope="session")
+def table() -> StaticTable:
+    return load_packaged()
+
+
+@pytest.fixture(scope="session")
+def workspace_index(tmp_path_factory: pytest.TempPathFactory, table: StaticTable) -> Iterator[WorkspaceIndex]:
+    index = WorkspaceIndex(tmp_path_factory.mktemp("conformance"), table, TEXTS, history=True)
+    yield index
+    index.close()
+
+
+@pytest.fixture(scope="session")
+def other_index(tmp_path_factory: pytest.TempPathFactory, table: StaticTable) -> Iterator[WorkspaceIndex]:
+    index = WorkspaceIndex(tmp_path_factory.mktemp("other"), table, other_texts(), history=False)
+    yield index
+    index.close()
+
+
+@pytest.fixture(scope="session")
+def sqlite(workspace_index: WorkspaceIndex) -> Subject:
+    return Subject("sqlite", SqliteReader(workspace_index.folder), workspace_index)
+
+
+@pytest.fixture(scope="session")
+def alone(postgres_server: LocalServer, workspace_index: WorkspaceIndex) -> Iterator[Subject]:
+    with new_database(postgres_server) as url:
+        team = TeamStore.prepared(url)
+        key = team.publish(workspace_index.folder, "harbour", "a" * 40)
+        yield Subject("alone", team.reader(key), workspace_index)
+        team.store.close()
+
+
+@pytest.fixture(scope="session")
+def shared_store(
+    postgres_server: LocalServer, workspace_index: WorkspaceIndex, other_index: WorkspaceIndex
+) -> Iterator[tuple[TeamStore, dict[str, Subject]]]:
+    with new_database(postgres_server) as url:
+        team = TeamStore.prepared(url)
+        older = team.publish(other_index.folder, "harbour", "0" * 40)
+        key = team.publish(workspace_index.folder, "harbour", "a" * 40)
+        fork = team.publish(other_index.folder, "fork", "f" * 40, pool=key.pool)
+        subjects = {
+            "shared": Subject("shared", team.reader(key), workspace_index),
+            "older": Subject("older", team.reader(older), other_index),
+            "fork": Subject("fork", team.reader(fork), other_index),
+        }
+        yield team, subjects
+        team.store.close()
+
+
+@pytest.fixture(scope="session")
+def shared(shared_store: tuple[TeamStore, dict[str, Subject]]) -> Subject:
+    return shared_store[1]["shared"]
+
+
+@pytest.fixture(params=IMPLEMENTATIONS)
+def subject(request: pytest.FixtureRequest) -> Subject:
+    """Each implementation in turn."""
+    found: Subject = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(params=IMPLEMENTATIONS[1:])
+def snapshot(request: pytest.FixtureRequest) -> Subject:
+    """Each snapshot in turn, to be compared with `sqlite`."""
+    found: Subject = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def editor(subject: Subject) -> Iterator[OverlaidReader]:
+    """Each implementation under an editor without open documents."""
+    reader = overlaid(subject)
+    yield reader
+    reader.overlay.close()

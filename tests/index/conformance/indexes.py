@@ -1,0 +1,141 @@
+"""The workspace as an index file, and the same index published into team stores."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+import psycopg
+from attrs import define, frozen
+from tests.index.conformance.workspace import BINARY, COMMITS, OTHER_REVISION, TEXTS, text_at
+from tests.index.index_builders import Repository
+from tests.retrieval.indexed_folder import IndexedFolder
+
+from cairn.embedding.static import StaticTable
+from cairn.index.overlay.overlaid_reader import OverlaidReader
+from cairn.index.overlay.overlay import Overlay
+from cairn.index.postgres.access import grant
+from cairn.index.postgres.catalogue import SnapshotKey, read_snapshot
+from cairn.index.postgres.connection import Store
+from cairn.index.postgres.publishing import Home, Revision, publish
+from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.repositories import find_home
+from cairn.index.postgres.schema import prepare
+from cairn.index.postgres.segment import Segment
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.text.word_list import WordListIntake
+
+READER = "suite"
+ChunkPlace = tuple[str, int]
+"""Path and position of a chunk, which are the same in every index, unlike its id."""
+
+
+class WorkspaceIndex:
+    """The workspace on disk, and its index file."""
+
+    def __init__(self, base: Path, table: StaticTable, texts: Mapping[str, str], history: bool) -> None:
+        base.mkdir(exist_ok=True)
+        self.indexed = IndexedFolder(base, {}, table)
+        self.folder = base / "data"
+        root = self.root = self.indexed.root
+        if history:
+            repository = Repository(root)
+            for number, (subject, paths) in enumerate(COMMITS):
+                repository.commit(subject, {path: text_at(path, number) for path in paths})
+        for path, text in texts.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8", newline="")
+        for path, data in BINARY.items():
+            (root / path).write_bytes(data)
+        if history:
+            repository.commit("All the rest of the harbour")
+        self.indexed.index()
+        words = WordListIntake(self.indexed.writer.db)
+        words.step()
+        while words.is_due:
+            words.step()
+        # The writer stays open as a daemon's would; what it wrote is seen by readers.
+
+    def close(self) -> None:
+        """Close the index file."""
+        self.indexed.close()
+
+
+@define
+class TeamStore:
+    """A prepared database, its connections, and the homes of what was published there."""
+
+    url: str
+    store: Store
+
+    @classmethod
+    def prepared(cls, url: str) -> TeamStore:
+        """The store in an empty database."""
+        prepare(url)
+        return cls(url, Store([url]))
+
+    def publish(self, folder: Path, repository: str, commit: str, pool: int | None = None) -> SnapshotKey:
+        """Publish an index file as a snapshot of a repository, which the suite's reader may see."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            home: Home = find_home(connection, repository, "", pool)
+            segment = Segment(folder)
+            revision = Revision("HEAD", commit, datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), {})
+            published = publish(connection, home, revision, segment)
+            segment.close()
+            grant(connection, READER, [home.repository])
+        return SnapshotKey(published.snapshot, home.repository, home.pool, home.shard)
+
+    def reader(self, key: SnapshotKey) -> PostgresReader:
+        """A reader of the snapshot."""
+        memory = self.store.read(READER, lambda db: read_snapshot(db, key))
+        assert memory is not None
+        return PostgresReader.of(self.store, READER, memory)
+
+
+def other_texts() -> dict[str, str]:
+    """The files of the other revision."""
+    changed: dict[str, str | None] = {**TEXTS, **OTHER_REVISION}
+    return {path: text for path, text in changed.items() if text is not None}
+
+
+@frozen
+class Subject:
+    """One implementation under test, with what maps its ids to places."""
+
+    name: str
+    reader: IndexReader
+    index: WorkspaceIndex
+
+    @cached_property
+    def ids(self) -> Mapping[ChunkPlace, int]:
+        """The id of each saved chunk by its place."""
+        paths = [path for (path,) in self.reader.select("SELECT path FROM files")]
+        by_path = self.reader.saved.chunk_ids(paths)
+        return {(path, n): chunk for path, ids in by_path.items() for n, chunk in enumerate(ids)}
+
+    def place(self, chunk: int) -> ChunkPlace:
+        """Where a chunk is."""
+        return self.places([chunk])[0]
+
+    def places(self, chunks: Iterable[int]) -> list[ChunkPlace]:
+        """Where chunks are, in their order; fails for one that is gone."""
+        every = [int(chunk) for chunk in chunks]
+        outlines = self.reader.outlines(every)
+        return [(outlines[chunk].path, outlines[chunk].position) for chunk in every]
+
+    def paths(self, chunks: Iterable[int]) -> set[str]:
+        """The files of chunks."""
+        return {path for path, _ in self.places(chunks)}
+
+    def defining(self, path: str, name: str) -> int:
+        """The chunk of a file that defines a name."""
+        return next(each.id for each in self.reader.saved.page(path) if name in each.chunk.defines)
+
+
+def overlaid(subject: Subject) -> OverlaidReader:
+    """The reader with an editor over it in which no document is open yet."""
+    indexed = subject.index.indexed
+    overlay = Overlay(subject.index.root, lambda: indexed.settings, indexed.models)
+    return OverlaidReader(subject.reader, overlay)

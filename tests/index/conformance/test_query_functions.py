@@ -1,0 +1,342 @@
+"""What `cairn.index.queries` finds through any reader: files, words, names and how they belong together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.index.conformance.indexes import Subject
+from tests.index.conformance.workspace import TEXTS
+
+from cairn.errors import QueryCancelledError
+from cairn.index.queries import files, relations, symbols, words
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.store.deadline import never
+
+MOST = 100
+
+
+# --- files ------------------------------------------------------------------------------------------
+
+
+def test_files_are_found_by_words_of_their_paths(subject: Subject) -> None:
+    def found(match: str, limit: int = MOST) -> list[str]:
+        return files.files_by_path(subject.reader, match, limit, never)
+
+    assert set(found("berth")) == {"src/harbour/berth.py", "legacy/berth.py", "tests/test_berth.py"}
+    assert set(found("winch OR ship")) >= {"native/winch.c", "native/winch.h", "fleet/ship/ship.go"}
+    assert found("ship")[0] == "fleet/ship/ship.go"
+    assert len(found("berth", 1)) == 1
+    assert found("café") == ["src/harbour/café.py"] == found("cafe")
+    assert found("nowhere") == []
+    assert found("") == []
+    assert found("chart") == []
+
+
+def test_introducing_files_are_readmes_and_manifests(subject: Subject) -> None:
+    found = files.introducing_files(
+        subject.reader, ["pyproject.toml", "web/package.json", "nowhere"], 5, never
+    )
+    assert found == ["README.md", "pyproject.toml", "web/package.json"]
+    assert files.introducing_files(subject.reader, [], 5, never) == ["README.md"]
+    assert files.introducing_files(subject.reader, ["pyproject.toml"], 0, never) == []
+
+
+def test_files_with_a_chunk_are_those_of_the_reader(subject: Subject) -> None:
+    (stored,) = subject.reader.page("LICENSE")
+    assert files.files_with_chunk(subject.reader, stored.content_hash) == ["LICENSE", "web/LICENSE"]
+    assert files.files_with_chunk(subject.reader, stored.content_hash, "LICENSE") == ["LICENSE"]
+
+
+@pytest.mark.parametrize(
+    ("fragment", "paths"),
+    [
+        ("berth.py", ["legacy/berth.py", "src/harbour/berth.py"]),
+        ("harbour/berth.py", ["src/harbour/berth.py"]),
+        ("/build/root/src/harbour/tide.py", ["src/harbour/tide.py"]),
+        ("ship", ["fleet/ship/ship.go", "fleet/ship/ship_test.go"]),
+        ("*.toml", ["pyproject.toml", "config/port.toml"]),
+        ("odd [name] 100%_'x'.txt", ["data/odd [name] 100%_'x'.txt"]),
+        ("café.py", ["src/harbour/café.py"]),
+        ("erth.py", []),
+        ("", []),
+        ("chart.txt", []),
+    ],
+)
+def test_files_are_found_by_pieces_of_their_paths(subject: Subject, fragment: str, paths: list[str]) -> None:
+    assert files.files_at(subject.reader, [fragment], MOST, never) == paths
+    assert files.files_at(subject.reader, [fragment], 1, never) == paths[:1]
+
+
+def test_files_are_found_by_their_names(subject: Subject) -> None:
+    assert files.files_called(subject.reader, {"berth", "LICENSE", "nowhere"}, never) == [
+        "LICENSE",
+        "legacy/berth.py",
+        "src/harbour/berth.py",
+        "web/LICENSE",
+    ]
+    assert files.files_called(subject.reader, set(), never) == []
+
+
+def test_folders_have_what_lies_below(subject: Subject) -> None:
+    for path in ("src", "src/harbour", "src/harbour/berth.py", "data"):
+        assert files.has_below(subject.reader, path)
+    for path in ("sr", "src/harbour/berth", "nowhere", ""):
+        assert not files.has_below(subject.reader, path)
+    assert files.names_in(subject.reader, "fleet") == ["go.mod", "main.go", "ship/"]
+    assert files.names_in(subject.reader, "") == sorted({path.partition("/")[0] + "/" * ("/" in path) for path in TEXTS})  # fmt: skip
+    assert files.names_in(subject.reader, "nowhere") == []
+
+
+def test_collections_are_counted_within_paths(subject: Subject) -> None:
+    def counted(**only: tuple[str, ...]) -> dict[str, int]:
+        found = files.collections_within(subject.reader, ChunkFilter(**only))  # type: ignore[arg-type]
+        return {each.name: each.chunks for each in found}
+
+    assert counted(paths=("fleet/",)) == {"fleet-config": 1, "fleet-source": 2, "fleet-tests": 1}
+    assert counted(paths=("*.go",)) == {"fleet-source": 2, "fleet-tests": 1}
+    assert counted(paths=("nowhere/",)) == {}
+    assert sum(counted().values()) == len(subject.ids)
+
+
+def test_files_are_found_by_subjects_of_commits(subject: Subject) -> None:
+    found = files.files_by_subjects(subject.reader, "snaps", never)
+    assert set(found) == {"native/winch.c", "native/winch.h"}
+    assert all(score > 0 for score in found.values())
+    assert set(files.files_by_subjects(subject.reader, "heavy", never)) == {"src/harbour/crane.py", "src/harbour/berth.py"}  # fmt: skip
+    assert files.files_by_subjects(subject.reader, "nowhere", never) == {}
+    assert files.files_by_subjects(subject.reader, "", never) == {}
+
+
+def test_files_know_how_many_import_them(subject: Subject) -> None:
+    assert files.in_degrees(subject.reader, ["src/harbour/berth.py", "src/harbour/crane.py", "web/src/crane.ts", "README.md", "nowhere"]) == {
+        "src/harbour/berth.py": 1,
+        "src/harbour/crane.py": 2,
+        "web/src/crane.ts": 1,
+        "README.md": 0,
+        "nowhere": 0,
+    }  # fmt: skip
+    assert files.in_degrees(subject.reader, []) == {}
+
+
+def test_copies_know_their_original(subject: Subject) -> None:
+    assert files.copies_among(subject.reader, list(TEXTS)) == {"legacy/routes.py": ("src/routes.py", 1.0)}
+    assert files.copies_among(subject.reader, ["src/routes.py", "nowhere"]) == {}
+    assert files.copies_among(subject.reader, []) == {}
+
+
+def test_file_ids_are_those_of_the_columns(subject: Subject) -> None:
+    ids = files.file_ids(subject.reader, ["LICENSE", "nowhere", "README.md"])
+    assert set(ids) == {"LICENSE", "README.md"}
+    chunk = np.array([subject.ids["README.md", 2]])
+    assert subject.reader.columns().files_of(chunk).tolist() == [ids["README.md"]]
+
+
+def test_readmes_match_in_any_case(subject: Subject) -> None:
+    assert files.readme_paths(subject.reader, ["readme*", "LICENSE"]) == [
+        "LICENSE",
+        "README.md",
+        "web/LICENSE",
+    ]
+    assert files.readme_paths(subject.reader, []) == []
+
+
+def test_the_best_files_have_the_highest_scores() -> None:
+    assert files.best_by_file({"b": 1.0, "a": 1.0, "c": 2.0}, 2) == ["c", "a"]
+
+
+# --- words ------------------------------------------------------------------------------------------
+
+
+def vocabulary(subject: Subject) -> IndexVocabulary:
+    return IndexVocabulary([subject.reader])
+
+
+def test_unknown_words_are_in_no_inflection(subject: Subject) -> None:
+    assert vocabulary(subject).unknown(["docking", "cranes", "berht", "ipynb", "berth"]) == {"berht"}
+    assert vocabulary(subject).unknown([]) == frozenset()
+
+
+def test_documents_count_words_in_any_inflection(subject: Subject) -> None:
+    assert vocabulary(subject).documents(["shallow", "draughts", "naïve", "nowhere"]) == {
+        "shallow": 3,
+        "draughts": 5,
+        "naïve": 1,
+        "nowhere": 0,
+    }
+
+
+def test_the_vocabulary_knows_its_index(subject: Subject) -> None:
+    assert vocabulary(subject).chunks() == len(subject.ids)
+    assert vocabulary(subject).main_collection == "harbour-docs"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("harbuor", "harbour"), ("drauhgt", "draught"), ("shalow", "shallow"), ("overlaod", "overload"), ("exqzmplj", None)],
+)  # fmt: skip
+def test_words_are_near_to_what_was_meant(subject: Subject, typed: str, meant: str | None) -> None:
+    near = vocabulary(subject).near(typed, 2)
+    assert (near[0].text if near else None) == meant
+
+
+def test_found_words_score_chunks(subject: Subject) -> None:
+    found = words.find_words(subject.reader, [["shallow"], ["crane", "cranes"], ["nowhere"]], 10_000, never)
+    best = found.best(5)
+    assert subject.paths(best[:3]) == {"src/harbour/berth.py", "legacy/berth.py", "README.md"}
+    scores = found.scores(best)
+    assert (scores > 0).all()
+    assert (np.diff(scores) <= 1e-6).all()
+    allowed = np.array(
+        sorted(subject.ids[path, 0] for path in ("web/src/crane.ts", "LICENSE", "docs/guide.md"))
+    )
+    assert subject.places(found.best(5, allowed)) == [("web/src/crane.ts", 0)]
+    assert len(found.best(0)) == 0
+    named = found.scores_by_names(
+        np.array([subject.ids["src/harbour/crane.py", 0], subject.ids["README.md", 0]])
+    )
+    assert named[0] > named[1] == 0
+
+
+def test_rare_words_are_found_first(subject: Subject) -> None:
+    found = words.find_words(subject.reader, [["ship"], ["shallow"], ["nowhere"]], 4, never)
+    assert [word.place for word in found.words] == [2, 1]
+    assert words.find_words(subject.reader, [], 4, never).words == []
+
+
+def test_weighted_words_are_found_by_what_they_tell(subject: Subject) -> None:
+    found = words.find_words(
+        subject.reader, [["pilot"], ["shallow"], ["nowhere"]], 1_000, never, [1.0, 2.0, 1.0]
+    )
+    assert sorted(word.place for word in found.words) == [0, 1, 2]
+    assert found.words[1].place == 1
+
+
+def test_passing_chunks_are_those_of_the_filter(subject: Subject) -> None:
+    assert words.passing_chunks(subject.reader, ChunkFilter(), never) is None
+    found = words.passing_chunks(subject.reader, ChunkFilter(languages=("c",)), never)
+    assert found is not None
+    assert subject.paths(found) == {"native/winch.c", "native/winch.h"}
+
+
+# --- relations --------------------------------------------------------------------------------------
+
+
+def test_passages_have_the_mean_of_their_vectors(subject: Subject) -> None:
+    one = subject.ids["README.md", 0]
+    _, rows = subject.reader.static_vectors([one])
+    found = relations.passage_vector(subject.reader, [one])
+    assert (found.model, found.vector, found.static_table) == ("", None, subject.reader.static_table())
+    assert found.static is not None
+    assert np.abs(found.static.astype(int) - rows[0]).max() <= 1
+    both = relations.passage_vector(subject.reader, [one, subject.ids["LICENSE", 0]])
+    assert both.static is not None
+    assert np.linalg.norm(both.static.astype(float)) == pytest.approx(127, abs=2)
+    assert relations.passage_vector(subject.reader, [10_000_000]).static is None
+
+
+def test_spread_ids_are_from_all_parts(subject: Subject) -> None:
+    found = relations.spread_ids(subject.reader, 5)
+    assert len(found) == 5
+    assert found == sorted(set(found))
+    assert found[-1] <= subject.reader.columns().upto
+
+
+def test_files_of_one_stem_belong_together(subject: Subject) -> None:
+    assert relations.same_stem(subject.reader, "native/winch.c") == ["native/winch.h"]
+    assert relations.same_stem(subject.reader, "src/harbour/berth.py") == [
+        "legacy/berth.py",
+        "tests/test_berth.py",
+    ]
+    assert relations.same_stem(subject.reader, "fleet/ship/ship.go") == ["fleet/ship/ship_test.go"]
+    assert relations.same_stem(subject.reader, "README.md") == []
+    assert relations.same_stem(subject.reader, "nowhere/tide.js") == ["src/harbour/tide.py"]
+
+
+def test_imports_are_known_both_ways(subject: Subject) -> None:
+    imported, importers = relations.imports_around(subject.reader, "src/harbour/berth.py")
+    assert {"src/harbour/crane.py", "src/harbour/tide.py"} <= imported
+    assert importers == ("tests/test_berth.py",)
+    assert relations.importers_of(subject.reader, "src/harbour/tide.py") == (
+        "legacy/berth.py",
+        "src/harbour/berth.py",
+    )
+    assert relations.importers_of(subject.reader, "web/src/crane.ts") == ("web/src/client.ts",)
+    assert relations.importers_of(subject.reader, "native/winch.h") == ("native/winch.c",)
+    assert relations.importers_of(subject.reader, "nowhere") == ()
+    resolve = relations.import_resolver(subject.reader)
+    assert resolve("web/src/client.ts", "js:./crane") == ("web/src/crane.ts",)
+    assert resolve("web/src/client.ts", "js:./nowhere") == ()
+
+
+def test_files_changed_together_are_known(subject: Subject) -> None:
+    assert relations.changed_together(subject.reader, "native/winch.c") == {
+        "native/winch.h": pytest.approx(1.0)
+    }
+    together = relations.changed_together(subject.reader, "src/harbour/crane.py")
+    assert set(together) == {"src/harbour/berth.py"}
+    assert 0 < together["src/harbour/berth.py"] < 1
+    assert relations.changed_together(subject.reader, "README.md") == {}
+    assert relations.changed_together(subject.reader, "nowhere") == {}
+
+
+# --- symbols ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("letters", "first"),
+    [
+        ("winch", ["winch", "WINCH_MAX", "winch_pull", "winch_release"]),
+        ("fetchti", ["fetchTide"]),
+        ("fb", ["free_berths"]),
+        ("tidelevel", ["tide_level"]),
+        ("hrbclnt", ["HarbourClient"]),
+        ("nowhere", []),
+        ("", []),
+    ],
+)
+def test_names_are_like_letters(subject: Subject, letters: str, first: list[str]) -> None:
+    found = symbols.names_like(subject.reader, letters, never)
+    assert [name.lower() for name in found[: len(first) or 1]] == [name.lower() for name in first]
+
+
+def test_definitions_of_names_are_found(subject: Subject) -> None:
+    found = symbols.defining(subject.reader, ["next_high_tide", "LIFT"], never)
+    assert [(each.path, each.name) for each in found][0] == ("src/harbour/tide.py", "next_high_tide")
+    assert {each.path for each in found[1:]} == {"src/harbour/crane.py", "web/src/crane.ts"}
+    assert {each.path for each in symbols.definitions_of(subject.reader, ["Crane"])} == {"src/harbour/crane.py", "web/src/crane.ts"}  # fmt: skip
+    assert symbols.definitions_of(subject.reader, ["Crane"], 1) == []
+
+
+def test_important_names_are_those_of_imported_files(subject: Subject) -> None:
+    found = symbols.important_names(subject.reader, 3, never)
+    assert len(found) == 3
+    assert found[0].path in ("src/harbour/crane.py", "src/harbour/tide.py")
+    assert symbols.important_names(subject.reader, 0, never) == []
+
+
+# --- cancelled --------------------------------------------------------------------------------------
+
+
+def test_cancelled_questions_raise_or_answer_whole(subject: Subject) -> None:
+    """A small index answers before SQLite looks at the flag; nothing may be answered that is only a part."""
+    reader = subject.reader
+    asked = [
+        lambda cancelled: files.files_by_path(reader, "berth OR ship", MOST, cancelled),
+        lambda cancelled: files.files_at(reader, ["ship"], MOST, cancelled),
+        lambda cancelled: sorted(files.files_by_subjects(reader, "winch", cancelled)),
+        lambda cancelled: symbols.names_like(reader, "tide", cancelled),
+        lambda cancelled: symbols.defining(reader, ["handler"], cancelled),
+        lambda cancelled: reader.word_counts(["berth", "ship"], MOST, cancelled),
+        lambda cancelled: sorted(len(each.ids) for each in reader.postings({"berth": 0, "ship": 0}, cancelled).values()),
+        lambda cancelled: reader.statistics(["berth", "ship"], cancelled),
+        lambda cancelled: reader.symbols_naming(["Crane"], MOST, cancelled),
+        lambda cancelled: np.asarray(reader.admitted(ChunkFilter(types=("code",)), cancelled)).tolist(),
+        lambda cancelled: words.find_words(reader, [["berth"], ["ship"]], MOST, cancelled).best(5).tolist(),
+    ]  # fmt: skip
+    for ask in asked:
+        whole = ask(never)
+        try:
+            assert ask(lambda: True) == whole
+        except QueryCancelledError:
+            continue

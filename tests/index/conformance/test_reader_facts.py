@@ -1,0 +1,71 @@
+"""What readers say of files as wholes and of the index."""
+
+from __future__ import annotations
+
+from attrs import evolve
+from tests.index.conformance.indexes import Subject, WorkspaceIndex
+from tests.index.conformance.workspace import BINARY, TEXTS
+
+from cairn.chunking.model import content_key
+
+SAME = ("chunks", "files_total", "has_static", "static", "static_key", "static_queued", "model_id", "history", "scanned")  # fmt: skip
+
+
+def test_contents_are_known_of_indexed_files(subject: Subject) -> None:
+    paths = ["src/harbour/berth.py", "web/LICENSE", "src/harbour/__init__.py", "nowhere", "", "x' OR 1=1"]
+    assert subject.reader.contents(paths) == {
+        "src/harbour/berth.py": (content_key(TEXTS["src/harbour/berth.py"]), "harbour-source"),
+        "web/LICENSE": (content_key(TEXTS["web/LICENSE"]), "harbour-web-docs"),
+        "src/harbour/__init__.py": (content_key(""), "harbour-source"),
+    }
+    assert subject.reader.contents([]) == {}
+    assert set(subject.reader.contents([*TEXTS, *BINARY])) == {*TEXTS, *BINARY}
+
+
+def test_facts_count_files_and_chunks(subject: Subject, sqlite: Subject) -> None:
+    facts = subject.reader.facts()
+    assert facts.chunks == len(subject.ids)
+    assert facts.complete
+    assert subject.reader.generation() == facts.generation > 0
+    for name in SAME:
+        assert getattr(facts, name) == getattr(sqlite.reader.facts(), name), name
+
+
+def test_stats_count_by_collection(subject: Subject, workspace_index: WorkspaceIndex) -> None:
+    stats = subject.reader.stats()
+    collections = {each.name: (each.kind, each.files) for each in stats.collections}
+    assert collections["fleet-source"] == ("source", 2)
+    assert collections["harbour-web-source"] == ("source", 3)
+    assert collections["harbour-tests"] == ("tests", 1)
+    assert sum(each.chunks for each in stats.collections) == len(subject.ids)
+    assert stats.files_indexed == len(TEXTS) + len(BINARY)
+    assert stats.facts == subject.reader.facts()
+
+
+def test_what_is_remembered_is_made_once(subject: Subject) -> None:
+    made: list[int] = []
+
+    def make() -> int:
+        made.append(1)
+        return 7
+
+    name = f"conformance {subject.name}"
+    assert [subject.reader.remembered(name, make) for _ in range(3)] == [7, 7, 7]
+    assert made == [1]
+    assert subject.reader.version() is subject.reader.version()
+
+
+def test_nothing_is_unsaved_without_an_editor(subject: Subject) -> None:
+    reader = subject.reader
+    assert reader.saved is reader
+    assert list(reader.sources) == [reader]
+    assert list(reader.hidden) == []
+    assert not reader.has_unsaved
+    assert not reader.has_requests()
+    assert [(sign, ids) for _, sign, ids in reader.by_source([5, 3, -2])] == [(1, [5, 3])]
+    assert list(reader.by_source([])) == []
+
+
+def test_readers_of_one_index_share_what_they_know(subject: Subject) -> None:
+    assert subject.reader.identity() == subject.reader.identity()
+    assert evolve(subject.reader.facts()) == subject.reader.facts()

@@ -1,0 +1,137 @@
+"""What readers find of text as it is written, whatever it is."""
+
+from __future__ import annotations
+
+import pytest
+from tests.index.conformance.indexes import Subject
+
+from cairn.errors import QueryCancelledError
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.store.deadline import Deadline, never
+from cairn.index.text.literals import EXACT, INSIDE, OTHER_CASE, ExactMatches, Literal
+
+ALL = ChunkFilter()
+
+
+def find(
+    subject: Subject,
+    literal: Literal | str,
+    limit: int = 100,
+    only: ChunkFilter = ALL,
+    first: tuple[int, ...] = (),
+) -> ExactMatches:
+    wanted = Literal(literal) if isinstance(literal, str) else literal
+    return subject.reader.containing(wanted, limit, only, Deadline(never), first)
+
+
+def found(subject: Subject, literal: Literal | str, **how: object) -> set[str]:
+    return subject.paths(hit.chunk_id for hit in find(subject, literal, **how).hits)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("cannot dock: the water is too shallow", {"README.md", "src/harbour/berth.py", "legacy/berth.py"}),
+        ("E4711: cargo exceeds", {"src/harbour/crane.py"}),
+        ("a?.b?.[0] ?? b", {"web/src/operators.js"}),
+        (">>>=", {"web/src/operators.js"}),
+        ("!== 3 &&", {"web/src/operators.js"}),
+        ("WINCH_MA", {"native/winch.c"}),
+        ("etchTid", {"web/src/client.ts"}),
+        ("abcdef0123", {"data/log.txt"}),
+        ("SELECT * FROM ships WHERE name = 'x'; --", {"data/odd [name] 100%_'x'.txt"}),
+        ("50% off, under_score, [brackets]", {"docs/guide.md"}),
+        ("%q", {"fleet/ship/ship.go"}),
+        ("東京", {"src/harbour/accents.py"}),
+        ("Москва", {"src/harbour/accents.py"}),
+        ("naïve déjà-vu", {"src/harbour/accents.py"}),
+        ("Gezeitenho\u0308he", {"src/harbour/accents.py", "docs/guide.md"}),
+        ("Gezeitenhöhe", {"src/harbour/accents.py", "docs/guide.md"}),
+        ("{ ...rest", {"web/src/operators.js"}),
+        ("return day * 1.2", {"notebooks/tides.ipynb"}),
+        ("nowhere to be found", set()),
+        ("under%score", set()),
+        ("E4711.*cargo", set()),
+    ],
+)
+def test_text_is_found_as_it_is_written(subject: Subject, text: str, paths: set[str]) -> None:
+    assert found(subject, text) == paths
+    assert not find(subject, text).cut
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t "])
+def test_blank_text_is_found_nowhere(subject: Subject, text: str) -> None:
+    assert find(subject, text) == ExactMatches()
+
+
+def test_whole_words_come_before_parts_and_other_cases(subject: Subject) -> None:
+    hits = find(subject, "Crane").hits
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    scores = dict(zip(subject.places(hit.chunk_id for hit in hits), (hit.score for hit in hits), strict=True))
+    assert scores["src/harbour/crane.py", 0] == EXACT
+    assert scores["docs/guide.md", 1] == OTHER_CASE
+    assert find(subject, "verloadErro").hits[0].score == INSIDE
+
+
+def test_hits_tell_the_line_and_how_often(subject: Subject) -> None:
+    (hit,) = find(subject, "TestNewShip").hits
+    assert (hit.line, hit.occurrences) == (4, 1)
+    (hit,) = find(subject, Literal("free_berths(["), only=ChunkFilter(paths=("tests/",))).hits
+    assert (hit.line, hit.occurrences) == (26, 1)
+
+
+def test_case_and_word_are_kept_to(subject: Subject) -> None:
+    assert found(subject, Literal("HANDLER", case=True)) == {"src/harbour/tide.py"}
+    assert len(found(subject, Literal("HANDLER"))) == 6
+    assert found(subject, Literal("winch_pul", word=True)) == set()
+    assert found(subject, Literal("winch_pull", word=True)) == {"native/winch.c", "native/winch.h"}
+
+
+def test_text_is_found_where_the_filter_admits(subject: Subject) -> None:
+    assert found(subject, "handler", only=ChunkFilter(languages=("typescript",))) == {"web/src/client.ts"}
+    assert found(subject, "shallow", only=ChunkFilter(hidden=("README.md",))) == {
+        "src/harbour/berth.py",
+        "legacy/berth.py",
+    }
+    assert found(subject, "shallow", only=ChunkFilter(collections=("nothing",))) == set()
+    assert found(subject, "%", only=ChunkFilter(paths=("fleet/",))) == {"fleet/ship/ship.go"}
+
+
+def test_the_limit_cuts(subject: Subject) -> None:
+    cut = find(subject, "course_3", limit=7)
+    assert len(cut.hits) == 7
+    assert cut.cut
+    whole = find(subject, "course_3")
+    assert (len(whole.hits), whole.cut) == (30, False)
+
+
+def test_chunks_given_first_use_up_no_limit(subject: Subject) -> None:
+    chunk = subject.ids["docs/guide.md", 1]
+    with_first = find(subject, "ships", limit=2, first=(chunk, subject.ids["README.md", 0]))
+    assert subject.ids["README.md", 0] in {hit.chunk_id for hit in with_first.hits}
+    assert len(with_first.hits) == 3
+
+
+def test_hidden_chunks_use_up_no_limit(subject: Subject) -> None:
+    only = ChunkFilter(hidden=("src/pilots.py",))
+    assert found(subject, "ships", limit=3, only=only) >= {"README.md"}
+    assert "src/pilots.py" not in found(subject, "ships", only=only)
+
+
+def test_a_deadline_that_is_over_cuts(subject: Subject) -> None:
+    deadline = Deadline(never, 0.0)
+    while not deadline.is_over:
+        pass
+    answer = subject.reader.containing(Literal("course_3"), 100, ALL, deadline)
+    assert answer.cut
+    assert set(subject.paths(hit.chunk_id for hit in answer.hits)) <= {"src/pilots.py"}
+
+
+def test_a_cancelled_request_raises(subject: Subject) -> None:
+    with pytest.raises(QueryCancelledError):
+        subject.reader.containing(Literal("course_3"), 100, ALL, Deadline(lambda: True))
+
+
+def test_text_longer_than_any_chunk_is_found_nowhere(subject: Subject) -> None:
+    assert found(subject, "lighthouse " * 20_000) == set()
+    assert found(subject, "x" * 100_000) == set()

@@ -1,0 +1,251 @@
+"""Git repositories made for tests, and the comparison of a stored snapshot with an index of the same checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+from attrs import evolve, frozen
+from tests.harbour import HARBOUR
+
+from cairn.embedding.shared import SharedModel
+from cairn.index.indexing.folder_state import Progress
+from cairn.index.indexing.git_history import GitHistory
+from cairn.index.indexing.intake import Intake
+from cairn.index.indexing.links import count_links, store_links
+from cairn.index.postgres.access import grant
+from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
+from cairn.index.postgres.connection import Store
+from cairn.index.postgres.reader import PostgresReader
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.store.writer import IndexWriter
+from cairn.index.vectors.intake import StaticIntake
+from cairn.settings.layers import Layers
+from cairn.settings.tree import EmbeddingSettings
+from cairn.team.indexing import IndexResult, index_repository
+
+READER = "tester"
+_TABLES = {
+    "imports": "SELECT path, in_degree FROM file_imports ORDER BY path",
+    "copies": "SELECT path, original, share FROM copies ORDER BY path",
+    "history": "SELECT path, count, last_time, length(touches) FROM file_history ORDER BY path",
+    "files": "SELECT path, size, hex(content_hash), is_text, kind, collection, chunks, imports FROM files ORDER BY path",
+}
+
+
+class GitRepository:
+    """A repository with a working tree, whose commits are a minute apart."""
+
+    def __init__(self, folder: Path, files: Mapping[str, str] | None = None) -> None:
+        self.folder = folder
+        self._minute = 0
+        if files is not None:
+            folder.mkdir(parents=True)
+            self.git("init", "--quiet", "--initial-branch=main")
+            self.write(files)
+            self.commit("First berths")
+
+    def git(self, *arguments: str) -> str:
+        when = f"{1_700_000_000 + 60 * self._minute} +0000"
+        environment = os.environ | {
+            "GIT_AUTHOR_DATE": when,
+            "GIT_COMMITTER_DATE": when,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+        }
+        settings = (
+            "-c",
+            "user.name=Ada",
+            "-c",
+            "user.email=ada@example.org",
+            "-c",
+            "protocol.file.allow=always",
+        )
+        done = subprocess.run(
+            ("git", *settings, *arguments), cwd=self.folder, env=environment, capture_output=True, check=True
+        )
+        return done.stdout.decode().strip()
+
+    def write(self, files: Mapping[str, str | bytes]) -> None:
+        for path, content in files.items():
+            (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / path).write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def commit(self, subject: str) -> str:
+        self._minute += 1
+        self.git("add", "--all", "--force")
+        self.git("commit", "--quiet", "--allow-empty", "-m", subject)
+        return self.git("rev-parse", "HEAD")
+
+    def clone(self, folder: Path) -> GitRepository:
+        self.git("clone", "--quiet", str(self.folder), str(folder))
+        found = GitRepository(folder)
+        found._minute = self._minute + 100
+        return found
+
+
+def many_files(count: int, folder: str = "src/fleet") -> dict[str, str]:
+    """Source files that import one another, each with words of its own."""
+    return {
+        f"{folder}/ship_{number}.py": f'"""Ship {number} of the fleet."""\n\nfrom fleet.ship_{(number + 1) % count} import sail_{number}\n\n\n'
+        f"def hoist_{number}(rope):\n    return rope * {number} + anchor_{number % 7}\n"
+        for number in range(count)
+    }
+
+
+def harbour(folder: Path, **more: str) -> GitRepository:
+    return GitRepository(folder, HARBOUR | more)
+
+
+def index(
+    url: str, repository: GitRepository | str | Path, ref: str | None = None, **given: Any
+) -> IndexResult:
+    source = str(repository.folder if isinstance(repository, GitRepository) else repository)
+    return index_repository(url, source, ref, **given)
+
+
+@contextmanager
+def snapshot_reader(url: str, name: str, ref: str) -> Iterator[PostgresReader]:
+    """Reads the snapshot that a ref names, as a reader who may see that repository alone."""
+    store = Store([url], connections=2)
+    try:
+        yield open_snapshot(url, store, name, ref)
+    finally:
+        store.close()
+
+
+def open_snapshot(url: str, store: Store, name: str, ref: str) -> PostgresReader:
+    reader = f"{READER}-{name.replace('/', '-')}"
+    with psycopg.connect(url, autocommit=True) as owner:
+        row = owner.execute(
+            """SELECT s.id, s.repository, s.pool, s.shard FROM cairn.repositories r
+               JOIN cairn.refs f ON f.repository = r.id JOIN cairn.snapshots s ON s.id = f.snapshot
+               WHERE r.name = %s AND f.ref = %s""",
+            (name, ref),
+        ).fetchone()
+        assert row is not None, f"{name} {ref} is not in the store"
+        key = SnapshotKey(*row)
+        grant(owner, reader, [key.repository])
+    memory = store.read(reader, lambda db: read_snapshot(db, key))
+    assert isinstance(memory, SnapshotMemory)
+    return PostgresReader.of(store, reader, memory)
+
+
+@frozen
+class Told:
+    """All that a reader tells of an index, without the ids that differ between two."""
+
+    tables: Mapping[str, list[Any]]
+    pages: Mapping[str, list[Any]]
+    tokens: Mapping[tuple[str, int], int]
+    postings: Mapping[str, set[Any]]
+    symbols: Mapping[str, set[str]]
+    defined: Mapping[str, set[Any]]
+    vectors: Mapping[tuple[str, int], bytes]
+    subjects: list[str]
+
+
+def told_by(reader: IndexReader, words: Iterable[str], names: Iterable[str]) -> Told:
+    tables = {name: [tuple(row) for row in reader.select(query)] for name, query in _TABLES.items()}
+    paths = [row[0] for row in tables["files"]]
+    pages = {path: reader.page(path) for path in paths}
+    place = {stored.id: (path, stored.chunk.position) for path, page in pages.items() for stored in page}
+    ids = np.array(sorted(place), np.int64)
+    tokens = reader.columns().tokens_of(ids)
+    postings = reader.postings(dict.fromkeys(words, 0), lambda: False)
+    vector_ids, vectors = reader.static_vectors(ids.tolist())
+    return Told(
+        tables,
+        {path: [evolve(stored, id=0) for stored in page] for path, page in pages.items()},
+        {place[number]: int(count) for number, count in zip(ids.tolist(), tokens.tolist(), strict=True)},
+        {
+            word: {
+                (place[number], int(count), int(named))
+                for number, count, named in zip(found.ids.tolist(), found.counts, found.names, strict=True)
+            }
+            for word, found in postings.items()
+        },
+        {name: {path for _, path in reader.symbols_naming([name], 100, lambda: False)} for name in names},
+        {
+            name: {(place[found.chunk_id], found.name) for found in reader.definitions([name], 100, 100, lambda: False)}
+            for name in names
+        },
+        {place[number]: vector.tobytes() for number, vector in zip(vector_ids.tolist(), vectors, strict=True)},
+        sorted(
+            row[0] for row in reader.select("SELECT f.path FROM subjects_fts s JOIN files f ON f.id = s.rowid "
+                                            "WHERE subjects_fts MATCH 'berths'")
+        ),
+    )  # fmt: skip
+
+
+def assert_equal_to_checkout(
+    url: str,
+    repository: GitRepository,
+    ref: str,
+    scratch: Path,
+    name: str = "harbour",
+    project: str = "harbour",
+) -> Told:
+    """The stored snapshot tells what an index of a fresh checkout of the commit does, made as for any folder."""
+    commit = repository.git("rev-parse", ref)
+    checkout = scratch / f"checkout-{name.replace('/', '-')}-{commit[:12]}" / project
+    if not checkout.exists():
+        repository.clone(checkout).git("checkout", "--quiet", "--detach", commit)
+    folder = checkout.parent / "index"
+    local = _index_of(checkout, folder)
+    with snapshot_reader(url, name, ref) as reader:
+        words = sorted(_words(local))
+        names = ["berth", "moor_ship", "high_water", "hoist_3", "new_harbour", "_owner"]
+        there, here = told_by(reader, words, names), told_by(local, words, names)
+    for field in ("tables", "pages", "tokens", "postings", "symbols", "defined", "vectors", "subjects"):
+        one, other = getattr(there, field), getattr(here, field)
+        assert one == other, field
+    assert here.pages
+    return there
+
+
+def _words(reader: IndexReader) -> set[str]:
+    """Words that stand in the texts, some of them often."""
+    rows = reader.select("SELECT term FROM words ORDER BY doc DESC LIMIT 120")
+    return {str(term) for (term,) in rows if str(term).isalpha() and len(str(term)) > 2} | {
+        "berth",
+        "nowhere_at_all",
+    }
+
+
+def _index_of(checkout: Path, folder: Path) -> SqliteReader:
+    """An index of the folder, made by the steps of the indexing thread."""
+    folder.mkdir(exist_ok=True)
+    embedding = EmbeddingSettings()
+    writer = IndexWriter(folder)
+    static = StaticIntake(writer, SharedModel(embedding), frozenset)
+    static.announce(embedding)
+    Intake(checkout, writer, Progress(), lambda: False, lambda: None).reconcile(
+        Layers().of(checkout).settings.index
+    )
+    static.select_table(embedding)
+    while static.step(embedding):
+        pass
+    store_links(writer.db, count_links(writer.db))
+    GitHistory(writer.db, checkout).update(lambda: False)
+    writer.close()
+    return SqliteReader(folder)
+
+
+def count(url: str, query: str) -> int:
+    with psycopg.connect(url, autocommit=True) as owner:
+        row = owner.execute(query.encode()).fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+def bulk_counts(url: str) -> dict[str, int]:
+    """How many rows each of the large tables has, and how many parts of snapshots."""
+    tables = "files holdings chunks vectors definitions segments terms snapshots snapshot_parts".split()
+    return {table: count(url, f"SELECT count(*) FROM cairn.{table}") for table in tables}

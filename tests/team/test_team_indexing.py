@@ -1,0 +1,381 @@
+"""A repository that was indexed for a team answers as an index of its checkout does, and what the store has is not read again."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+from tests.harbour import HARBOUR
+from tests.team.repositories import (
+    GitRepository,
+    assert_equal_to_checkout,
+    bulk_counts,
+    count,
+    harbour,
+    index,
+    many_files,
+)
+
+from cairn.errors import InvalidRequestError, TeamError
+from cairn.index.postgres.schema import prepare
+from cairn.settings.layers import Layers
+from cairn.team.locks import of_name
+
+
+@pytest.fixture
+def store(postgres: str, bare_data_dir: Path) -> str:
+    prepare(postgres)
+    return postgres
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> GitRepository:
+    return harbour(tmp_path / "harbour")
+
+
+def test_first_index_equals_that_of_a_checkout(store: str, repository: GitRepository, tmp_path: Path) -> None:
+    repository.write(
+        {
+            "src/harbour/logo.png": b"\x89PNG\0\0",
+            "data/tides.dat2": b"tides\0" * 100,
+            "data/huge.txt": "tide table\n" * 200_000,
+            "src/harbour/copy.py": HARBOUR["src/harbour/berths.py"],
+            ".gitignore": "ignored/\n",
+            "ignored/kept.py": "def tracked_all_the_same(): pass\n",
+            ".cairnignore": "secret_plans/\n",
+            "secret_plans/plan.md": "# Plans\n",
+            "node_modules/left/index.js": "out()\n",
+            "latin.txt": "Käpt’n".encode("cp1252"),
+            "windows.py": "def crlf():\r\n    return 1\r\n",
+            "empty.py": "",
+        }
+    )
+    repository.commit("More berths of all kinds")
+    found = index(store, repository)
+    assert (found.ref, found.files, found.files_read) == ("main", 14, 14)
+    assert found.chunks_new == found.embedded > 10
+    told = assert_equal_to_checkout(store, repository, "main", tmp_path)
+    assert told.symbols["moor_ship"]
+    assert told.postings["berth"]
+    assert told.tables["imports"]
+    assert told.tables["copies"]
+    assert len(told.tables["history"]) == 13
+    assert "ignored/kept.py" in told.pages
+    assert not {"secret_plans/plan.md", "data/huge.txt", "src/harbour/logo.png"} & told.pages.keys()
+
+
+def test_next_commit_reads_what_changed_alone(store: str, repository: GitRepository, tmp_path: Path) -> None:
+    index(store, repository)
+    repository.write({"src/harbour/tides.py": HARBOUR["src/harbour/tides.py"] + "\n\nLOW = 1\n"})
+    repository.git("mv", "src/harbour/schedule.py", "src/harbour/plan.py")
+    repository.git("rm", "--quiet", "tests/test_berths.py")
+    repository.write({"src/harbour/cranes.py": "def new_harbour(crane):\n    return crane.lift()\n"})
+    repository.commit("Cranes for berths")
+    found = index(store, repository)
+    assert (found.files, found.files_read) == (6, 3)
+    assert found.embedded == found.chunks_new == 3
+    assert_equal_to_checkout(store, repository, "main", tmp_path)
+
+
+def test_same_commit_is_done_at_once(store: str, repository: GitRepository) -> None:
+    first = index(store, repository)
+    before = bulk_counts(store)
+    repository.git("tag", "v1")
+    again = index(store, repository, "v1")
+    assert (again.is_new, again.files_read, again.snapshot) == (False, 0, first.snapshot)
+    assert bulk_counts(store) == before
+    assert count(store, "SELECT count(*) FROM cairn.refs") == 2
+
+
+def test_other_settings_index_the_same_commit_anew(store: str, repository: GitRepository) -> None:
+    first = index(store, repository)
+    fewer = Layers({"index": {"exclude": ["tests/"]}})
+    found = index(store, repository, layers=fewer)
+    assert (found.is_new, found.files, found.files_read) == (True, first.files - 1, 0)
+    assert found.snapshot != first.snapshot  # servers keep what they read by its id
+
+
+def test_second_branch_reads_its_changes_alone(store: str, tmp_path: Path) -> None:
+    repository = harbour(tmp_path / "harbour", **many_files(60))
+    first = index(store, repository)
+    assert first.files_read == first.files == 66
+    repository.git("checkout", "--quiet", "-b", "fleet")
+    changed = {path: text + f"\n\nLENGTH = {len(text)}\n" for path, text in many_files(20).items()}
+    repository.write(changed)
+    repository.commit("Lengths")
+    found = index(store, repository, "fleet")
+    assert (found.files, found.files_read) == (66, 20)
+    assert found.embedded == found.chunks_new == 20
+    assert_equal_to_checkout(store, repository, "fleet", tmp_path)
+    assert_equal_to_checkout(store, repository, "main", tmp_path)
+    back = index(store, repository, "main")
+    assert not back.is_new
+
+
+def test_reverted_files_are_not_read_again(store: str, repository: GitRepository, tmp_path: Path) -> None:
+    index(store, repository)
+    repository.write({"README.md": "# Port\n"})
+    repository.commit("Another name")
+    index(store, repository)
+    repository.git("revert", "--no-edit", "HEAD")
+    found = index(store, repository)
+    assert (found.is_new, found.files_read, found.chunks_new) == (True, 0, 0)
+    assert_equal_to_checkout(store, repository, "main", tmp_path)
+
+
+def test_new_binary_version_is_noted_and_read_once(store: str, repository: GitRepository) -> None:
+    for content in (b"a\0b", b"longer\0b"):
+        repository.write({"data/levels.raw": content})
+        repository.commit("Levels")
+        assert index(store, repository).files_read >= 1
+    repository.commit("Nothing")
+    assert index(store, repository).files_read == 0
+
+
+def test_new_manifest_changes_collections(store: str, repository: GitRepository, tmp_path: Path) -> None:
+    repository.write({"cranes/arm.py": "def lift(): pass\n", "cranes/base.py": "def stand(): pass\n"})
+    repository.commit("Cranes")
+    index(store, repository)
+    repository.write({"cranes/pyproject.toml": '[project]\nname = "cranes"\n'})
+    repository.commit("A project of their own")
+    assert index(store, repository).files_read == 3
+    assert_equal_to_checkout(store, repository, "main", tmp_path)
+
+
+def test_ignore_file_takes_files_out_and_in(store: str, repository: GitRepository, tmp_path: Path) -> None:
+    repository.write({"plans/secret.md": "# Plans\n", ".cairnignore": "plans/\n"})
+    repository.commit("Plans")
+    assert index(store, repository).files == 7
+    repository.write({".cairnignore": "src/\n"})
+    repository.commit("Other plans")
+    found = index(store, repository)
+    assert (found.files, found.files_read) == (5, 2)
+    assert_equal_to_checkout(store, repository, "main", tmp_path)
+
+
+def test_settings_file_of_the_commit_counts(store: str, repository: GitRepository, tmp_path: Path) -> None:
+    repository.write(
+        {".cairn.toml": '[index]\nexclude = ["tests/"]\n\n[index.collections]\nall-tides = ["*tides*"]\n'}
+    )
+    repository.commit("Settings")
+    index(store, repository)
+    told = assert_equal_to_checkout(store, repository, "main", tmp_path)
+    assert "tests/test_berths.py" not in told.pages
+    assert {row[5] for row in told.tables["files"]} >= {"all-tides", "harbour-source"}
+
+
+def test_fork_shares_files_and_has_lists_of_its_own(
+    store: str, repository: GitRepository, tmp_path: Path
+) -> None:
+    index(store, repository)
+    repository.write({"src/harbour/secret.py": "def upstream_only(): pass\n"})
+    repository.commit("Upstream goes on")
+    index(store, repository)
+    fork = repository.clone(tmp_path / "my-harbour")
+    fork.git("reset", "--quiet", "--hard", "HEAD~1")
+    fork.write({"src/harbour/tides.py": "def new_harbour():\n    return 'spring tide'\n"})
+    fork.commit("Spring tides at all berths")
+    found = index(store, fork, name="ada/my-harbour")
+    assert (found.files, found.files_read, found.embedded) == (6, 1, 1)
+    assert count(store, "SELECT count(*) FROM cairn.pools") == 1
+    assert count(store, "SELECT count(DISTINCT repository) FROM cairn.segments") == 2
+    told = assert_equal_to_checkout(store, fork, "main", tmp_path, "ada/my-harbour")
+    assert "src/harbour/secret.py" not in told.pages
+    assert_equal_to_checkout(store, repository, "main", tmp_path)
+    with psycopg.connect(store) as owner:
+        subjects = owner.execute(
+            "SELECT count(*) FROM cairn.snapshot_parts p JOIN cairn.repositories r ON r.id = p.repository"
+            " WHERE r.name = 'ada/my-harbour' AND p.name = 'commits'"
+        ).fetchone()
+    assert subjects == (1,)
+
+
+def test_unrelated_repositories_share_nothing(store: str, repository: GitRepository, tmp_path: Path) -> None:
+    index(store, repository)
+    other = harbour(tmp_path / "other")
+    other.write({"a.py": "A = 1\n"})
+    other.git("commit", "--quiet", "--amend", "-m", "Another beginning")
+    assert index(store, other).files_read == 6
+    assert count(store, "SELECT count(*) FROM cairn.pools") == 2
+
+
+def test_many_segments_become_one(store: str, repository: GitRepository, tmp_path: Path) -> None:
+    for number in range(18):
+        repository.write({"src/harbour/log.py": f"def entry_{number}():\n    return {number}\n"})
+        repository.commit(f"Entry {number}")
+        index(store, repository)
+    assert count(store, "SELECT count(*) FROM cairn.segments") <= 2
+    assert count(store, "SELECT count(*) FROM cairn.retired_lists") >= 16
+    assert_equal_to_checkout(store, repository, "main", tmp_path)
+
+
+def test_many_files_are_read_by_workers(store: str, tmp_path: Path) -> None:
+    body = "".join(f"    rope_{line} = anchor_{line}\n" for line in range(400))
+    files = {f"src/large_{number}.py": f"def hoist_{number}():\n{body}\n" for number in range(200)}
+    repository = GitRepository(tmp_path / "harbour", files)
+    found = index(store, repository)
+    assert found.files == 200
+    assert found.embedded == found.chunks_new >= 200
+    assert count(store, "SELECT count(*) FROM cairn.vectors") == found.chunks_new
+
+
+def test_clone_url_is_fetched_and_later_updated(
+    store: str, repository: GitRepository, tmp_path: Path, bare_data_dir: Path
+) -> None:
+    url = f"file://{repository.folder}"
+    said: list[str] = []
+    first = index(store, url, progress=said.append)
+    assert first.repository == "harbour"
+    assert any(text.startswith("Cloning") for text in said)
+    repository.git("checkout", "--quiet", "-b", "next")
+    repository.write({"a.py": "def new_harbour(): pass\n"})
+    repository.commit("Next berths")
+    found = index(store, url, progress=said.append)
+    assert (found.ref, found.files_read) == ("next", 1)
+    assert any(text.startswith("Fetching") for text in said)
+    assert_equal_to_checkout(store, repository, "next", tmp_path)
+    (lock,) = (bare_data_dir / "team" / "clones").glob("*.git")
+    (lock / "packed-refs.lock").touch()
+    (lock / "refs" / "heads").mkdir(parents=True, exist_ok=True)
+    (lock / "refs" / "heads" / "next.lock").touch()
+    repository.commit("After a crash")
+    assert index(store, url).is_new
+
+
+def test_bare_folders_and_worktrees_are_indexed_and_stay_unchanged(
+    store: str, repository: GitRepository, tmp_path: Path
+) -> None:
+    bare, tree = tmp_path / "bare" / "harbour.git", tmp_path / "tree"
+    repository.git("clone", "--quiet", "--bare", str(repository.folder), str(bare))
+    repository.git("worktree", "add", "--quiet", "-b", "side", str(tree))
+    GitRepository(tree).write({"side.py": "def side(): pass\n"})
+    GitRepository(tree).commit("Side")
+    before = _listing(repository.folder), _listing(bare)
+    assert index(store, bare).ref == "main"
+    found = index(store, tree, name="harbour")
+    assert (found.ref, found.files_read) == ("side", 1)
+    assert (_listing(repository.folder), _listing(bare)) == before
+
+
+def _listing(folder: Path) -> dict[str, tuple[int, int]]:
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.stat().st_size)
+        for path in folder.rglob("*")
+    }
+
+
+def test_unknown_ref_lists_what_there_is(store: str, repository: GitRepository) -> None:
+    repository.git("tag", "v1")
+    with pytest.raises(InvalidRequestError, match=r"nowhere is not there.*main, v1"):
+        index(store, repository, "nowhere")
+    for hostile in ("--upload-pack=touch x", "main\nHEAD", "HEAD^{tree}"):
+        with pytest.raises(InvalidRequestError, match="not the name"):
+            index(store, repository, hostile)
+    assert index(store, repository, repository.git("rev-parse", "HEAD")[:10]).ref == repository.git(
+        "rev-parse", "HEAD"
+    )
+
+
+def test_repository_of_another_history_may_not_take_a_name(
+    store: str, repository: GitRepository, tmp_path: Path
+) -> None:
+    index(store, repository)
+    other = GitRepository(tmp_path / "elsewhere" / "harbour", {"a.py": "A = 1\n"})
+    with pytest.raises(InvalidRequestError, match=r"--name"):
+        index(store, other)
+
+
+def test_repository_without_commits_says_so(store: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InvalidRequestError, match="git init"):
+        index(store, tmp_path / "empty")
+    GitRepository(tmp_path / "empty").git("init", "--quiet")
+    with pytest.raises(InvalidRequestError, match="no branch yet"):
+        index(store, tmp_path / "empty")
+
+
+def test_links_submodules_and_hostile_names_are_left_out(
+    store: str, repository: GitRepository, tmp_path: Path
+) -> None:
+    (repository.folder / "link.py").symlink_to("/etc/passwd")
+    head = repository.commit("A link")
+    repository.git("update-index", "--add", "--cacheinfo", f"160000,{head},module")
+    blob = repository.git("hash-object", "-w", "README.md")
+    listed = repository.git("ls-tree", repository.git("write-tree"))
+    hostile = [
+        rf"100644 blob {blob}\t{name}" for name in ("..", ".GIT", '"\\377.md"', r"back\slash.md", "git~1")
+    ]
+    made = subprocess.run(
+        ("git", "mktree"),
+        cwd=repository.folder,
+        input="\n".join([listed, *hostile, ""]).encode(),
+        capture_output=True,
+        check=True,
+    )
+    commit = repository.git("commit-tree", made.stdout.decode().strip(), "-p", "HEAD", "-m", "Hostile")
+    repository.git("update-ref", "refs/heads/hostile", commit)
+    found = index(store, repository, "hostile")
+    assert found.files == 7
+    assert sorted(found.problems) == ["..", ".GIT", r"\xff.md", "git~1"]
+
+
+def test_partial_clone_says_what_it_lacks(store: str, repository: GitRepository, tmp_path: Path) -> None:
+    repository.git("config", "uploadpack.allowFilter", "true")
+    repository.git(
+        "clone",
+        "--quiet",
+        "--no-checkout",
+        "--filter=blob:none",
+        f"file://{repository.folder}",
+        str(tmp_path / "partial"),
+    )
+    with pytest.raises(TeamError, match="partial clone"):
+        index(store, tmp_path / "partial")
+    assert bulk_counts(store)["snapshots"] == 0
+
+
+def test_runs_of_one_repository_wait_for_each_other(store: str, repository: GitRepository) -> None:
+    said: list[str] = []
+    waits = threading.Event()
+
+    def progress(text: str) -> None:
+        said.append(text)
+        waits.set()
+
+    with (
+        psycopg.connect(store, autocommit=True) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        other.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (of_name("harbour"),))
+        run = pool.submit(index, store, repository, progress=progress)
+        assert waits.wait(20)
+        assert "waits" in said[0]
+        assert not run.done()
+        other.execute("SELECT pg_advisory_unlock_all()")
+        assert run.result().is_new
+
+
+def test_runs_at_once_give_one_snapshot_each(store: str, tmp_path: Path) -> None:
+    repositories = [
+        harbour(tmp_path / f"port-{number}", **{"own.py": f"N = {number}\n"}) for number in range(2)
+    ]
+    jobs = [repositories[0], repositories[0], repositories[1], repositories[0]]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda each: index(store, each), jobs))
+    assert sum(result.is_new for result in results) == 2
+    assert count(store, "SELECT count(*) FROM cairn.snapshots") == 2
+    for number, repository in enumerate(repositories):
+        assert_equal_to_checkout(store, repository, "main", tmp_path, f"port-{number}", f"port-{number}")
+
+
+def test_new_forks_at_once_share_a_pool(store: str, repository: GitRepository, tmp_path: Path) -> None:
+    forks = [repository.clone(tmp_path / f"fork-{number}") for number in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        results = list(pool.map(lambda each: index(store, each, name=each.folder.name), forks))
+    assert sorted(result.files_read for result in results) == [0, 0, 6]
+    assert count(store, "SELECT count(*) FROM cairn.pools") == 1
+    assert count(store, "SELECT count(*) FROM cairn.files") == 6
