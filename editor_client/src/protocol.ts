@@ -161,6 +161,20 @@ export interface QueryInfo {
   readonly corrections: readonly string[];
 }
 
+/** What of a repository a team's index answers from. */
+export interface Revision {
+  /** The folder's URI. */
+  readonly folder: string;
+  readonly repository: string;
+  readonly ref: string;
+  readonly commit: string;
+  /** In ISO 8601. */
+  readonly committedAt: string;
+  readonly indexedAt: string;
+  /** Commits of the folder that are not in the index; None where that is not known. */
+  readonly behind: number | null;
+}
+
 export interface IndexState {
   readonly generation: number;
   /** Whether every present file was indexed and embedded when the answer was made. */
@@ -169,6 +183,8 @@ export interface IndexState {
   readonly remaining: readonly string[];
   /** Why nothing is indexed, where a rule leaves every file out. */
   readonly note: string;
+  /** Of which commits the answer speaks, for each folder that is read from a team's index. */
+  readonly revisions: readonly Revision[];
 }
 
 /** The phase (S2) in which an answer was made. */

@@ -53,6 +53,8 @@ class MadeUpFile:
     near: float = 0.0
     whole: float = 0.0
     """What a closer look at it says."""
+    folder_words: float = 0.0
+    """How much less likely the question's words are in its folder than in another one."""
 
     @property
     def path(self) -> str:
@@ -82,11 +84,12 @@ def file(
     about: float = 0.0,
     near: float = 0.0,
     whole: float = 0.0,
+    folder_words: float = 0.0,
 ) -> MadeUpFile:
     """A file of as many equal chunks."""
     equal = MadeUpChunk(keyword, definition, symbol, similarity, exact, reexport, named, defines, kind)
     candidate = FileCandidate(folder, path, file_kind(path), subjects, in_degree, words, is_copy, is_named)
-    return MadeUpFile(candidate, (equal,) * chunks, chosen, about, near, whole)
+    return MadeUpFile(candidate, (equal,) * chunks, chosen, about, near, whole, folder_words)
 
 
 def candidates(files: Sequence[MadeUpFile]) -> Candidates:
@@ -124,7 +127,15 @@ def scores(query: Query, files: Sequence[MadeUpFile], signals: Sequence[Signal] 
     about = Packages({f.path.rpartition("/")[0]: f.about for f in files if f.about})
     packages = [about] * (1 + max((f.file.folder for f in files), default=0))
     closer = Closer(np.array([f.near for f in files]), np.array([f.whole for f in files]))
-    asked = Asked(query, found, learned=learned, packages=packages, look=lambda _first: closer)
+    folders = {f.file.folder: f.folder_words for f in files}
+    asked = Asked(
+        query,
+        found,
+        learned=learned,
+        packages=packages,
+        folders=[folders.get(number, 0.0) for number in range(1 + max(folders, default=0))],
+        look=lambda _first: closer,
+    )
     scored = score_files(asked, signals)
     return [Scored(float(total), scored.reasons(place)) for place, total in enumerate(scored.totals)]
 

@@ -67,6 +67,7 @@ PAIRS = [
     ("mooring ropes", file("src/a.py", subjects=0.6), file("src/b.py", subjects=0.2)),
     ("mooring ropes", file("src/a.py", in_degree=40), file("src/b.py", in_degree=1)),
     ("mooring ropes", file("src/a.py"), file("vendor/a.py", keyword=1.2, is_copy=True)),
+    ("rack middleware", file("lib/a.rb"), file("src/a.py", keyword=1.1, folder=1, folder_words=-0.6)),
     # What was chosen before
     ("mooring ropes", file("src/a.py", chosen=True), file("src/b.py", keyword=1.1)),
     # Kinds of files

@@ -20,7 +20,7 @@ from cairn.index.indexing.git_history import GitHistory
 from cairn.index.indexing.intake import Intake
 from cairn.index.indexing.links import count_links, store_links
 from cairn.index.postgres.access import grant
-from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
+from cairn.index.postgres.catalogue import SnapshotKey, read_snapshot
 from cairn.index.postgres.connection import Store
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.reader.index_reader import IndexReader
@@ -121,6 +121,13 @@ def snapshot_reader(url: str, name: str, ref: str) -> Iterator[PostgresReader]:
 
 
 def open_snapshot(url: str, store: Store, name: str, ref: str) -> PostgresReader:
+    found = try_open_snapshot(url, store, name, ref)
+    assert found is not None
+    return found
+
+
+def try_open_snapshot(url: str, store: Store, name: str, ref: str) -> PostgresReader | None:
+    """None where the snapshot gets another id between looking it up and reading it."""
     reader = f"{READER}-{name.replace('/', '-')}"
     with psycopg.connect(url, autocommit=True) as owner:
         row = owner.execute(
@@ -133,8 +140,7 @@ def open_snapshot(url: str, store: Store, name: str, ref: str) -> PostgresReader
         key = SnapshotKey(*row)
         grant(owner, reader, [key.repository])
     memory = store.read(reader, lambda db: read_snapshot(db, key))
-    assert isinstance(memory, SnapshotMemory)
-    return PostgresReader.of(store, reader, memory)
+    return PostgresReader.of(store, reader, memory) if memory is not None else None
 
 
 @frozen

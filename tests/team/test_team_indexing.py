@@ -203,24 +203,55 @@ def test_unrelated_repositories_share_nothing(store: str, repository: GitReposit
     assert count(store, "SELECT count(*) FROM cairn.pools") == 2
 
 
-def test_many_segments_become_one(store: str, repository: GitRepository, tmp_path: Path) -> None:
-    for number in range(18):
+def test_many_segments_become_one(
+    store: str, repository: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cairn.index.postgres.lists.MOST_SEGMENTS", 4)
+    for number in range(6):
         repository.write({"src/harbour/log.py": f"def entry_{number}():\n    return {number}\n"})
         repository.commit(f"Entry {number}")
         index(store, repository)
-    assert count(store, "SELECT count(*) FROM cairn.segments") <= 2
-    assert count(store, "SELECT count(*) FROM cairn.retired_lists") >= 16
+    assert count(store, "SELECT count(*) FROM cairn.segments") == 2
+    assert count(store, "SELECT count(*) FROM cairn.retired_lists") == 5
     assert_equal_to_checkout(store, repository, "main", tmp_path)
 
 
-def test_many_files_are_read_by_workers(store: str, tmp_path: Path) -> None:
-    body = "".join(f"    rope_{line} = anchor_{line}\n" for line in range(400))
-    files = {f"src/large_{number}.py": f"def hoist_{number}():\n{body}\n" for number in range(200)}
-    repository = GitRepository(tmp_path / "harbour", files)
+def test_many_files_are_read_by_workers(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cairn.team.local_index._WORTH_WORKERS_BYTES", 1_000)
+    repository = GitRepository(tmp_path / "harbour", many_files(100))
     found = index(store, repository)
-    assert found.files == 200
-    assert found.embedded == found.chunks_new >= 200
-    assert count(store, "SELECT count(*) FROM cairn.vectors") == found.chunks_new
+    assert found.files == found.files_read == 100
+    assert found.embedded == found.chunks_new >= 100
+    assert_equal_to_checkout(store, repository, "main", tmp_path)
+
+
+def test_shallow_clone_has_the_history_that_it_has(
+    store: str, repository: GitRepository, tmp_path: Path
+) -> None:
+    repository.write({"a.py": "def new_harbour(): pass\n"})
+    repository.commit("Later berths")
+    shallow = tmp_path / "shallow" / "harbour"
+    repository.git("clone", "--quiet", "--depth=1", f"file://{repository.folder}", str(shallow))
+    index(store, shallow)
+    assert count(store, "SELECT cardinality(roots) FROM cairn.repositories") == 0
+    assert not index(store, repository).is_new
+    repository.commit("Nothing")
+    assert index(store, repository).files_read == 0
+    assert count(store, "SELECT cardinality(roots) FROM cairn.repositories") == 1
+
+
+def test_repository_of_long_hashes_is_indexed(store: str, tmp_path: Path) -> None:
+    folder = tmp_path / "harbour"
+    folder.mkdir()
+    repository = GitRepository(folder)
+    repository.git("init", "--quiet", "--initial-branch=main", "--object-format=sha256")
+    repository.write(HARBOUR)
+    assert len(repository.commit("First berths")) == 64
+    assert index(store, repository).files_read == 6
+    repository.write({"a.py": "A = 1\n"})
+    repository.commit("More berths")
+    assert index(store, repository).files_read == 1
+    assert_equal_to_checkout(store, repository, "main", tmp_path)
 
 
 def test_clone_url_is_fetched_and_later_updated(
@@ -306,9 +337,8 @@ def test_links_submodules_and_hostile_names_are_left_out(
     repository.git("update-index", "--add", "--cacheinfo", f"160000,{head},module")
     blob = repository.git("hash-object", "-w", "README.md")
     listed = repository.git("ls-tree", repository.git("write-tree"))
-    hostile = [
-        rf"100644 blob {blob}\t{name}" for name in ("..", ".GIT", '"\\377.md"', r"back\slash.md", "git~1")
-    ]
+    names = ("..", ".GIT", r'"\377.md"', r"back\slash.md", "git~1")
+    hostile = [f"100644 blob {blob}\t{name}" for name in names]
     made = subprocess.run(
         ("git", "mktree"),
         cwd=repository.folder,

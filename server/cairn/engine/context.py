@@ -22,7 +22,7 @@ from cairn.context.passages import Grouped, passage_item, related_passages, with
 from cairn.discovery.render import estimate_tokens
 from cairn.engine.completeness import index_state
 from cairn.engine.context_memory import ContextMemory
-from cairn.engine.folders import Folder, path_of_uri, places_of
+from cairn.engine.folders import Folder, path_of_uri, places_of_uri
 from cairn.engine.open_workspace import OpenWorkspace
 from cairn.engine.related import covered, indexed_page, lines_of_range, shared_names, table_for
 from cairn.engine.request import Attempt
@@ -153,7 +153,7 @@ class _ContextRequest:
     def _page_of_text(self, uri: str, text: str) -> tuple[int, str, list[StoredChunk]]:
         """A document that is not indexed, as if it were."""
         folders = self.workspace.folders
-        places = [(folders.index(folder), inside) for folder, inside in places_of(folders, path_of_uri(uri))]
+        places = [(folders.index(folder), inside) for folder, inside in places_of_uri(folders, uri)]
         number, called = next(iter(places), (0, _name(uri)))
         kind = file_kind(called)
         chunks = chunk_text(called, text)
@@ -363,7 +363,7 @@ def _name(uri: str) -> str:
 
 
 def _called(folders: Sequence[Folder], uri: str) -> str:
-    return next((inside for _, inside in places_of(folders, path_of_uri(uri))), _name(uri))
+    return next((inside for _, inside in places_of_uri(folders, uri)), _name(uri))
 
 
 def _line_after(given: protocol.Range) -> int:

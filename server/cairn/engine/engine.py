@@ -52,6 +52,8 @@ class Engine:
         self._changing_folders = threading.Lock()
         self.fallback = Fallback(self)
         self.context_memory = ContextMemory()
+        self.takes_changes = True
+        """Whether requests may change what later answers depend on."""
         self._stopped = False
 
     def configure(self, editor_settings: Mapping[str, Any]) -> list[str]:
@@ -197,6 +199,8 @@ class Engine:
         """Take in that a file or directory was made, changed or removed; elsewhere it is ignored."""
         for folder, inside in places_of(self.folders, path):
             folder.indexer.queue.changed([inside])
+            if folder.sharing is not None:
+                folder.sharing.changed([inside])
 
     def document_opened(self, path: Path) -> None:
         """An editor shows the file now; what was missed of it is taken in, and its vectors come first."""
@@ -220,6 +224,8 @@ class Engine:
         """Find changes that nobody reported, unless that was done just now: the editor came to the front."""
         for folder in self.folders:
             folder.indexer.look_again()
+            if folder.sharing is not None:
+                folder.sharing.look_again()
 
     # --- what it is asked about ---------------------------------------------------------------------
 

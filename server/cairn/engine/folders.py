@@ -71,6 +71,12 @@ class Sharing(Protocol):
     def stop(self) -> None:
         """End the thread."""
 
+    def changed(self, paths: Iterable[str]) -> None:
+        """Take in that these files were made, changed or removed."""
+
+    def look_again(self) -> None:
+        """Find changes that nobody reported."""
+
 
 @frozen
 class Folder:
@@ -130,6 +136,11 @@ class Folder:
         inside = real.is_relative_to(self.root) and real != self.root
         return real.relative_to(self.root).as_posix() if inside else None
 
+    def place_of_uri(self, uri: str) -> str | None:
+        """Where in the folder the file of this URI is; None if elsewhere."""
+        path = path_of_uri(uri)
+        return None if path is None else self.place_of(path)
+
     def lines_of(self, path: str) -> Sequence[str] | None:
         """The lines of the file as it is now, with unsaved changes; None where it is gone or not text."""
         text = self.reader.overlay.text_of(path)
@@ -180,6 +191,12 @@ def path_of_uri(uri: str) -> Path | None:
 def places_of(folders: Iterable[Folder], path: Path | None) -> list[tuple[Folder, str]]:
     """The folders that hold the path, each with the path in it."""
     places = ((folder, folder.place_of(path)) for folder in folders if path is not None)
+    return [(folder, inside) for folder, inside in places if inside is not None]
+
+
+def places_of_uri(folders: Iterable[Folder], uri: str) -> list[tuple[Folder, str]]:
+    """The folders that hold the file of this URI, each with the path in it."""
+    places = ((folder, folder.place_of_uri(uri)) for folder in folders)
     return [(folder, inside) for folder, inside in places if inside is not None]
 
 

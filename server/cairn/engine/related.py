@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cairn import protocol
 from cairn.embedding.static import StaticTable
 from cairn.engine.completeness import index_state
-from cairn.engine.folders import Folder, path_of_uri, places_of
+from cairn.engine.folders import Folder, path_of_uri, places_of_uri
 from cairn.engine.results import contexts, milliseconds, search_result
 from cairn.errors import InvalidRequestError
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -55,10 +55,9 @@ def indexed_page(
     folders: Sequence[Folder], readers: Sequence[OverlaidReader], uri: str
 ) -> tuple[int, str, list[StoredChunk]]:
     """The document's folder, its path there and its chunks. Raises InvalidRequestError where it is not indexed."""
-    path = path_of_uri(uri)
-    if path is None:
+    places = places_of_uri(folders, uri)
+    if not places and path_of_uri(uri) is None:
         raise InvalidRequestError("textDocument.uri", f"{uri!r} names no file; expected a file: URI")
-    places = places_of(folders, path)
     if not places:
         raise InvalidRequestError("textDocument.uri", f"{uri!r} does not lie in a workspace folder")
     for folder, inside in places:

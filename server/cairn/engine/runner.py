@@ -52,6 +52,10 @@ def answer(
 
     method = method_named(name)
     with _counted(engine, method, front):
+        if method.changes and not engine.takes_changes:
+            raise InvalidRequestError(
+                "", f"{method.name} changes what is answered, which nobody may in a team's index"
+            )
         params_class = method.params_class()
         params = data if isinstance(data, params_class) else structure(data, params_class)
         request = Request(engine, engine.folders, engine.settings(), cancelled, tell)

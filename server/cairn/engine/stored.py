@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from attrs import evolve, field, frozen
 
@@ -16,7 +16,7 @@ from cairn import protocol
 from cairn.engine.engine import Engine
 from cairn.engine.folders import Folder, FolderSettings, shown_lines
 from cairn.engine.host import Host, Lease
-from cairn.errors import InvalidRequestError
+from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.indexing.folder_state import Activity, Intervals, QueryGate
 from cairn.index.indexing.indexer import Indexer
 from cairn.index.overlay.overlaid_reader import OverlaidReader
@@ -38,6 +38,7 @@ from cairn.index.remote.wire import dumps, loads
 from cairn.index.store.requests import RequestKind
 from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
+from cairn.text.uris import path_below
 
 _SCHEME = "cairn-team"
 _NOWHERE = Path(os.devnull) / "cairn-team"
@@ -88,6 +89,13 @@ class _StoredSettings(FolderSettings):
     def __call__(self) -> Settings:
         return self._settings
 
+    def without_workspace_file(self) -> Settings:
+        return self._settings
+
+    def warnings(self) -> list[str]:
+        """There is no workspace file."""
+        return []
+
 
 def _without_state(settings: Settings) -> Settings:
     return evolve(
@@ -115,6 +123,9 @@ class StoredFolder(Folder):
     def place_of(self, path: Path) -> str | None:
         """No file of this machine lies in it."""
         return None
+
+    def place_of_uri(self, uri: str) -> str | None:
+        return path_below(self.uri, uri)
 
     def lines_of(self, path: str) -> Sequence[str] | None:
         page = self.reader.page(path)
@@ -177,7 +188,8 @@ class StoredEngine(Engine):
         return one
 
     def _folders(self, caller: str, workspace: str) -> list[Folder]:
-        name = workspace.removeprefix(f"{_SCHEME}:///")
+        uri = f"{_SCHEME}:///"
+        name = unquote(workspace.removeprefix(uri)) if workspace.startswith(uri) else workspace
         repository, _, ref = name.partition("@")
         snapshots = visible_snapshots(self._store, caller or None, repository or None, ref or None)
         if workspace and not snapshots:
@@ -231,7 +243,10 @@ class StoredEngine(Engine):
 
     def searchable(self) -> bool:
         """Whether the database answers."""
-        self._store.read(None, lambda db: db.execute("SELECT 1"))
+        try:
+            self._store.read(None, lambda db: db.execute("SELECT 1"))
+        except StoreUnavailableError:
+            return False
         return True
 
     def stop(self) -> None:
@@ -245,6 +260,7 @@ class _CallersEngine(Engine):
 
     def __init__(self, whole: StoredEngine, host: Host) -> None:
         super().__init__(host=host)
+        self.takes_changes = False
         self._settings = _without_state(whole.settings())
 
     def settings(self) -> Settings:

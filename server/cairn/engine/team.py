@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -31,6 +31,12 @@ class _Unusable:
 
     def stop(self) -> None:
         """There is no thread."""
+
+    def changed(self, paths: Iterable[str]) -> None:
+        """The folder's own indexing thread is told, too."""
+
+    def look_again(self) -> None:
+        """The folder's own indexing thread looks."""
 
 
 def share(folder: Folder, on_shared: OnShared, on_alone: OnAlone) -> Sharing:

@@ -15,8 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cairn.engine.request import CALLER
 from cairn.engine.runner import Runner
+from cairn.errors import CairnError
 from cairn.http.connection import HEAD_BYTES
-from cairn.http.errors import RefusedError, error_response
+from cairn.http.errors import RefusedError, error_response, refusal_of
 from cairn.http.guard import Guard
 from cairn.http.team import TeamReads
 from cairn.operations.idling import Presence
@@ -91,8 +92,8 @@ class Admission:
             with self._counted(scope):
                 CALLER.set(caller)
                 await self._app(scope, body, answer)
-        except RefusedError as refusal:
-            await error_response(refusal)(scope, body, answer)
+        except (RefusedError, CairnError) as problem:
+            await error_response(refusal_of(problem))(scope, body, answer)
         except Exception:
             logger.exception("a request failed that should not have")
             if status != 500:  # the answer had begun, and stays half

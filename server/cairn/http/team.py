@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -13,10 +14,12 @@ from starlette.routing import Route
 from cairn.engine.request import CALLER
 from cairn.errors import InvalidRequestError
 from cairn.http.errors import PLAIN_HEADERS, RefusedError
+from cairn.index.remote.wire import WireError
 from cairn.schema import strict_json
 
 PATH = "/team/v1/"
 _MOST_COMMITS = 2_000
+_NO_SNAPSHOT = "There is no such snapshot that you may see."
 _HASH_LENGTHS = (40, 64)
 _THREADS = asyncio.Semaphore(8)
 """Reads that are answered at once; they are short, and others wait."""
@@ -39,7 +42,10 @@ def team_routes(team: TeamReads, body: Callable[[Request], Any]) -> list[Route]:
     """The routes; `body` reads the body of a request, as far as it is not too large."""
 
     async def locate(request: Request) -> Response:
-        given = strict_json.loads(await body(request))
+        try:
+            given = strict_json.loads(await body(request))
+        except strict_json.MalformedJsonError as problem:
+            raise RefusedError("invalidJson", f"{problem}.") from None
         commits = given.get("commits") if isinstance(given, dict) else None
         if not isinstance(commits, list) or not all(map(_is_hash, commits)):
             raise InvalidRequestError("commits", "must be a list of full commit hashes")
@@ -47,18 +53,21 @@ def team_routes(team: TeamReads, body: Callable[[Request], Any]) -> list[Route]:
         return _answer(strict_json.dumps(found))
 
     async def catalogue(request: Request) -> Response:
-        found = await _on_thread(team.catalogue, CALLER.get(), int(request.path_params["snapshot"]))
+        found = await _on_thread(team.catalogue, CALLER.get(), _snapshot(request))
         return _answer(_present(found), "application/octet-stream")
 
     async def read(request: Request) -> Response:
         asked = await body(request)
-        found = await _on_thread(team.read, CALLER.get(), int(request.path_params["snapshot"]), asked)
+        try:
+            found = await _on_thread(team.read, CALLER.get(), _snapshot(request), asked)
+        except WireError as problem:
+            raise RefusedError("invalidParams", str(problem)) from None
         return _answer(_present(found))
 
     return [
         Route(f"{PATH}locate", locate, methods=["POST"]),
-        Route(f"{PATH}catalogue/{{snapshot:int}}", catalogue, methods=["GET"]),
-        Route(f"{PATH}read/{{snapshot:int}}", read, methods=["POST"]),
+        Route(f"{PATH}catalogue/{{snapshot}}", catalogue, methods=["GET"]),
+        Route(f"{PATH}read/{{snapshot}}", read, methods=["POST"]),
     ]
 
 
@@ -67,9 +76,16 @@ async def _on_thread(ask: Callable[..., Any], *given: object) -> Any:
         return await asyncio.to_thread(ask, *given)
 
 
+def _snapshot(request: Request) -> int:
+    given = request.path_params["snapshot"]
+    if not re.fullmatch(r"[0-9]{1,18}", given):  # as many digits as fit into the database's numbers
+        raise RefusedError("notFound", _NO_SNAPSHOT)
+    return int(given)
+
+
 def _present(found: bytes | None) -> bytes:
     if found is None:
-        raise RefusedError("notFound", "There is no such snapshot that you may see.")
+        raise RefusedError("notFound", _NO_SNAPSHOT)
     return found
 
 

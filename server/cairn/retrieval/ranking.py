@@ -24,6 +24,7 @@ from cairn.index.store.deadline import Cancelled
 from cairn.retrieval.candidates import Candidates, add_whole_files, gather
 from cairn.retrieval.closer_look import CloserLook
 from cairn.retrieval.diversity import diversify, is_diverse
+from cairn.retrieval.folder_likelihood import folder_likelihoods
 from cairn.retrieval.learned import Learned
 from cairn.retrieval.legs import Legs, is_identifier
 from cairn.retrieval.meaning import Meaning, QueryVector, table_of
@@ -220,12 +221,22 @@ def rank(
     packages = _packages(readers, question.query, meaning) if vectors else ()
     table = table_of(meaning) if vectors and not question.query.is_symbol else None
     look = CloserLook(readers, question.query, candidates, table) if table else None
-    asked = Asked(question.query, candidates, learned=learned, idf=idf, packages=packages, look=look)
+    folders = _folders(readers, question)
+    asked = Asked(
+        question.query, candidates, learned=learned, idf=idf, packages=packages, folders=folders, look=look
+    )
     scores = score_files(asked, weighted(settings.weights, signals))
     values = scoring(candidates, scores, every)
     question.check_cancelled()
     question.add_time("rank", began)
     return Ranking(readers, question, candidates, scores, values, vectors, packages)
+
+
+def _folders(readers: Sequence[IndexReader], question: Legs) -> Sequence[float]:
+    """How much less likely the question's words are in each folder than in the likeliest one; empty for a single folder."""
+    if len(readers) < 2:
+        return ()
+    return folder_likelihoods(question.pools, [reader.facts().chunks for reader in readers])
 
 
 def _packages(readers: Sequence[IndexReader], query: Query, meaning: Meaning | None) -> Sequence[Packages]:

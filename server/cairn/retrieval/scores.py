@@ -59,6 +59,8 @@ class Asked:
     """The inverse document frequency of stems of the question."""
     packages: Sequence[Packages] = ()
     """How much the question is about the packages of each folder; empty where that is not known."""
+    folders: Sequence[float] = ()
+    """By folder, 0 at most: how much less likely than in the likeliest one the question's words are; empty where one is searched."""
     look: Callable[[NDArray[np.intp]], Closer] | None = None
     """Looks closer at the files at these places; None where vectors cannot be compared, or a name is asked for."""
     closer: Closer | None = None

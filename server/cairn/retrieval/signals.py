@@ -190,6 +190,11 @@ def _package(asked: Asked) -> Floats:
     return asked.each(lambda file: asked.packages[file.folder].around(file.path))
 
 
+def _folder(asked: Asked) -> Floats:
+    """How likely the words of the question are in the file's folder, where several are searched; 0 for the likeliest."""
+    return asked.each(lambda file: asked.folders[file.folder]) if asked.folders else asked.nothing()
+
+
 def _chosen(asked: Asked) -> Floats:
     """What earlier choices say of each file for a question like this one, −1 to 1."""
     if not asked.learned:
@@ -298,6 +303,7 @@ SIGNALS: tuple[Signal, ...] = (
         in_reports=0.2,
     ),
     Signal("the package asked about", 3.0, VECTOR, _package, floor=0.3, always=False),
+    Signal("words of its folder", 2.0, KEYWORD, _folder, relative=False, always=False, signed=True),
     Signal("is a test", -4.5, FILE, _is(FileKind.TESTS, _ABOUT_TESTS), relative=False),
     Signal(
         "is an example", -2.5, FILE, _is(FileKind.EXAMPLES, _ABOUT_EXAMPLES), relative=False, in_reports=-3.6

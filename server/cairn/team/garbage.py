@@ -7,25 +7,21 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
-import psycopg
 from attrs import asdict, frozen
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
 from cairn.errors import CairnError, InvalidRequestError
-from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.lists import compact, drop_retired, files_of_snapshots
 from cairn.index.postgres.publishing import Home, note_unnamed
-from cairn.index.postgres.schema import check_version
 from cairn.team.git_address import read_address
 from cairn.team.git_source import remote_refs
-from cairn.team.locks import Progress, locked, of_name, of_pool
+from cairn.team.locks import Progress, locked, of_name, of_pool, owner_connection
 
 AN_HOUR = datetime.timedelta(hours=1)
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|HEAD")
+_NO_BRANCH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|HEAD|refs/.*")
 _WAITING = "Another run writes a repository that is to be cleaned; this one waits for it."
 
 
@@ -61,7 +57,7 @@ def collect_garbage(
     A snapshot goes once no ref has named it for `older_than`. With `gone_refs`, refs go first that the repository at its
     URL has no longer; a repository that cannot be asked keeps its refs.
     """
-    with _opened(url) as connection:
+    with owner_connection(url, "cairn gc") as connection:
         every = Collected()
         for pool, shard in connection.execute("SELECT id, shard FROM cairn.pools ORDER BY id").fetchall():
             with locked(connection, [of_pool(pool)], _WAITING, progress):
@@ -76,7 +72,10 @@ def remove_repository(
     older_than: datetime.timedelta = AN_HOUR,
 ) -> Collected:
     """Remove a repository with all that only it has. Raises InvalidRequestError for one that is not in the store."""
-    with _opened(url) as connection, locked(connection, [of_name(name)], _WAITING, progress):
+    with (
+        owner_connection(url, "cairn gc") as connection,
+        locked(connection, [of_name(name)], _WAITING, progress),
+    ):
         row = connection.execute(
             "SELECT r.id, p.id, p.shard FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool WHERE r.name = %s",
             (name,),
@@ -88,16 +87,6 @@ def remove_repository(
             # Questions see it no longer from here on; its rows that name no repository of the pool are swept below.
             connection.execute("DELETE FROM cairn.repositories WHERE id = %s", (repository,))
             return _collect(connection, pool, shard, older_than, gone_refs=False)
-
-
-@contextmanager
-def _opened(url: str) -> Iterator[Connection[TupleRow]]:
-    with (
-        explained(place(url)),
-        psycopg.connect(url, autocommit=True, application_name="cairn gc") as connection,
-    ):
-        check_version(connection)
-        yield connection
 
 
 def _collect(
@@ -159,7 +148,7 @@ def _delete_gone_refs(connection: Connection[TupleRow], pool: int) -> Collected:
             problems.append(f"{name}: {url} has no branches. Its refs are kept.")
             continue
         named = connection.execute("SELECT ref FROM cairn.refs WHERE repository = %s", (number,)).fetchall()
-        gone = [ref for (ref,) in named if ref not in there and not _COMMIT.fullmatch(ref)]
+        gone = [ref for (ref,) in named if ref not in there and not _NO_BRANCH.fullmatch(ref)]
         refs += connection.execute(
             "DELETE FROM cairn.refs WHERE repository = %s AND ref = ANY(%s)", (number, gone)
         ).rowcount

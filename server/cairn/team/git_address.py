@@ -12,7 +12,7 @@ from cairn.errors import InvalidRequestError
 
 PROTOCOLS = ("file", "git", "http", "https", "ssh")
 """Git's `ext` runs any program that a URL names."""
-_SCP = re.compile(r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?!//)[^\s\0]+")
+_SCP = re.compile(r"(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?!//|:)[^\s\0]+")
 """As ssh's `scp` writes places: `git@host:group/project.git`."""
 
 

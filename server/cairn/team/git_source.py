@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
-import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,16 +13,11 @@ from attrs import frozen
 from filelock import FileLock, Timeout
 
 from cairn.errors import InvalidRequestError, TeamError
-from cairn.team.git_address import PROTOCOLS, Address, place_of, without_secrets
+from cairn.team.git_address import Address, place_of, without_secrets
+from cairn.team.git_commands import configured, new_repository, over_network, run_git
 from cairn.team.work_folder import team_dir
-from cairn.workspace.git import Git, GitError, locate
+from cairn.workspace.git import locate
 
-_SECONDS = 600.0
-"""Reading a local repository: listing the tree of the Linux kernel takes 2 s, a slow disk more."""
-_SETTINGS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
-             "-c", "maintenance.auto=false", "-c", "protocol.ext.allow=never")  # fmt: skip
-_CREDENTIALS = '!f() { echo "username=$CAIRN_GIT_USER"; echo "password=$CAIRN_GIT_PASSWORD"; }; f'
-"""A credential helper for git: arguments of programs, unlike their environment, are seen by every user of the machine."""
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _MOST_SHOWN = 20
 
@@ -99,7 +91,7 @@ class Repository:
 
     def origin(self) -> str:
         """The URL that the repository was cloned from, without secrets; "" where there is none on another machine."""
-        url = without_secrets(_configured(self.folder, "remote.origin.url"))
+        url = without_secrets(configured(self.folder, "remote.origin.url"))
         return url if place_of(url) else ""
 
     def _commit(self, name: str) -> str:
@@ -154,20 +146,6 @@ def waiting_for(lock: FileLock, message: str, progress: Callable[[str], None]) -
         lock.release()
 
 
-def run_git(folder: Path, *arguments: str, given: str = "", seconds: float = _SECONDS) -> bytes:
-    """What a git command that needs no network writes. Raises TeamError."""
-    return b"".join(stream_git(folder, *arguments, given=given, seconds=seconds))
-
-
-def stream_git(folder: Path, *arguments: str, given: str = "", seconds: float = _SECONDS) -> Iterator[bytes]:
-    """What a git command that needs no network writes, as it comes. Raises TeamError."""
-    safe = ("-c", f"core.hooksPath={os.devnull}", *arguments)
-    try:
-        yield from Git(folder, time.monotonic() + seconds).run(safe, given)
-    except GitError as problem:
-        raise TeamError(f"The git repository {folder} cannot be read. {problem}") from None
-
-
 def _local(folder: Path) -> Repository:
     repository = locate(folder)
     if repository is not None:
@@ -212,13 +190,13 @@ def _fetched(address: Address, clone: Path, work: Path, progress: Callable[[str]
 
 def _fetch(address: Address, clone: Path) -> Repository:
     refs = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
-    _over_network(
+    over_network(
         address,
         clone,
         "fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--update-head-ok", "--force",
         "--no-recurse-submodules", "--", address.url, *refs,
     )  # fmt: skip
-    listed = _over_network(address, clone, "ls-remote", "--symref", "--", address.url, "HEAD")
+    listed = over_network(address, clone, "ls-remote", "--symref", "--", address.url, "HEAD")
     branch = next(
         (
             line.split("\t")[0].removeprefix("ref: ")
@@ -241,73 +219,10 @@ def remote_refs(address: Address) -> set[str]:
     if address.folder is not None:
         return _local(address.folder).branches()
     team_dir().mkdir(parents=True, exist_ok=True)
-    listed = _over_network(address, team_dir(), "ls-remote", "--heads", "--tags", "--", address.url)
+    listed = over_network(address, team_dir(), "ls-remote", "--heads", "--tags", "--", address.url)
     return {
         _short(line.partition("\t")[2]) for line in listed.split("\n") if line and not line.endswith("^{}")
     }
-
-
-def new_repository(folder: Path, *, bare: bool = False, sha256: bool = False) -> None:
-    """Make an empty repository without hooks."""
-    arguments = ["init", "--quiet", "--template=", f"--object-format={'sha256' if sha256 else 'sha1'}"]
-    if bare:
-        arguments.append("--bare")
-    folder.mkdir(parents=True)
-    run_git(folder, *arguments)
-
-
-def _over_network(address: Address, folder: Path, *arguments: str) -> str:
-    """What a git command that speaks with another machine writes, which asks nobody. Raises TeamError."""
-    program = shutil.which("git")
-    if program is None or not Path(program).is_absolute():
-        raise TeamError("git was not found: install it, or add it to PATH.")
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("GIT_") or name.startswith(("GIT_SSH", "GIT_SSL", "GIT_EXEC_PATH"))
-    }
-    own = {
-        "GIT_ALLOW_PROTOCOL": ":".join(PROTOCOLS),
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_ASKPASS": "",
-        "SSH_ASKPASS": "",
-        "LC_ALL": "C",
-    }
-    if not kept.keys() & {"GIT_SSH", "GIT_SSH_COMMAND"} and not _configured(folder, "core.sshCommand"):
-        own["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"  # which asks for no password either
-    if address.user or address.password:
-        own |= {
-            "CAIRN_GIT_USER": address.user,
-            "CAIRN_GIT_PASSWORD": address.password,
-            "GIT_CONFIG_COUNT": "1",
-            "GIT_CONFIG_KEY_0": "credential.helper",
-            "GIT_CONFIG_VALUE_0": _CREDENTIALS,
-        }
-    done = subprocess.run(
-        (program, "--no-pager", *_SETTINGS, *arguments),
-        cwd=folder,
-        env=kept | own,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-    )
-    if done.returncode:
-        told = done.stderr.decode("utf-8", "replace").strip()
-        for secret in filter(None, (address.password, address.user if address.password else "")):
-            told = told.replace(secret, "***")
-        raise TeamError(
-            f"git cannot fetch {address.url}: {told or f'it ended with code {done.returncode}'}\n"
-            "Check the URL and that this machine may read the repository: git asks nobody for a password here."
-        )
-    return done.stdout.decode("utf-8", "replace")
-
-
-def _configured(folder: Path, key: str) -> str:
-    """A value of git's configuration, "" where there is none."""
-    try:
-        return run_git(folder, "config", "--get", key).decode("utf-8", "replace").strip()
-    except TeamError:  # git ends with code 1 then
-        return ""
 
 
 def _short(name: str) -> str:

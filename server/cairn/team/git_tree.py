@@ -11,7 +11,8 @@ from pathlib import Path
 from attrs import frozen
 
 from cairn.errors import TeamError
-from cairn.team.git_source import Ref, Repository, new_repository, run_git, stream_git
+from cairn.team.git_commands import new_repository, run_git, stream_git
+from cairn.team.git_source import Ref, Repository
 
 _REGULAR = ("100644", "100755", "100664")
 _BATCH = 64 << 20

@@ -16,33 +16,30 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from attrs import frozen
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from cairn.errors import InvalidRequestError, TeamError
 from cairn.index.indexing.reading import ReadRequest
-from cairn.index.postgres.failures import explained, place
 from cairn.index.postgres.lists import compact, drop_retired
 from cairn.index.postgres.publishing import Home, Published, Revision, point_ref, publish
 from cairn.index.postgres.repositories import find_home
-from cairn.index.postgres.schema import check_version
 from cairn.index.postgres.segment import Segment
 from cairn.index.store.schema import SCHEMA_VERSION
 from cairn.settings.layers import Layers
-from cairn.team.git_address import Address, place_of, read_address
+from cairn.team.git_address import read_address
 from cairn.team.git_source import Ref, Repository, open_source
 from cairn.team.git_tree import TreeFile, blobs_of, list_tree, make_checkout, track, write_files
 from cairn.team.local_index import index_files
-from cairn.team.locks import Progress, locked, of_name, of_pool, of_root
+from cairn.team.locks import Progress, locked, of_name, of_pool, owner_connection
+from cairn.team.placement import WAITING, StoragePlace, find_place
 from cairn.team.stored_files import StoredFiles, file_facts, find_stored
 from cairn.team.tree_rules import Admitted, admit, collections_of
 from cairn.team.whole_snapshot import FileFacts, Whole, describe
 from cairn.team.work_folder import work_folder
 from cairn.workspace.scan import FileEntry
 
-_WAITING = "Another run writes this repository, or a fork of it; this one waits for it."
 _INDEXED_BY = "indexed_by"
 """The fact of a snapshot that tells by which settings its files were chosen."""
 _RETIRED_FOR = datetime.timedelta(hours=1)
@@ -76,29 +73,6 @@ class IndexResult:
     """False where the store had a snapshot of the commit."""
 
 
-@frozen
-class _Known:
-    """A repository of the store."""
-
-    home: Home
-    url: str
-    roots: tuple[str, ...]
-    project: str
-
-
-@frozen
-class _Place:
-    """Where a snapshot is to be written: `known` is None for a repository that is new, `pool` of one without forks."""
-
-    name: str
-    url: str
-    known: _Known | None
-    pool: tuple[int, int] | None
-    """The pool and its shard."""
-    roots: tuple[str, ...]
-    project: str
-
-
 def index_repository(
     url: str,
     source: str,
@@ -118,17 +92,13 @@ def index_repository(
     name = _checked(name or address.name)
     layers = layers or Layers()
     with work_folder() as work, ExitStack() as stack:
-        stack.enter_context(explained(place(url)))
-        connection = stack.enter_context(
-            psycopg.connect(url, autocommit=True, application_name="cairn index")
-        )
-        check_version(connection)
-        stack.enter_context(locked(connection, [of_name(name)], _WAITING, progress))
+        connection = stack.enter_context(owner_connection(url, "cairn index"))
+        stack.enter_context(locked(connection, [of_name(name)], WAITING, progress))
         repository = stack.enter_context(open_source(address, work, progress))
         found = repository.resolve(ref)
-        at = _find_place(connection, stack, address, repository, name, found, progress)
+        at = find_place(connection, stack, address, repository, name, found, progress)
         if at.pool is not None:
-            stack.enter_context(locked(connection, [of_pool(at.pool[0])], _WAITING, progress))
+            stack.enter_context(locked(connection, [of_pool(at.pool[0])], WAITING, progress))
         if (snapshot := _existing(connection, at, found, layers)) is not None:
             number, files = snapshot
             seconds = time.monotonic() - began
@@ -143,72 +113,8 @@ def _checked(name: str) -> str:
     return name
 
 
-# --- where it goes ------------------------------------------------------------------------------------
-
-
-def _find_place(
-    connection: Connection[TupleRow],
-    stack: ExitStack,
-    address: Address,
-    repository: Repository,
-    name: str,
-    ref: Ref,
-    progress: Progress,
-) -> _Place:
-    """The place of the repository. Where it is new, runs of its forks wait for each other from here on."""
-    url = address.url if address.folder is None else repository.origin() or address.url
-    known = _known(connection, name)
-    if known is not None:
-        _check_same(connection, known, url, repository, ref, name)
-        pool = (known.home.pool, known.home.shard)
-        if known.roots and known.project:
-            return _Place(name, known.url, known, pool, known.roots, known.project)
-    roots = tuple(repository.roots(ref.commit))
-    stack.enter_context(locked(connection, map(of_root, roots), _WAITING, progress))
-    project = re.sub(r"[^A-Za-z0-9._-]+", "-", name.rpartition("/")[2]).strip("-.") or "repository"
-    if known is not None:
-        return _Place(name, known.url, known, pool, known.roots or roots, known.project or project)
-    row = connection.execute(
-        """SELECT p.id, p.shard, r.project FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool
-           WHERE r.roots && %s::text[] ORDER BY r.id LIMIT 1""",
-        (list(roots),),
-    ).fetchone()
-    if row is None:
-        return _Place(name, url, None, None, roots, project)
-    return _Place(name, url, None, (row[0], row[1]), roots, row[2] or project)
-
-
-def _known(connection: Connection[TupleRow], name: str) -> _Known | None:
-    row = connection.execute(
-        """SELECT r.id, r.pool, p.shard, r.url, r.roots, r.project
-           FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool WHERE r.name = %s""",
-        (name,),
-    ).fetchone()
-    return None if row is None else _Known(Home(*row[:3]), row[3], tuple(row[4]), row[5])
-
-
-def _check_same(
-    connection: Connection[TupleRow], known: _Known, url: str, repository: Repository, ref: Ref, name: str
-) -> None:
-    """Raise InvalidRequestError where the name is that of another repository."""
-    before, now = place_of(known.url), place_of(url)
-    differs = bool(before and now and before != now)
-    if not differs and known.roots:
-        latest = connection.execute(
-            "SELECT commit FROM cairn.snapshots WHERE repository = %s ORDER BY indexed_at DESC LIMIT 1",
-            (known.home.repository,),
-        ).fetchone()
-        if latest is None or not repository.has(latest[0]):
-            roots = repository.roots(ref.commit)
-            differs = bool(roots) and not set(roots) & set(known.roots)
-    if differs:
-        raise InvalidRequestError(
-            "name", f"{name} is that of another repository, {known.url}. Give this one a name with --name"
-        )
-
-
 def _existing(
-    connection: Connection[TupleRow], at: _Place, ref: Ref, layers: Layers
+    connection: Connection[TupleRow], at: StoragePlace, ref: Ref, layers: Layers
 ) -> tuple[int, int] | None:
     """The snapshot of the commit with the number of its files, if the store has it by these settings; the ref names it."""
     if at.known is None:
@@ -231,15 +137,12 @@ def _digest(layers: Layers) -> str:
     return hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
-# --- one run ------------------------------------------------------------------------------------------
-
-
 @frozen
 class _Run:
     """One commit on its way into the store."""
 
     connection: Connection[TupleRow]
-    at: _Place
+    at: StoragePlace
     repository: Repository
     ref: Ref
     layers: Layers

@@ -9,11 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
+from cairn.index.postgres.failures import explained, place
+from cairn.index.postgres.schema import check_version
+
 Progress = Callable[[str], None]
 """Is told in a sentence what is being done."""
+
+
+# A run waits for locks, and is silent while it reads files.
+_PATIENT = """
+SELECT set_config(name, '0', false) FROM pg_settings
+WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_session_timeout', 'transaction_timeout')
+"""
+
+
+@contextmanager
+def owner_connection(url: str, name: str) -> Iterator[Connection[TupleRow]]:
+    """A connection of the store's owner for one run, whose locks end with it; each statement is committed."""
+    with explained(place(url)), psycopg.connect(url, autocommit=True, application_name=name) as connection:
+        connection.execute(_PATIENT)
+        check_version(connection)
+        yield connection
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from psycopg import Connection, errors, sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
-from cairn.errors import InvalidRequestError
+from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.postgres import access, roles
 from cairn.index.postgres.access import Reader
 from cairn.index.postgres.connection import Store
@@ -94,6 +94,10 @@ class OwnedStore:
             state = trial.state(trial.trial_folder())
             if state.running and state.url:
                 return cls(state.url)
+            if state.exists:
+                raise StoreUnavailableError(
+                    "The trial database of this machine does not run; `cairn team up` starts it."
+                )
         (url, *_) = urls_of(given)
         return cls(url)
 
@@ -172,8 +176,14 @@ class _Owner:
 def urls_of(given: Sequence[str]) -> tuple[str, ...]:
     """The URLs that are given themselves or by the name of a file; those of the environment where none is, or else the trial's."""
     if not given:
+        if os.environ.get(VARIABLE):
+            return store_urls()
         server_file = trial.trial_folder() / _SERVER_FILE
-        return store_urls(None if os.environ.get(VARIABLE) or not server_file.exists() else server_file)
+        if not server_file.exists():
+            raise StoreUnavailableError(
+                f"No database is named: give --store, or set {VARIABLE}; `cairn team up` makes one on this machine to try it out."
+            )
+        return store_urls(server_file)
     urls: list[str] = []
     for each in given:
         urls += [each] if "://" in each else store_urls(Path(each))

@@ -1,7 +1,7 @@
 """The same workspace behind each implementation of the interface, made once for all tests.
 
-`alone` is a snapshot that has a pool for itself; `shared` is the same snapshot in a pool with an older and a newer revision, and with
-a fork. All that it does not have of them must be as if it were not there.
+`alone` is a snapshot that has a pool for itself; `shared` is the same snapshot in a pool with an older revision, a newer one of which only
+the changed files were indexed, and a fork. All that it does not have of them must be as if it were not there.
 """
 
 from __future__ import annotations
@@ -9,8 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.index.conformance.indexes import Subject, TeamStore, WorkspaceIndex, other_texts, overlaid
-from tests.index.conformance.workspace import TEXTS
+from tests.index.conformance.indexes import (
+    Subject,
+    TeamStore,
+    WorkspaceIndex,
+    changed_texts,
+    other_texts,
+    overlaid,
+    parts_of,
+)
+from tests.index.conformance.workspace import OTHER_REVISION, TEXTS
 from tests.postgres import new_database, postgres_server
 
 from cairn.embedding.packaged import load_packaged
@@ -58,15 +66,32 @@ def alone(postgres_server: LocalServer, workspace_index: WorkspaceIndex) -> Iter
 
 
 @pytest.fixture(scope="session")
+def changed_index(tmp_path_factory: pytest.TempPathFactory, table: StaticTable) -> Iterator[WorkspaceIndex]:
+    index = WorkspaceIndex(tmp_path_factory.mktemp("changed"), table, changed_texts(), history=False)
+    yield index
+    index.close()
+
+
+@pytest.fixture(scope="session")
 def shared_store(
-    postgres_server: LocalServer, workspace_index: WorkspaceIndex, other_index: WorkspaceIndex
+    postgres_server: LocalServer,
+    workspace_index: WorkspaceIndex,
+    other_index: WorkspaceIndex,
+    changed_index: WorkspaceIndex,
 ) -> Iterator[tuple[TeamStore, dict[str, Subject]]]:
     with new_database(postgres_server) as url:
         team = TeamStore.prepared(url)
         older = team.publish(other_index.folder, "harbour", "0" * 40)
         key = team.publish(workspace_index.folder, "harbour", "a" * 40)
         fork = team.publish(other_index.folder, "fork", "f" * 40, pool=key.pool)
+        unchanged = [
+            n for n, file in team.reader(key).memory.files.items() if file.path not in OTHER_REVISION
+        ]
+        newer = team.publish(
+            changed_index.folder, "harbour", "b" * 40, kept=unchanged, parts=parts_of(other_index.folder)
+        )
         subjects = {
+            "newer": Subject("newer", team.reader(newer), other_index),
             "shared": Subject("shared", team.reader(key), workspace_index),
             "older": Subject("older", team.reader(older), other_index),
             "fork": Subject("fork", team.reader(fork), other_index),

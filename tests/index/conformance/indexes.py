@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -48,6 +48,7 @@ class WorkspaceIndex:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8", newline="")
         for path, data in BINARY.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_bytes(data)
         if history:
             repository.commit("All the rest of the harbour")
@@ -76,16 +77,29 @@ class TeamStore:
         prepare(url)
         return cls(url, Store([url]))
 
-    def publish(self, folder: Path, repository: str, commit: str, pool: int | None = None) -> SnapshotKey:
+    def publish(
+        self,
+        folder: Path,
+        repository: str,
+        commit: str,
+        pool: int | None = None,
+        kept: Sequence[int] = (),
+        parts: Mapping[str, bytes] | None = None,
+    ) -> SnapshotKey:
         """Publish an index file as a snapshot of a repository, which the suite's reader may see."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             home: Home = find_home(connection, repository, "", pool)
             segment = Segment(folder)
             revision = Revision("HEAD", commit, datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), {})
-            published = publish(connection, home, revision, segment)
+            published = publish(connection, home, revision, segment, kept, parts)
             segment.close()
             grant(connection, READER, [home.repository])
         return SnapshotKey(published.snapshot, home.repository, home.pool, home.shard)
+
+    def admit(self, reader: str) -> None:
+        """Make a reader who may see nothing yet."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            grant(connection, reader, [])
 
     def reader(self, key: SnapshotKey) -> PostgresReader:
         """A reader of the snapshot."""
@@ -98,6 +112,22 @@ def other_texts() -> dict[str, str]:
     """The files of the other revision."""
     changed: dict[str, str | None] = {**TEXTS, **OTHER_REVISION}
     return {path: text for path, text in changed.items() if text is not None}
+
+
+def changed_texts() -> dict[str, str]:
+    """The files in which the other revision differs, with the manifests that give them their collections."""
+    every = other_texts()
+    wanted = {*OTHER_REVISION, "pyproject.toml", "web/package.json", "fleet/go.mod"}
+    return {path: text for path, text in every.items() if path in wanted}
+
+
+def parts_of(folder: Path) -> Mapping[str, bytes]:
+    """What an index file knows of all its files together, as it is published."""
+    segment = Segment(folder)
+    try:
+        return segment.parts()
+    finally:
+        segment.close()
 
 
 @frozen

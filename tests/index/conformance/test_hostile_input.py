@@ -106,7 +106,7 @@ def test_hostile_text_finds_nothing(subject: Subject, ask: Ask) -> None:
     for name, text in HOSTILE.items():
         try:
             found = ask(subject.reader, text)
-        except Exception as problem:  # noqa: BLE001: every problem is shown at once
+        except Exception as problem:  # noqa: BLE001 (every problem is shown at once)
             found = repr(problem)[:300]
         if found:
             wrong[name] = found

@@ -302,7 +302,7 @@ def test_names_are_like_letters(subject: Subject, letters: str, first: list[str]
 
 def test_definitions_of_names_are_found(subject: Subject) -> None:
     found = symbols.defining(subject.reader, ["next_high_tide", "LIFT"], never)
-    assert [(each.path, each.name) for each in found][0] == ("src/harbour/tide.py", "next_high_tide")
+    assert (found[0].path, found[0].name) == ("src/harbour/tide.py", "next_high_tide")
     assert {each.path for each in found[1:]} == {"src/harbour/crane.py", "web/src/crane.ts"}
     assert {each.path for each in symbols.definitions_of(subject.reader, ["Crane"])} == {"src/harbour/crane.py", "web/src/crane.ts"}  # fmt: skip
     assert symbols.definitions_of(subject.reader, ["Crane"], 1) == []

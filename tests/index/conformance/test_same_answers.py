@@ -14,6 +14,8 @@ from tests.index.conformance.indexes import ChunkPlace, Subject
 from tests.index.conformance.workspace import TEXTS
 
 from cairn.embedding.static import StaticTable
+from cairn.index.postgres import reader as postgres_reader
+from cairn.index.postgres.vectors import KeptVectors
 from cairn.index.queries import symbols, words
 from cairn.index.queries.known_words import IndexVocabulary
 from cairn.index.reader.filters import ChunkFilter
@@ -200,7 +202,7 @@ def _containing(subject: Subject, literal: Literal, only: ChunkFilter) -> set[Ch
 def test_filters_admit_alike(both: Both, only: ChunkFilter) -> None:
     def admitted(subject: Subject) -> object:
         found = subject.reader.admitted(only, never)
-        return None if found is None else sorted(subject.places(found))
+        return sorted(subject.ids) if found is None else sorted(subject.places(found))
 
     both.assert_same(admitted)
 
@@ -286,6 +288,32 @@ def test_chunks_of_files_are_read_alike(
         )  # fmt: skip
 
     both.assert_same(read)
+
+
+def test_the_database_compares_vectors_as_memory_does(
+    both: Both, table: StaticTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of snapshots whose vectors are too many for memory, or are being read."""
+    monkeypatch.setattr(postgres_reader, "_VECTORS", KeptVectors(most_bytes=0))
+    for question in ("lift the cargo", "mooring in a storm"):
+        vector = table.embed_queries_int8([question])[0]
+        for only in (ChunkFilter(), ChunkFilter(languages=("python", "markdown"), hidden=("README.md",))):
+            for limit in (3, 200):
+                both.assert_same_hits(
+                    lambda subject, vector=vector, limit=limit, only=only: subject.reader.nearest_static(
+                        vector, limit, only, never
+                    )
+                )
+        both.assert_same_hits(
+            lambda subject, vector=vector: [
+                Hit(*each)
+                for each in subject.reader.static_similarities(
+                    [*subject.ids.values(), -1, 0, 2**40], vector
+                ).items()
+            ]
+        )
+    test_vectors_are_the_same(both)
+    assert len(both.snapshot.reader.static_vectors(range(-5, 500))[0]) == len(both.snapshot.ids)
 
 
 def test_vectors_are_the_same(both: Both) -> None:

@@ -28,7 +28,7 @@ from cairn.index.reader.records import (
     StoredChunk,
     outline,
 )
-from cairn.index.store.deadline import Cancelled, Deadline
+from cairn.index.store.deadline import Cancelled, Deadline, never
 from cairn.index.store.meta import Facts
 from cairn.index.text.bm25 import Statistics, score
 from cairn.index.text.literals import ExactMatches, Literal, TextHit, best_first
@@ -241,15 +241,38 @@ class OverlaidReader(IndexReader):
     def definitions(
         self, names: Sequence[str], most: int, of_each: int, cancelled: Cancelled
     ) -> list[FoundName]:
-        return self._names(lambda source: source.definitions(names, most, of_each, cancelled))
+        found = self._names(
+            lambda source, spare: source.definitions(names, most + spare, of_each + spare, cancelled)
+        )
+        if not self.has_unsaved:
+            return found
+        asked = Counter(name.lower() for name in names)
+        order = {name: place for place, name in enumerate(asked)}
+        room = Counter({name: times * of_each for name, times in asked.items()})
+        kept = []
+        for each in found:
+            room[each.name.lower()] -= 1
+            if room[each.name.lower()] >= 0:
+                kept.append(each)
+        return sorted(kept, key=lambda each: order.get(each.name.lower(), len(order)))[:most]
 
     def definitions_of(self, names: Iterable[str], most: int) -> list[FoundName]:
         every = list(names)
-        return self._names(lambda source: source.definitions_of(every, most))
+        found = self._names(lambda source, spare: source.definitions_of(every, most + spare))
+        if not self.has_unsaved:
+            return found
+        spellings = list(dict.fromkeys(each.name for each in found))
+        in_any_case = list({name.lower(): name for name in spellings}.values())
+        others = self.definitions(in_any_case, len(in_any_case) * (most + 1), most + 1, never)
+        times = Counter(each.name.lower() for each in others)
+        return [each for each in found if times[each.name.lower()] <= most]
 
     def names_matching(self, first: str, pattern: str, cancelled: Cancelled) -> list[str]:
-        found = (name for each in self.sources for name in each.names_matching(first, pattern, cancelled))
-        return list(dict.fromkeys(found))
+        found: dict[str, str] = {}
+        for source in self.sources:
+            for name in source.names_matching(first, pattern, cancelled):
+                found.setdefault(name.lower(), name)
+        return list(found.values())
 
     def places(self, ids: Iterable[int]) -> dict[int, DefinitionPlace]:
         found: dict[int, DefinitionPlace] = {}
@@ -264,7 +287,8 @@ class OverlaidReader(IndexReader):
         return self._symbols(lambda source: source.symbols_at(paths))
 
     def symbols_naming(self, words: Sequence[str], limit: int, cancelled: Cancelled) -> list[tuple[int, str]]:
-        return self._symbols(lambda source: source.symbols_naming(words, limit, cancelled))
+        spare = len(self.hidden)
+        return self._symbols(lambda source: source.symbols_naming(words, limit + spare, cancelled))[:limit]
 
     def symbol_tables(self, ids: Sequence[int]) -> dict[int, PackedTable]:
         found: dict[int, PackedTable] = {}
@@ -381,10 +405,13 @@ class OverlaidReader(IndexReader):
                 return _unsaved(ask(unsaved))
         return ask(self._saved)
 
-    def _names(self, ask: Callable[[IndexReader], list[FoundName]]) -> list[FoundName]:
-        here, there, hidden = self._both(ask)
+    def _names(self, ask: Callable[[IndexReader, int], list[FoundName]]) -> list[FoundName]:
+        """What both answer; `ask` is given how many chunks more it is to find, as so many are hidden."""
+        with self.overlay.shown() as (unsaved, hidden):
+            here = ask(unsaved, 0) if unsaved else []
+        there = ask(self._saved, len(self._saved.chunks_in(hidden)) if hidden else 0)
         shown = [name for name in there if name.path not in hidden]
-        return [*shown, *(evolve(name, chunk_id=-name.chunk_id) for name in here or ())]
+        return [*shown, *(evolve(name, chunk_id=-name.chunk_id) for name in here)]
 
     def _symbols(self, ask: Callable[[IndexReader], list[tuple[int, str]]]) -> list[tuple[int, str]]:
         here, there, hidden = self._both(ask)

@@ -154,28 +154,33 @@ class PostgresReader(StaticOnlyReader):
             _check(cancelled)
         except OutOfTimeError:
             return {}
-        found = self._words.postings(self._ask, (term for every in terms.values() for term in every))
-        return {text: self._phrase(text, [found[term] for term in every]) for text, every in terms.items()}
+        found = self._standing(terms).items()
+        return {text: _once(each) if len(terms[text]) > 1 else each for text, each in found}
 
-    def _phrase(self, text: str, every: Sequence[Postings]) -> Postings:
-        """Where the words stand beside each other, which counts once in each chunk, as in an index file."""
+    def _standing(self, terms: Mapping[str, Sequence[str]]) -> dict[str, Postings]:
+        """Where words and phrases stand, given with their stems, and how often."""
+        found = self._words.postings(self._ask, (term for every in terms.values() for term in every))
+        return {text: self._phrase(every, [found[term] for term in every]) for text, every in terms.items()}
+
+    def _phrase(self, terms: Sequence[str], every: Sequence[Postings]) -> Postings:
+        """Where the terms stand beside each other."""
         if len(every) < 2:
             return every[0] if every else NOWHERE
         near = together_at(every)
-        names, there = np.minimum(near.names, 1), np.ones(len(near.ids), np.bool_)
-        if 0 < len(near.ids) <= _MOST_CHECKED:
-            wanted = f" {' '.join(self._stems(text))} "
-            stored = self.chunks(near.ids.tolist())
-            with self.reading() as db:
-                for place, number in enumerate(near.ids.tolist()):
-                    chunk = stored[number].chunk if number in stored else None
-                    names[place] = chunk and names[place] and _is_in(db, wanted, symbol_words(chunk))
-                    there[place] = chunk and (
-                        names[place]
-                        or _is_in(db, wanted, chunk.text)
-                        or _is_in(db, wanted, " ".join(compound_parts(chunk.text)))
-                    )
-        return Postings(near.ids[there], np.ones(int(there.sum()), np.uint8), names[there])
+        if not 0 < len(near.ids) <= _MOST_CHECKED:
+            return near
+        counts, names = np.zeros(len(near.ids), np.uint8), np.zeros(len(near.ids), np.uint8)
+        wanted, stored = f" {' '.join(terms)} ", self.chunks(near.ids.tolist())
+        with self.reading() as db:
+            for place, number in enumerate(near.ids.tolist()):
+                if number in stored:
+                    chunk = stored[number].chunk
+                    texts = (chunk.text, " ".join(compound_parts(chunk.text)))
+                    counts[place] = min(255, sum(_times(db, wanted, text) for text in texts))
+                    if near.names[place]:
+                        names[place] = min(255, _times(db, wanted, symbol_words(chunk)))
+        there = (counts > 0) | (names > 0)
+        return Postings(near.ids[there], counts[there], names[there])
 
     def term_postings(self, terms: Sequence[str], kind: int = WORDS) -> dict[str, Postings]:
         """Where each of these terms stands in the snapshot."""
@@ -197,7 +202,8 @@ class PostgresReader(StaticOnlyReader):
         cancelled: Cancelled,
     ) -> list[Hit]:
         _check(cancelled)
-        found = [each for each in self.postings(dict.fromkeys(words, 0), never).values() if len(each.ids)]
+        terms = {word: self._stems(word) for word in words}
+        found = [each for each in self._standing(terms).values() if len(each.ids)]
         if not found:
             return []
         ids = np.unique(np.concatenate([each.ids for each in found])).astype(np.int64)
@@ -285,6 +291,11 @@ class PostgresReader(StaticOnlyReader):
                 named = [known[value] for value in allowed if value in known]
                 mask &= np.logical_or.reduce(named) if named else np.zeros_like(mask)
         return mask
+
+    def _present(self, ids: Iterable[int]) -> list[int]:
+        """Those of these chunks that are in the snapshot."""
+        every = np.array(list(ids), np.int64)
+        return cast("list[int]", every[present_chunks(self.memory, every)].tolist())
 
     def _passing(self, ids: Ids, only: ChunkFilter) -> NDArray[np.bool_]:
         """bool[n]: which of these chunks are in the snapshot and may be found."""
@@ -545,7 +556,7 @@ class PostgresReader(StaticOnlyReader):
         """The symbol tables with these ids, packed."""
         rows = self._rows(
             "SELECT id, symbols FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) AND symbols IS NOT NULL",
-            list(ids),
+            [number for number in ids if number in self.memory.files],
         )
         return {number: bytes(packed) for number, packed in rows}
 
@@ -555,7 +566,7 @@ class PostgresReader(StaticOnlyReader):
     ) -> list[Hit]:
         limit = min(limit, MAX_NEIGHBOURS)
         _check(cancelled)
-        if (kept := _VECTORS.of(self.memory, self.reads)) is not None:
+        if (kept := _VECTORS.of(self.memory, self.reads, cancelled)) is not None:
             allowed = self._passing(kept.store.ids[: kept.count], only) if only or only.hidden else None
             ids, scores = kept.nearest(vector, limit, allowed)
             return list(map(Hit, ids.tolist(), scores.tolist()))
@@ -597,7 +608,9 @@ class PostgresReader(StaticOnlyReader):
 
     def static_similarities(self, ids: Iterable[int], vector: NDArray[np.int8]) -> dict[int, float]:
         kept = _VECTORS.of(self.memory, self.reads)
-        return kept.similarities(ids, vector) if kept is not None else dict(self._compared(list(ids), vector))
+        if kept is not None:
+            return kept.similarities(ids, vector)
+        return dict(self._compared(self._present(ids), vector))
 
     def _compared(self, ids: Sequence[int], vector: NDArray[np.int8]) -> list[tuple[int, float]]:
         key, text = self.memory.key, _halfvec(vector)
@@ -621,6 +634,7 @@ class PostgresReader(StaticOnlyReader):
             cursor.execute(sql, (key.shard, key.pool, wanted))
             return cast("list[tuple[int, list[float]]]", cursor.fetchall())
 
+        wanted = self._present(wanted)
         rows = self._ask(ask) if wanted else []
         if not rows:
             return np.empty(0, np.int64), np.empty((0, 0), np.int8)
@@ -634,9 +648,17 @@ def _check(cancelled: Cancelled) -> None:
         raise interruption(cancelled)
 
 
-def _is_in(db: apsw.Connection, wanted: str, text: str) -> bool:
-    """Whether the stems of a text have those of `wanted` in a row, which spaces part and surround."""
-    return wanted in f" {' '.join(stems(db, text))} "
+def _times(db: apsw.Connection, wanted: str, text: str) -> int:
+    """How often the stems of a text have those of `wanted` in a row, which spaces part and surround."""
+    stemmed, found, place = f" {' '.join(stems(db, text))} ", 0, -1
+    while (place := stemmed.find(wanted, place + 1)) >= 0:
+        found += 1
+    return found
+
+
+def _once(postings: Postings) -> Postings:
+    """The postings of a phrase, which counts once in each chunk, as in an index file."""
+    return Postings(postings.ids, np.ones(len(postings.ids), np.uint8), np.minimum(postings.names, 1))
 
 
 def _storable(text: str) -> str:

@@ -25,6 +25,8 @@ from cairn.errors import CairnError
 from cairn.index.postgres.catalogue import SnapshotMemory, present_chunks
 from cairn.index.postgres.session import Reads
 from cairn.index.postgres.tables import DIMENSIONS
+from cairn.index.reader.connection import interruption
+from cairn.index.store.deadline import Cancelled
 from cairn.index.vectors.static_rows import RowStore, StaticRows
 
 logger = logging.getLogger(__name__)
@@ -32,8 +34,10 @@ logger = logging.getLogger(__name__)
 _MOST_BYTES = 400_000_000
 """Memory for the vectors of all snapshots: those of a million chunks in small snapshots, or of four million in large ones."""
 _READ_BEHIND_FROM = 30_000
-"""Chunks from which a thread of its own reads the vectors. Of fewer a question waits for them, 0.1 s at most; meanwhile the
-database compares, which needs 20 ms for so many."""
+"""Chunks from which a thread of its own reads the vectors, 5 s for a million, so that whoever waits can be told that the time is
+over. The database would need 1 s of all cores to compare as many for one question."""
+_LOOK_SECONDS = 0.02
+"""Between two looks whether that is so."""
 _CODED_FROM = 130_000
 """As of an index file (`cairn.index.vectors.static_matrix`)."""
 _LONGEST_READING_MS = 600_000
@@ -80,10 +84,11 @@ class KeptVectors:
         self._known: WeakKeyDictionary[SnapshotMemory, _Kept] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def of(self, memory: SnapshotMemory, reads: Reads) -> StaticRows | None:
-        """The vectors of a snapshot; None where the database is to be asked instead: they are too many, or are being read.
+    def of(self, memory: SnapshotMemory, reads: Reads, until: Cancelled | None = None) -> StaticRows | None:
+        """The vectors of a snapshot; None where they are too many, or could not be read, so that the database is asked instead.
 
-        Raises what `Reads.read` does.
+        Many that are being read are waited for `until` it is true, which raises OutOfTimeError or QueryCancelledError; without
+        it, there are none meanwhile. Raises what `Reads.read` does.
         """
         if _size(memory.chunks) > self._most_bytes:
             return None
@@ -94,7 +99,9 @@ class KeptVectors:
             return kept.rows
         if memory.chunks >= self._read_behind_from:
             self._read_behind(memory, kept, reads.apart)
-            return None
+            if until is not None and kept.behind is not None:
+                _wait(kept.behind, until)
+            return kept.rows
         with kept.reading:
             if kept.rows is None:
                 self._keep(kept, reads.read(lambda db: read_rows(db, memory)))
@@ -143,6 +150,13 @@ class KeptVectors:
                 if size > self._most_bytes and each is not kept:
                     size -= each.size
                     each.rows, each.size, each.tried = None, 0, float("-inf")
+
+
+def _wait(thread: threading.Thread, until: Cancelled) -> None:
+    while thread.is_alive():
+        if until():
+            raise interruption(until)
+        thread.join(_LOOK_SECONDS)
 
 
 def read_rows(db: Connection[TupleRow], memory: SnapshotMemory) -> StaticRows:

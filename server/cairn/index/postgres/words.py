@@ -22,11 +22,18 @@ from cairn.index.store.deadline import Deadline
 T = TypeVar("T")
 Ask = Callable[[Callable[[Connection[TupleRow]], Any]], Any]
 """Has a transaction of the reader ask something."""
+_Block = tuple[Dictionary, bytes | None]
+"""The dictionary of a block of terms, and its lists where they were read."""
 
 _MOST_BYTES = 28_000_000
 """All kept lists may take so much; the terms asked for longest ago go first."""
 _MOST_COUNTED = 50_000
 """Terms of which it is kept how many chunks contain them."""
+_READ_WITH_COUNTS = 8_192
+"""Bytes of lists that are read with the dictionary that counts a term: nearly every block has fewer, and most terms that a question
+counts it then looks up."""
+_MOST_WAITING = 256
+"""Terms that were counted, whose lists wait to be unpacked: 2 MB at most."""
 _MOST_BLOCKS = 60
 """Blocks of terms that begin alike which are looked through; more would take too long, and tell little."""
 
@@ -39,6 +46,8 @@ class SnapshotWords:
     _lists: OrderedDict[tuple[int, str], Postings] = field(factory=OrderedDict, init=False)
     _bytes: int = field(default=0, init=False)
     _counts: dict[tuple[int, str], int] = field(factory=dict, init=False)
+    _waiting: OrderedDict[tuple[int, str], list[_Block]] = field(factory=OrderedDict, init=False)
+    """The blocks of terms that were counted."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def counts(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, int]:
@@ -53,17 +62,25 @@ class SnapshotWords:
     def _totals(self, ask: Ask, terms: Iterable[str], kind: int) -> dict[str, int]:
         """In how many documents of the repository each term stands, those of other revisions included."""
         wanted = list(dict.fromkeys(terms))
-        missing = [term for term in wanted if (kind, term) not in self._counts]
+        # Another thread may clear all counts at any moment.
+        known = {term: count for term in wanted if (count := self._counts.get((kind, term))) is not None}
+        missing = [term for term in wanted if term not in known]
         if missing:
-            found: defaultdict[str, int] = defaultdict(int)
-            for term, dictionary, _ in self._blocks(ask, missing, kind, "NULL"):
-                found[term] += Dictionary(bytes(dictionary)).count(term)
+            blocks = self._blocks(
+                ask, missing, kind, f"CASE WHEN octet_length(b.lists) <= {_READ_WITH_COUNTS} THEN b.lists END"
+            )
+            found = {term: sum(words.count(term) for words, _ in blocks.get(term, ())) for term in missing}
             with self._lock:
                 if len(self._counts) > _MOST_COUNTED:
                     self._counts.clear()
-            self._counts.update(((kind, term), found[term]) for term in missing)
-            return {term: self._counts.get((kind, term), found[term]) for term in wanted}
-        return {term: self._counts[kind, term] for term in wanted}
+                self._counts.update(((kind, term), count) for term, count in found.items())
+                for term, every in blocks.items():
+                    if found[term] and all(lists is not None for _, lists in every):
+                        self._waiting[kind, term] = every
+                while len(self._waiting) > _MOST_WAITING:
+                    self._waiting.popitem(last=False)
+            known |= found
+        return known
 
     def postings(self, ask: Ask, terms: Iterable[str], kind: int = WORDS) -> dict[str, Postings]:
         """Where each term stands in the snapshot."""
@@ -78,14 +95,18 @@ class SnapshotWords:
         if not missing:
             return found
         counted = self._totals(ask, missing, kind)
-        parts: defaultdict[str, list[Postings]] = defaultdict(list)
-        standing = [term for term in missing if counted[term]]
-        for term, dictionary, lists in self._blocks(ask, standing, kind, "b.lists") if standing else ():
-            words = Dictionary(bytes(dictionary))
-            if (place := words.place(term)) is not None:
-                parts[term].append(unpack(words, bytes(lists), place))
+        with self._lock:
+            blocks = {term: each for term in missing if (each := self._waiting.pop((kind, term), None))}
+        unread = [term for term in missing if counted[term] and term not in blocks]
+        if unread:
+            blocks |= self._blocks(ask, unread, kind, "b.lists")
         for term in missing:
-            found[term] = self._present(merged(parts[term]), kind) if parts[term] else NOWHERE
+            parts = [
+                unpack(words, lists, place)
+                for words, lists in blocks.get(term, ())
+                if lists is not None and (place := words.place(term)) is not None
+            ]
+            found[term] = self._present(merged(parts), kind) if parts else NOWHERE
         self._keep({term: found[term] for term in missing}, kind)
         return found
 
@@ -127,7 +148,8 @@ class SnapshotWords:
                 return {}
         return dict(found)
 
-    def _blocks(self, ask: Ask, terms: Sequence[str], kind: int, lists: str) -> list[tuple[str, Any, Any]]:
+    def _blocks(self, ask: Ask, terms: Sequence[str], kind: int, lists: str) -> dict[str, list[_Block]]:
+        """For each term the block of each segment that has it, if any has; `lists` says what is read of their lists."""
         key = self.memory.key
         sql = f"""SELECT w.term, b.dictionary, {lists} FROM unnest(%s::text[]) AS w(term)
             CROSS JOIN unnest(%s::int[]) AS s(id) CROSS JOIN LATERAL (
@@ -135,8 +157,11 @@ class SnapshotWords:
                 WHERE t.shard = %s AND t.repository = %s AND t.kind = %s AND t.segment = s.id AND t.first <= w.term
                 ORDER BY t.first DESC LIMIT 1) AS b"""
         values = (list(terms), list(self.memory.segments), key.shard, key.repository, kind)
-        found: list[tuple[str, Any, Any]] = ask(lambda db: db.execute(sql, values).fetchall())
-        return found
+        rows = ask(lambda db: db.cursor(binary=True).execute(sql, values).fetchall())
+        found: defaultdict[str, list[_Block]] = defaultdict(list)
+        for term, dictionary, packed in rows:
+            found[term].append((Dictionary(dictionary), packed))
+        return dict(found)
 
     def _present(self, postings: Postings, kind: int) -> Postings:
         if kind == NAMES:

@@ -16,6 +16,8 @@ from cairn.index.remote.wire import WireError, dumps, loads
 if TYPE_CHECKING:  # whoever only receives catalogues needs no database
     from cairn.index.postgres.catalogue import SnapshotMemory
 
+_UNREADABLE = "The catalogue of the team's index cannot be read."
+
 _names = itertools.count()
 
 
@@ -44,10 +46,14 @@ def unpacked_catalogue(snapshot: int, packed: bytes) -> RemoteMemory:
     """The memory of the snapshot from what `packed_catalogue` made. Raises WireError for anything else."""
     try:
         data = zlib.decompress(packed)
-    except zlib.error as problem:
-        raise WireError("The catalogue of the team's index cannot be read.") from problem
-    begin = 4 + int.from_bytes(data[:4], "little")
-    head = loads(data[4:begin])
+        begin = 4 + int.from_bytes(data[:4], "little")
+        head = loads(data[4:begin])
+        columns = ChunkColumns(
+            np.cumsum(head["files"], dtype=np.int32), head["tokens"], head["upto"], head["mean"]
+        )
+        languages = frozenset(head["languages"])
+    except (zlib.error, TypeError, ValueError, LookupError) as problem:
+        raise WireError(_UNREADABLE) from problem
     name = f"cairn-remote-{next(_names)}"
     database = apsw.Connection(f"/{name}", vfs="memdb")
     received = apsw.Connection(":memory:")
@@ -57,16 +63,8 @@ def unpacked_catalogue(snapshot: int, packed: bytes) -> RemoteMemory:
         with database.backup("main", received, "main") as copying:
             copying.step(-1)
     except apsw.Error as problem:
-        raise WireError("The catalogue of the team's index cannot be read.") from problem
+        database.close()
+        raise WireError(_UNREADABLE) from problem
     finally:
         received.close()
-    columns = ChunkColumns(
-        np.cumsum(head["files"], dtype=np.int32), head["tokens"], head["upto"], head["mean"]
-    )
-    return RemoteMemory(
-        snapshot=snapshot,
-        database=database,
-        name=name,
-        columns=columns,
-        languages=frozenset(head["languages"]),
-    )
+    return RemoteMemory(snapshot=snapshot, database=database, name=name, columns=columns, languages=languages)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,11 @@ from attrs import frozen
 
 from cairn.errors import CairnError
 from cairn.index.overlay.overlay import MOST_CHARACTERS, Overlay
+from cairn.index.queries.files import has_below
 from cairn.index.remote.catalogue import unpacked_catalogue
 from cairn.index.remote.reader import RemoteMemory, RemoteReader
 from cairn.index.remote.server import Located, TeamServer, TeamUnavailableError
+from cairn.index.remote.wire import WireError
 from cairn.paths import data_dir
 from cairn.workspace import git
 from cairn.workspace.scan import read_text
@@ -71,10 +75,15 @@ class TeamClone:
         self._overlay = overlay
         self._on_shared, self._on_alone = on_shared, on_alone
         self._wake, self._stopped = threading.Event(), threading.Event()
-        self._moved = False
-        """Whether HEAD moved, or the server was lost, since it was looked last."""
+        self._stale = False
+        """Whether what was compared last does not count any more: HEAD or a folder moved, or a read failed."""
+        self._is_watched = True
         self._shared: Shared | None = None
-        self._problem: str | None = None
+        self._problem = ""
+        """Why nothing is shared, as it was told last."""
+        self._touched: dict[str, str | None] = {}
+        """The texts of files that changed while the clone is compared."""
+        self._noting = threading.Lock()
         self._watcher: FolderWatcher | None = None
         self._thread = threading.Thread(target=self._run, name=f"cairn-team-{root.name}", daemon=True)
 
@@ -95,7 +104,6 @@ class TeamClone:
         first, longest = _RETRY_SECONDS
         wait = first
         while not self._stopped.is_set():
-            self._moved = False
             self._wake.clear()
             try:
                 self._look()
@@ -112,76 +120,104 @@ class TeamClone:
             self._watcher.stop()
 
     def _look(self) -> None:
+        # What becomes stale from here on is seen by the next look.
+        stale, self._stale = self._stale or not self._is_watched, False
         located = self._server.locate(_commits(self._root))
         if located is None:
             raise NotSharedError(
-                f"The team has no index of {self._root.name} at any of its latest {_MOST_COMMITS} commits."
+                f"The team has no index of {self._root.name} at any of its latest {_MOST_COMMITS} commits;"
+                " `cairn team index` makes one."
             )
         known = self._shared
-        if known is not None and known.located == located and self._problem is None:
+        if known is not None and known.located == located and not stale:
             return
         self._watch()
+        memory = self._memory(located)
+        with self._noting:
+            self._touched = {}
         differing = _differing(self._root, located.commit)
-        memory = self._memory(located.snapshot)
-        self._overlay.files_differ(differing)
         reader = RemoteReader.of(partial(self._ask, located.snapshot), memory, str(self._root))
-        self._shared, self._problem = Shared(reader, located, len(differing)), None
+        with self._noting:
+            self._overlay.files_differ({**differing, **self._touched})
+            self._shared, self._problem = Shared(reader, located, len(differing)), ""
         self._on_shared(self._shared)
 
     def _alone(self, problem: str) -> None:
-        if problem != self._problem:
-            self._shared, self._problem = None, problem
-            self._overlay.files_differ({})
+        if self._shared is not None or problem != self._problem:
+            with self._noting:
+                self._shared, self._problem = None, problem
+                self._overlay.files_differ({})
             self._on_alone(problem)
 
     def _ask(self, snapshot: int, name: str, given: list[Any]) -> Any:
         try:
             return self._server.read(snapshot, name, given)
         except TeamUnavailableError:
-            self._problem = "lost"  # the thread looks, and says what is wrong
-            self._wake.set()
+            self.look_again()  # which says what is wrong
             raise
 
-    def _memory(self, snapshot: int) -> RemoteMemory:
+    def _memory(self, located: Located) -> RemoteMemory:
         known = self._shared
-        if known is not None and known.located.snapshot == snapshot:
+        if known is not None and known.located.snapshot == located.snapshot:
             return known.reader.memory
-        folder = data_dir() / "team"
-        file = folder / f"{abs(hash_of(self._server.url))}-{snapshot}"
-        try:
-            packed = file.read_bytes()
+        file = data_dir() / "team" / _kept_name(self._server.url, located)
+        with suppress(OSError, WireError):
+            memory = unpacked_catalogue(located.snapshot, file.read_bytes())
             file.touch()
-        except OSError:
-            packed = self._server.catalogue(snapshot)
-            _keep(file, packed)
-        return unpacked_catalogue(snapshot, packed)
+            return memory
+        packed = self._server.catalogue(located.snapshot)
+        memory = unpacked_catalogue(located.snapshot, packed)
+        _keep(file, packed)
+        return memory
 
     # --- changes --------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
         if self._watcher is None:
             self._watcher = FolderWatcher(
-                self._root, self.changed, self._head_moved, lambda problem: None, self._wake.set
+                self._root, self.changed, self.look_again, self._watched_in_part, self.look_again
             )
             self._watcher.start()
 
-    def _head_moved(self) -> None:
-        self._problem = self._problem or "moved"
+    def _watched_in_part(self, problem: str) -> None:
+        """Every look compares the whole clone from now on."""
+        logger.warning("%s", problem)
+        self._is_watched = False
+        self._wake.set()
+
+    def look_again(self) -> None:
+        """Compare the whole clone with the team's index once more."""
+        self._stale = True
         self._wake.set()
 
     def changed(self, paths: Iterable[str]) -> None:
         """Take in that these files were made, changed or removed; they are compared with the index by the next question."""
-        if self._shared is not None:
-            self._overlay.files_changed(
-                {path: _text(self._root / path) for path in paths if not (self._root / path).is_dir()}
-            )
+        folders = [path for path in paths if self._is_folder(path)]
+        texts = {path: _text(self._root / path) for path in paths if path not in folders}
+        with self._noting:
+            self._touched |= texts
+            if self._shared is not None:
+                self._overlay.files_changed(texts)
+        if folders:
+            self.look_again()  # nobody tells what is in a folder that was moved
+
+    def _is_folder(self, path: str) -> bool:
+        """Whether there is a folder now, or one was there that the index has files of."""
+        if (self._root / path).is_dir():
+            return True
+        known = self._shared
+        return (
+            known is not None
+            and not (self._root / path).exists()
+            and path not in known.reader.contents([path])
+            and has_below(known.reader, path)
+        )
 
 
-def hash_of(url: str) -> int:
-    """A number that tells servers apart in names of files."""
-    import zlib
-
-    return zlib.crc32(url.encode())
+def _kept_name(url: str, at: Located) -> str:
+    """The name of a catalogue's file: of one snapshot of one database, also where another one took its place at the URL."""
+    named = "\n".join((url, str(at.snapshot), at.repository, at.commit, at.indexed_at))
+    return hashlib.blake2b(named.encode(), digest_size=16).hexdigest()
 
 
 def _commits(root: Path) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import apsw
+
 from cairn.index.remote.wire import WireError
 from cairn.index.store.deadline import Deadline, never
 
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
 
 _MS = 10_000.0
 """A read that takes longer is broken off."""
+
+_NO_SUCH_ARGUMENTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, apsw.Error)
 
 Read = Callable[..., Any]
 
@@ -64,9 +68,11 @@ def read(reader: PostgresReader, asked: Any) -> Any:
     if not isinstance(asked, list) or len(asked) != 2 or not isinstance(asked[1], list):
         raise WireError("A read is a name and a list of arguments.")
     name, given = asked
-    if name not in READS:
+    if not isinstance(name, str) or name not in READS:
         raise WireError("There is no such read.")
+    from psycopg import DataError, NotSupportedError, ProgrammingError  # which a server has
+
     try:
         return READS[name](reader, *given)
-    except (TypeError, ValueError, AttributeError, KeyError, IndexError) as problem:
+    except (*_NO_SUCH_ARGUMENTS, DataError, NotSupportedError, ProgrammingError) as problem:
         raise WireError(f"{name} does not take these arguments.") from problem

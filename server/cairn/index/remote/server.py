@@ -57,8 +57,7 @@ class TeamServer:
     _local: _Connections = field(factory=_Connections, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+        if not _is_valid(self.url):
             raise InvalidRequestError(
                 "team.url", "must be like https://cairn.example.org, without a name or password"
             )
@@ -125,6 +124,15 @@ class TeamServer:
         if self._local.open is not None:
             self._local.open.close()
             self._local.open = None
+
+
+def _is_valid(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        named = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that are no address, or a port that is no number
+        return False
+    return named and not (parts.username or parts.password or parts.query or parts.fragment) and url.isascii()
 
 
 def _reason(problem: BaseException) -> str:

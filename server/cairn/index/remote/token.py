@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 
 from cairn.errors import InvalidRequestError
@@ -15,10 +16,10 @@ FILE = "team-token"
 def team_token() -> str:
     """The token of the environment, or of the file `team-token` beside the user's settings.
 
-    Raises InvalidRequestError where there is none, and for a file that others can read.
+    Raises InvalidRequestError where there is none, for what cannot be one, and for a file that others can read.
     """
     if token := os.environ.get(VARIABLE, "").strip():
-        return token
+        return _usable(token, VARIABLE)
     path = user_file().with_name(FILE)
     try:
         with path.open(encoding="ascii", errors="replace") as file:
@@ -36,4 +37,11 @@ def team_token() -> str:
         raise InvalidRequestError("team.url", f"is set without a token: {reason}") from problem
     if not token:
         raise InvalidRequestError("team.url", f"is set without a token: {path} is empty")
+    return _usable(token, str(path))
+
+
+def _usable(token: str, place: str) -> str:
+    """The token, which is sent in a header. Raises InvalidRequestError for what would make another one of it, without quoting it."""
+    if not re.fullmatch(r"[!-~]{1,500}", token):
+        raise InvalidRequestError("team.url", f"is set without a token: {place} has something else in it")
     return token

@@ -56,7 +56,7 @@ def loads(data: bytes) -> Any:
     """The value that `dumps` wrote. Raises WireError for anything else."""
     try:
         return _value(json.loads(data))
-    except (ValueError, TypeError, KeyError, RecursionError) as problem:
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as problem:
         raise WireError(f"The answer cannot be read ({type(problem).__name__}).") from problem
 
 

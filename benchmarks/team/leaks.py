@@ -1,0 +1,935 @@
+#!/usr/bin/env python3
+"""Whether a team's server tells anybody of what they may not see.
+
+    python benchmarks/team/leaks.py --checkouts DIR --folder FOLDER [--requests 10000] [--seed 7] [--output FILE]
+
+Thirteen repositories, two of them forks with files of their own, are put into one store; DIR has clones of them. Two readers with
+overlapping grants ask one `cairn serve` at the same time for anything that it answers, by random words, names, paths, ids and
+hashes of what they see, of what is hidden from them and of what is nowhere, while a third repository is granted and taken away.
+Each answer is searched for what is hidden. Then the roles of the readers ask the database itself. FOLDER is made and deleted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import statistics
+import sys
+import threading
+import time
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import psycopg
+from attrs import define, field, frozen
+from psycopg import sql
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from engine.figures import Figures, percentile, surroundings
+
+from cairn.index.postgres import access
+from cairn.index.postgres.roles import role_name
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.postings import Postings
+from cairn.index.reader.records import ColumnWeights, Hit
+from cairn.index.remote.wire import dumps, loads
+from cairn.index.text.literals import Literal, TextHit
+from cairn.team.indexing import index_repository
+from cairn.team.local_server import LocalServer
+from team.servers import QUICK, WORD, Answer, Client, Copy, copy_of, make_database, serving, words_of
+
+REPOSITORIES = (
+    "gson", "cobra", "click", "flask", "viper", "express", "sinatra", "slim", "axum", "oslib", "oban", "cobra-fork", "flask-fork",
+)  # fmt: skip
+ALICE, BOB, CAROL = "alice", "bob", "carol"
+GRANTS: Mapping[str, tuple[str, ...]] = {
+    ALICE: ("gson", "cobra", "cobra-fork", "click", "flask", "axum"),
+    BOB: ("click", "viper", "sinatra", "flask-fork", "cobra", "axum"),
+}
+"""Alice sees both of one pool, and of the other the repository without the fork; Bob the other way round."""
+TOGGLED: Mapping[str, str] = {ALICE: "express", BOB: "oban"}
+_WORKERS = 3
+"""Requests of each reader that are answered at once."""
+_PAIRS_EVERY = 12
+"""Of so many requests, one is a pair about a hidden name and one that is nowhere."""
+_TIMED = 600
+_CAIRN = Path(__file__).resolve().parents[2] / "server" / "cairn"
+
+
+# --- what is true -------------------------------------------------------------------------------------
+
+
+@frozen(eq=False)
+class Known:
+    """What the owner of the store knows of a repository."""
+
+    copy: Copy
+    id: int
+    snapshot: int
+    pool: int
+    commit: str
+    words: frozenset[str]
+    hashes: frozenset[str]
+    chunks: frozenset[int]
+    files: frozenset[int]
+    paths: tuple[str, ...]
+    symbols: tuple[str, ...]
+    collections: Mapping[str, tuple[int, int]]
+    """Files and chunks of each."""
+
+    @property
+    def uri(self) -> str:
+        return f"cairn-team:///{quote(self.copy.name)}"
+
+
+def known(owner: psycopg.Connection[Any], copy: Copy) -> Known:
+    row = owner.execute(
+        """SELECT r.id, s.id, s.pool, s.shard, s.commit, s.files FROM cairn.repositories r JOIN cairn.refs f ON f.repository = r.id
+           JOIN cairn.snapshots s ON s.id = f.snapshot WHERE r.name = %s""",
+        (copy.name,),
+    ).fetchone()
+    assert row is not None
+    number, snapshot, pool, shard, commit, packed = row
+    files = np.frombuffer(packed, np.int32).tolist()
+    place = (shard, pool, files)
+    chunks = owner.execute(
+        "SELECT id, encode(content_hash, 'hex'), symbol FROM cairn.chunks WHERE shard = %s AND pool = %s AND file = ANY(%s)", place
+    ).fetchall()
+    rows = owner.execute(
+        "SELECT path, collection, chunks FROM cairn.files WHERE shard = %s AND pool = %s AND id = ANY(%s) ORDER BY path", place
+    ).fetchall()
+    collections: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for _, collection, count in rows:
+        collections[collection][0] += 1
+        collections[collection][1] += count
+    return Known(
+        copy, number, snapshot, pool, commit, frozenset(copy.words() | {commit}), frozenset(each[1] for each in chunks),
+        frozenset(each[0] for each in chunks), frozenset(files), tuple(each[0] for each in rows),
+        tuple(sorted({each[2] for each in chunks if each[2]})), {name: (a, b) for name, (a, b) in collections.items()},
+    )  # fmt: skip
+
+
+@define
+class Sight:
+    """What one reader may see, and when."""
+
+    reader: str
+    always: Mapping[str, Known]
+    toggled: Known
+    every: Mapping[str, Known]
+    own_words: frozenset[str]
+    """Those that Cairn itself writes."""
+    spans: list[list[float]] = field(factory=list)
+    """When the grant of `toggled` began and was there, when taking it away began and was done."""
+    _hidden: dict[bool, frozenset[str]] = field(factory=dict)
+
+    def visible(self, began: float, ended: float) -> tuple[bool, bool]:
+        """Whether the toggled repository may have been visible from one time to the other, and whether it was all the while."""
+        may = any(span[0] <= ended and (len(span) < 4 or began <= span[3]) for span in list(self.spans))
+        was = any(
+            len(span) >= 2 and span[1] <= began and (len(span) < 3 or ended <= span[2])
+            for span in list(self.spans)
+        )
+        return may, was
+
+    def repositories(self, with_toggled: bool) -> dict[str, Known]:
+        return {**self.always, **({self.toggled.copy.name: self.toggled} if with_toggled else {})}
+
+    def hidden(self, with_toggled: bool) -> frozenset[str]:
+        """Words, names, commits and hashes that only repositories have which the reader may not see."""
+        if with_toggled not in self._hidden:
+            seen = self.repositories(with_toggled).values()
+            there = set().union(*(each.words | each.hashes for each in self.every.values()))
+            self._hidden[with_toggled] = frozenset(
+                there - set().union(*(each.words | each.hashes for each in seen)) - self.own_words
+            )
+        return self._hidden[with_toggled]
+
+
+# --- what is asked ------------------------------------------------------------------------------------
+
+
+@frozen
+class Asked:
+    """One request."""
+
+    kind: str
+    path: str
+    params: Any = None
+    body: bytes | None = None
+    method: str | None = None
+    snapshot: Known | None = None
+    """Of a read, whose it is."""
+    read: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.path} {json.dumps(self.params)} {(self.body or b'').decode('utf-8', 'replace')}"
+
+
+_HOSTILE = (
+    "**", "../**", "!*", "/", "..", "*/../*", "%", "_", "'; SELECT name FROM cairn.repositories; --", "cairn-team:///", "\\", "[a-",
+    "' OR true --", "{a,b}", "\u202e", "a" * 3000, "$1", "%s", "\0",
+)  # fmt: skip
+_TYPES = ("code", "prose", "api", "config", "cmd")
+
+
+@define
+class Asker:
+    """Makes requests of one reader; the same for the same seed."""
+
+    sight: Sight
+    rng: random.Random
+    kept: list[Any] = field(factory=list)
+    """Hits of searches, for stages that take them."""
+
+    def next(self) -> Asked:
+        kinds = [
+            (18, self._search), (8, self._filtered), (5, self._discover), (5, self._related), (8, self._references),
+            (4, self._context), (9, self._page), (3, self._collections), (4, self._status), (11, self._stage),
+            (10, self._mcp), (5, self._locate), (2, self._catalogue), (18, self._read), (3, self._change), (2, self._other),
+        ]  # fmt: skip
+        return self.rng.choices([make for _, make in kinds], [weight for weight, _ in kinds])[0]()
+
+    # parts
+
+    def repository(self) -> Known:
+        return self.rng.choice(list(self.sight.every.values()))
+
+    def word(self) -> str:
+        of = self.repository()
+        return self.rng.choice(
+            [
+                lambda: self.rng.choice(of.copy.markers),
+                lambda: self.rng.choice(of.symbols or ("main",)),
+                lambda: self.rng.choice(sorted(of.words)[:4000]),
+                lambda: nowhere(self.rng),
+                lambda: self.rng.choice(("error", "config", "parse", "request", "the", "handler")),
+            ]
+        )()
+
+    def question(self) -> str:
+        words = [self.word() for _ in range(self.rng.randint(1, 4))]
+        text = " ".join(words)
+        return self.rng.choice(
+            (text, text, f'"{words[0]}"', f"how does {text} work", f"{words[0]}.{words[-1]}", f"what is {text}?")
+        )
+
+    def path(self) -> str:
+        of = self.repository()
+        return self.rng.choice(
+            (self.rng.choice(of.paths), self.rng.choice(of.paths), f"src/{nowhere(self.rng)}.py", self.rng.choice(_HOSTILE))
+        )
+
+    def place(self) -> str:
+        of = self.repository()
+        inside = self.rng.choice((self.rng.choice(of.paths), f"{nowhere(self.rng)}.py"))
+        return f"{self.rng.choice((of.uri, of.uri, 'cairn-team:///' + nowhere(self.rng), 'file:///work'))}/{quote(inside)}"
+
+    def collection(self) -> str:
+        of = self.repository()
+        return self.rng.choice((self.rng.choice(list(of.collections)), of.copy.name, nowhere(self.rng), *_HOSTILE[:4]))
+
+    def workspace(self) -> str:
+        if self.rng.random() < 0.6:
+            return ""
+        name = self.rng.choice((self.repository().copy.name, nowhere(self.rng), self.rng.choice(_HOSTILE)))
+        return "?workspace=" + quote(self.rng.choice((name, name, f"{name}@main", f"{name}@master", f"cairn-team:///{name}")), safe="")
+
+    def ask(self, kind: str, params: Any, name: str = "") -> Asked:
+        return Asked(kind, f"/api/v1/{name or kind}{self.workspace()}", params)
+
+    # kinds
+
+    def _search(self) -> Asked:
+        more: dict[str, Any] = {}
+        if self.rng.random() < 0.3:
+            more = {"explain": True, "limit": self.rng.randint(1, 50), "wholeWord": self.rng.random() < 0.5}
+        return self.ask("search", {"query": self.question(), **more})
+
+    def _filter(self) -> dict[str, Any]:
+        return self.rng.choice(
+            (
+                {"path": [self.path() for _ in range(self.rng.randint(1, 3))]},
+                {"collection": [self.collection() for _ in range(self.rng.randint(1, 3))]},
+                {"language": [self.rng.choice(("python", "go", "ruby", nowhere(self.rng)))]},
+                {"type": [self.rng.choice(_TYPES)], "path": [f"{self.repository().copy.name}/**"]},
+                {"path": [self.rng.choice(_HOSTILE)], "collection": [self.rng.choice(_HOSTILE)]},
+            )
+        )
+
+    def _filtered(self) -> Asked:
+        return self.ask("filtered search", {"query": self.question(), "filter": self._filter()}, "search")
+
+    def _discover(self) -> Asked:
+        more = self.rng.choice(({}, {"include": [self.collection()]}, {"filter": {"path": [self.path()]}}))
+        return self.ask("discover", {"query": self.question(), **more})
+
+    def _range(self) -> dict[str, Any]:
+        line = self.rng.randint(0, 60)
+        return {"start": {"line": line, "character": 0}, "end": {"line": line + self.rng.randint(0, 20), "character": 0}}
+
+    def _related(self) -> Asked:
+        return self.ask("related", {"textDocument": {"uri": self.place()}, "range": self._range()})
+
+    def _references(self) -> Asked:
+        symbol = self.rng.choice((self.word(), f"{self.word()}.{self.word()}", f"{self.path()}:{self.rng.randint(1, 50)}"))
+        direction = self.rng.choice(("callers", "callees", "uses", "implementations", "tests"))
+        return self.ask("references", {"symbol": symbol, "direction": direction, "depth": self.rng.randint(1, 2)})
+
+    def _context(self) -> Asked:
+        params: dict[str, Any] = {"textDocument": {"uri": self.place()}, "range": self._range(), "query": self.question()}
+        if self.rng.random() < 0.5:
+            params["text"] = f"def f():\n    return {self.word()}({self.word()})\n"
+        return self.ask("context", params)
+
+    def _page(self) -> Asked:
+        folder = self.rng.choice(("", "", self.repository().uri, f"cairn-team:///{nowhere(self.rng)}"))
+        return self.ask("fetch_page", {"path": self.path(), "folder": folder})
+
+    def _collections(self) -> Asked:
+        return Asked("collections", "/api/v1/collections")
+
+    def _status(self) -> Asked:
+        return Asked("status", "/api/v1/status")
+
+    def _stage(self) -> Asked:
+        query = self.question()
+        named = [{"name": self.collection()} for _ in range(2)]
+        hits = self.rng.sample(self.kept, min(3, len(self.kept)))
+        name, params = self.rng.choice(
+            [
+                ("filter_collections", {"query": query}),
+                ("filter_collections", {"query": query, "include": [self.collection()]}),
+                ("score_collections", {"query": query}),
+                ("score_collections", {"query": query, "collections": named}),
+                ("expand_queries", {"query": query}),
+                ("broad_discovery", {"queries": [query, self.question()], "k": 20}),
+                ("broad_discovery", {"queries": [query], "collections": named, "k": 20}),
+                ("semantic_focus", {"collection": named[0], "queries": [query], "k": 10}),
+                ("promote_readme", {"hits": hits, "query": query}),
+                ("compress_evidence", {"chunks": hits, "query": query}),
+                ("build_answer_plan", {"bullets": []}),
+            ]
+        )
+        return self.ask(f"stage {name}", params, name)
+
+    def _mcp(self) -> Asked:
+        made = self.rng.choice((self._search, self._discover, self._references, self._page, self._status, self._stage, self._filtered))()
+        tool = "cairn_" + made.path.partition("?")[0].rpartition("/")[2]
+        arguments = dict(made.params or {})
+        if self.rng.random() < 0.4:
+            arguments["workspace"] = self.rng.choice((self.repository().copy.name, nowhere(self.rng)))
+        method, params = self.rng.choice(
+            (("tools/call", {"name": tool, "arguments": arguments}),) * 9
+            + (("tools/list", {}), ("resources/list", {}), ("prompts/list", {}))
+        )
+        return Asked("mcp", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+
+    def _locate(self) -> Asked:
+        commits = [self.rng.choice((self.repository().commit, f"{self.rng.getrandbits(160):040x}")) for _ in range(3)]
+        return Asked("locate", "/team/v1/locate", {"commits": commits})
+
+    def _snapshot(self) -> tuple[int | str, Known | None]:
+        if self.rng.random() < 0.7:
+            of = self.repository()
+            return of.snapshot, of
+        return self.rng.choice((self.rng.randint(1, 60), 10**9, 0, "9" * 30, 2**63)), None
+
+    def _catalogue(self) -> Asked:
+        number, of = self._snapshot()
+        return Asked("catalogue", f"/team/v1/catalogue/{number}", snapshot=of)
+
+    def _read(self) -> Asked:
+        number, of = self._snapshot()
+        other = self.repository()
+        near = self.rng.choice((of or other, other))
+        upto = max(near.chunks, default=1) + 200
+        chunks = [self.rng.randint(-1, upto) for _ in range(30)]
+        files = [self.rng.randint(0, max(near.files, default=1) + 20) for _ in range(20)]
+        vector = np.frombuffer(self.rng.randbytes(256), np.int8)
+        words = [self.word() for _ in range(3)]
+        paths = [self.path() for _ in range(3)]
+        only = self.rng.choice((ChunkFilter(), ChunkFilter(paths=tuple(paths)), ChunkFilter(collections=(self.collection(),))))
+        name, given = self.rng.choice(
+            (
+                ("chunks", [chunks]), ("outlines", [chunks]), ("places", [chunks]), ("static_vectors", [chunks]),
+                ("static_similarities", [chunks, vector]), ("packed_tables", [files]), ("nearest_static", [vector, 30, only]),
+                ("page", [paths[0]]), ("chunk_ids", [paths]), ("between", [paths[0], 0, 90]), ("neighbours", [[(paths[0], 1)], 2]),
+                ("containing", [Literal(words[0]), 20, only, 2000.0, chunks[:5]]), ("word_counts", [words, 1000]),
+                ("postings", [dict.fromkeys(words, 0)]), ("documents", [words]), ("absent", [words]), ("is_named", [words[0]]),
+                ("defining", [words, 10, only]), ("definitions", [words, 10, 5]), ("definitions_of", [words, 10]),
+                ("members", [words[0], words, 10, only]), ("names_matching", [words[0][:3], f"%{words[0][:4]}%"]),
+                ("symbols_naming", [words, 10]), ("files_with_chunk", [self.rng.choice(sorted(other.hashes)[:500] or ["00"])]),
+                ("stems_starting", [words[0][:4], 2000.0]), ("keywords", [words, ColumnWeights(1.0, 2.0), 20, only]),
+                ("leading_chunks", [paths, 2, only]), ("statistics", [words]), ("admitted", [only]),
+                ("dictionaries", []), ("select", ["SELECT * FROM files"]), (self.rng.choice(words), [1]),
+            )
+        )  # fmt: skip
+        try:
+            body = dumps([name, given])
+        except (TypeError, ValueError):
+            body = b"[]"
+        return Asked("read", f"/team/v1/read/{number}", body=body, snapshot=of, read=name)
+
+    def _change(self) -> Asked:
+        name, params = self.rng.choice(
+            (
+                ("reindex", {"path": self.path()}), ("pause", {}), ("resume", {}),
+                ("feedback", {"query": self.question(), "contentHash": self.rng.choice(sorted(self.repository().hashes)[:200]),
+                              "action": "open", "path": self.path()}),
+                ("reset_feedback", {}),
+            )
+        )  # fmt: skip
+        return self.ask(f"change {name}", params, name)
+
+    def _other(self) -> Asked:
+        path = self.rng.choice(("/metrics", "/openapi.json", "/readyz", f"/api/v1/{self.word()}", f"/team/v1/{self.word()}", f"/{self.word()}"))
+        return Asked("other", path if path.isascii() else "/x")
+
+
+def nowhere(rng: random.Random) -> str:
+    """A word that no repository has, of the shape of the markers."""
+    return f"zq{rng.getrandbits(40):010x}k"
+
+
+# --- what an answer may not have ------------------------------------------------------------------------
+
+
+@define
+class Findings:
+    """What was wrong."""
+
+    leaks: list[str] = field(factory=list)
+    wrong: list[str] = field(factory=list)
+    """Answers that are no leak, and should not be either."""
+    statuses: Counter[str] = field(factory=Counter)
+    kinds: Counter[str] = field(factory=Counter)
+    checks: Counter[str] = field(factory=Counter)
+    seconds: defaultdict[str, list[float]] = field(factory=lambda: defaultdict(list))
+    lock: threading.Lock = field(factory=threading.Lock)
+
+    def leak(self, reader: str, asked: Asked | str, what: str) -> None:
+        with self.lock:
+            self.leaks.append(f"{reader}: {asked if isinstance(asked, str) else asked.text[:600]} -> {what}")
+            print("LEAK", self.leaks[-1][:1500], flush=True)
+
+    def odd(self, reader: str, asked: Asked | str, what: str) -> None:
+        with self.lock:
+            self.wrong.append(f"{reader}: {asked if isinstance(asked, str) else asked.text[:300]} -> {what}")
+            if len(self.wrong) < 30:
+                print("ODD", self.wrong[-1][:900], flush=True)
+
+
+def text_of(asked: Asked, answer: Answer) -> str:
+    """All that an answer tells, as text."""
+    if asked.kind == "catalogue" and answer.status == 200:
+        return zlib.decompress(answer.body).decode("latin-1")
+    text = answer.body.decode("utf-8", "replace")
+    # JSON in JSON, as MCP has it, hides words behind `\n`.
+    return text.replace("\\n", " ").replace("\\\\n", " ").replace("\\t", " ")
+
+
+def check(sight: Sight, findings: Findings, asked: Asked, answer: Answer, began: float, ended: float) -> None:
+    """Look for what the reader may not see."""
+    may, was = sight.visible(began, ended)
+    found = words_of(text_of(asked, answer)) & sight.hidden(may)
+    if found:
+        given = words_of(asked.text) | {word.lower() for word in re.findall(r"\w+", asked.text)}
+        told = {word for word in found if not any(word in each or each in word for each in given)}
+        if told:
+            findings.leak(sight.reader, asked, f"words {sorted(told)[:8]} in {answer.status} {answer.body[:300]!r}")
+    findings.checks["answers searched for hidden words"] += 1
+    if answer.status == 500:
+        findings.odd(sight.reader, asked, f"500 {answer.message}")
+    if answer.status == 200:
+        _check_counts(sight, findings, asked, answer, may, was)
+        _check_ids(sight, findings, asked, answer, may)
+
+
+def _check_counts(sight: Sight, findings: Findings, asked: Asked, answer: Answer, may: bool, was: bool) -> None:
+    if asked.kind not in ("status", "collections"):
+        return
+    told = answer.json["collections"] if asked.kind == "status" else answer.json
+    there = {(each["folder"], each["name"]): (each["files"], each["chunks"]) for each in told}
+    possible = [True] if was else [False, True] if may else [False]
+    right = [
+        {(each.uri, name): counts for each in sight.repositories(toggled).values() for name, counts in each.collections.items()}
+        for toggled in possible
+    ]
+    findings.checks["counts of collections compared"] += 1
+    if there not in right:
+        findings.leak(sight.reader, asked, f"counts {sorted(set(there.items()) ^ set(right[0].items()))[:4]}")
+    if asked.kind == "status":
+        chunks = {sum(c for _, c in each.values()) for each in right}
+        files = {sum(f for f, _ in each.values()) for each in right}
+        if answer.json["chunks"] not in chunks or answer.json["files"]["indexed"] not in files:
+            findings.leak(sight.reader, asked, f"totals {answer.json['chunks']} {answer.json['files']}")
+
+
+def _check_ids(sight: Sight, findings: Findings, asked: Asked, answer: Answer, may: bool) -> None:
+    visible = sight.repositories(may)
+    if asked.kind == "locate" and (found := answer.json) is not None:
+        findings.checks["located commits checked"] += 1
+        if found["repository"] not in visible or found["snapshot"] != visible[found["repository"]].snapshot:
+            findings.leak(sight.reader, asked, f"located {found}")
+    if asked.kind not in ("read", "catalogue"):
+        return
+    findings.checks["reads checked for ids"] += 1
+    of = asked.snapshot
+    if of is None:
+        # A number that was drawn may be that of a snapshot that the reader may see.
+        drawn = re.findall(r"\d+", asked.path)[-1]
+        of = next((each for each in visible.values() if str(each.snapshot) == drawn), None)
+    if of is None or of.copy.name not in visible:
+        findings.leak(sight.reader, asked, "a hidden or missing snapshot answers")
+        return
+    if asked.kind == "catalogue":
+        data = zlib.decompress(answer.body)
+        head = loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
+        ids = set(np.flatnonzero(np.cumsum(head["files"])).tolist()) | set(np.flatnonzero(head["tokens"]).tolist())
+    else:
+        ids = set(ids_of(asked.read, loads(answer.body)))
+    allowed = of.files if asked.read in ("packed_tables", "symbols_naming") else of.chunks
+    if ids - allowed:
+        findings.leak(sight.reader, asked, f"ids of others {sorted(ids - allowed)[:5]}")
+
+
+def ids_of(read: str, value: Any) -> Iterable[int]:
+    """The ids of chunks, or files, in what a read answers."""
+    if read in ("chunks", "outlines", "places", "static_similarities", "packed_tables"):
+        yield from value
+    elif read in ("static_vectors", "admitted"):
+        yield from (value[0] if isinstance(value, tuple) else value if value is not None else ())
+    elif read in ("leading_chunks", "opening_chunks"):
+        yield from value
+    elif read == "chunk_ids":
+        for each in value.values():
+            yield from each
+    elif read == "postings":
+        for each in value.values():
+            assert isinstance(each, Postings)
+            yield from each.ids.tolist()
+    elif read in ("definitions", "definitions_of"):
+        yield from (each.id if hasattr(each, "id") else each.chunk_id for each in value)
+    elif read == "symbols_naming":
+        yield from (each[0] for each in value)
+    elif isinstance(value, list):
+        yield from (each.chunk_id for each in value if isinstance(each, Hit | TextHit))
+
+
+# --- pairs: what is hidden answers as what is nowhere ----------------------------------------------------
+
+_VARYING = re.compile(r'"(?:timings|metrics|latency|stages|memory|queryTimeMs)":\s*\{[^{}]*(?:\{[^{}]*\})?[^{}]*\}|"memory":\s*\d+|"[a-zA-Z]*[mM]s":\s*[\d.]+')
+
+
+def pair(sight: Sight, rng: random.Random) -> tuple[Callable[[str], Asked], str, str]:
+    """A request about a name, one name that is hidden for good, and one that is nowhere."""
+    hidden = [each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled]
+    of = rng.choice(hidden)
+    marker = rng.choice(of.copy.markers)
+    kind = rng.randrange(9)
+    post = "/api/v1/"
+    if kind == 0:
+        return lambda name: Asked("pair", f"{post}status?workspace={name}"), of.copy.name, _like(of.copy.name, rng)
+    if kind == 1:
+        return lambda name: Asked("pair", f"{post}search?workspace={name}", {"query": "error"}), of.copy.name, _like(of.copy.name, rng)
+    if kind == 2:
+        return lambda word: Asked("pair", f"{post}search", {"query": word, "explain": True}), marker, _like(marker, rng)
+    if kind == 3:
+        return lambda word: Asked("pair", f"{post}discover", {"query": f"how does {word} work"}), marker, _like(marker, rng)
+    if kind == 4:
+        return lambda word: Asked("pair", f"{post}references", {"symbol": word}), marker, _like(marker, rng)
+    if kind == 5:
+        path = f"handbook/{of.copy.markers[0]}.md"
+        return lambda name: Asked("pair", f"{post}fetch_page", {"path": name}), path, f"handbook/{_like(of.copy.markers[0], rng)}.md"
+    if kind == 6:
+        path = f"tools/{of.copy.markers[1]}.py"
+        return lambda name: Asked("pair", f"{post}search", {"query": "handler", "filter": {"path": [name]}}), path, f"tools/{_like(of.copy.markers[1], rng)}.py"
+    if kind == 7:
+        return lambda name: Asked("pair", f"{post}search", {"query": "handler", "filter": {"collection": [name]}}), of.copy.name, _like(of.copy.name, rng)
+    return lambda name: Asked("pair", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "cairn_search", "arguments": {"query": "error", "workspace": name}}}), of.copy.name, _like(of.copy.name, rng)  # fmt: skip
+
+
+def _like(text: str, rng: random.Random) -> str:
+    """The text with other hexadecimal digits and the same length."""
+    return re.sub(r"zq([0-9a-f]+)k", lambda found: f"zq{rng.getrandbits(4 * len(found[1])):0{len(found[1])}x}k", text)
+
+
+def same(one: Answer, name: str, other: Answer, instead: str) -> bool:
+    """Whether both answers are alike but for the name that was asked about and times."""
+
+    def plain(answer: Answer, asked: str) -> str:
+        text = text_of(Asked("pair", ""), answer)
+        while (shorter := _VARYING.sub("", text)) != text:
+            text = shorter
+        return re.sub(r"\d+\.\d+", "#", text.replace(asked, "NAME").replace(asked.lower(), "NAME"))
+
+    return one.status == other.status and plain(one, name) == plain(other, instead)
+
+
+# --- the database itself --------------------------------------------------------------------------------
+
+
+def ask_database(url: str, owner_url: str, sights: Sequence[Sight], findings: Findings) -> Figures:
+    """Have each role read every table, partition and view, call every function, and see plans and errors."""
+    with psycopg.connect(owner_url, autocommit=True) as owner:
+        relations = [
+            name
+            for (name,) in owner.execute(
+                "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'cairn' AND c.relkind IN ('r','p','v','f','m','S') ORDER BY 1"
+            )
+        ]
+        functions = owner.execute(
+            "SELECT p.proname, pg_get_function_identity_arguments(p.oid), p.pronargs FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'cairn'"
+        ).fetchall()
+    counts: Counter[str] = Counter()
+    for sight in sights:
+        visible = sight.repositories(False)
+        hidden = sight.hidden(False)
+        for role in (role_name(sight.reader), "none", "cairn_reader"):
+            with psycopg.connect(url, autocommit=True) as db:
+                try:
+                    db.execute(sql.SQL("SET ROLE {}").format(sql.SQL("NONE") if role == "none" else sql.Identifier(role)))
+                except psycopg.errors.InsufficientPrivilege:
+                    counts["roles refused"] += 1
+                    continue
+                for relation in relations:
+                    _ask_relation(db, sight, role, relation, visible, hidden, findings, counts)
+                for name, _, given in functions:
+                    call = sql.SQL("SELECT cairn.{}({})").format(sql.Identifier(name), sql.SQL(", ").join([sql.SQL("NULL")] * given))
+                    outcome = _tried(db, call)
+                    counts[f"functions {'answered' if outcome is not None else 'refused'}"] += 1
+                    if outcome and outcome[0][0] not in (None, ""):
+                        findings.leak(sight.reader, f"{role} {name}", str(outcome[:2]))
+                for statement in ("CREATE TABLE cairn.x(a int)", "CREATE TEMP TABLE x(a int)", "INSERT INTO cairn.everything VALUES (current_user)",
+                                  "DELETE FROM cairn.grants", "UPDATE cairn.repositories SET name = 'x'", "SELECT * FROM pg_statistic",
+                                  "SELECT pg_read_file('PG_VERSION')", "COPY cairn.files TO PROGRAM 'cat'", "SET ROLE cairn_owner",
+                                  "SET row_security = off; SELECT * FROM cairn.files"):  # fmt: skip
+                    if _tried(db, sql.SQL(statement)) is not None:
+                        findings.leak(sight.reader, f"{role} {statement}", "was allowed")
+                    counts["statements refused"] += 1
+    return dict(counts) | {"relations": len(relations), "functions": len(functions)}
+
+
+def _ask_relation(
+    db: psycopg.Connection[Any], sight: Sight, role: str, relation: str, visible: Mapping[str, Known], hidden: frozenset[str],
+    findings: Findings, counts: Counter[str],
+) -> None:  # fmt: skip
+    name = sql.Identifier("cairn", relation)
+    rows = _tried(db, sql.SQL("SELECT * FROM {}").format(name))
+    counts[f"tables {'answered' if rows is not None else 'refused'}"] += 1
+    is_partition = bool(re.search(r"_\d+$", relation))
+    if rows is not None and is_partition:
+        findings.leak(sight.reader, f"{role} {relation}", "a partition answers")
+    if rows and relation != "meta" and role != role_name(sight.reader):
+        findings.leak(sight.reader, f"{role} {relation}", f"{len(rows)} rows without a reader")
+    if rows is not None and role == role_name(sight.reader):
+        counts["rows seen"] += len(rows)
+        told = words_of(" ".join(str(value) for row in rows for value in row if not isinstance(value, bytes))) & hidden
+        packed = set()
+        if relation == "chunks":
+            description = [each.name for each in db.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(name)).description or ()]
+            text, number = description.index("text"), description.index("content_hash")
+            packed = {bytes(row[number]).hex() for row in rows} & hidden
+            told |= words_of(" ".join(zlib.decompress(row[text]).decode("utf-8", "replace") for row in rows)) & hidden
+        if told or packed:
+            findings.leak(sight.reader, f"{role} {relation}", f"words {sorted(told)[:5]} hashes {sorted(packed)[:3]}")
+        ids = {each.id for each in visible.values()}
+        columns = [each.name for each in db.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(name)).description or ()]
+        if "repository" in columns and any(row[columns.index("repository")] not in ids for row in rows):
+            findings.leak(sight.reader, f"{role} {relation}", "rows of a hidden repository")
+    # Plans and errors tell values only of rows that the role sees.
+    tries = [sql.SQL("EXPLAIN (ANALYZE, VERBOSE) SELECT * FROM {}").format(name), sql.SQL("EXPLAIN SELECT * FROM {}").format(name)]
+    for column in ("path", "name", "url", "commit", "folded", "first", "ref"):
+        tries.append(sql.SQL("SELECT count({0}::int) FROM {1}").format(sql.Identifier(column), name))
+        tries.append(sql.SQL("SELECT count(*) FROM {1} WHERE ({0}::int) > 0").format(sql.Identifier(column), name))
+        tries.append(sql.SQL("SELECT count(*) FROM {1} WHERE {0} LIKE 'zq%'").format(sql.Identifier(column), name))
+    for each in tries:
+        try:
+            told = words_of(str(db.execute(each).fetchall()))
+        except psycopg.Error as error:
+            told = words_of(str(error))
+        counts["plans and errors searched"] += 1
+        if told & hidden:
+            findings.leak(sight.reader, f"{role} {each.as_string(db)}", f"words {sorted(told & hidden)[:5]}")
+
+
+def _tried(db: psycopg.Connection[Any], statement: sql.Composable) -> list[Any] | None:
+    """The rows of a statement; None where it is refused."""
+    try:
+        cursor = db.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+    except psycopg.Error:
+        return None
+
+
+# --- times ----------------------------------------------------------------------------------------------
+
+
+def timed(client: Client, sight: Sight, rng: random.Random) -> Figures:
+    """How long answers about hidden names take, beside names that are nowhere: in turns, as each other's control."""
+    hidden = [each for name, each in sight.every.items() if name not in sight.always and each is not sight.toggled]
+    small = "/api/v1/status?workspace={}"
+    rows: Figures = {}
+    kinds: list[tuple[str, Callable[[str], Asked], Callable[[Known], str], Callable[[], str]]] = [
+        ("name of a repository", lambda name: Asked("timed", small.format(name)), lambda k: k.copy.name,
+         lambda: _like(rng.choice(hidden).copy.name, rng)),
+        ("name and ref", lambda name: Asked("timed", small.format(name)), lambda k: f"{k.copy.name}@master",
+         lambda: f"{_like(rng.choice(hidden).copy.name, rng)}@master"),
+        ("snapshot", lambda name: Asked("timed", f"/team/v1/catalogue/{name}"), lambda k: str(k.snapshot),
+         lambda: str(rng.randint(10**6, 10**7))),
+        ("commit", lambda name: Asked("timed", "/team/v1/locate", {"commits": [name]}), lambda k: k.commit,
+         lambda: f"{rng.getrandbits(160):040x}"),
+        ("word", lambda word: Asked("timed", "/api/v1/search", {"query": word}), lambda k: rng.choice(k.copy.markers[4:]),
+         lambda: nowhere(rng)),
+    ]  # fmt: skip
+    for label, make, of_hidden, of_none in kinds:
+        samples: dict[str, list[float]] = {"hidden": [], "nowhere": [], "nowhere again": []}
+        for number in range(_TIMED if label != "word" else _TIMED // 4):
+            order = list(samples)
+            rng.shuffle(order)
+            for which in order:
+                asked = make(of_hidden(rng.choice(hidden)) if which == "hidden" else of_none())
+                began = time.perf_counter()
+                client.ask(asked.path, asked.params)
+                if number > 10:
+                    samples[which].append(time.perf_counter() - began)
+        median = {which: statistics.median(each) * 1000 for which, each in samples.items()}
+        noise = _noise(samples["nowhere"] + samples["nowhere again"])
+        difference = median["hidden"] - statistics.median(samples["nowhere"] + samples["nowhere again"]) * 1000
+        rows[label] = {
+            **{f"{which}, p50 ms": round(value, 3) for which, value in median.items()},
+            **{f"{which}, p95 ms": round(percentile(each, 95) * 1000, 2) for which, each in samples.items()},
+            "difference of medians, ms": round(difference, 3),
+            "standard error of such a difference, ms": round(noise, 3),
+            "within noise": abs(difference) <= 3 * noise,
+        }
+        print(label, json.dumps(rows[label]), flush=True)
+    return rows
+
+
+def _noise(values: Sequence[float]) -> float:
+    """Standard error of a difference of medians in ms, by halves that are drawn from samples of the same kind."""
+    rng = random.Random(1)
+    many, drawn = len(values) // 2, []
+    for _ in range(300):
+        one, other = rng.choices(values, k=many), rng.choices(values, k=2 * many)
+        drawn.append((statistics.median(one) - statistics.median(other)) * 1000)
+    return statistics.stdev(drawn)
+
+
+# --- the whole ------------------------------------------------------------------------------------------
+
+
+@define
+class Toggler:
+    """Grants and takes away the toggled repositories until it is told to end."""
+
+    owner_url: str
+    sights: Sequence[Sight]
+    ends: threading.Event = field(factory=threading.Event)
+    times: int = 0
+
+    def run(self) -> None:
+        rng = random.Random(3)
+        with psycopg.connect(self.owner_url, autocommit=True) as owner:
+            while not self.ends.is_set():
+                for sight in self.sights:
+                    span = [time.monotonic()]
+                    sight.spans.append(span)
+                    access.grant(owner, sight.reader, [sight.toggled.id])
+                    span.append(time.monotonic())
+                    self.ends.wait(rng.uniform(0.02, 0.6))
+                    span.append(time.monotonic())
+                    access.revoke(owner, sight.reader, [sight.toggled.id])
+                    span.append(time.monotonic())
+                    self.times += 1
+                self.ends.wait(rng.uniform(0.02, 0.6))
+
+
+def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: int, seed: int) -> None:
+    """One worker of a reader."""
+    rng = random.Random(seed)
+    asker, client = Asker(sight, rng), Client(port, token)
+    for number in range(requests):
+        if number % _PAIRS_EVERY == 0:
+            make, name, instead = pair(sight, rng)
+            before = time.monotonic()
+            one, other = client.ask(make(name).path, make(name).params), client.ask(make(instead).path, make(instead).params)
+            may, was = sight.visible(before, time.monotonic())
+            with findings.lock:
+                findings.kinds["pair"] += 2
+                findings.statuses[str(one.status)] += 2
+                findings.checks["pairs of hidden and missing names compared"] += 1
+            # A repository that comes or goes between both changes either.
+            if may == was and not same(one, name, other, instead):
+                findings.leak(sight.reader, make(name), f"{one.status} {one.body[:1500]!r} but of {instead} {other.status} {other.body[:1500]!r}")
+            continue
+        asked = asker.next()
+        began = time.monotonic()
+        answer = client.ask(asked.path, asked.params, body=asked.body, method=asked.method)
+        ended = time.monotonic()
+        with findings.lock:
+            findings.statuses[str(answer.status)] += 1
+            findings.kinds[asked.kind.partition(" ")[0]] += 1
+            findings.seconds[asked.kind.partition(" ")[0]].append(ended - began)
+        check(sight, findings, asked, answer, began, ended)
+        if answer.status == 200 and asked.kind == "stage broad_discovery":
+            asker.kept = (asker.kept + answer.json["chunks"])[-50:]
+    client.close()
+
+
+def fixed_answers(port: int, token: str, questions: Sequence[str]) -> list[Any]:
+    """What a reader of everything is answered, without times and scores' last digits."""
+    client = Client(port, token)
+    found = []
+    for question in questions:
+        answer = client.ask("/api/v1/search", {"query": question})
+        results = answer.json["results"] if answer.status == 200 else answer.message
+        found.append([(each["folder"], each["path"], each["range"]["start"]["line"]) for each in results] if isinstance(results, list) else results)
+    client.close()
+    return found
+
+
+def main() -> int:
+    given = _arguments()
+    shutil.rmtree(given.folder, ignore_errors=True)
+    given.folder.mkdir(parents=True)
+    os.environ["CAIRN_DATA_DIR"] = str(given.folder / "data")
+    server = LocalServer(given.folder / "server", settings=QUICK)
+    try:
+        return _run(given, server)
+    finally:
+        server.stop()
+        shutil.rmtree(given.folder, ignore_errors=True)
+
+
+def _run(given: argparse.Namespace, server: LocalServer) -> int:
+    rng = random.Random(given.seed)
+    server.start()
+    owner_url, url = make_database(server)
+    copies = {}
+    for name in REPOSITORIES:
+        source = given.checkouts / name.removesuffix("-fork")
+        unlike = f"{name}-{nowhere(rng)}"
+        copies[name] = copy_of(source, unlike, given.folder / "clones", [nowhere(rng) for _ in range(8)])
+    began = time.monotonic()
+    for name in sorted(copies, key=lambda each: each.endswith("-fork")):
+        done = index_repository(owner_url, str(copies[name].folder), name=copies[name].name)
+        print(f"{name}: {done.files} files, {done.chunks_new} new chunks, {done.seconds:.1f} s", flush=True)
+    indexing = time.monotonic() - began
+    with psycopg.connect(owner_url, autocommit=True) as owner:
+        every = {name: known(owner, copy) for name, copy in copies.items()}
+        by_name = {each.copy.name: each for each in every.values()}
+        tokens = {}
+        for reader, names in GRANTS.items():
+            access.grant(owner, reader, [every[name].id for name in names])
+            tokens[reader] = access.issue_token(owner, reader)
+        access.grant(owner, CAROL, "all")
+        tokens[CAROL] = access.issue_token(owner, CAROL)
+    own = frozenset(words_of(" ".join(path.read_text("utf-8") for path in _CAIRN.rglob("*.py"))))
+    sights = [
+        Sight(reader, {every[name].copy.name: every[name] for name in names}, every[TOGGLED[reader]], by_name, own)
+        for reader, names in GRANTS.items()
+    ]
+    findings = Findings()
+    questions = [" ".join(rng.choice(each.symbols) for _ in range(2)) for each in every.values() for _ in range(8)]
+    figures: Figures = {
+        "conditions": surroundings(),
+        "repositories": len(every),
+        "pools with forks": 2,
+        "chunks": sum(len(each.chunks) for each in every.values()),
+        "indexing, s": round(indexing, 1),
+        "hidden words looked for": {sight.reader: len(sight.hidden(False)) for sight in sights},
+    }
+    print(json.dumps(figures), flush=True)
+    with serving([url], given.folder / "serving") as served:
+        toggler = Toggler(owner_url, sights)
+        toggling = threading.Thread(target=toggler.run)
+        toggling.start()
+        began = time.monotonic()
+        with ThreadPoolExecutor(2 * _WORKERS) as pool:
+            # Of each pair one counts as a request; both are asked.
+            share = given.requests // (2 * _WORKERS) * _PAIRS_EVERY // (_PAIRS_EVERY + 1) + 1
+            working = [
+                pool.submit(ask_all, served.port, tokens[sight.reader], sight, findings, share, 100 * given.seed + 10 * number + worker)
+                for number, sight in enumerate(sights)
+                for worker in range(_WORKERS)
+            ]
+            for each in working:
+                each.result()
+        seconds = time.monotonic() - began
+        toggler.ends.set()
+        toggling.join()
+        mine = fixed_answers(served.port, tokens[CAROL], questions)
+        phase = _one_switches_off_for_others(served.port, tokens, findings)
+        figures["times of hidden and missing names"] = timed(served.client(tokens[ALICE]), sights[0], rng)
+        log = served.log.read_text()
+        if told := words_of(log) & (frozenset().union(*(each.words for each in every.values())) - own):
+            findings.odd("-", "the log of cairn serve", f"has {sorted(told)[:6]}")
+        if any(token in log for token in tokens.values()):
+            findings.leak("-", "the log of cairn serve", "has a token")
+    with serving([url], given.folder / "serving-fresh") as fresh:
+        theirs = fixed_answers(fresh.port, tokens[CAROL], questions)
+    changed = [question for question, one, other in zip(questions, mine, theirs, strict=True) if one != other]
+    for question in changed[:5]:
+        findings.odd(CAROL, question, "answers otherwise than a fresh server")
+    figures |= {
+        "requests": sum(findings.statuses.values()),
+        "requests a second": round(sum(findings.statuses.values()) / seconds, 1),
+        "grants and revocations meanwhile": 2 * toggler.times,
+        "by kind": dict(findings.kinds.most_common()),
+        "by status": dict(findings.statuses.most_common()),
+        "checks": dict(findings.checks),
+        "answers of a reader of everything that differ from a fresh server's": f"{len(changed)} of {len(questions)}",
+        "phase that one reader sets reaches others": phase,
+        "database": ask_database(url, owner_url, sights, findings),
+        "errors that should not be": len(findings.wrong),
+        "leaks": len(findings.leaks),
+        "examples": [*findings.leaks[:10], *findings.wrong[:10]],
+    }
+    print(json.dumps(figures, indent=2))
+    if given.output:
+        given.output.write_text(json.dumps(figures, indent=2) + "\n")
+    return 1 if findings.leaks else 0
+
+
+def _one_switches_off_for_others(port: int, tokens: Mapping[str, str], findings: Findings) -> bool:
+    """Whether what one reader sets by hand changes another one's answers."""
+    client, other = Client(port, tokens[ALICE]), Client(port, tokens[BOB])
+    before = other.ask("/api/v1/search", {"query": "error"}).json
+    done = client.ask("/api/v1/set_phase", {"phase": 0})
+    time.sleep(1.5)
+    after = other.ask("/api/v1/search", {"query": "error"}).json
+    client.ask("/api/v1/set_phase", {"phase": None})
+    reaches = [len(each.get("results", ())) for each in (before, after)]
+    if reaches[0] != reaches[1]:
+        findings.odd(ALICE, f"set_phase {done.status} {done.body[:200]!r}", f"Bob has {reaches[1]} results instead of {reaches[0]}")
+    return reaches[0] != reaches[1]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkouts", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--output", type=Path)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

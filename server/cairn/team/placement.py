@@ -1,0 +1,107 @@
+"""Which place of the store a repository has, or gets: forks share files, so they lie together."""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+
+from attrs import frozen
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from cairn.errors import InvalidRequestError
+from cairn.index.postgres.publishing import Home
+from cairn.team.git_address import Address, place_of
+from cairn.team.git_source import Ref, Repository
+from cairn.team.locks import Progress, locked, of_root
+
+WAITING = "Another run writes this repository, or a fork of it; this one waits for it."
+
+
+@frozen
+class KnownRepository:
+    """A repository of the store."""
+
+    home: Home
+    url: str
+    roots: tuple[str, ...]
+    project: str
+
+
+@frozen
+class StoragePlace:
+    """Where a snapshot is to be written: `known` is None for a repository that is new, `pool` of one without forks."""
+
+    name: str
+    url: str
+    known: KnownRepository | None
+    pool: tuple[int, int] | None
+    """The pool and its shard."""
+    roots: tuple[str, ...]
+    project: str
+
+
+def find_place(
+    connection: Connection[TupleRow],
+    stack: ExitStack,
+    address: Address,
+    repository: Repository,
+    name: str,
+    ref: Ref,
+    progress: Progress,
+) -> StoragePlace:
+    """The place of the repository. Where it is new, runs of its forks wait for each other from here on."""
+    url = address.url if address.folder is None else repository.origin() or address.url
+    known = _known(connection, name)
+    if known is not None:
+        _check_same(connection, known, url, repository, ref, name)
+        pool = (known.home.pool, known.home.shard)
+        if known.roots and known.project:
+            return StoragePlace(name, known.url, known, pool, known.roots, known.project)
+    roots = tuple(repository.roots(ref.commit))
+    stack.enter_context(locked(connection, map(of_root, roots), WAITING, progress))
+    project = re.sub(r"[^A-Za-z0-9._-]+", "-", name.rpartition("/")[2]).strip("-.") or "repository"
+    if known is not None:
+        return StoragePlace(name, known.url, known, pool, known.roots or roots, known.project or project)
+    row = connection.execute(
+        """SELECT p.id, p.shard, r.project FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool
+           WHERE r.roots && %s::text[] ORDER BY r.id LIMIT 1""",
+        (list(roots),),
+    ).fetchone()
+    if row is None:
+        return StoragePlace(name, url, None, None, roots, project)
+    return StoragePlace(name, url, None, (row[0], row[1]), roots, row[2] or project)
+
+
+def _known(connection: Connection[TupleRow], name: str) -> KnownRepository | None:
+    row = connection.execute(
+        """SELECT r.id, r.pool, p.shard, r.url, r.roots, r.project
+           FROM cairn.repositories r JOIN cairn.pools p ON p.id = r.pool WHERE r.name = %s""",
+        (name,),
+    ).fetchone()
+    return None if row is None else KnownRepository(Home(*row[:3]), row[3], tuple(row[4]), row[5])
+
+
+def _check_same(
+    connection: Connection[TupleRow],
+    known: KnownRepository,
+    url: str,
+    repository: Repository,
+    ref: Ref,
+    name: str,
+) -> None:
+    """Raise InvalidRequestError where the name is that of another repository."""
+    before, now = place_of(known.url), place_of(url)
+    differs = bool(before and now and before != now)
+    if not differs and known.roots:
+        latest = connection.execute(
+            "SELECT commit FROM cairn.snapshots WHERE repository = %s ORDER BY indexed_at DESC LIMIT 1",
+            (known.home.repository,),
+        ).fetchone()
+        if latest is None or not repository.has(latest[0]):
+            roots = repository.roots(ref.commit)
+            differs = bool(roots) and not set(roots) & set(known.roots)
+    if differs:
+        raise InvalidRequestError(
+            "name", f"{name} is that of another repository, {known.url}. Give this one a name with --name"
+        )

@@ -1,0 +1,175 @@
+"""A snapshot in a pool with other revisions and a fork: what only they have is as if it were not there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.index.conformance.indexes import Subject, TeamStore
+from tests.index.conformance.workspace import OTHER_ONLY, OTHER_WORDS
+
+from cairn.embedding.static import StaticTable
+from cairn.index.postgres.catalogue import read_snapshot
+from cairn.index.postgres.reader import PostgresReader
+from cairn.index.queries import files, symbols, words
+from cairn.index.queries.known_words import IndexVocabulary
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.index_reader import IndexReader
+from cairn.index.reader.records import ColumnWeights
+from cairn.index.references.graph import ReferenceGraph
+from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.store.deadline import Deadline, never
+from cairn.index.text.literals import Literal
+
+ALL, MOST = ChunkFilter(), 1_000
+NAMES = ("zzquarantineShip", "GantryXylophone", "zzgantrylift", "zztidelevel")
+
+
+@pytest.fixture(params=["older", "newer", "fork"])
+def other(request: pytest.FixtureRequest, shared_store: tuple[TeamStore, dict[str, Subject]]) -> Subject:
+    """What lies in the same pool: another revision of the same repository, and another repository."""
+    return shared_store[1][request.param]
+
+
+@pytest.fixture(scope="session")
+def original(other_index: object) -> IndexReader:
+    """The index file that the others were published from."""
+    return SqliteReader(other_index.folder)  # type: ignore[attr-defined]
+
+
+def strange_ids(shared: Subject, other: Subject) -> list[int]:
+    """Chunks that `other` has and `shared` does not."""
+    return sorted(set(other.ids.values()) - set(shared.ids.values()))
+
+
+def test_the_pool_shares_what_is_equal(shared: Subject, other: Subject) -> None:
+    assert strange_ids(shared, other)
+    assert set(shared.ids.values()) & set(other.ids.values())
+
+
+@pytest.mark.parametrize("word", OTHER_WORDS)
+def test_words_of_others_are_nowhere(shared: Subject, word: str) -> None:
+    reader = shared.reader
+    assert reader.word_counts([word], MOST, never).matching == {word: 0}
+    assert len(reader.postings({word: 0}, never)[word].ids) == 0
+    assert reader.statistics([word], never).frequencies == [0]
+    assert reader.keywords([word], ColumnWeights(), MOST, ALL, never) == []
+    assert reader.absent([word]) == [word]
+    assert reader.documents([word]) == {}
+    assert not reader.is_named(word)
+    assert reader.containing(Literal(word), MOST, ALL, Deadline(never)).hits == ()
+    assert IndexVocabulary([reader]).unknown([word]) == {word}
+    assert IndexVocabulary([reader]).documents([word]) == {word: 0}
+    assert len(words.find_words(reader, [[word]], MOST, never).best(MOST)) == 0
+
+
+def test_words_of_others_are_not_completed(shared: Subject) -> None:
+    assert shared.reader.stems_starting("zz", Deadline(never)) == {}
+    assert shared.reader.stems_starting("zymur", Deadline(never)) == {}
+    assert shared.reader.stems_starting("", Deadline(never)).keys().isdisjoint(OTHER_WORDS)
+    for typed in ("zymrugy", "gantryxylophnoe"):
+        assert IndexVocabulary([shared.reader]).near(typed, 2) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_others_are_defined_nowhere(shared: Subject, name: str) -> None:
+    reader = shared.reader
+    assert reader.defining([name], MOST, ALL) == []
+    assert reader.definitions([name], MOST, MOST, never) == []
+    assert reader.definitions_of([name], MOST) == []
+    assert reader.members("Crane", [name], MOST, ALL) == reader.members(name, ["lift"], MOST, ALL) == []
+    assert reader.names_matching(name[:5], "", never) == []
+    assert name.lower() not in {each.lower() for each in reader.names_matching("", "%%", never)}
+    assert reader.symbols_naming([f"={name}"], MOST, never) == []
+    assert ReferenceGraph(reader, never).named(name) == []
+    assert symbols.names_like(reader, name.lower(), never) == []
+
+
+def test_others_take_no_place_of_a_limit(shared: Subject, sqlite: Subject) -> None:
+    def paths(subject: Subject, limit: int) -> list[str]:
+        return sorted(each.path for each in subject.reader.definitions(["Crane", "lift"], 10, limit, never))
+
+    assert paths(shared, 2) == paths(sqlite, 2)
+    assert len(shared.reader.defining(["Crane"], 2, ALL)) == 2
+    assert len(shared.reader.definitions_of(["Crane"], 2)) == 2
+    assert shared.paths(hit.chunk_id for hit in shared.reader.members("Crane", ["lift"], 2, ALL)) == {"src/harbour/crane.py", "web/src/crane.ts"}  # fmt: skip
+
+
+def test_files_of_others_are_not_there(shared: Subject, other: Subject) -> None:
+    reader = shared.reader
+    for path in (OTHER_ONLY, "ferry/src/ferry.ts", "ferry/package.json"):
+        assert reader.page(path) == []
+        assert reader.contents([path]) == {}
+        assert reader.symbols_at([path]) == []
+        assert len(reader.chunks_in([path])) == 0
+        assert not files.has_below(reader, path)
+    assert not reader.has_language("zig")
+    assert len(reader.admitted(ChunkFilter(languages=("zig",)), never)) == 0  # type: ignore[arg-type]
+    assert {each.name for each in reader.stats().collections}.isdisjoint({"zzferry-source", "zzferry-config"})
+    assert {each.name for each in other.reader.stats().collections} >= {"zzferry-source", "zzferry-config"}
+    (stored,) = other.reader.page("ferry/package.json")
+    assert reader.files_with_chunk(stored.content_hash) == []
+    assert reader.facts().chunks == len(shared.ids)
+
+
+def test_chunks_of_others_are_unknown_ids(shared: Subject, other: Subject, table: StaticTable) -> None:
+    reader, strange = shared.reader, strange_ids(shared, other)
+    vector = table.embed_queries_int8(["a crane lifts"])[0]
+    assert reader.chunks(strange) == {}
+    assert reader.outlines(strange) == {}
+    assert reader.places(strange) == {}
+    assert reader.static_similarities(strange, vector) == {}
+    assert len(reader.static_vectors(strange)[0]) == 0
+    tables = [number for number, _ in other.reader.symbols_at([OTHER_ONLY, "src/harbour/crane.py"])]
+    assert tables
+    assert reader.symbol_tables(tables) == {}
+    assert (reader.columns().files_of(np.array(strange, np.int64)) == 0).all()
+
+
+def test_vectors_of_others_are_not_near(shared: Subject, other: Subject, table: StaticTable) -> None:
+    vector = table.embed_queries_int8(["keeps a ship with zymurgy in quarantine for days"])[0]
+    strange = set(strange_ids(shared, other))
+    for only in (ALL, ChunkFilter(types=("code",)), ChunkFilter(hidden=("LICENSE",))):
+        found = shared.reader.nearest_static(vector, 200, only, never)
+        assert found
+        assert strange.isdisjoint(hit.chunk_id for hit in found)
+    assert OTHER_ONLY in other.paths(
+        hit.chunk_id for hit in other.reader.nearest_static(vector, 2, ALL, never)
+    )
+
+
+def test_others_have_what_is_theirs(other: Subject, original: IndexReader) -> None:
+    """The older revision and the fork answer as the index file does that they were made from."""
+    mine = Subject("original", original, other.index)
+    asked = [*OTHER_WORDS, "ship", "crane", "handler", "e4711", "shallow", "nowhere"]
+    assert mine.ids.keys() == other.ids.keys()
+
+    def answers(subject: Subject) -> list[object]:
+        reader = subject.reader
+        found = reader.postings(dict.fromkeys(asked, 0), never)
+        return [
+            reader.word_counts(asked, MOST, never),
+            {word: sorted(subject.places(each.ids)) for word, each in found.items()},
+            reader.absent(asked),
+            reader.stems_starting("zz", Deadline(never)),
+            sorted(subject.places(hit.chunk_id for hit in reader.defining([*NAMES, "Crane"], MOST, ALL))),
+            sorted(each.path for each in reader.definitions_of(["handler"], MOST)),
+            [name.lower() for name in reader.names_matching("", "%z%", never)],
+            sorted(subject.places(hit.chunk_id for hit in reader.containing(Literal("lift"), MOST, ALL, Deadline(never)).hits)),
+            sorted(path for _, path in reader.symbols_naming(["=Crane"], MOST, never)),
+            [(each.name, each.files, each.chunks) for each in reader.stats().collections],
+            reader.contents(["LICENSE", OTHER_ONLY]),
+            [(each.chunk.text, each.collection) for each in reader.page("src/harbour/crane.py")],
+        ]  # fmt: skip
+
+    for one, same in zip(answers(mine), answers(other), strict=True):
+        assert same == one
+
+
+def test_who_may_not_see_a_repository_sees_no_snapshot_of_it(
+    shared_store: tuple[TeamStore, dict[str, Subject]], shared: Subject
+) -> None:
+    team, _ = shared_store
+    reader = shared.reader
+    assert isinstance(reader, PostgresReader)
+    team.admit("stranger")
+    assert team.store.read("stranger", lambda db: read_snapshot(db, reader.memory.key)) is None

@@ -1,0 +1,37 @@
+"""Which of several folders a question is about."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cairn.index.reader.postings import Postings
+from cairn.retrieval.folder_likelihood import folder_likelihoods
+from cairn.retrieval.legs import HeldWord, Pool
+
+
+def pool(**words: int) -> Pool:
+    """What a folder has of a question: in how many chunks each word stands."""
+    made = Pool()
+    for word, chunks in words.items():
+        ids = np.arange(1, chunks + 1, dtype=np.int32)
+        ones = np.ones(chunks, np.uint8)
+        made.words.append(HeldWord(frozenset({word}), 1.0, Postings(ids, ones, ones)))
+    return made
+
+
+def test_a_word_that_one_folder_alone_has_speaks_for_it() -> None:
+    likelihoods = folder_likelihoods(
+        [pool(middleware=50, rack=0), pool(middleware=40, rack=30)], [1000, 1000]
+    )
+    assert likelihoods[1] == 0.0
+    assert likelihoods[0] < -0.3
+
+
+def test_a_folder_is_not_likelier_for_being_large() -> None:
+    likelihoods = folder_likelihoods([pool(cookie=100), pool(cookie=10)], [10_000, 1_000])
+    assert likelihoods == pytest.approx([0.0, 0.0], abs=0.1)
+
+
+def test_no_folder_is_likelier_for_words_that_stand_nowhere() -> None:
+    assert folder_likelihoods([pool(zebra=0), pool(zebra=0)], [10, 1_000]) == [0.0, 0.0]

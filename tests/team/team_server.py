@@ -1,0 +1,129 @@
+"""A team's store in a database of its own, and real servers over it, for the tests of this folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import psycopg
+from attrs import frozen
+from tests.serving import PATIENCE_SECONDS, Served
+
+from cairn.index.postgres.access import issue_token
+from cairn.paths import data_dir
+from cairn.team.store import OwnedStore
+
+LOGIN, PASSWORD = "cairn_test_server", "Mole-and-berth-7"
+"""Of the servers: it sees nothing but what the reader of a request may see."""
+
+LIGHTHOUSE = {
+    "README.md": "# Lighthouse\n\nThe lighthouse warns ships of the reef by a lamp that turns.\n",
+    "src/lighthouse/lamp.py": '''"""The lamp."""
+
+
+def kindle_lamp(fog: float) -> float:
+    """How bright the lamp has to burn through the fog."""
+    return 400 + 12 * fog
+
+
+def keeper_rota(keepers):
+    """Who keeps the lamp burning in which night."""
+    return [kindle_lamp(0) for _ in keepers]
+''',
+}
+"""A repository that not everybody may see."""
+
+
+@frozen
+class TeamStore:
+    """A prepared database."""
+
+    url: str
+    """Of its owner."""
+    server_url: str
+    """Of the servers' login."""
+
+    @classmethod
+    def prepared(cls, url: str) -> TeamStore:
+        with psycopg.connect(url, autocommit=True) as connection, suppress(psycopg.errors.DuplicateObject):
+            connection.execute(f"CREATE ROLE {LOGIN} LOGIN PASSWORD '{PASSWORD}'".encode())
+        OwnedStore(url).prepare(LOGIN)
+        return cls(url, with_login(url))
+
+    @property
+    def owned(self) -> OwnedStore:
+        return OwnedStore(self.url)
+
+    def reader(self, name: str, *repositories: str, everything: bool = False) -> str:
+        """The token of a reader who may see these repositories."""
+        self.owned.grant(name, repositories, everything=everything)
+        return self.owned.token(name)
+
+    def token_until(self, reader: str, seconds: float) -> str:
+        """A token that expires after so many seconds."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            token = issue_token(connection, reader)
+            connection.execute(
+                "UPDATE cairn.tokens SET expires_at = now() + make_interval(secs => %s)"
+                " WHERE hash = sha256(%s::bytea)",
+                (seconds, token.encode()),
+            )
+        return token
+
+
+def with_login(url: str) -> str:
+    """The URL of the same database for the servers' login."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=f"{LOGIN}:{quote(PASSWORD)}@{parts.hostname}:{parts.port}"))
+
+
+@contextmanager
+def team_serving(
+    *stores: str,
+    log: Path,
+    command: tuple[str, ...] = ("serve",),
+    port: int = 0,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Served]:
+    """A running `cairn serve --store`, which writes its log there. It must end when it is told to."""
+    arguments = [argument for store in stores for argument in ("--store", store)]
+    with log.open("ab") as written:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cairn", *command, "--json", "--port", str(port), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=written,
+            text=True,
+            env={**os.environ, **(environment or {})},
+        )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, f"it ended with {process.wait(PATIENCE_SECONDS)}: {log.read_text()}"
+        served = Served(process, json.loads(line), "")
+        yield served
+        if process.poll() is None:
+            assert served.end() == 0
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def machine(folder: Path) -> dict[str, str]:
+    """The environment of a machine of its own: no index, no settings, but what makes starts quick."""
+    data = folder / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    for name in ("grammars", "bytecode"):
+        real = data_dir() / name
+        real.mkdir(parents=True, exist_ok=True)
+        if not (data / name).exists():
+            (data / name).symlink_to(real, target_is_directory=True)
+    return {"CAIRN_DATA_DIR": str(data), "CAIRN_CONFIG_DIR": str(folder / "config")}

@@ -1,0 +1,54 @@
+"""A run that is killed at any moment leaves nothing half done, and the next one succeeds."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.team.repositories import assert_equal_to_checkout, bulk_counts, count, harbour, index, many_files
+
+from cairn.index.postgres.schema import prepare
+
+_RUN = """
+import sys
+from cairn.team.indexing import index_repository
+index_repository(sys.argv[1], sys.argv[2], progress=lambda text: print(text, flush=True))
+"""
+_KILLS = 4
+
+
+def test_killed_runs_leave_the_store_whole(postgres: str, tmp_path: Path, bare_data_dir: Path) -> None:
+    prepare(postgres)
+    repository = harbour(tmp_path / "harbour", **many_files(60))
+    index(postgres, repository)
+    repository.git("checkout", "--quiet", "-b", "next")
+    repository.write({path: text + "\n\nLENGTH = 1\n" for path, text in many_files(50).items()})
+    repository.commit("Lengths")
+    before = bulk_counts(postgres)
+    moments = random.Random(7)
+    for number in range(_KILLS):
+        process = subprocess.Popen(
+            [sys.executable, "-c", _RUN, postgres, str(repository.folder)], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        if number % 2:  # half of them while the snapshot is being written
+            for line in process.stdout:
+                if line.startswith("Writing"):
+                    break
+        else:
+            process.stdout.readline()
+        time.sleep(moments.uniform(0, 0.25))
+        process.kill()
+        process.wait()
+        if count(postgres, "SELECT count(*) FROM cairn.snapshots") == 1:
+            assert bulk_counts(postgres) == before
+        else:  # it was through already
+            break
+    found = index(postgres, repository)
+    assert found.ref == "next"
+    assert_equal_to_checkout(postgres, repository, "next", tmp_path)
+    assert_equal_to_checkout(postgres, repository, "main", tmp_path)
+    assert not list((bare_data_dir / "team" / "work").iterdir())

@@ -1,0 +1,443 @@
+"""`cairn serve --store`: every reader is answered from what they may see, and of the rest there is no trace."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+from click.testing import CliRunner
+from tests.postgres import QUICK_SETTINGS, execute, new_database
+from tests.serving import Answer, Served, until
+from tests.team.repositories import GitRepository, harbour, index
+from tests.team.team_server import LIGHTHOUSE, PASSWORD, TeamStore, machine, team_serving
+
+from cairn.errors import StoreUnavailableError
+from cairn.serve.command import serve
+from cairn.team.local_server import LocalServer
+from cairn.team.store import TeamStore as AskedStore
+
+ENOUGH_SECONDS = 5.0
+"""Within which a question goes on at another server, or says why it cannot."""
+
+_PLACE = {"start": {"line": 3, "character": 0}, "end": {"line": 3, "character": 0}}
+_BERTHS = {"uri": "cairn-team:///harbour/src/harbour/berths.py"}
+QUESTIONS: list[tuple[str, Any]] = [
+    ("context", {"textDocument": _BERTHS, "range": _PLACE}),
+    ("search", {"query": "moor a ship", "explain": True}),
+    ("search", {"query": "kindle the lamp"}),
+    ("search", {"query": '"400 + 12"'}),
+    ("discover", {"query": "how does the lamp of the lighthouse warn ships"}),
+    ("references", {"symbol": "moor_ship", "depth": 2}),
+    ("references", {"symbol": "kindle_lamp"}),
+    ("related", {"textDocument": _BERTHS, "range": _PLACE}),
+    ("fetch_page", {"path": "README.md"}),
+    ("fetch_page", {"path": "src/lighthouse/lamp.py"}),
+    ("collections", {}),
+    ("status", {}),
+    ("filter_collections", {"query": "the lamp of the lighthouse"}),
+    ("expand_queries", {"query": "kindle lamps"}),
+    ("search", {"query": "lamp", "filter": {"path": ["lighthouse"]}}),
+    ("search", {"query": "lamp", "filter": {"collection": ["lighthouse-source"]}}),
+]
+
+
+@frozen
+class Town:
+    """Two repositories, of which not everybody sees both, and a server."""
+
+    store: TeamStore
+    served: Served
+    harbour: GitRepository
+    log: Path
+    ada: str
+    """The token of who sees the harbour."""
+    bob: str
+    """The token of who sees the lighthouse, too."""
+    before: dict[int, Any]
+    """What somebody who sees the harbour was answered before there was a lighthouse, by the number of the question."""
+
+    def ask(self, token: str, name: str, params: Any, workspace: str = "") -> Answer:
+        place = f"?workspace={workspace}" if workspace else ""
+        return self.served.ask(f"/api/v1/{name}{place}", params, token=token)
+
+
+@pytest.fixture(scope="module")
+def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    folder = tmp_path_factory.mktemp("town")
+    with pytest.MonkeyPatch.context() as patch, new_database(postgres_server) as url:
+        for name, value in machine(folder).items():
+            patch.setenv(name, value)
+        store = TeamStore.prepared(url)
+        repository = harbour(folder / "harbour")
+        index(url, repository)
+        ada, alone = store.reader("ada", "harbour"), store.reader("alone", "harbour")
+        log = folder / "log"
+        with team_serving(store.server_url, log=log) as served:
+            before = {
+                number: comparable(served.ask(f"/api/v1/{name}", params, token=alone))
+                for number, (name, params) in enumerate(QUESTIONS)
+            }
+            index(url, GitRepository(folder / "lighthouse", LIGHTHOUSE))
+            bob = store.reader("bob", "harbour", "lighthouse")
+            yield Town(store, served, repository, log, ada, bob, before)
+        written = log.read_text()
+        assert "Traceback" not in written
+        assert all(secret not in written for secret in (PASSWORD, ada, bob, alone))
+
+
+def comparable(answer: Answer) -> tuple[int, Any]:
+    """The answer without times, and what only this process knows."""
+
+    def still(data: Any) -> Any:
+        if isinstance(data, dict):
+            moving = {"timings", "metrics", "memory", "latency", "since", "p95Ms", "queries"}
+            return {key: still(value) for key, value in data.items() if key not in moving}
+        return [still(each) for each in data] if isinstance(data, list) else data
+
+    return answer.status, still(answer.json)
+
+
+def paths(answer: Answer) -> list[str]:
+    assert answer.status == 200, answer
+    return [result["path"] for result in answer.json["results"]]
+
+
+def refusal(answer: Answer) -> tuple[int, str, str]:
+    error = answer.json["error"]
+    return answer.status, error["code"], error["message"]
+
+
+# --- what is answered --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(len(QUESTIONS)))
+def test_hidden_repository_changes_no_answer(town: Town, number: int) -> None:
+    name, params = QUESTIONS[number]
+    status, answer = comparable(town.ask(town.bob, name, params))
+    assert (status, answer) != town.before[number] or name in ("expand_queries", "context", "related")
+    assert comparable(town.ask(town.ada, name, params)) == town.before[number]
+
+
+def test_reader_who_may_see_it_finds_what_is_hidden_from_others(town: Town) -> None:
+    assert paths(town.ask(town.bob, "search", {"query": "kindle the lamp"}))[0] == "src/lighthouse/lamp.py"
+    found = town.ask(town.bob, "references", {"symbol": "kindle_lamp"}).json
+    assert [each["enclosing"]["symbol"] for each in found["references"]] == ["keeper_rota"]
+    folders = {each["folder"] for each in town.ask(town.bob, "collections", {}).json}
+    assert folders == {"cairn-team:///harbour", "cairn-team:///lighthouse"}
+    assert "kindle_lamp" in town.ask(town.bob, "fetch_page", {"path": "src/lighthouse/lamp.py"}).json["text"]
+    page = town.ask(town.bob, "fetch_page", {"path": "README.md"})
+    assert "cairn-team:///lighthouse" in refusal(page)[2]
+    page = town.ask(town.bob, "fetch_page", {"path": "README.md", "folder": "cairn-team:///lighthouse"})
+    assert page.json["text"] == LIGHTHOUSE["README.md"]
+
+
+def test_place_in_a_stored_file_has_related_passages_and_a_context(town: Town) -> None:
+    place = {"textDocument": _BERTHS, "range": _PLACE}
+    related = town.ask(town.ada, "related", place).json
+    assert "src/harbour/schedule.py" in {each["path"] for each in related["results"]}
+    context = town.ask(town.ada, "context", place).json
+    assert "Berth" in context["context"]
+
+
+def test_status_is_that_of_a_complete_index(town: Town) -> None:
+    status = town.ask(town.ada, "status", {}).json
+    assert (status["state"], status["activity"], status["warnings"]) == ("ready", "idle", [])
+    assert status["files"] == {"total": 6, "indexed": 6}
+    assert status["lastError"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "absent"),
+    [
+        ("fetch_page", {"path": "src/lighthouse/lamp.py"}, {"path": "src/greenhouse/vine.py"}),
+        ("fetch_page", {"path": "src/lighthouse"}, {"path": "src/greenhouse"}),
+        ("references", {"symbol": "kindle_lamp"}, {"symbol": "prune_vines"}),
+        ("references", {"symbol": "kindle_lanp"}, {"symbol": "prune_vimes"}),
+        ("search", {"query": "a", "filter": {"path": ["lighthouse"]}}, {"query": "a", "filter": {"path": ["greenhouse"]}}),
+        ("search", {"query": "a", "filter": {"path": ["lighthuose/src"]}}, {"query": "a", "filter": {"path": ["greenhuose/src"]}}),
+        ("search", {"query": "a", "filter": {"collection": ["lighthouse-source"]}}, {"query": "a", "filter": {"collection": ["greenhouse-source"]}}),
+        ("fetch_page", {"path": "README.md", "folder": "cairn-team:///lighthouse"}, {"path": "README.md", "folder": "cairn-team:///greenhouse"}),
+        ("related", {"textDocument": {"uri": "cairn-team:///lighthouse/README.md"}, "range": _PLACE}, {"textDocument": {"uri": "cairn-team:///greenhouse/README.md"}, "range": _PLACE}),
+        ("context", {"textDocument": {"uri": "cairn-team:///lighthouse/README.md"}, "range": _PLACE}, {"textDocument": {"uri": "cairn-team:///greenhouse/README.md"}, "range": _PLACE}),
+    ],
+)  # fmt: skip
+def test_hidden_name_is_refused_as_one_that_does_not_exist(
+    town: Town, name: str, params: Any, absent: Any
+) -> None:
+    hidden = comparable(town.ask(town.ada, name, params))
+    other = comparable(town.ask(town.ada, name, absent))
+    words = {"greenhouse": "lighthouse", "greenhuose": "lighthuose", "vine.py": "lamp.py"}
+    words |= {"prune_vines": "kindle_lamp", "prune_vimes": "kindle_lanp"}
+    text = json.dumps(other)
+    for absent_word, hidden_word in words.items():
+        text = text.replace(absent_word, hidden_word)
+    assert json.dumps(hidden) == text
+
+
+def test_metrics_name_no_repository(town: Town) -> None:
+    town.ask(town.bob, "search", {"query": "kindle the lamp"})
+    metrics = town.served.ask("/metrics", token=town.ada).body.decode()
+    assert "cairn_http_requests" in metrics
+    assert not any(word in metrics for word in ("lighthouse", "harbour", "lamp", "bob"))
+
+
+def test_mcp_tool_answers_as_its_reader(town: Town) -> None:
+    def call(token: str, tool: str, arguments: Any) -> Any:
+        asked = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments},
+        }
+        headers = {
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2025-06-18",
+            # A session of somebody else's does not lend what they may see.
+            "Mcp-Session-Id": "0123456789abcdef0123456789abcdef",
+        }
+        body = town.served.ask("/mcp", asked, headers=headers, token=token).body.decode()
+        data = next((line for line in body.splitlines() if line.startswith("data: ")), f"data: {body}")
+        return json.loads(data.removeprefix("data: "))["result"]
+
+    question = {"query": "kindle the lamp"}
+    assert "src/lighthouse/lamp.py" in call(town.bob, "cairn_search", question)["content"][0]["text"]
+    assert "lighthouse" not in json.dumps(call(town.ada, "cairn_search", question))
+    narrowed = call(town.bob, "cairn_search", {**question, "workspace": "harbour"})
+    assert "lighthouse" not in json.dumps(narrowed)
+    refused = call(town.ada, "cairn_search", {**question, "workspace": "lighthouse"})
+    absent = call(town.ada, "cairn_search", {**question, "workspace": "greenhouse"})
+    assert refused["isError"]
+    assert json.dumps(absent).replace("greenhouse", "lighthouse") == json.dumps(refused)
+
+
+def test_requests_that_change_answers_are_refused(town: Town) -> None:
+    for name, params in [
+        ("set_phase", {"phase": 0}),
+        ("reindex", {}),
+        ("pause", {}),
+        ("feedback", {"query": "a", "contentHash": "b", "action": "opened"}),
+    ]:
+        assert refusal(town.ask(town.bob, name, params))[:2] == (400, "invalidParams")
+    assert town.ask(town.ada, "status", {}).json["phase"] == 3
+
+
+# --- one repository, one ref --------------------------------------------------------------------------
+
+
+def test_workspace_names_a_repository_or_one_of_its_refs(town: Town) -> None:
+    town.harbour.git("checkout", "--quiet", "-b", "feature/pilots")
+    town.harbour.write({"src/harbour/pilots.py": "def guide_tanker(tanker):\n    return tanker\n"})
+    commit = town.harbour.commit("Pilots")
+    town.harbour.git("checkout", "--quiet", "main")
+    index(town.store.url, town.harbour, "feature/pilots")
+    question = {"query": "guide_tanker"}
+    for workspace in ("harbour@feature/pilots", "cairn-team:///harbour@feature/pilots"):
+        answer = town.ask(town.ada, "search", question, workspace)
+        assert paths(answer)[0] == "src/harbour/pilots.py"
+        (revision,) = answer.json["index"]["revisions"]
+        assert (revision["ref"], revision["commit"]) == ("feature/pilots", commit)
+    for workspace in ("harbour", "harbour@main", "cairn-team:///harbour", ""):
+        answer = town.ask(town.ada, "search", question, workspace)
+        assert "src/harbour/pilots.py" not in paths(answer)
+        assert answer.json["index"]["revisions"][0]["ref"] == "main"
+    only = town.ask(town.bob, "collections", {}, "lighthouse").json
+    assert {each["folder"] for each in only} == {"cairn-team:///lighthouse"}
+
+
+@pytest.mark.parametrize("suffix", ["", "@main", "@nowhere"])
+def test_hidden_workspace_is_refused_as_one_that_does_not_exist(town: Town, suffix: str) -> None:
+    hidden = town.ask(town.ada, "search", {"query": "lamp"}, f"lighthouse{suffix}")
+    absent = town.ask(town.ada, "search", {"query": "lamp"}, f"greenhouse{suffix}")
+    assert refusal(hidden)[:2] == (400, "invalidParams")
+    assert hidden.body.replace(b"lighthouse", b"greenhouse") == absent.body
+
+
+def test_repository_of_an_owner_is_named_with_its_slash(town: Town, tmp_path: Path) -> None:
+    index(town.store.url, GitRepository(tmp_path / "dock", {"a.md": "# Dock gates\n"}), name="port/dock gates")
+    token = town.store.reader("dora", "port/dock gates")
+    answer = town.ask(token, "search", {"query": "dock gates"})
+    (found,) = answer.json["results"]
+    assert found["uri"] == "cairn-team:///port/dock%20gates/a.md"
+    for workspace in ("port/dock%20gates", found["folder"].replace("%", "%25")):
+        assert paths(town.ask(token, "search", {"query": "dock gates"}, workspace)) == ["a.md"]
+
+
+def test_empty_repository_is_answered_without_results(town: Town, tmp_path: Path) -> None:
+    index(town.store.url, GitRepository(tmp_path / "empty", {"a.bin": "\0\0"}), name="empty")
+    token = town.store.reader("emil", "empty")
+    assert paths(town.ask(token, "search", {"query": "anything"})) == []
+    assert town.ask(token, "status", {}).json["files"]["indexed"] == 0
+
+
+def test_next_question_after_indexing_is_answered_from_the_new_snapshot(town: Town) -> None:
+    question = {"query": "dredge_fairway"}
+    assert "src/harbour/dredging.py" not in paths(town.ask(town.ada, "search", question))
+    town.harbour.write({"src/harbour/dredging.py": "def dredge_fairway(depth):\n    return depth\n"})
+    commit = town.harbour.commit("Dredging")
+    index(town.store.url, town.harbour)
+    answer = town.ask(town.ada, "search", question)
+    assert paths(answer)[0] == "src/harbour/dredging.py"
+    (revision,) = answer.json["index"]["revisions"]
+    assert (revision["repository"], revision["commit"]) == ("harbour", commit)
+    assert revision["folder"] == "cairn-team:///harbour"
+    town.harbour.git("rm", "--quiet", "src/harbour/dredging.py")
+    town.harbour.commit("No dredging")
+    index(town.store.url, town.harbour)
+    assert "src/harbour/dredging.py" not in paths(town.ask(town.ada, "search", question))
+
+
+# --- callers -------------------------------------------------------------------------------------------
+
+
+def test_kept_answers_of_one_reader_never_reach_another(town: Town) -> None:
+    one, other = town.store.reader("olga", "harbour", "lighthouse"), town.store.reader("otto", "harbour")
+    for name, params in (
+        ("search", {"query": "bright lamp in fog"}),
+        ("discover", {"query": "how bright is the lamp in the fog"}),
+    ):
+        for _ in range(2):
+            assert b"src/lighthouse/lamp.py" in town.ask(one, name, params).body
+            assert b"lighthouse" not in town.ask(other, name, params).body
+    hits = [town.ask(token, "status", {}).json["latency"]["cacheHits"] for token in (one, other)]
+    assert hits == [2, 2]
+
+
+def test_recent_questions_of_one_reader_never_reach_another(town: Town) -> None:
+    place = {"textDocument": _BERTHS, "range": _PLACE}
+    one, other = town.store.reader("pia", "harbour"), town.store.reader("paul", "harbour")
+    town.ask(one, "search", {"query": "secret plans for the quay"})
+    assert b"secret plans" in town.ask(one, "context", place).body
+    assert b"secret plans" not in town.ask(other, "context", place).body
+
+
+def test_second_token_of_a_reader_sees_what_the_first_does(town: Town) -> None:
+    first = town.store.reader("zoe", "harbour")
+    second = town.store.owned.token("zoe")
+    question = {"query": "moor a ship"}
+    assert paths(town.ask(first, "search", question)) == paths(town.ask(second, "search", question))
+
+
+def test_revoked_repository_and_token_are_gone_with_the_next_request(town: Town) -> None:
+    token = town.store.reader("rita", "harbour", "lighthouse")
+    question = {"query": "kindle the lamp"}
+    assert paths(town.ask(token, "search", question))[0] == "src/lighthouse/lamp.py"
+    town.store.owned.revoke("rita", ["lighthouse"])
+    assert b"lighthouse" not in town.ask(token, "search", question).body
+    town.store.owned.revoke("rita", [])
+    assert refusal(town.ask(token, "search", question))[:2] == (401, "unauthorized")
+    again = town.store.owned.token("rita")
+    assert paths(town.ask(again, "search", question)) == []
+    assert town.ask(again, "collections", {}).json == []
+
+
+def test_token_is_refused_once_it_expired(town: Town) -> None:
+    valid, expired = town.store.token_until("ada", 3600), town.store.token_until("ada", -1)
+    assert town.ask(valid, "status", {}).status == 200
+    code, name, message = refusal(town.ask(expired, "status", {}))
+    assert (code, name) == (401, "unauthorized")
+    assert "cairn team grant" in message
+
+
+@pytest.mark.parametrize("token", ["", "cairn_guess", "A" * 5_000, "\xe4", "ada", "'; DROP TABLE cairn.tokens"])
+def test_what_is_no_token_is_refused_everywhere(town: Town, token: str) -> None:
+    for path in ("/api/v1/search", "/mcp", "/metrics", "/openapi.json", "/team/v1/locate", "/nothing"):
+        answer = town.served.ask(path, method="POST", token=token)
+        assert refusal(answer)[:2] == (401, "unauthorized"), path
+        assert not token.strip() or token not in answer.body.decode()
+    assert town.served.ask("/healthz", token="").json == {"ok": True}
+    assert town.served.ask("/readyz", token="").json == {"ready": True}
+
+
+# --- servers that come and go -----------------------------------------------------------------------------
+
+
+def test_questions_go_on_at_a_replica_and_after_a_restart(server_folder: Path, tmp_path: Path) -> None:
+    primary = LocalServer(server_folder / "primary", settings=QUICK_SETTINGS)
+    primary.start()
+    execute(primary.url(), "CREATE DATABASE cairn")
+    execute(primary.url("cairn"), "CREATE EXTENSION vector")
+    store = TeamStore.prepared(primary.url("cairn"))
+    environment, log = machine(tmp_path), tmp_path / "log"
+    index(store.url, harbour(tmp_path / "harbour"))
+    token = store.reader("ada", "harbour")
+    replica = primary.make_replica(server_folder / "replica", settings=QUICK_SETTINGS)
+    replica.start()
+    follower = store.server_url.replace(f":{primary.port}/", f":{replica.port}/")
+    stores = tmp_path / "stores"
+    stores.write_text(f"# The primary and its replica.\n{store.server_url}\n{follower}\n")
+    stores.chmod(0o600)
+    with team_serving(str(stores), log=log, environment=environment) as served:
+
+        def ask(question: str) -> Answer:
+            began = time.monotonic()
+            answer = served.ask("/api/v1/search", {"query": question}, token=token)
+            assert time.monotonic() - began < ENOUGH_SECONDS
+            return answer
+
+        assert paths(ask("moor a ship"))[0] == "src/harbour/berths.py"
+        primary.kill()
+        assert paths(ask("hour of high water"))[0] == "src/harbour/tides.py"
+        assert paths(ask("assign ships"))[0] == "src/harbour/schedule.py"
+        replica.stop()
+        for question in ("moor a ship", "shortest free berth"):
+            status, code, message = refusal(ask(question))
+            assert (status, code) == (503, "unavailable")
+            assert "Start PostgreSQL there" in message
+            assert PASSWORD not in message
+        unready = served.ask("/readyz", token="")
+        assert (unready.status, unready.json) == (503, {"ready": False})
+        assert served.ask("/healthz", token="").status == 200
+        primary.start()
+        until(lambda: ask("free berth for a long ship").status == 200)
+        until(lambda: served.ask("/readyz", token="").status == 200)
+    written = log.read_text()
+    assert "Traceback" not in written
+    assert PASSWORD not in written
+    assert token not in written
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        ("postgresql://ada:Mole-and-berth-7@127.0.0.1:1/cairn", "127.0.0.1:1/cairn refuses connections"),
+        ("mysql://ada:Mole-and-berth-7@127.0.0.1/cairn", "The store's URL is not valid"),
+        ("postgresql://ada:Mole-and-berth-7/x@127.0.0.1/cairn", "The store's URL is not valid"),
+        ("no-such-file", "no-such-file, cannot be read"),
+    ],
+)
+def test_store_that_cannot_be_used_is_refused_without_its_password(store: str, said: str) -> None:
+    assert said in refused(store)
+
+
+def test_wrong_password_database_and_version_are_told(postgres: str) -> None:
+    store = TeamStore.prepared(postgres)
+    said = refused(store.server_url.replace(PASSWORD, "wrong-Mole"))
+    assert "refuses the password" in said
+    assert "wrong-Mole" not in said
+    assert "not a database" in refused(store.server_url.rpartition("/")[0] + "/nothing")
+    assert "Prepare the store" in refused(store.url.rpartition("/")[0] + "/postgres")
+
+
+def test_file_of_the_url_must_be_secret(tmp_path: Path) -> None:
+    file = tmp_path / "store"
+    file.write_text(f"postgresql://ada:{PASSWORD}@127.0.0.1/cairn")
+    file.chmod(0o644)
+    assert f"chmod 600 {file}" in refused(str(file))
+
+
+def test_folders_are_not_served_beside_a_store(tmp_path: Path) -> None:
+    done = CliRunner().invoke(serve, [str(tmp_path), "--store", "postgresql://127.0.0.1/cairn"])
+    assert "Give folders or --store, not both" in str(done.exception)
+
+
+def refused(store: str) -> str:
+    """What is said of a store that cannot be used; it has no password."""
+    with pytest.raises(StoreUnavailableError) as told:
+        AskedStore.at([store])
+    assert PASSWORD not in str(told.value)
+    return str(told.value)
