@@ -163,6 +163,10 @@ class Engine:
         """The engine that answers `caller`, over one of its folders where `workspace` names it. "" is whoever runs this process."""
         return self.over(workspace) if workspace else self
 
+    def for_question(self, params: object) -> Engine:
+        """The engine over the folders that a request with these params is about: all of them, where there are not very many."""
+        return self
+
     def progress(self) -> IndexingProgress:
         """Where indexing is, over all folders; cheap enough to ask ten times a second."""
         return progress_of(self.folders)

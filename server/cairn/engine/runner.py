@@ -58,6 +58,7 @@ def answer(
             )
         params_class = method.params_class()
         params = data if isinstance(data, params_class) else structure(data, params_class)
+        engine = engine.for_question(params)
         request = Request(engine, engine.folders, engine.settings(), cancelled, tell)
         if method.asks is Asks.NOTHING:
             found = method.handle()(request, params)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -23,6 +24,7 @@ from cairn.index.overlay.overlaid_reader import OverlaidReader
 from cairn.index.overlay.overlay import Overlay
 from cairn.index.postgres.catalogue import SnapshotMemory
 from cairn.index.postgres.connection import Store
+from cairn.index.postgres.frequent_words import likely_repositories
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.postgres.snapshots import (
     SnapshotMemories,
@@ -31,18 +33,23 @@ from cairn.index.postgres.snapshots import (
     snapshot_key,
     visible_snapshots,
 )
+from cairn.index.postgres.words import query_stems
 from cairn.index.queries.files import has_below
 from cairn.index.remote.catalogue import packed_catalogue
 from cairn.index.remote.reads import read
 from cairn.index.remote.wire import dumps, loads
+from cairn.index.store.keyword_columns import compound_parts
 from cairn.index.store.requests import RequestKind
 from cairn.settings.layers import Layers
 from cairn.settings.tree import Settings
 from cairn.text.uris import path_below
 
 _SCHEME = "cairn-team"
+_NAME = re.compile(r"[^\W\d]\w*")
 _NOWHERE = Path(os.devnull) / "cairn-team"
 """Folders of repositories are below it, so that no path of theirs leads to a file of this machine."""
+_MOST_AT_ONCE = 32
+"""Repositories that are searched at once; of more, those are chosen that a question is likeliest about."""
 _MOST_CALLERS = 64
 """Callers whose latest answers and questions are kept; those who asked longest ago are forgotten first."""
 
@@ -183,18 +190,35 @@ class StoredEngine(Engine):
                 if len(self._callers) > _MOST_CALLERS:
                     self._callers.popitem(last=False)
             self._callers.move_to_end(caller)
-        one = copy.copy(engine)
-        one.folders = tuple(self._folders(caller, workspace))
+        one, snapshots = copy.copy(engine), self._snapshots(caller, workspace)
+        if len(snapshots) > _MOST_AT_ONCE:
+            one.among = _Among(self, caller, snapshots)
+        else:
+            one.folders = self.opened(caller, snapshots)
         return one
 
-    def _folders(self, caller: str, workspace: str) -> list[Folder]:
+    def opened(self, caller: str, snapshots: Iterable[StoredSnapshot]) -> tuple[Folder, ...]:
+        """The folders of these snapshots."""
+        return tuple(self._folder(caller, snapshot) for snapshot in snapshots)
+
+    def likely(self, caller: str, question: str) -> list[int]:
+        """The ids of the repositories that the question is likeliest about."""
+        asked = f"{question} {' '.join(compound_parts(question))}"
+        names = [name for name in _NAME.findall(question) if any(compound_parts(name))]
+        terms = query_stems(asked)
+        found = self._store.read(
+            caller or None, lambda db: likely_repositories(db, terms, names, _MOST_AT_ONCE)
+        )
+        return [each.repository for each in found]
+
+    def _snapshots(self, caller: str, workspace: str) -> list[StoredSnapshot]:
         uri = f"{_SCHEME}:///"
         name = unquote(workspace.removeprefix(uri)) if workspace.startswith(uri) else workspace
         repository, _, ref = name.partition("@")
         snapshots = visible_snapshots(self._store, caller or None, repository or None, ref or None)
         if workspace and not snapshots:
             raise InvalidRequestError("workspace", f"there is no repository {workspace!r} that you may see")
-        return [self._folder(caller, snapshot) for snapshot in snapshots]
+        return snapshots
 
     def _folder(self, caller: str, snapshot: StoredSnapshot) -> Folder:
         root = _NOWHERE / snapshot.repository
@@ -255,8 +279,38 @@ class StoredEngine(Engine):
         self._store.close()
 
 
+@frozen
+class _Among:
+    """More repositories than are searched at once."""
+
+    whole: StoredEngine
+    caller: str
+    snapshots: Sequence[StoredSnapshot]
+
+    def chosen(self, params: object) -> tuple[Folder, ...]:
+        """The folders of those that a request is likeliest about. Raises InvalidRequestError for one that asks nothing."""
+        question = getattr(params, "query", None) or getattr(params, "symbol", None)
+        if not isinstance(question, str):
+            raise InvalidRequestError(
+                "workspace",
+                f"is required: you may see {len(self.snapshots):,} repositories; name the one that you ask about",
+            )
+        order = {number: place for place, number in enumerate(self.whole.likely(self.caller, question))}
+        likely = [each for each in self.snapshots if each.key.repository in order]
+        return self.whole.opened(self.caller, sorted(likely, key=lambda each: order[each.key.repository]))
+
+
 class _CallersEngine(Engine):
     """What is kept of one caller's questions and answers."""
+
+    among: _Among | None = None
+
+    def for_question(self, params: object) -> Engine:
+        if self.among is None:
+            return self
+        one = copy.copy(self)
+        one.folders, one.among = self.among.chosen(params), None
+        return one
 
     def __init__(self, whole: StoredEngine, host: Host) -> None:
         super().__init__(host=host)

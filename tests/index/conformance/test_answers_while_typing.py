@@ -95,7 +95,7 @@ def editors(sqlite: Subject, alone: Subject, shared: Subject) -> Iterator[list[O
 
 
 @settings(
-    max_examples=12,
+    max_examples=8,
     derandomize=True,
     database=None,
     phases=[Phase.explicit, Phase.generate],

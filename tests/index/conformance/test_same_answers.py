@@ -25,7 +25,7 @@ from cairn.index.store.deadline import Deadline, never
 from cairn.index.text.literals import Literal
 
 few = settings(
-    max_examples=60,
+    max_examples=30,
     derandomize=True,
     database=None,
     deadline=None,

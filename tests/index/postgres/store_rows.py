@@ -16,7 +16,9 @@ from cairn.index.postgres.roles import admit_server
 from cairn.index.postgres.schema import prepare
 from cairn.index.postgres.shards import add_shard
 
-ROW_TABLES = ("repositories", "snapshots", "refs", "snapshot_parts", "holdings", "segments", "terms")
+ROW_TABLES = (
+    "repositories", "repository_words", "snapshots", "refs", "snapshot_parts", "holdings", "segments", "terms"
+)  # fmt: skip
 FILE_TABLES = {"files": "id", "chunks": "file", "vectors": "file", "definitions": "file"}
 """Tables whose rows belong to a file, with the column of the file's id."""
 
@@ -52,6 +54,7 @@ def add_repository(owner: Connection[TupleRow], name: str, pool: int, shard: int
         shard,
     )
     owner.execute("INSERT INTO cairn.refs VALUES (%s, 'HEAD', %s)", (number, snapshot))
+    owner.execute("INSERT INTO cairn.repository_words VALUES (%s, 'word', 1)", (number,))
     owner.execute("INSERT INTO cairn.snapshot_parts VALUES (%s, %s, 'parts', '')", (snapshot, number))
     owner.execute("INSERT INTO cairn.segments VALUES (%s, %s, 1, %s, '')", (shard, number, pool))
     owner.execute("INSERT INTO cairn.terms VALUES (%s, %s, 1, 0, 'word', '', '')", (shard, number))

@@ -15,6 +15,7 @@ from psycopg.rows import TupleRow
 
 from cairn.index.postgres.blocks import TermBatch
 from cairn.index.postgres.columns import SegmentColumns
+from cairn.index.postgres.frequent_words import keep_frequent_words
 from cairn.index.postgres.lists import put_segment, take_over
 from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS, NewFile, Segment, facts_of
 from cairn.index.postgres.tables import BULK_TABLES, DIMENSIONS
@@ -90,6 +91,7 @@ def publish(
         snapshot = _put_snapshot(
             connection, home, revision, told, files, segment.parts() if parts is None else parts
         )
+        keep_frequent_words(connection, home.shard, home.repository)
     _analyze(connection, home.shard, written[1])
     return Published(snapshot, len(files), *written)
 

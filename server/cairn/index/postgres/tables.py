@@ -77,7 +77,7 @@ BULK_TABLES = (
         "definitions",
         """shard int NOT NULL, pool int NOT NULL, folded text COLLATE "C" NOT NULL, name text NOT NULL,
         chunk int NOT NULL, file int NOT NULL""",
-        indexes=("shard, pool, folded, chunk",),
+        indexes=("shard, pool, folded, chunk", "folded"),
     ),
     BulkTable(
         "segments",
@@ -125,6 +125,13 @@ CREATE TABLE cairn.repositories(
     project text NOT NULL DEFAULT ''
 );
 CREATE INDEX repositories_by_pool ON cairn.repositories(pool);
+CREATE TABLE cairn.repository_words(
+    repository int NOT NULL REFERENCES cairn.repositories ON DELETE CASCADE,
+    term text COLLATE "C" NOT NULL,
+    chunks int NOT NULL,
+    PRIMARY KEY(term, repository)
+);
+CREATE INDEX repository_words_by_repository ON cairn.repository_words(repository);
 CREATE TABLE cairn.snapshots(
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     repository int NOT NULL REFERENCES cairn.repositories ON DELETE CASCADE,

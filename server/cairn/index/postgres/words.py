@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import apsw
@@ -180,6 +181,21 @@ class SnapshotWords:
                 self._lists[kind, term] = postings
             while self._bytes > _MOST_BYTES and len(self._lists) > 1:
                 self._bytes -= self._lists.popitem(last=False)[1].size
+
+
+@cache
+def _tokenizing() -> apsw.Connection:
+    """A connection that tokenizes texts which belong to no snapshot; guarded by a lock, as threads share it."""
+    return apsw.Connection(":memory:")
+
+
+_TOKENIZING = threading.Lock()
+
+
+def query_stems(text: str) -> list[str]:
+    """The terms of a text, as `stems` has them, for those who have no catalogue."""
+    with _TOKENIZING:
+        return stems(_tokenizing(), text)
 
 
 def stems(db: apsw.Connection, text: str) -> list[str]:

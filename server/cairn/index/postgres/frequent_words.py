@@ -1,0 +1,90 @@
+"""The frequent words of each repository, by which a question finds those of thousands that it may be about."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from attrs import frozen
+from psycopg import Connection
+from psycopg.rows import TupleRow
+
+from cairn.index.postgres.blocks import Dictionary
+from cairn.index.postgres.segment import WORDS
+
+_MOST_WORDS = 3_000
+"""Words kept of each repository: 150 kB. A word that a repository is about stands in many of its chunks."""
+_SMOOTHING = 100.0
+"""As `cairn.retrieval.folder_likelihood` has it."""
+_MOST_TERMS = 200
+
+
+@frozen
+class LikelyRepository:
+    """A repository, and how likely the question's words are in it."""
+
+    repository: int
+    likelihood: float
+
+
+def keep_frequent_words(connection: Connection[TupleRow], shard: int, repository: int) -> None:
+    """Count the words of a repository anew, from its inverted lists."""
+    rows = connection.execute(
+        f"SELECT dictionary FROM cairn.terms WHERE shard = %s AND repository = %s AND kind = {WORDS}",
+        (shard, repository),
+    )
+    counts: Counter[str] = Counter()
+    for (packed,) in rows:
+        words = Dictionary(bytes(packed))
+        for term, documents in zip(words.terms, words.documents.tolist(), strict=True):
+            counts[term] += documents
+    connection.execute("DELETE FROM cairn.repository_words WHERE repository = %s", (repository,))
+    with connection.cursor().copy("COPY cairn.repository_words(repository, term, chunks) FROM STDIN") as copy:
+        for term, chunks in counts.most_common(_MOST_WORDS):
+            copy.write_row((repository, term, chunks))
+
+
+def likely_repositories(
+    connection: Connection[TupleRow], terms: Iterable[str], names: Iterable[str], most: int
+) -> list[LikelyRepository]:
+    """The repositories that the connection may see in which `terms`, stems of a question, are the likeliest, best first.
+
+    Those that define one of `names` come before all others.
+    """
+    wanted = list(dict.fromkeys(terms))[:_MOST_TERMS]
+    sizes: dict[int, int] = dict(
+        connection.execute(
+            """SELECT DISTINCT ON (s.repository) s.repository, coalesce((s.facts->>'chunks')::int, 0)
+               FROM cairn.snapshots s ORDER BY s.repository, s.indexed_at DESC"""
+        ).fetchall()
+    )
+    held: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    for term, repository, chunks in connection.execute(
+        "SELECT term, repository, chunks FROM cairn.repository_words WHERE term = ANY(%s)", (wanted,)
+    ):
+        held[term][repository] = chunks
+    every = sum(sizes.values())
+    scores = dict.fromkeys(sizes, 0.0)
+    for holding in held.values():
+        usual = (sum(holding.values()) + 0.5) / (every + 1.0)
+        for repository, size in sizes.items():
+            found = holding.get(repository, 0)
+            scores[repository] += math.log((found + _SMOOTHING * usual) / (size + _SMOOTHING))
+    defining = _defining(connection, names)
+    order = sorted(scores, key=lambda each: (-defining[each], -scores[each], each))
+    return [LikelyRepository(each, scores[each]) for each in order[:most]]
+
+
+def _defining(connection: Connection[TupleRow], names: Iterable[str]) -> Counter[int]:
+    """How many of the names each repository defines."""
+    folded = [name.lower() for name in names]
+    if not folded:
+        return Counter()
+    rows = connection.execute(
+        """SELECT r.id, count(DISTINCT d.folded) FROM unnest(%s::text[]) AS n(name)
+           CROSS JOIN LATERAL (SELECT folded, pool FROM cairn.definitions WHERE folded = n.name LIMIT 500) AS d
+           JOIN cairn.repositories r ON r.pool = d.pool GROUP BY r.id""",
+        (folded,),
+    )
+    return Counter(dict(rows))

@@ -1,0 +1,511 @@
+"""A clone of an indexed repository: answered from the team's server, with what differs here in front of it, and without it alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+from tests.conftest import ask
+from tests.postgres import new_database
+from tests.serving import Served, until
+from tests.team.repositories import GitRepository, harbour, index
+from tests.team.team_server import TeamStore, machine, team_serving
+
+from cairn.embedding.static import StaticTable
+from cairn.engine.engine import Engine
+from cairn.index.remote import clone as team_clone
+from cairn.paths import data_dir, workspace_dir
+from cairn.team.local_server import LocalServer
+
+_TIDES = "src/harbour/tides.py"
+
+
+@frozen
+class Town:
+    """An indexed repository, and a server."""
+
+    store: TeamStore
+    served: Served
+    origin: GitRepository
+    token: str
+
+    @property
+    def url(self) -> str:
+        return str(self.served.addresses["url"])
+
+
+@pytest.fixture(scope="module")
+def town(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    folder = tmp_path_factory.mktemp("town")
+    environment = machine(folder)
+    with pytest.MonkeyPatch.context() as patch, new_database(postgres_server) as url:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        store = TeamStore.prepared(url)
+        origin = harbour(folder / "harbour")
+        index(url, origin)
+        with team_serving(store.server_url, log=folder / "log") as served:
+            yield Town(store, served, origin, store.reader("ada", "harbour"))
+        assert "Traceback" not in (folder / "log").read_text()
+
+
+@pytest.fixture
+def member(town: Town, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Town:
+    """This process is that of a team's member, on a machine of their own."""
+    monkeypatch.setenv("CAIRN_TEAM__URL", town.url)
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", town.token)
+    monkeypatch.setattr(team_clone, "_RETRY_SECONDS", (0.05, 0.1))
+    return town
+
+
+@pytest.fixture
+def clone(town: Town, tmp_path: Path) -> GitRepository:
+    return town.origin.clone(tmp_path / "harbour")
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Engine]:
+    engine = Engine({"search": {"legDeadlineMs": 120_000}})
+    try:
+        engine.add_folder(folder)
+        yield engine
+    finally:
+        engine.stop()
+
+
+@contextmanager
+def shared(folder: Path) -> Iterator[Engine]:
+    """An engine on a folder that is answered from the team's index."""
+    with opened(folder) as engine:
+        until(lambda: engine.folders[0].revision or engine.folders[0].remark)
+        assert not engine.folders[0].remark
+        yield engine
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[tuple[Engine, str]]:
+    """An engine on a folder that is indexed here, once it is, with what the status says of that."""
+    with opened(folder) as engine:
+        until(lambda: engine.folders[0].remark)
+        until(lambda: ask(engine, "status", {}).state in ("ready", "degraded") and engine.progress().complete)
+        assert engine.folders[0].revision is None
+        assert ask(engine, "search", {"query": "moor a ship"}).index.revisions == ()
+        warnings = " ".join(ask(engine, "status", {}).warnings)
+        assert found(engine, "moor a ship")[0] == "src/harbour/berths.py"
+        yield engine, warnings
+
+
+def found(engine: Engine, query: str) -> list[str]:
+    return [result.path for result in ask(engine, "search", {"query": query}).results]
+
+
+def matched(engine: Engine, word: str) -> set[str]:
+    """The files in which the word itself is found."""
+    results = ask(engine, "search", {"query": f'"{word}"'}).results
+    return {result.path for result in results if word in result.snippet}
+
+
+def has_index(folder: Path) -> bool:
+    return any(workspace_dir(folder).glob("*.db"))
+
+
+def watched(engine: Engine) -> None:
+    """Wait until changes of files are reported."""
+    sharing: Any = engine.folders[0].sharing
+    watching, report = [], sharing.changed
+    sharing._watcher._on_changes = lambda paths: (watching.append(paths), report(paths))
+    probe = engine.folders[0].root / "probe.tmp"
+
+    def is_reported() -> bool:
+        probe.write_text("probe")
+        return bool(watching)
+
+    until(is_reported)
+    probe.unlink()
+
+
+# --- what is shared ------------------------------------------------------------------------------------
+
+
+def test_fresh_clone_is_answered_by_meaning_without_an_index_of_its_own(
+    member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded: list[Any] = []
+    monkeypatch.setattr(StaticTable, "embed", lambda *given: embedded.append(given))
+    with shared(clone.folder) as engine:
+        answer = ask(engine, "search", {"query": "when is the water of the sea at its highest"})
+        assert answer.results[0].path == _TIDES
+        assert answer.results[0].source == "embedding"
+        assert answer.results[0].uri == (clone.folder / _TIDES).as_uri()
+        (revision,) = answer.index.revisions
+        head = clone.git("rev-parse", "HEAD")
+        assert (revision.repository, revision.ref, revision.commit, revision.behind) == (
+            "harbour",
+            "main",
+            head,
+            0,
+        )
+        status = ask(engine, "status", {})
+        assert (status.state, status.warnings, status.files.indexed) == ("ready", (), 6)
+        assert found(engine, "moor a ship")[0] == "src/harbour/berths.py"
+    assert not has_index(clone.folder)
+
+
+def test_every_method_answers_as_of_an_index_of_the_clone(
+    member: Town, clone: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = {
+        "textDocument": {"uri": (clone.folder / "src/harbour/berths.py").as_uri()},
+        "range": {"start": {"line": 11, "character": 0}, "end": {"line": 11, "character": 0}},
+    }
+    questions: list[tuple[str, Any, Callable[[Any], Any]]] = [
+        ("search", {"query": "moor a ship"}, lambda a: [(r.path, r.range, r.score) for r in a.results]),
+        ("search", {"query": '"berth is taken"'}, lambda a: [(r.path, r.range) for r in a.results]),
+        ("search", {"query": "berth", "filter": {"path": ["src/**/*.py"]}}, lambda a: [r.path for r in a.results]),
+        ("search", {"query": "berth", "filter": {"type": ["prose"]}}, lambda a: [r.path for r in a.results]),
+        ("search", {"query": "moor_shp"}, lambda a: [r.path for r in a.results]),
+        ("discover", {"query": "how does mooring work"}, lambda a: a.answer_prompt),
+        ("references", {"symbol": "moor_ship", "depth": 2}, lambda a: (a.definitions, a.references)),
+        ("references", {"symbol": "moor_shipp"}, lambda a: a.message),
+        ("related", place, lambda a: [(r.path, r.range) for r in a.results]),
+        ("fetchPage", {"path": "README.md"}, lambda a: a.text),
+        ("collections", {}, lambda a: [(c.name, c.files, c.chunks) for c in a]),
+        ("workspace/symbol", {"query": "berth"}, lambda a: [(s.name, s.uri) for s in a]),
+    ]  # fmt: skip
+
+    def answers() -> list[Any]:
+        return [told(ask(engine, name, params)) for name, params, told in questions]
+
+    with shared(clone.folder) as engine:
+        there = answers()
+    monkeypatch.delenv("CAIRN_TEAM__URL")
+    with opened(clone.folder) as engine:
+        until(lambda: engine.progress().complete)
+        here = answers()
+    for number, (one, other) in enumerate(zip(there, here, strict=True)):
+        assert one == other, questions[number]
+
+
+def test_later_commits_are_counted_and_their_files_read_here(member: Town, clone: GitRepository) -> None:
+    clone.write({_TIDES: "def ebb_stream(day):\n    return day\n"})
+    clone.commit("Ebb")
+    clone.write({"src/harbour/pilots.py": "def guide_tanker(tanker):\n    return tanker\n"})
+    clone.commit("Pilots")
+    with shared(clone.folder) as engine:
+        answer = ask(engine, "search", {"query": "guide_tanker"})
+        assert answer.results[0].path == "src/harbour/pilots.py"
+        (revision,) = answer.index.revisions
+        assert revision.behind == 2
+        assert revision.commit == member.origin.git("rev-parse", "main")
+        assert matched(engine, "ebb_stream") == {_TIDES}
+        assert not matched(engine, "high_water")
+        clone.commit("A third, while it is open")
+        until(lambda: ask(engine, "search", {"query": "a"}).index.revisions[0].behind == 3)
+    assert not has_index(clone.folder)
+
+
+def test_local_files_win_that_differ_when_the_clone_is_opened(member: Town, clone: GitRepository) -> None:
+    clone.write({_TIDES: "def neap_tide():\n    return 'quarter_moon'\n", "docs/new.md": "# Fenders\n"})
+    (clone.folder / "README.md").unlink()
+    (clone.folder / "src/harbour/berths.py").rename(clone.folder / "src/harbour/moorings.py")
+    with shared(clone.folder) as engine:
+        assert matched(engine, "quarter_moon") == {_TIDES}
+        assert not matched(engine, "constituents")
+        assert found(engine, "Fenders")[0] == "docs/new.md"
+        assert matched(engine, "berth is taken") == {"src/harbour/moorings.py"}
+        results = ask(engine, "search", {"query": "Harbour library that schedules ships", "limit": 50}).results
+        assert "README.md" not in {result.path for result in results}
+        definitions = ask(engine, "references", {"symbol": "moor_ship"}).definitions
+        assert {each.path for each in definitions} == {"src/harbour/moorings.py"}
+
+
+def test_local_files_win_that_change_while_the_clone_is_open(member: Town, clone: GitRepository) -> None:
+    with shared(clone.folder) as engine:
+        watched(engine)
+        clone.write({_TIDES: "def spring_tide():\n    return 'full_moon'\n"})
+        until(lambda: matched(engine, "full_moon") == {_TIDES})
+        assert not matched(engine, "constituents")
+        (clone.folder / "docs").mkdir()
+        clone.write({"docs/new.md": "# Bollards\n"})
+        until(lambda: matched(engine, "Bollards") == {"docs/new.md"})
+        (clone.folder / "README.md").unlink()
+        until(lambda: not matched(engine, "unloaded safely"))
+        clone.git("checkout", "--quiet", "--", "README.md", _TIDES)
+        until(lambda: matched(engine, "unloaded safely") == {"README.md"})
+        until(lambda: matched(engine, "constituents") == {_TIDES})
+
+
+def test_folders_that_are_moved_and_removed_are_taken_in(
+    member: Town, clone: GitRepository, tmp_path: Path
+) -> None:
+    with shared(clone.folder) as engine:
+        watched(engine)
+        (clone.folder / "src/harbour").rename(clone.folder / "src/port")
+        until(lambda: matched(engine, "berth is taken") == {"src/port/berths.py"})
+        assert matched(engine, "constituents") == {"src/port/tides.py"}
+        shutil.rmtree(clone.folder / "tests")
+        until(lambda: not matched(engine, "test_a_taken_berth_cannot_be_moored_at"))
+        made = tmp_path / "made" / "deep"
+        made.mkdir(parents=True)
+        (made / "crane.py").write_text("def hoist_crate(crate):\n    return crate\n")
+        (tmp_path / "made").rename(clone.folder / "cranes")
+        until(lambda: matched(engine, "hoist_crate") == {"cranes/deep/crane.py"})
+
+
+def test_saved_file_is_found_by_the_next_question(member: Town, clone: GitRepository) -> None:
+    with shared(clone.folder) as engine:
+        clone.write({_TIDES: "def slack_water():\n    return 0\n"})
+        engine.changed(clone.folder / _TIDES)
+        assert matched(engine, "slack_water") == {_TIDES}
+
+
+def test_unsaved_text_wins_over_the_file_and_the_team(member: Town, clone: GitRepository) -> None:
+    tides = clone.folder / _TIDES
+    with shared(clone.folder) as engine:
+        engine.document_opened(tides)
+        engine.document_changed(tides, "def storm_surge():\n    return 'barometer'\n")
+        assert matched(engine, "barometer") == {_TIDES}
+        assert not matched(engine, "constituents")
+        engine.document_closed(tides)
+        assert matched(engine, "constituents") == {_TIDES}
+        clone.write({_TIDES: "def on_disk():\n    return 'gauge'\n"})
+        engine.changed(tides)
+        engine.document_changed(tides, "def in_editor():\n    return 'barometer'\n")
+        assert (matched(engine, "barometer"), matched(engine, "gauge")) == ({_TIDES}, set())
+        engine.document_closed(tides)
+        assert (matched(engine, "barometer"), matched(engine, "gauge")) == (set(), {_TIDES})
+
+
+def test_ignored_and_secret_files_of_the_clone_stay_out(member: Town, clone: GitRepository) -> None:
+    clone.write({".gitignore": "*.log\n", "run.log": "quaylog\n", ".env": "KEY=quaykey\n"})
+    with shared(clone.folder) as engine:
+        engine.changed(clone.folder / "run.log")
+        assert not matched(engine, "quaylog")
+        assert not matched(engine, "quaykey")
+
+
+def test_checkout_of_another_branch_is_followed(member: Town, clone: GitRepository) -> None:
+    member.origin.git("checkout", "--quiet", "-b", "feature")
+    member.origin.write({"src/harbour/locks.py": "def open_sluice():\n    return 1\n"})
+    commit = member.origin.commit("Locks")
+    member.origin.git("checkout", "--quiet", "main")
+    index(member.store.url, member.origin, "feature")
+    with shared(clone.folder) as engine:
+        assert not matched(engine, "open_sluice")
+        clone.git("fetch", "--quiet")
+        clone.git("checkout", "--quiet", "feature")
+        until(lambda: engine.folders[0].revision and engine.folders[0].revision.commit == commit)
+        assert matched(engine, "open_sluice") == {"src/harbour/locks.py"}
+        (revision,) = ask(engine, "search", {"query": "open_sluice"}).index.revisions
+        assert (revision.ref, revision.behind) == ("feature", 0)
+        clone.git("checkout", "--quiet", "main")
+        until(lambda: engine.folders[0].revision and engine.folders[0].revision.ref == "main")
+        assert not matched(engine, "open_sluice")
+
+
+def test_worktree_of_a_clone_is_shared_too(member: Town, clone: GitRepository, tmp_path: Path) -> None:
+    clone.git("worktree", "add", "--quiet", str(tmp_path / "tree"), "-b", "other")
+    with shared(tmp_path / "tree") as engine:
+        assert found(engine, "moor a ship")[0] == "src/harbour/berths.py"
+
+
+def test_command_asks_the_team_and_makes_no_index(member: Town, clone: GitRepository) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "cairn", "search", "moor a ship", "-C", str(clone.folder), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    answer = json.loads(done.stdout)
+    assert answer["results"][0]["path"] == "src/harbour/berths.py"
+    assert answer["index"]["revisions"][0]["behind"] == 0
+    assert not has_index(clone.folder)
+
+
+# --- the server goes and comes ---------------------------------------------------------------------------
+
+
+def test_clone_is_indexed_here_while_the_server_is_gone(
+    town: Town, member: Town, clone: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team_clone, "_LOOK_SECONDS", 3600.0)  # a question that fails is what tells
+    log = tmp_path / "log"
+    with team_serving(town.store.server_url, log=log) as served:
+        url, port = str(served.addresses["url"]), served.port
+        monkeypatch.setenv("CAIRN_TEAM__URL", url)
+        with shared(clone.folder) as engine:
+            clone.write({_TIDES: "def bore_wave():\n    return 1\n"})
+            engine.changed(clone.folder / _TIDES)
+            assert matched(engine, "bore_wave") == {_TIDES}
+            served.process.kill()
+            served.process.wait()
+
+            def is_indexed_here() -> bool:
+                found(engine, "moor a ship")  # nothing is raised meanwhile
+                return not engine.folders[0].revision and engine.progress().complete
+
+            until(is_indexed_here)
+            answer = ask(engine, "search", {"query": "moor a ship"})
+            assert answer.results[0].path == "src/harbour/berths.py"
+            assert answer.index.revisions == ()
+            assert matched(engine, "bore_wave") == {_TIDES}
+            (warning,) = ask(engine, "status", {}).warnings
+            assert f"The team's server at {url} does not answer" in warning
+            assert has_index(clone.folder)
+            with team_serving(town.store.server_url, log=log, port=port):
+                until(lambda: engine.folders[0].revision)
+                answer = ask(engine, "search", {"query": "moor a ship"})
+                assert answer.results[0].path == "src/harbour/berths.py"
+                assert answer.index.revisions[0].behind == 0
+                assert matched(engine, "bore_wave") == {_TIDES}
+                assert ask(engine, "status", {}).warnings == ()
+
+
+# --- what is not shared --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "said"),
+    [
+        (None, "cairn_wrong", "`cairn team grant`"),
+        ("http://127.0.0.1:1", None, "http://127.0.0.1:1 does not answer (Connection refused)"),
+        ("ftp://127.0.0.1", None, "must be like https://cairn.example.org"),
+        ("https://ada:secret@cairn.example.org", None, "must be like https://cairn.example.org"),
+        ("http://127.0.0.1:99999", None, "must be like https://cairn.example.org"),
+        ("http://[", None, "must be like https://cairn.example.org"),
+        ("cairn.example.org", None, "must be like https://cairn.example.org"),
+        ("http://h\xe4fen.example.org", None, "must be like https://cairn.example.org"),
+        (None, "two\nlines-of-secret", "CAIRN_TEAM_TOKEN has something else in it"),
+        (None, "\u2603-of-secret", "CAIRN_TEAM_TOKEN has something else in it"),
+        (None, "", "there is no CAIRN_TEAM_TOKEN and no"),
+    ],
+)
+def test_wrong_settings_are_told_and_the_clone_is_indexed_here(
+    member: Town,
+    clone: GitRepository,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    url: str | None,
+    token: str | None,
+    said: str,
+) -> None:
+    if url is not None:
+        monkeypatch.setenv("CAIRN_TEAM__URL", url)
+    if token is not None:
+        monkeypatch.setenv("CAIRN_TEAM_TOKEN", token)
+    with alone(clone.folder) as (_, warnings):
+        assert said in warnings
+        for secret in (token or member.token, "secret"):
+            assert not secret or secret not in warnings + caplog.text
+
+
+def test_repository_that_one_may_not_see_is_one_that_is_not_indexed(
+    member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = member.store.owned.token("stranger")
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", stranger)
+    with alone(clone.folder) as (_, warnings):
+        assert "The team has no index of harbour" in warnings
+
+
+@pytest.mark.parametrize(
+    ("break_up", "said"),
+    [
+        ("no git", "harbour is not the top of a git clone"),
+        ("subfolder", "src is not the top of a git clone"),
+        ("no commit", "harbour has no commit yet"),
+        ("unknown commit", "`cairn team index`"),
+    ],
+)
+def test_folder_without_an_indexed_commit_is_indexed_here(
+    member: Town, clone: GitRepository, break_up: str, said: str
+) -> None:
+    folder = clone.folder
+    if break_up != "subfolder":
+        shutil.rmtree(folder / ".git")
+    if break_up in ("no commit", "unknown commit"):
+        clone.git("init", "--quiet")
+    if break_up == "unknown commit":
+        clone.commit("Another beginning")
+    if break_up == "subfolder":
+        folder = folder / "src"
+        with opened(folder) as engine:
+            until(lambda: engine.folders[0].remark and engine.progress().complete)
+            assert found(engine, "moor a ship")[0] == "harbour/berths.py"
+            assert said in " ".join(ask(engine, "status", {}).warnings)
+        return
+    with alone(folder) as (_, warnings):
+        assert said in warnings
+
+
+def test_clone_that_differs_too_much_is_indexed_here(
+    member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team_clone, "_MOST_FILES", 2)
+    clone.write({f"docs/{number}.md": f"# Note {number}\n" for number in range(3)})
+    with alone(clone.folder) as (_, warnings):
+        assert "3 files of harbour differ from what the team's index has" in warnings
+
+
+def test_workspace_file_names_no_server(
+    town: Town, clone: GitRepository, bare_data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", town.token)
+    clone.write({".cairn.toml": f'[team]\nurl = "{town.url}"\n'})
+    with opened(clone.folder) as engine:
+        assert engine.folders[0].sharing is None
+        until(lambda: engine.progress().complete)
+        assert ask(engine, "search", {"query": "moor a ship"}).index.revisions == ()
+        assert any("team.url" in warning for warning in ask(engine, "status", {}).warnings)
+
+
+def test_token_is_read_from_a_file_that_nobody_else_can_read(
+    member: Town, clone: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CAIRN_TEAM_TOKEN")
+    monkeypatch.setenv("CAIRN_CONFIG_DIR", str(tmp_path / "config"))
+    file = tmp_path / "config" / "team-token"
+    file.parent.mkdir()
+    file.write_text(f"{member.token}\n")
+    file.chmod(0o640)
+    with alone(clone.folder) as (_, warnings):
+        assert f"chmod 600 {file}" in warnings
+        assert member.token not in warnings
+    file.chmod(0o600)
+    with shared(clone.folder) as engine:
+        assert found(engine, "moor a ship")[0] == "src/harbour/berths.py"
+    file.write_text("\n")
+    with alone(clone.folder) as (_, warnings):
+        assert f"{file} is empty" in warnings
+
+
+# --- what is kept of the team's index -------------------------------------------------------------------
+
+
+def test_kept_catalogue_is_read_again_and_a_damaged_one_replaced(member: Town, clone: GitRepository) -> None:
+    with shared(clone.folder):
+        pass
+    (kept,) = (data_dir() / "team").iterdir()
+    whole = kept.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", b"\0" * 100):
+        kept.write_bytes(damaged)
+        with shared(clone.folder) as engine:
+            assert found(engine, "moor a ship")[0] == "src/harbour/berths.py"
+        assert kept.read_bytes() == whole
+
+
+def test_catalogue_of_another_database_at_the_same_address_is_not_used(
+    postgres: str, member: Town, clone: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    located = team_clone.Located(1, "harbour", "main", "a" * 40, "2026-01-01", "2026-01-02", 0)
+    other = team_clone.Located(1, "harbour", "main", "a" * 40, "2026-01-01", "2026-01-03", 0)
+    assert team_clone._kept_name(member.url, located) != team_clone._kept_name(member.url, other)
+    assert team_clone._kept_name(member.url, located) != team_clone._kept_name(f"{member.url}0", located)
