@@ -218,6 +218,8 @@ def serving(urls: Sequence[str], folder: Path) -> Iterator[Serving]:
         **os.environ,
         "CAIRN_DATA_DIR": str(folder / "data"),
         "CAIRN_CONFIG_DIR": str(folder / "config"),
+        # On a busy machine legs that are cut off would find otherwise each time.
+        "CAIRN_SEARCH__LEG_DEADLINE_MS": "60000",
     }
     command = [sys.executable, "-m", "cairn", "serve", "--json", "--port", "0"]
     for number, url in enumerate(urls):

@@ -28,7 +28,7 @@ class Indexing:
     phase: int = 2
     asked_over: str = ""
 
-    def over(self, workspace: str) -> Indexing:
+    def asked(self, _caller: str, workspace: str) -> Indexing:
         self.asked_over = workspace
         return self
 

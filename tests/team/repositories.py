@@ -209,11 +209,19 @@ def assert_equal_to_checkout(
         words = sorted(_words(local))
         names = ["berth", "moor_ship", "high_water", "hoist_3", "new_harbour", "_owner"]
         there, here = told_by(reader, words, names), told_by(local, words, names)
-    for field in ("tables", "pages", "tokens", "postings", "symbols", "defined", "vectors", "subjects"):
+    for field in ("tables", "pages", "tokens", "postings", "symbols", "defined", "subjects"):
         one, other = getattr(there, field), getattr(here, field)
         assert one == other, field
     assert here.pages
+    assert there.vectors.keys() == here.vectors.keys()
+    # How many texts are embedded at once may round a number of a vector the other way.
+    assert all(_most_apart(vector, here.vectors[place]) <= 1 for place, vector in there.vectors.items())
     return there
+
+
+def _most_apart(one: bytes, other: bytes) -> int:
+    apart = np.frombuffer(one, np.int8).astype(int) - np.frombuffer(other, np.int8)
+    return int(np.abs(apart).max())
 
 
 def _words(reader: IndexReader) -> set[str]:

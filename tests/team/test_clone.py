@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,9 +18,11 @@ from tests.serving import Served, until
 from tests.team.repositories import GitRepository, harbour, index
 from tests.team.team_server import TeamStore, machine, team_serving
 
+from cairn.__main__ import main
 from cairn.embedding.static import StaticTable
 from cairn.engine.engine import Engine
 from cairn.index.remote import clone as team_clone
+from cairn.index.remote.server import Located
 from cairn.paths import data_dir, workspace_dir
 from cairn.team.local_server import LocalServer
 
@@ -138,12 +139,17 @@ def watched(engine: Engine) -> None:
 def test_fresh_clone_is_answered_by_meaning_without_an_index_of_its_own(
     member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embedded: list[Any] = []
-    monkeypatch.setattr(StaticTable, "embed", lambda *given: embedded.append(given))
+    embedded: list[str] = []
+    embed = StaticTable.embed_int8
+    monkeypatch.setattr(
+        StaticTable,
+        "embed_int8",
+        lambda table, texts, *how: embedded.extend(texts) or embed(table, texts, *how),
+    )
     with shared(clone.folder) as engine:
         answer = ask(engine, "search", {"query": "when is the water of the sea at its highest"})
         assert answer.results[0].path == _TIDES
-        assert answer.results[0].source == "embedding"
+        assert answer.results[0].source in ("embedding", "hybrid")
         assert answer.results[0].uri == (clone.folder / _TIDES).as_uri()
         (revision,) = answer.index.revisions
         head = clone.git("rev-parse", "HEAD")
@@ -156,6 +162,10 @@ def test_fresh_clone_is_answered_by_meaning_without_an_index_of_its_own(
         status = ask(engine, "status", {})
         assert (status.state, status.warnings, status.files.indexed) == ("ready", (), 6)
         assert found(engine, "moor a ship")[0] == "src/harbour/berths.py"
+        assert embedded == []
+        engine.document_changed(clone.folder / _TIDES, "def ebb(day):\n    return day\n")
+        assert found(engine, "ebb")[0] == _TIDES
+        assert len(embedded) == 1, "which shows that this counts texts"
     assert not has_index(clone.folder)
 
 
@@ -221,7 +231,9 @@ def test_local_files_win_that_differ_when_the_clone_is_opened(member: Town, clon
         assert not matched(engine, "constituents")
         assert found(engine, "Fenders")[0] == "docs/new.md"
         assert matched(engine, "berth is taken") == {"src/harbour/moorings.py"}
-        results = ask(engine, "search", {"query": "Harbour library that schedules ships", "limit": 50}).results
+        results = ask(
+            engine, "search", {"query": "Harbour library that schedules ships", "limit": 50}
+        ).results
         assert "README.md" not in {result.path for result in results}
         definitions = ask(engine, "references", {"symbol": "moor_ship"}).definitions
         assert {each.path for each in definitions} == {"src/harbour/moorings.py"}
@@ -317,16 +329,25 @@ def test_worktree_of_a_clone_is_shared_too(member: Town, clone: GitRepository, t
         assert found(engine, "moor a ship")[0] == "src/harbour/berths.py"
 
 
-def test_command_asks_the_team_and_makes_no_index(member: Town, clone: GitRepository) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "cairn", "search", "moor a ship", "-C", str(clone.folder), "--json"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    answer = json.loads(done.stdout)
+def test_commands_ask_the_team_and_make_no_index(
+    member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*arguments: str) -> Any:
+        monkeypatch.setattr(sys, "argv", ["cairn", *arguments, "--json"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+        return json.loads(capsys.readouterr().out)
+
+    answer = run("search", "moor a ship", "-C", str(clone.folder))
     assert answer["results"][0]["path"] == "src/harbour/berths.py"
     assert answer["index"]["revisions"][0]["behind"] == 0
+    for command in ("index", "status"):
+        status = run(command, str(clone.folder))
+        assert (status["state"], status["warnings"], status["chunks"]) == ("ready", [], 7)
+    assert not has_index(clone.folder)
+    monkeypatch.setenv("CAIRN_TEAM_TOKEN", "cairn_wrong")
+    assert "`cairn team grant`" in " ".join(run("status", str(clone.folder))["warnings"])
     assert not has_index(clone.folder)
 
 
@@ -502,10 +523,14 @@ def test_kept_catalogue_is_read_again_and_a_damaged_one_replaced(member: Town, c
         assert kept.read_bytes() == whole
 
 
-def test_catalogue_of_another_database_at_the_same_address_is_not_used(
-    postgres: str, member: Town, clone: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    located = team_clone.Located(1, "harbour", "main", "a" * 40, "2026-01-01", "2026-01-02", 0)
-    other = team_clone.Located(1, "harbour", "main", "a" * 40, "2026-01-01", "2026-01-03", 0)
-    assert team_clone._kept_name(member.url, located) != team_clone._kept_name(member.url, other)
-    assert team_clone._kept_name(member.url, located) != team_clone._kept_name(f"{member.url}0", located)
+def test_catalogue_of_another_database_at_the_same_address_is_not_used() -> None:
+    def kept(url: str, indexed_at: str) -> str:
+        at = Located(1, "harbour", "main", "a" * 40, "2026-01-01", indexed_at, 0)
+        return team_clone._kept_name(url, at)
+
+    names = {
+        kept("http://one", "2026-01-02"),
+        kept("http://one", "2026-01-03"),
+        kept("http://two", "2026-01-02"),
+    }
+    assert len(names) == 3

@@ -258,7 +258,9 @@ def test_hidden_workspace_is_refused_as_one_that_does_not_exist(town: Town, suff
 
 
 def test_repository_of_an_owner_is_named_with_its_slash(town: Town, tmp_path: Path) -> None:
-    index(town.store.url, GitRepository(tmp_path / "dock", {"a.md": "# Dock gates\n"}), name="port/dock gates")
+    index(
+        town.store.url, GitRepository(tmp_path / "dock", {"a.md": "# Dock gates\n"}), name="port/dock gates"
+    )
     token = town.store.reader("dora", "port/dock gates")
     answer = town.ask(token, "search", {"query": "dock gates"})
     (found,) = answer.json["results"]
@@ -343,7 +345,9 @@ def test_token_is_refused_once_it_expired(town: Town) -> None:
     assert "cairn team grant" in message
 
 
-@pytest.mark.parametrize("token", ["", "cairn_guess", "A" * 5_000, "\xe4", "ada", "'; DROP TABLE cairn.tokens"])
+@pytest.mark.parametrize(
+    "token", ["", "cairn_guess", "A" * 5_000, "\xe4", "ada", "'; DROP TABLE cairn.tokens"]
+)
 def test_what_is_no_token_is_refused_everywhere(town: Town, token: str) -> None:
     for path in ("/api/v1/search", "/mcp", "/metrics", "/openapi.json", "/team/v1/locate", "/nothing"):
         answer = town.served.ask(path, method="POST", token=token)

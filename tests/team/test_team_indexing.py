@@ -99,6 +99,16 @@ def test_other_settings_index_the_same_commit_anew(store: str, repository: GitRe
     assert found.snapshot != first.snapshot  # servers keep what they read by its id
 
 
+def test_vectors_made_otherwise_are_refused(store: str, repository: GitRepository) -> None:
+    index(store, repository)
+    repository.write({"a.py": "def new_harbour(): pass\n"})
+    repository.commit("More")
+    before = bulk_counts(store)
+    with pytest.raises(TeamError, match="same settings"):
+        index(store, repository, layers=Layers({"embedding": {"codeTokens": 32}}))
+    assert bulk_counts(store) == before
+
+
 def test_second_branch_reads_its_changes_alone(store: str, tmp_path: Path) -> None:
     repository = harbour(tmp_path / "harbour", **many_files(60))
     first = index(store, repository)

@@ -10,6 +10,9 @@ from cairn.cli.folders import folder_argument, folder_option, opened, wait
 from cairn.cli.output import answers, report, show
 from cairn.operations.places import path_in
 
+_TEAM_SECONDS = 15.0
+"""A team's server that does not answer is given up before."""
+
 
 @click.command()
 @folder_argument
@@ -60,6 +63,7 @@ def status(folder: Path, as_json: bool) -> None:
     from cairn.engine.runner import answer
 
     with opened(folder, keep_indexed=False) as engine:
+        engine.wait_for_team(_TEAM_SECONDS)
         show(answer(engine, "status", {}, as_json=False), print_status, as_json)
 
 

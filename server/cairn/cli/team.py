@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cairn.cli.output import answers, remark, report, show, tell
+from cairn.cli.output import answers, print_json, remark, report, show, tell
 from cairn.errors import CairnError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cairn.team.store import OwnedStore, StoredRepository, StoreState
 
 _EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team]"'
+_TRIAL_EXTRA = 'This needs more libraries: pip install "cairn-ls[serve,team-trial]"'
 
 store_option = click.option(
     "--store",
@@ -50,14 +51,16 @@ def up(as_json: bool) -> None:
     """
     try:
         from cairn.team.own_token import keep_own_token
-        from cairn.team.store import start_trial
+        from cairn.team.store import logins_folder, start_trial
     except ImportError as problem:
-        raise CairnError(_EXTRA) from problem
+        raise CairnError(_TRIAL_EXTRA) from problem
     state, store = start_trial()
-    token_file = keep_own_token(store)
+    token_file = keep_own_token(store, logins_folder())
 
     def shown(_: Any) -> None:
         print(f"The trial database runs in {state.folder}; your token is in {token_file}.")
+        if token_file.parent == logins_folder():
+            print("  The one beside your settings is of another store: give this one in CAIRN_TEAM_TOKEN")
         print("  cairn team index FOLDER_OR_URL    puts a repository into it")
         print("  cairn team serve                  answers from it, over REST and MCP")
         print("  cairn team down                   stops it, and keeps its data")
@@ -114,22 +117,26 @@ def index(
 
     if name and len(sources) > 1:
         raise click.UsageError("--name is for one repository")
-    done = [index_repository(owned.url, source, ref, name, remark) for source in sources]
-    report(done, lambda _: _print_indexed(done), as_json)
+    done: list[IndexResult] = []
+    for source in sources:
+        done.append(index_repository(owned.url, source, ref, name, remark))
+        if not as_json:  # at once: a later one may fail
+            report(done[-1], _print_indexed, as_json)
+    if as_json:
+        print_json(done)
     if any(each.problems for each in done):
         sys.exit(1)
 
 
-def _print_indexed(done: Sequence[IndexResult]) -> None:
-    for each in done:
-        what = (
-            f"{each.files_read:,} of {each.files:,} files read, {each.chunks_new:,} new passages"
-            if each.is_new
-            else "was there"
-        )
-        print(f"{each.repository} {each.ref} at {each.commit[:10]}: {what}, {each.seconds:.1f} s")
-        for problem in each.problems:
-            tell(f"  {problem}")
+def _print_indexed(done: IndexResult) -> None:
+    what = (
+        f"{done.files_read:,} of {done.files:,} files read, {done.chunks_new:,} new passages"
+        if done.is_new
+        else "was there"
+    )
+    print(f"{done.repository} {done.ref} at {done.commit[:10]}: {what}, {done.seconds:.1f} s")
+    for problem in done.problems:
+        tell(f"  {problem}")
 
 
 @team.command()
@@ -220,6 +227,8 @@ def readers(store: str | None, as_json: bool) -> None:
         for each in found:
             sees = "everything" if each.everything else ", ".join(each.repositories) or "nothing"
             print(f"{each.name}  {each.tokens} tokens  {sees}")
+        if not found:
+            print("Nobody may see anything yet: cairn team grant READER --all --token")
 
     show(found, shown, as_json)
 

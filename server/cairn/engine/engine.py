@@ -6,7 +6,10 @@ import copy
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +85,8 @@ class Engine:
             if self._stopped or any(folder.root == root for folder in self.folders):
                 return
             settings = FolderSettings(self._layers, root)
-            writes = keep_indexed and settings().retrieval.enabled
-            asks_team = writes and bool(settings().team.url)
+            enabled = settings().retrieval.enabled
+            writes, asks_team = keep_indexed and enabled, enabled and bool(settings().team.url)
             lease = self._host.lease(root, settings, self.on_change, writes=writes and not asks_team)
             shown = Path(os.path.abspath(path))  # noqa: PTH100 - Path has no way to do this without following links
             reader = OverlaidReader(_own_index(root, lease), Overlay(root, settings, self.model))
@@ -91,7 +94,9 @@ class Engine:
             if asks_team:
                 from cairn.engine.team import share  # which those alone need who have a team
 
-                folder = evolve(folder, sharing=share(folder, self._share, self._index_alone))
+                folder = evolve(
+                    folder, sharing=share(folder, self._share, partial(self._alone, writes=writes))
+                )
             self.folders = (*self.folders, folder)
         if folder.sharing is not None:
             folder.sharing.start()
@@ -112,11 +117,11 @@ class Engine:
 
         self._change(root, shared)
 
-    def _index_alone(self, root: Path, why: str) -> None:
-        """Index the folder here from now on, and answer from that."""
+    def _alone(self, root: Path, why: str, *, writes: bool) -> None:
+        """Answer from an index that this machine has of the folder from now on, which `writes` keeps up to date."""
 
         def alone(folder: Folder) -> Folder:
-            lease = self._lease(folder, writes=True)
+            lease = self._lease(folder, writes=writes)
             reader = OverlaidReader(_own_index(root, lease), folder.reader.overlay)
             return evolve(folder, lease=lease, reader=reader, revision=None, remark=why)
 
@@ -139,6 +144,13 @@ class Engine:
         if after.lease is not before.lease:
             before.lease.give_back()
         self.on_change()
+
+    def wait_for_team(self, seconds: float) -> None:
+        """Until each folder's team has said whether it shares an index of it, or for so long."""
+        deadline = time.monotonic() + seconds
+        for folder in self.folders:
+            if folder.sharing is not None:
+                folder.sharing.wait(max(0.0, deadline - time.monotonic()))
 
     def over(self, workspace: str) -> Engine:
         """This engine, over one of its folders alone: given by its URI, its path or, where only one is called so, its name.
@@ -163,9 +175,10 @@ class Engine:
         """The engine that answers `caller`, over one of its folders where `workspace` names it. "" is whoever runs this process."""
         return self.over(workspace) if workspace else self
 
-    def for_question(self, params: object) -> Engine:
-        """The engine over the folders that a request with these params is about: all of them, where there are not very many."""
-        return self
+    @contextmanager
+    def answering(self, params: object) -> Iterator[Engine]:
+        """Around a request with these params: the engine over the folders that it is about."""
+        yield self
 
     def progress(self) -> IndexingProgress:
         """Where indexing is, over all folders; cheap enough to ask ten times a second."""

@@ -71,6 +71,9 @@ class Sharing(Protocol):
     def stop(self) -> None:
         """End the thread."""
 
+    def wait(self, seconds: float) -> None:
+        """Until it has looked once, or for so long."""
+
     def changed(self, paths: Iterable[str]) -> None:
         """Take in that these files were made, changed or removed."""
 

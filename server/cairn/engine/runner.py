@@ -58,19 +58,21 @@ def answer(
             )
         params_class = method.params_class()
         params = data if isinstance(data, params_class) else structure(data, params_class)
-        engine = engine.for_question(params)
-        request = Request(engine, engine.folders, engine.settings(), cancelled, tell)
-        if method.asks is Asks.NOTHING:
-            found = method.handle()(request, params)
-        else:
-            for folder in request.folders:
-                folder.indexer.wait_for_saves()  # whoever asks after a save asks about what was saved
-            with engine.gate.query():
-                if method.asks is Asks.INDEX:
-                    found = method.handle()(request, params)
-                else:
-                    found = engine.fallback.ask(method, request, params)
+        with engine.answering(params) as asked:
+            found = _found(method, Request(asked, asked.folders, asked.settings(), cancelled, tell), params)
         return unstructure(found) if as_json else found
+
+
+def _found(method: Method, request: Request, params: Any) -> Any:
+    engine = request.engine
+    if method.asks is Asks.NOTHING:
+        return method.handle()(request, params)
+    for folder in request.folders:
+        folder.indexer.wait_for_saves()  # whoever asks after a save asks about what was saved
+    with engine.gate.query():
+        if method.asks is Asks.INDEX:
+            return method.handle()(request, params)
+        return engine.fallback.ask(method, request, params)
 
 
 def progress_json(progress: DiscoverProgress) -> dict[str, Any]:

@@ -7,7 +7,8 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -28,6 +29,7 @@ from cairn.index.postgres.frequent_words import likely_repositories
 from cairn.index.postgres.reader import PostgresReader
 from cairn.index.postgres.snapshots import (
     SnapshotMemories,
+    SnapshotReads,
     StoredSnapshot,
     nearest_snapshot,
     snapshot_key,
@@ -223,12 +225,16 @@ class StoredEngine(Engine):
     def _folder(self, caller: str, snapshot: StoredSnapshot) -> Folder:
         root = _NOWHERE / snapshot.repository
         memory: SnapshotMemory = self._memories.get(self._store, caller or None, snapshot.key)
-        saved = PostgresReader.of(self._store, caller or None, memory, str(root))
+        saved = self._reader(caller, memory, str(root))
         lease = _NoLease(self._host, (root, False), _Shared(self._indexer), lambda: None)  # type: ignore[arg-type]
         return StoredFolder(
             root, root, self._settings, lease, OverlaidReader(saved, self._overlay),
             revision=_revision(snapshot), snapshot=snapshot,
         )  # fmt: skip
+
+    def _reader(self, caller: str, memory: SnapshotMemory, root: str = "") -> PostgresReader:
+        """Reads the snapshot of `memory` for one question of the caller."""
+        return PostgresReader.within(SnapshotReads(self._store, caller or None, memory.key), memory, root)
 
     # --- for the readers of other machines ------------------------------------------------------------
 
@@ -263,7 +269,7 @@ class StoredEngine(Engine):
         if key is None:
             return None
         memory = self._memories.get(self._store, caller or None, key)
-        return dumps(read(PostgresReader.of(self._store, caller or None, memory), loads(asked)))
+        return dumps(read(self._reader(caller, memory), loads(asked)))
 
     def searchable(self) -> bool:
         """Whether the database answers."""
@@ -305,12 +311,14 @@ class _CallersEngine(Engine):
 
     among: _Among | None = None
 
-    def for_question(self, params: object) -> Engine:
+    @contextmanager
+    def answering(self, params: object) -> Iterator[Engine]:
         if self.among is None:
-            return self
+            yield self
+            return
         one = copy.copy(self)
         one.folders, one.among = self.among.chosen(params), None
-        return one
+        yield one
 
     def __init__(self, whole: StoredEngine, host: Host) -> None:
         super().__init__(host=host)

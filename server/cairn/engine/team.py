@@ -32,6 +32,9 @@ class _Unusable:
     def stop(self) -> None:
         """There is no thread."""
 
+    def wait(self, seconds: float) -> None:
+        """It was told with the start."""
+
     def changed(self, paths: Iterable[str]) -> None:
         """The folder's own indexing thread is told, too."""
 

@@ -12,13 +12,34 @@ from cairn.team.store import OwnedStore
 READER = "me"
 
 
-def keep_own_token(store: OwnedStore) -> Path:
-    """The file with a token that sees everything, made where there is none that works."""
-    file = user_file().with_name(FILE)
+def keep_own_token(store: OwnedStore, folder: Path) -> Path:
+    """The file with a token that sees everything, made where there is none that works.
+
+    It is the one that clones read, beside the user's settings, or where that has the token of another store, one in
+    `folder`.
+    """
     store.grant(READER, (), everything=True)
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(made, "w", encoding="ascii") as opened:
-            opened.write(store.token(READER, "the trial on this machine") + "\n")
-    return file
+    usual, own = user_file().with_name(FILE), folder / FILE
+    for file in (usual, own):
+        if not file.exists():
+            _write(file, store.token(READER, "the trial on this machine"))
+            return file
+        if store.knows(_read(file)):
+            return file
+    own.unlink()
+    _write(own, store.token(READER, "the trial on this machine"))
+    return own
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:  # not for us to read, or a folder
+        return ""
+
+
+def _write(file: Path, token: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(made, "w", encoding="ascii") as opened:
+        opened.write(token + "\n")

@@ -7,11 +7,11 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
 
 import psycopg
 from attrs import field, frozen
 from psycopg import Connection, errors, sql
-from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
 from cairn.errors import InvalidRequestError, StoreUnavailableError
@@ -94,10 +94,6 @@ class OwnedStore:
             state = trial.state(trial.trial_folder())
             if state.running and state.url:
                 return cls(state.url)
-            if state.exists:
-                raise StoreUnavailableError(
-                    "The trial database of this machine does not run; `cairn team up` starts it."
-                )
         (url, *_) = urls_of(given)
         return cls(url)
 
@@ -124,6 +120,11 @@ class OwnedStore:
         """A new token for a reader. It cannot be shown again."""
         with self._connected() as connection:
             return access.issue_token(connection, reader, note)
+
+    def knows(self, token: str) -> bool:
+        """Whether a reader of this store has the token."""
+        with self._connected() as connection:
+            return access.role_of(connection, token) is not None
 
     def revoke(self, reader: str, repositories: Sequence[str]) -> None:
         """Take repositories from a reader; without any, everything and all tokens."""
@@ -178,12 +179,16 @@ def urls_of(given: Sequence[str]) -> tuple[str, ...]:
     if not given:
         if os.environ.get(VARIABLE):
             return store_urls()
-        server_file = trial.trial_folder() / _SERVER_FILE
-        if not server_file.exists():
+        state = trial.state(trial.trial_folder())
+        if not (state.exists and _server_file().exists()):
             raise StoreUnavailableError(
                 f"No database is named: give --store, or set {VARIABLE}; `cairn team up` makes one on this machine to try it out."
             )
-        return store_urls(server_file)
+        if not state.running:
+            raise StoreUnavailableError(
+                "The trial database of this machine does not run; `cairn team up` starts it."
+            )
+        return store_urls(_server_file())
     urls: list[str] = []
     for each in given:
         urls += [each] if "://" in each else store_urls(Path(each))
@@ -192,31 +197,47 @@ def urls_of(given: Sequence[str]) -> tuple[str, ...]:
 
 def start_trial() -> tuple[trial.TrialState, OwnedStore]:
     """Start a trial database on this machine, with a login for servers, whose URL `urls_of` finds from then on."""
-    folder = trial.trial_folder()
-    state = trial.up(folder)
+    state = trial.up(trial.trial_folder())
     assert state.url is not None
     store = OwnedStore(state.url)
     store.prepare()
-    server_file = folder / _SERVER_FILE
-    if not server_file.exists():
-        password = secrets.token_urlsafe(24)
-        with psycopg.connect(state.url, autocommit=True) as connection:
-            login, quoted = sql.Identifier(SERVER_LOGIN), sql.Literal(password)
-            with suppress(errors.DuplicateObject):
-                connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(login))
-            connection.execute(sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(login, quoted))
-        made = os.open(server_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(made, "w", encoding="utf-8") as file:
-            file.write(_with_login(state.url, SERVER_LOGIN, password) + "\n")
+    file = _server_file()
+    password = _password_in(file) or secrets.token_urlsafe(24)
+    with psycopg.connect(state.url, autocommit=True) as connection:
+        login, quoted = sql.Identifier(SERVER_LOGIN), sql.Literal(password)
+        with suppress(errors.DuplicateObject):
+            connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(login))
+        connection.execute(sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(login, quoted))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(made, "w", encoding="utf-8") as opened:
+        opened.write(_with_login(state.url, SERVER_LOGIN, password) + "\n")
     store.prepare(SERVER_LOGIN)
     return state, store
+
+
+def logins_folder() -> Path:
+    """The folder of what logs in to the trial: beside that of the server, in which PostgreSQL has nothing else."""
+    folder = trial.trial_folder()
+    return folder.with_name(f"{folder.name}-logins")
+
+
+def _server_file() -> Path:
+    return logins_folder() / _SERVER_FILE
+
+
+def _password_in(file: Path) -> str:
+    """The password of the URL in the file; "" where there is none."""
+    try:
+        return unquote(urlsplit(file.read_text(encoding="utf-8").strip()).password or "")
+    except (OSError, ValueError):
+        return ""
 
 
 def _with_login(url: str, user: str, password: str) -> str:
     parts = psycopg.conninfo.conninfo_to_dict(url)
     host, port, database = parts.get("host"), parts.get("port"), parts.get("dbname")
-    assert make_conninfo(url)
-    return f"postgresql://{user}:{password}@{host}:{port}/{database}"
+    return f"postgresql://{user}:{quote(password)}@{host}:{port}/{database}"
 
 
 def _ids(connection: Connection[TupleRow], names: Sequence[str]) -> list[int]:

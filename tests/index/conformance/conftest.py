@@ -1,7 +1,7 @@
 """The same workspace behind each implementation of the interface, made once for all tests.
 
 `alone` is a snapshot that has a pool for itself; `shared` is the same snapshot in a pool with an older revision, a newer one of which only
-the changed files were indexed, and a fork. All that it does not have of them must be as if it were not there.
+the changed files were indexed, and a fork. What only the others have must be as if it were not there.
 """
 
 from __future__ import annotations

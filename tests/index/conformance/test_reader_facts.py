@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-from tests.index.conformance.indexes import Subject, WorkspaceIndex
+from tests.index.conformance.indexes import Subject
 from tests.index.conformance.workspace import BINARY, TEXTS
 
 from cairn.chunking.model import content_key
@@ -31,7 +30,7 @@ def test_facts_count_files_and_chunks(subject: Subject, sqlite: Subject) -> None
         assert getattr(facts, name) == getattr(sqlite.reader.facts(), name), name
 
 
-def test_stats_count_by_collection(subject: Subject, workspace_index: WorkspaceIndex) -> None:
+def test_stats_count_by_collection(subject: Subject) -> None:
     stats = subject.reader.stats()
     collections = {each.name: (each.kind, each.files) for each in stats.collections}
     assert collections["fleet-source"] == ("source", 2)
@@ -64,8 +63,3 @@ def test_nothing_is_unsaved_without_an_editor(subject: Subject) -> None:
     assert not reader.has_requests()
     assert [(sign, ids) for _, sign, ids in reader.by_source([5, 3, -2])] == [(1, [5, 3])]
     assert list(reader.by_source([])) == []
-
-
-def test_readers_of_one_index_share_what_they_know(subject: Subject) -> None:
-    assert subject.reader.identity() == subject.reader.identity()
-    assert evolve(subject.reader.facts()) == subject.reader.facts()

@@ -433,7 +433,8 @@ TEXTS: Mapping[str, str] = {
     "data/log.txt": LONG_LINE,
     "data/odd [name] 100%_'x'.txt": "An odd name: SELECT * FROM ships WHERE name = 'x'; --\n",
 }
-"""By path. `LICENSE` and `web/LICENSE` are equal, and so are two small packages' berths but for a word; `legacy/routes.py` is a copy of `src/routes.py`."""
+"""By path. `LICENSE` and `web/LICENSE` are equal, `legacy/routes.py` is a copy of
+`src/routes.py`, and `legacy/berth.py` is nearly `src/harbour/berth.py`."""
 
 BINARY: Mapping[str, bytes] = {"data/chart.txt": b"\0\1\2\3lighthouse\0" * 40}
 

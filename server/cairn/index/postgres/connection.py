@@ -15,8 +15,9 @@ from psycopg.rows import TupleRow
 from cairn.errors import InvalidRequestError, StoreUnavailableError
 from cairn.index.postgres.failures import explain, explained
 from cairn.index.postgres.roles import role_name
+from cairn.index.postgres.schema import VERSION
 from cairn.index.postgres.server import Server
-from cairn.index.postgres.session import Session, SingleReads
+from cairn.index.postgres.session import Begun, Session, SingleReads
 
 CONNECTIONS = 8
 """Connections to each server at most."""
@@ -28,11 +29,13 @@ _TRIES = 2
 # between Cairn and PostgreSQL may give each transaction another connection. The role comes last. Compiling is off: the
 # planner overrates what the policies cost, and would compile questions of a few milliseconds. Plans are generic: planning
 # the policies' subqueries for the values of each question took 0.4 ms of a statement's 0.6. Tables are not read as a whole:
-# right after much was published, the planner takes them for small.
+# right after much was published, the planner takes them for small. The schema's version is
+# looked at each time: a newer Cairn may bring the database up to date while this one serves.
 _BEGIN_READING = """
 SELECT set_config('statement_timeout', %s, true), set_config('jit', 'off', true),
     set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
-    set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('role', %s, true)
+    set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('role', %s, true),
+    (SELECT value FROM cairn.meta WHERE key = 'schema')
 """
 
 T = TypeVar("T")
@@ -71,7 +74,7 @@ class Store:
 
         Nothing is connected before the first read. The transaction ends with the context.
         """
-        session = Session(partial(self._begin, reader, timeout_ms))
+        session = Session(self.beginning(reader, timeout_ms))
         try:
             yield session
         finally:
@@ -79,7 +82,11 @@ class Store:
 
     def single_reads(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> SingleReads:
         """Reads of `reader` for whoever does not know where a question ends: each has a transaction as of `reading`."""
-        return SingleReads(partial(self._begin, reader, timeout_ms))
+        return SingleReads(self.beginning(reader, timeout_ms))
+
+    def beginning(self, reader: str | None, timeout_ms: int = TIMEOUT_MS) -> Callable[[], Begun]:
+        """Begins a transaction as of `reading` each time it is called."""
+        return partial(self._begin, reader, timeout_ms)
 
     def read(
         self, reader: str | None, ask: Callable[[Connection[TupleRow]], T], timeout_ms: int = TIMEOUT_MS
@@ -114,8 +121,12 @@ class Store:
                     problems.append(problem)
                     break
                 try:
-                    connection.execute(_BEGIN_READING, settings)
-                    return server, connection
+                    row = connection.execute(_BEGIN_READING, settings).fetchone()
+                    if row is not None and row[-1] == str(VERSION):
+                        return server, connection
+                    server.give_back(connection)
+                    server.look_again()  # Which says what is wrong.
+                    continue
                 except psycopg.Error as error:
                     broken = connection.closed
                     server.give_back(connection)

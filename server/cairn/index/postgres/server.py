@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, TypeVar
 
 import attrs
 import psycopg
-from psycopg import Connection
+from psycopg import Connection, IsolationLevel
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
@@ -24,6 +25,11 @@ _BUSY_SECONDS = 2.0
 """How long a question waits for a free connection."""
 _DOWN_SECONDS = 5.0
 """How long a server that did not answer is asked only after the others."""
+_SILENT_SECONDS = 1.5
+"""How long a statement waits before somebody looks whether the server still accepts connections: a stopped process, a full
+disk behind it or a machine that is overloaded for good keeps its connections open, and says nothing."""
+_SHARED_SECONDS = 1.0
+"""How long an attempt to connect that got no answer counts for others, so that they need not wait for another one."""
 _IDLE_SECONDS = 300.0
 _DEFAULTS: Mapping[str, str | int] = {
     "connect_timeout": CONNECT_SECONDS,
@@ -35,8 +41,38 @@ _DEFAULTS: Mapping[str, str | int] = {
 }
 """Options of each connection. One to a machine that vanished fails within 4 s, not after minutes (`tcp_user_timeout` in ms)."""
 
+R = TypeVar("R")
 
-@attrs.define
+
+class _Watched(Connection[TupleRow]):
+    """A connection whose statements end with an error where the server has fallen silent."""
+
+    is_silent: Callable[[], bool] = staticmethod(lambda: False)
+    """Whether the server accepts no connections; asked where a statement takes long."""
+
+    def wait(self, gen: Generator[Any, Any, R], *given: Any, **more: Any) -> R:
+        """As of any connection. Raises OperationalError, and closes the connection, where the server is silent."""
+        return super().wait(self._looking(gen), *given, **more)
+
+    def _looking(self, gen: Generator[Any, Any, R]) -> Generator[Any, Any, R]:
+        try:
+            state = next(gen)
+            while True:
+                looks = time.monotonic() + _SILENT_SECONDS
+                # Whoever waits comes back empty-handed ten times a second.
+                while not (ready := (yield state)):
+                    if time.monotonic() >= looks:
+                        if self.is_silent():
+                            self.pgconn.finish()
+                            raise psycopg.OperationalError("timed out")
+                        looks = time.monotonic() + _SILENT_SECONDS
+                state = gen.send(ready)
+        except StopIteration as end:
+            found: R = end.value
+            return found
+
+
+@attrs.define(eq=False)
 class Server:
     """A pool of connections to one server. It is opened by the first use, and any thread may use it."""
 
@@ -52,6 +88,8 @@ class Server:
     _down_until: float = attrs.field(init=False, default=0.0)
     _failure: tuple[float, StoreUnavailableError] | None = attrs.field(init=False, default=None)
     """When the last attempt to connect failed, and why."""
+    _silent: bool = attrs.field(init=False, default=False)
+    """Whether it failed because nobody answered."""
     _lock: threading.Lock = attrs.field(init=False, repr=False, factory=threading.Lock)
 
     def __attrs_post_init__(self) -> None:
@@ -61,6 +99,8 @@ class Server:
         self.url = make_conninfo(self.url, **missing)
         self._pool = ConnectionPool(
             self.url,
+            connection_class=_Watched,
+            configure=self._watch,
             min_size=0,  # So that no thread keeps trying to reach a server that is gone.
             max_size=self.connections,
             max_idle=_IDLE_SECONDS,
@@ -89,6 +129,9 @@ class Server:
             raise StoreUnavailableError("The connections to the team store were closed.") from None
         self.primary = _is_primary(connection)
         connection.read_only = read_only
+        # All that is read in one transaction is of one moment: without it, rows that a revocation or a publication takes away
+        # between two statements would be missing from what is kept for others.
+        connection.isolation_level = IsolationLevel.REPEATABLE_READ if read_only else None
         return connection
 
     def give_back(self, connection: Connection[TupleRow]) -> None:
@@ -105,6 +148,10 @@ class Server:
             self._ready = False
             self._pool.drain()
 
+    def look_again(self) -> None:
+        """Have the next question check the version of the schema."""
+        self._ready = False
+
     def mark_down(self) -> None:
         """Ask this server only after the others for a while."""
         self._ready = False
@@ -113,6 +160,21 @@ class Server:
     def close(self) -> None:
         """Close all connections."""
         self._pool.close()
+
+    def _watch(self, connection: Connection[TupleRow]) -> None:
+        assert isinstance(connection, _Watched)
+        connection.is_silent = self._is_silent
+
+    def _is_silent(self) -> bool:
+        """Whether the server accepts no connections. Others then need not find out by themselves."""
+        self._ready = False
+        try:
+            self._make_ready()
+        except StoreUnavailableError:
+            if self._silent:
+                self.mark_down()
+            return self._silent
+        return False
 
     def _make_ready(self) -> None:
         """Connect once outside the pool, whose errors do not say what is wrong, and check the schema's version.
@@ -123,10 +185,11 @@ class Server:
         with self._lock:
             if self._ready:
                 return
-            if self._failure is not None and self._failure[0] >= asked:
+            shared = _SHARED_SECONDS if self._silent else 0.0
+            if self._failure is not None and self._failure[0] >= asked - shared:
                 raise StoreUnavailableError(str(self._failure[1]), lost=self._failure[1].lost)
             try:
-                with explained(self.where), psycopg.connect(self.url) as connection:
+                with explained(self.where), self._connected() as connection:
                     self.primary = _is_primary(connection)
                     check_version(connection)
             except StoreUnavailableError as problem:
@@ -135,6 +198,14 @@ class Server:
             if self._pool.closed:
                 self._pool.open()
             self._ready, self._down_until = True, 0.0
+
+    def _connected(self) -> Connection[TupleRow]:
+        self._silent = False
+        try:
+            return psycopg.connect(self.url)
+        except psycopg.errors.ConnectionTimeout:
+            self._silent = True
+            raise
 
 
 def _is_primary(connection: Connection[TupleRow]) -> bool:

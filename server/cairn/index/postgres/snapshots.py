@@ -5,16 +5,23 @@ from __future__ import annotations
 import datetime
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from attrs import define, field, frozen
+from psycopg import Connection
+from psycopg.rows import TupleRow
 
 from cairn.errors import StoreUnavailableError
 from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
 from cairn.index.postgres.connection import Store
+from cairn.index.postgres.failures import explained
+from cairn.index.postgres.server import Server
+from cairn.index.postgres.session import SingleReads
 from cairn.index.store.schema import SCHEMA_VERSION
+from cairn.text.unicode import well_formed
 
 _MOST_SNAPSHOTS, _MOST_CHUNKS = 500, 3_000_000
 """Snapshots, and chunks of all of them, whose catalogues are kept: 50 MB for a million chunks, and 1 MB for each thousand files."""
@@ -24,6 +31,10 @@ _SELECT_VISIBLE = """
     FROM cairn.refs f JOIN cairn.snapshots s ON s.id = f.snapshot JOIN cairn.repositories r ON r.id = f.repository
     WHERE (%(repository)s::text IS NULL OR r.name = %(repository)s) AND (%(ref)s::text IS NULL OR f.ref = %(ref)s)
     ORDER BY r.name, f.ref IN ('HEAD', 'main', 'master', 'trunk', 'develop') DESC, s.committed_at DESC, f.ref"""
+
+_SELECT_SINCE = "SELECT 1 FROM cairn.snapshots WHERE repository = %s AND id >= %s LIMIT 1"
+_REPLACED = "A newer index took the place of this one just now. Ask again."
+T = TypeVar("T")
 
 
 @frozen
@@ -43,6 +54,8 @@ def visible_snapshots(
     store: Store, reader: str | None, repository: str | None = None, ref: str | None = None
 ) -> list[StoredSnapshot]:
     """One snapshot of each repository that the reader may see, or of the named one: of `ref`, else of its main branch."""
+    if any(name is not None and not _is_text(name) for name in (repository, ref)):
+        return []
     given = {"repository": repository, "ref": ref}
     rows = store.read(reader, lambda db: db.execute(_SELECT_VISIBLE, given).fetchall())
     found: dict[str, StoredSnapshot] = {}
@@ -50,6 +63,42 @@ def visible_snapshots(
         key = SnapshotKey(number, repository_id, pool, shard)
         found.setdefault(name, StoredSnapshot(key, name, *rest))
     return list(found.values())
+
+
+def _is_text(name: str) -> bool:
+    """Whether PostgreSQL can store it: no name has a zero or half of a character."""
+    return "\0" not in name and well_formed(name) == name
+
+
+class SnapshotReads(SingleReads):
+    """Reads of one snapshot for one question, each in a transaction of its own that sees the whole snapshot.
+
+    What is read of a snapshot is kept for all who may see it, so nothing may be missing in it: not because the repository was
+    taken from the reader since the question began, and not because a replica has not received the snapshot yet.
+    """
+
+    def __init__(self, store: Store, reader: str | None, key: SnapshotKey) -> None:
+        super().__init__(store.beginning(reader))
+        self._key = key
+        self._having: set[Server] = set()
+        """The servers that have shown the snapshot."""
+
+    def _read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
+        server, connection = self._begin()
+        try:
+            with explained(server.where):
+                found = ask(connection)
+                # Rows that are there are of the snapshot; a list that is empty may be hidden.
+                is_whole = server in self._having and isinstance(found, list) and bool(found)
+                if not is_whole:
+                    # Snapshots get other ids when their lists are made anew; the old lists are there for a while.
+                    there = connection.execute(_SELECT_SINCE, (self._key.repository, self._key.id)).fetchone()
+                    if there is None:
+                        raise StoreUnavailableError(_REPLACED)
+                    self._having.add(server)
+                return found
+        finally:
+            server.give_back(connection)
 
 
 @define(eq=False)
@@ -72,7 +121,7 @@ class SnapshotMemories:
                 return known
             memory = store.read(reader, partial(read_snapshot, key=key))
             if memory is None:
-                raise StoreUnavailableError("A newer index took the place of this one just now. Ask again.")
+                raise StoreUnavailableError(_REPLACED)
             self._keep(key, memory)
         return memory
 

@@ -125,12 +125,17 @@ class SnapshotWords:
         key = self.memory.key
         lists = "t.lists" if self.memory.has_others else "NULL"
         of_segment = f"t.shard = %s AND t.repository = %s AND t.kind = {WORDS} AND t.segment = s.id"
-        sql = f"""SELECT t.dictionary, {lists} FROM unnest(%s::int[]) AS s(id)
-            JOIN cairn.terms t ON {of_segment} AND t.first < %s AND t.first >= coalesce(
-                (SELECT max(t.first) FROM cairn.terms t WHERE {of_segment} AND t.first <= %s), '')
+        # Each segment has a limit of its own, so that PostgreSQL looks into the index for each instead of joining all blocks.
+        sql = f"""SELECT b.dictionary, b.lists FROM unnest(%s::int[]) AS s(id)
+            CROSS JOIN LATERAL (
+                SELECT max(t.first) AS first FROM cairn.terms t WHERE {of_segment} AND t.first <= %s) AS low
+            CROSS JOIN LATERAL (
+                SELECT t.dictionary, {lists} AS lists FROM cairn.terms t
+                WHERE {of_segment} AND t.first >= coalesce(low.first, '') AND t.first < %s
+                ORDER BY t.first LIMIT {_MOST_BLOCKS + 1}) AS b
             LIMIT {_MOST_BLOCKS + 1}"""
         place = (key.shard, key.repository)
-        values = (list(self.memory.segments), *place, prefix + "\U0010ffff", *place, prefix)
+        values = (list(self.memory.segments), *place, prefix, *place, prefix + "\U0010ffff")
         rows = ask(lambda db: db.execute(sql, values).fetchall())
         if len(rows) > _MOST_BLOCKS:
             return {}

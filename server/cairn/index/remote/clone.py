@@ -35,7 +35,7 @@ _MOST_FILES = 400
 _GIT_SECONDS = 20.0
 _LOOK_SECONDS = 30.0
 """How often it is looked whether the team has a nearer commit."""
-_RETRY_SECONDS = (5.0, 60.0)
+_RETRY_SECONDS = (2.0, 15.0)
 """Between two tries to reach the server: at first, and at most."""
 _MOST_KEPT = 20
 """Catalogues that are kept on disk; those used longest ago go first."""
@@ -75,6 +75,7 @@ class TeamClone:
         self._overlay = overlay
         self._on_shared, self._on_alone = on_shared, on_alone
         self._wake, self._stopped = threading.Event(), threading.Event()
+        self._looked = threading.Event()
         self._stale = False
         """Whether what was compared last does not count any more: HEAD or a folder moved, or a read failed."""
         self._is_watched = True
@@ -98,6 +99,10 @@ class TeamClone:
         if self._thread.is_alive():
             self._thread.join(timeout=15)
 
+    def wait(self, seconds: float) -> None:
+        """Until it was looked once, or for so long."""
+        self._looked.wait(seconds)
+
     # --- the thread -----------------------------------------------------------------------------------
 
     def _run(self) -> None:
@@ -115,6 +120,7 @@ class TeamClone:
                 logger.exception("%s could not be compared with the team's index", self._root)
                 self._alone(f"Comparing {self._root.name} with the team's index failed ({problem}).")
                 pause, wait = wait, min(longest, 2 * wait)
+            self._looked.set()
             self._wake.wait(pause)
         if self._watcher is not None:
             self._watcher.stop()
@@ -224,13 +230,17 @@ def _commits(root: Path) -> list[str]:
     repository = git.locate(root)
     if repository is None or repository.top != root:
         raise NotSharedError(f"{root.name} is not the top of a git clone, so the team's index is not asked.")
-    found = git.Git(root, time.monotonic() + _GIT_SECONDS).run(
-        ["rev-list", f"--max-count={_MOST_COMMITS}", "--first-parent", "HEAD"]
-    )
-    commits = list(git.pieces(found, b"\n"))
-    if not commits:
-        raise NotSharedError(f"{root.name} has no commit yet, so the team's index is not asked.")
-    return commits
+    run = git.Git(root, time.monotonic() + _GIT_SECONDS).run
+    try:
+        return list(
+            git.pieces(
+                run(["rev-list", f"--max-count={_MOST_COMMITS}", "--first-parent", "HEAD", "--"]), b"\n"
+            )
+        )
+    except git.GitError as problem:
+        if "bad revision" not in str(problem):
+            raise
+        raise NotSharedError(f"{root.name} has no commit yet, so the team's index is not asked.") from problem
 
 
 def _differing(root: Path, commit: str) -> Mapping[str, str | None]:

@@ -1,0 +1,174 @@
+"""Whether all that refs of a store name is there, and nothing half: counts, lists and orphans, straight from the tables."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import psycopg
+from attrs import frozen
+
+from cairn.index.postgres.access import grant
+from cairn.index.postgres.blocks import Dictionary, unpack_all
+from cairn.index.postgres.catalogue import SnapshotKey, read_snapshot
+from cairn.index.postgres.columns import SegmentColumns
+from cairn.index.postgres.connection import Store
+from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.segment import NAMES, OPERATORS, WORDS
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.reader.records import ColumnWeights
+
+READER = "wholeness"
+_PARTS = {"imports", "copies", "history", "subjects", "commits"}
+_ORPHANS = {
+    "chunks without a file": """SELECT count(*) FROM cairn.chunks c WHERE NOT EXISTS (SELECT FROM cairn.files f
+        WHERE f.shard = c.shard AND f.pool = c.pool AND f.id = c.file)""",
+    "vectors without a chunk": """SELECT count(*) FROM cairn.vectors v WHERE NOT EXISTS (SELECT FROM cairn.chunks c
+        WHERE c.shard = v.shard AND c.pool = v.pool AND c.id = v.chunk)""",
+    "chunks without a vector": """SELECT count(*) FROM cairn.chunks c WHERE NOT EXISTS (SELECT FROM cairn.vectors v
+        WHERE c.shard = v.shard AND c.pool = v.pool AND c.id = v.chunk)""",
+    "definitions without a chunk": """SELECT count(*) FROM cairn.definitions d WHERE NOT EXISTS (SELECT FROM cairn.chunks c
+        WHERE c.shard = d.shard AND c.pool = d.pool AND c.id = d.chunk)""",
+    "terms of no segment": """SELECT count(*) FROM cairn.terms t WHERE NOT EXISTS (SELECT FROM cairn.segments s
+        WHERE s.shard = t.shard AND s.repository = t.repository AND s.id = t.segment) AND NOT EXISTS (SELECT FROM
+        cairn.retired_lists r WHERE r.shard = t.shard AND r.repository = t.repository AND r.segment = t.segment)""",
+    "files of no repository": """SELECT count(*) FROM cairn.files f WHERE NOT EXISTS (SELECT FROM cairn.holdings h
+        WHERE h.shard = f.shard AND h.pool = f.pool AND h.file = f.id)""",
+    "parts of no snapshot": """SELECT count(*) FROM cairn.snapshot_parts p WHERE NOT EXISTS (SELECT FROM cairn.snapshots s
+        WHERE s.id = p.snapshot)""",
+    "chunks that their file does not count": """SELECT count(*) FROM cairn.files f WHERE f.chunks <> (SELECT count(*)
+        FROM cairn.chunks c WHERE c.shard = f.shard AND c.pool = f.pool AND c.file = f.id)""",
+    "shards whose chunks are miscounted": """SELECT count(*) FROM cairn.shards s WHERE s.chunks <> (SELECT count(*)
+        FROM cairn.chunks c WHERE c.shard = s.id)""",
+}
+
+
+@frozen
+class Whole:
+    """What was found of a store."""
+
+    problems: tuple[str, ...]
+    answers: dict[str, Any]
+    """By repository, ref and commit: what a reader of the snapshot answers."""
+
+
+def look(url: str, words: Iterable[str]) -> Whole:
+    """Look at all that refs name. `url` is that of the store's owner."""
+    problems: list[str] = []
+    answers: dict[str, Any] = {}
+    with psycopg.connect(url, autocommit=True) as owner:
+        grant(owner, READER, "all")
+        owner.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        refs = owner.execute(
+            """SELECT r.name, f.ref, s.commit, s.id, s.repository, s.pool, s.shard, s.files FROM cairn.refs f
+               JOIN cairn.snapshots s ON s.id = f.snapshot JOIN cairn.repositories r ON r.id = s.repository ORDER BY 1, 2"""
+        ).fetchall()
+        for name, ref, commit, *key, packed in refs:
+            files = np.frombuffer(packed, np.int32).tolist()
+            found = _snapshot_problems(owner, SnapshotKey(*key), files)
+            problems += [f"{name} {ref} {commit[:8]}: {each}" for each in found]
+        for what, query in _ORPHANS.items():
+            row = owner.execute(query.encode()).fetchone()
+            if row is None or row[0]:
+                problems.append(f"{row and row[0]} {what}")
+    store = Store([url], connections=2)
+    try:
+        for name, ref, commit, *key, _ in refs:
+            answers[f"{name} {ref} {commit}"] = answered(store, SnapshotKey(*key), words)
+    finally:
+        store.close()
+    return Whole(tuple(problems), answers)
+
+
+def _snapshot_problems(owner: psycopg.Connection[Any], key: SnapshotKey, files: list[int]) -> list[str]:
+    place = (key.shard, key.pool, files)
+    of_files = "WHERE shard = %s AND pool = %s AND"
+    rows = owner.execute(f"SELECT id, chunks FROM cairn.files {of_files} id = ANY(%s)".encode(), place).fetchall()
+    chunks = owner.execute(f"SELECT id, defines FROM cairn.chunks {of_files} file = ANY(%s)".encode(), place).fetchall()
+    counts = {
+        table: owner.execute(f"SELECT count(*) FROM cairn.{table} {of_files} file = ANY(%s)".encode(), place).fetchone()
+        for table in ("vectors", "definitions", "holdings")
+    }
+    found = []
+    if len(rows) != len(files):
+        found.append(f"{len(rows)} of {len(files)} files are there")
+    if len(chunks) != sum(count for _, count in rows):
+        found.append(f"{len(chunks)} of {sum(count for _, count in rows)} chunks are there")
+    if counts["vectors"] != (len(chunks),):
+        found.append(f"{counts['vectors']} vectors of {len(chunks)} chunks")
+    held = owner.execute(
+        "SELECT count(*) FROM cairn.holdings WHERE shard = %s AND pool = %s AND file = ANY(%s) AND repository = %s",
+        (*place, key.repository),
+    ).fetchone()
+    if held != (len(files),):
+        found.append(f"{held} of {len(files)} files are held")
+    parts = {name for (name,) in owner.execute("SELECT name FROM cairn.snapshot_parts WHERE snapshot = %s", (key.id,))}
+    if parts != _PARTS:
+        found.append(f"parts {sorted(parts)}")
+    return found + _list_problems(owner, key, {each for each, _ in chunks}, set(files))
+
+
+def _list_problems(owner: psycopg.Connection[Any], key: SnapshotKey, chunks: set[int], files: set[int]) -> list[str]:
+    """Whether the inverted lists have all chunks of the snapshot, each once, and name no others than their segments."""
+    listed: Counter[int] = Counter()
+    found = []
+    for number, packed in owner.execute(
+        "SELECT id, columns FROM cairn.segments WHERE shard = %s AND repository = %s", (key.shard, key.repository)
+    ).fetchall():
+        columns = SegmentColumns.unpack(packed)
+        ids, of_files = set(columns.ids.tolist()), set(columns.files.tolist())
+        listed.update(columns.ids[np.isin(columns.files, np.array(sorted(files), np.int32))].tolist())
+        standing: set[int] = set()
+        for kind, dictionary, lists in owner.execute(
+            "SELECT kind, dictionary, lists FROM cairn.terms WHERE shard = %s AND repository = %s AND segment = %s",
+            (key.shard, key.repository, number),
+        ):
+            for each in unpack_all(Dictionary(bytes(dictionary)), bytes(lists)):
+                here = set(each.postings.ids.tolist())
+                if here - (of_files if kind == NAMES else ids):
+                    found.append(f"segment {number} lists what it has not")
+                if kind in (WORDS, OPERATORS):
+                    standing |= here
+        worded = set(columns.ids[columns.tokens > 0].tolist())
+        if worded - standing:
+            found.append(f"segment {number} has {len(worded - standing)} chunks without words")
+    if set(listed) != chunks or any(count > 1 for count in listed.values()):
+        found.append(f"{len(listed)} chunks are listed, {len(chunks)} are there")
+    return list(dict.fromkeys(found))
+
+
+def answered(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict[str, Any]:
+    """What a reader of a snapshot answers, without the ids that differ between two stores."""
+    memory = store.read(READER, lambda db: read_snapshot(db, key))
+    assert memory is not None
+    reader = PostgresReader.of(store, READER, memory)
+    paths = sorted(each.path for each in memory.files.values())
+    pages = {path: reader.page(path) for path in paths}
+    place = {stored.id: (path, stored.chunk.position) for path, page in pages.items() for stored in page}
+
+    def hits(found: Any) -> list[Any]:
+        return [(place[hit.chunk_id], round(hit.score, 4)) for hit in found]
+
+    every = sorted(place)
+    ids, vectors = reader.static_vectors(every)
+    asked = list(words)
+    return {
+        "pages": {path: [(each.chunk.text, each.chunk.symbol, each.collection) for each in page] for path, page in pages.items()},
+        "postings": {
+            word: sorted((place[number], int(count)) for number, count in zip(found.ids.tolist(), found.counts, strict=True))
+            for word, found in reader.postings(dict.fromkeys(asked, 0), lambda: False).items()
+        },
+        "keywords": sorted(hits(reader.keywords(asked, ColumnWeights(1.0, 2.0), 30, ChunkFilter(), lambda: False))),
+        "vectors": sorted((place[number], vector.tobytes().hex()[:32]) for number, vector in zip(ids.tolist(), vectors, strict=True)),
+        "nearest": sorted(hits(reader.nearest_static(vectors[0], 10, ChunkFilter(), lambda: False)))[:0],
+        "defining": sorted(hits(reader.defining(asked, 20, ChunkFilter()))),
+        "history": sorted(reader.select("SELECT path, count, last_time FROM file_history")),
+        "imports": sorted(reader.select("SELECT path, in_degree FROM file_imports")),
+    }  # fmt: skip
+
+
+AN_AGE = datetime.timedelta(0)
+"""Garbage collection of everything that nothing names, at once."""

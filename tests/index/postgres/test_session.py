@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from psycopg import Connection
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import TupleRow
+from tests.index.postgres.store_rows import TeamStore, team_store
+
+from cairn.errors import OutOfTimeError, StoreUnavailableError
+from cairn.index.postgres.access import grant
+from cairn.index.postgres.connection import Store
+from cairn.index.postgres.session import Session
+
+WAIT_SECONDS = 10.0
+
+
+@pytest.fixture
+def team(postgres: str) -> Iterator[TeamStore]:
+    with team_store(postgres) as made:
+        grant(made.owner, "ann", [made.main.id])
+        grant(made.owner, "bob", [made.other.id])
+        yield made
+
+
+@pytest.fixture
+def store(team: TeamStore) -> Iterator[Store]:
+    """A store with one connection, so that whoever keeps it is noticed."""
+    opened = Store([team.server_url], connections=1)
+    yield opened
+    opened.close()
+
+
+def files(connection: Connection[TupleRow]) -> list[int]:
+    return [number for (number,) in connection.execute("SELECT id FROM cairn.files ORDER BY id")]
+
+
+def transaction(connection: Connection[TupleRow]) -> object:
+    return connection.execute("SELECT pg_backend_pid(), now()").fetchone()
+
+
+def is_in_transaction(team: TeamStore) -> bool:
+    row = team.owner.execute(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cairn' AND state LIKE 'idle in transaction%'"
+    ).fetchone()
+    assert row is not None
+    return bool(row[0])
+
+
+def test_reads_of_a_session_share_a_transaction(team: TeamStore, store: Store) -> None:
+    found: list[object] = []
+    with store.session("ann") as session:
+        for _ in range(3):
+            thread = threading.Thread(target=lambda: found.append(session.read(transaction)))
+            thread.start()
+            thread.join(WAIT_SECONDS)
+        assert is_in_transaction(team)
+    assert len(found) == 3
+    assert len(set(found)) == 1
+    assert not is_in_transaction(team)
+
+
+def test_each_single_read_has_a_transaction(store: Store) -> None:
+    reads = store.single_reads("ann")
+    assert reads.read(transaction) != reads.read(transaction)
+
+
+def test_session_without_reads_does_not_connect() -> None:
+    store = Store(["postgresql://127.0.0.1:1/nowhere"])
+    with store.session("ann"):
+        pass
+    store.close()
+
+
+def test_sessions_show_what_their_reader_may_see(store: Store) -> None:
+    for reader, seen in (("ann", [1, 2]), ("bob", [4]), ("ann", [1, 2])):
+        with store.session(reader) as session:
+            assert session.read(files) == seen
+            assert session.read(files) == seen
+
+
+def test_session_goes_on_after_a_failed_read(team: TeamStore, store: Store) -> None:
+    with store.session("ann", timeout_ms=200) as session:
+        assert session.read(files) == [1, 2]
+        with pytest.raises(OutOfTimeError):
+            session.read(lambda db: db.execute("SELECT pg_sleep(10)"))
+        assert not is_in_transaction(team)
+        assert session.read(files) == [1, 2]
+
+
+def test_session_asks_again_when_its_connection_breaks(team: TeamStore, store: Store) -> None:
+    with store.session("ann") as session:
+        backend = session.read(lambda db: db.info.backend_pid)
+        team.owner.execute("SELECT pg_terminate_backend(%s, 5000)", (backend,))
+        assert session.read(files) == [1, 2]
+        assert session.read(lambda db: db.info.backend_pid) != backend
+
+
+def test_session_gives_up_when_the_connection_breaks_twice(team: TeamStore, store: Store) -> None:
+    asked: list[int] = []
+
+    def ask(connection: Connection[TupleRow]) -> list[int]:
+        asked.append(connection.info.backend_pid)
+        team.owner.execute("SELECT pg_terminate_backend(%s, 5000)", (asked[-1],))
+        return files(connection)
+
+    with store.session("ann") as session, pytest.raises(StoreUnavailableError):
+        session.read(ask)
+    assert len(asked) == 2
+
+
+def test_ended_session_reads_in_transactions_of_their_own(team: TeamStore, store: Store) -> None:
+    with store.session("ann") as session:
+        session.read(files)
+    assert session.read(files) == [1, 2]
+    assert not is_in_transaction(team)
+
+
+def test_reads_apart_from_a_session_see_the_same(team: TeamStore) -> None:
+    store = Store([team.server_url], connections=2)
+    with store.session("bob") as session:
+        assert session.apart.read(transaction) != session.read(transaction)
+        assert session.apart.read(files) == [4]
+    store.close()
+
+
+def test_thread_that_reads_while_a_session_ends_gives_the_connection_back(
+    team: TeamStore, store: Store
+) -> None:
+    reading, may_end = threading.Event(), threading.Event()
+
+    def slow(connection: Connection[TupleRow]) -> list[int]:
+        reading.set()
+        assert may_end.wait(WAIT_SECONDS)
+        return files(connection)
+
+    with store.session("ann") as session:
+        thread = threading.Thread(target=session.read, args=(slow,))
+        thread.start()
+        assert reading.wait(WAIT_SECONDS)
+    may_end.set()
+    thread.join(WAIT_SECONDS)
+    assert not is_in_transaction(team)
+    with store.session("bob") as other:
+        assert other.read(files) == [4]
+
+
+def test_session_that_cannot_begin_keeps_nothing() -> None:
+    begun: list[int] = []
+
+    def begin() -> tuple[object, object]:
+        begun.append(1)
+        raise StoreUnavailableError("gone", lost=True)
+
+    session = Session(begin)  # type: ignore[arg-type]
+    with pytest.raises(StoreUnavailableError, match="gone"):
+        session.read(files)
+    assert len(begun) == 2
+    session.end()
+
+
+def test_sessions_of_many_threads_do_not_mix(team: TeamStore) -> None:
+    url = make_conninfo(team.server_url)
+    store = Store([url], connections=4)
+    wrong: list[list[int]] = []
+
+    def ask(reader: str, seen: list[int]) -> None:
+        for _ in range(20):
+            with store.session(reader) as session:
+                wrong.extend(found for found in (session.read(files), session.read(files)) if found != seen)
+
+    threads = [
+        threading.Thread(target=ask, args=each) for each in (("ann", [1, 2]), ("bob", [4]), ("ann", [1, 2]))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WAIT_SECONDS)
+    assert not wrong
+    store.close()

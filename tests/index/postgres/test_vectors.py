@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pytest
+from attrs import frozen
+from psycopg import Connection
+from psycopg.rows import TupleRow
+from tests.index.conformance.indexes import TeamStore
+from tests.postgres import new_database
+from tests.retrieval.indexed_folder import IndexedFolder
+
+from cairn.embedding.packaged import load_packaged
+from cairn.errors import QueryCancelledError, StoreUnavailableError
+from cairn.index.postgres import reader as postgres_reader
+from cairn.index.postgres.catalogue import SnapshotMemory
+from cairn.index.postgres.reader import PostgresReader
+from cairn.index.postgres.session import Begun, Reads, SingleReads
+from cairn.index.postgres.vectors import KeptVectors
+from cairn.index.reader.filters import ChunkFilter
+from cairn.index.sqlite.reader import SqliteReader
+from cairn.index.store.deadline import never
+from cairn.team.local_server import LocalServer
+
+T = TypeVar("T")
+FILES = {
+    "tide.py": "def high_water(moon):\n    return moon.phase * 2\n\n\ndef low_water(moon):\n    return -moon.phase\n",
+    "crane.py": "class Crane:\n    def lift(self, container):\n        self.load = container\n",
+    "docs/port.md": "# Port\n\nShips wait for the tide.\n\n## Cranes\n\nCranes lift containers.\n",
+}
+OTHER_FILES = {"lock.go": "package lock\n\nfunc Open(gate int) bool {\n\treturn gate > 0\n}\n"}
+
+
+@frozen
+class Harbour:
+    """Two index files, and the same published as two repositories."""
+
+    file: SqliteReader
+    first: PostgresReader
+    second: PostgresReader
+
+
+@pytest.fixture(scope="module")
+def harbour(postgres_server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harbour]:
+    def indexed(name: str, files: dict[str, str]) -> Path:
+        base = tmp_path_factory.mktemp(name)
+        IndexedFolder(base, files, load_packaged()).writer.close()
+        return base / "data"
+
+    with new_database(postgres_server) as url:
+        team = TeamStore.prepared(url)
+        folder = indexed("first", FILES)
+        first = team.reader(team.publish(folder, "first", "c"))
+        second = team.reader(team.publish(indexed("second", OTHER_FILES), "second", "c"))
+        yield Harbour(SqliteReader(folder), first, second)
+        team.store.close()
+
+
+class Counted(Reads):
+    """Counts reads. Those of a thread that outlives the question begin with `begins`."""
+
+    def __init__(self, reads: Reads, begins: Callable[[], object] = lambda: None) -> None:
+        self._reads = reads
+        self._begins = begins
+        self.count = 0
+
+    def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
+        self.count += 1
+        return self._reads.read(ask)
+
+    @property
+    def apart(self) -> SingleReads:
+        single = self._reads.apart
+
+        def begin() -> Begun:
+            self.count += 1
+            self._begins()
+            return single._begin()
+
+        return SingleReads(begin)
+
+
+def gone() -> None:
+    raise StoreUnavailableError("gone")
+
+
+def question() -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+    return load_packaged().embed_queries_int8(["lift containers with a crane"])[0]
+
+
+def all_chunks(memory: SnapshotMemory) -> list[int]:
+    return [int(chunk) for chunk in np.flatnonzero(memory.columns.file_of)]
+
+
+def test_vectors_are_those_of_the_index_file(harbour: Harbour) -> None:
+    rows = KeptVectors().of(harbour.first.memory, harbour.first.reads)
+    assert rows is not None
+    ids, vectors = rows.vectors(all_chunks(harbour.first.memory))
+    here = harbour.file.columns().file_of
+    in_file, expected = harbour.file.static_vectors(np.flatnonzero(here).tolist())
+    assert len(ids) == len(in_file) == 3
+    assert np.array_equal(vectors[np.argsort(ids)], expected[np.argsort(in_file)])
+
+
+def test_vectors_are_read_once(harbour: Harbour) -> None:
+    kept, reads = KeptVectors(), Counted(harbour.first.reads)
+    assert kept.of(harbour.first.memory, reads) is kept.of(harbour.first.memory, reads)
+    assert reads.count == 1
+
+
+@pytest.mark.parametrize(
+    "only",
+    [
+        ChunkFilter(),
+        ChunkFilter(hidden=("crane.py",)),
+        ChunkFilter(paths=("*.py",)),
+        ChunkFilter(paths=("*.py",), hidden=("crane.py",)),
+        ChunkFilter(languages=("python",)),
+        ChunkFilter(paths=("nothing",)),
+    ],
+)
+def test_database_and_memory_compare_alike(
+    harbour: Harbour, monkeypatch: pytest.MonkeyPatch, only: ChunkFilter
+) -> None:
+    reader, chunks = harbour.first, all_chunks(harbour.first.memory)
+    found = []
+    for kept in (KeptVectors(), KeptVectors(most_bytes=0)):
+        monkeypatch.setattr(postgres_reader, "_VECTORS", kept)
+        hits = reader.nearest_static(question(), 5, only, never)
+        ids, vectors = reader.static_vectors(chunks)
+        order = np.argsort(ids)
+        similar = reader.static_similarities(chunks, question())
+        found.append(
+            (
+                [hit.chunk_id for hit in hits],
+                pytest.approx([hit.score for hit in hits]),
+                dict(sorted(similar.items())),
+                vectors[order].tolist(),
+            )
+        )
+    assert found[0][0] == found[1][0]
+    assert [hit.score for hit in hits] == found[0][1]
+    assert found[0][2] == pytest.approx(found[1][2])
+    assert found[0][3] == found[1][3]
+
+
+def test_vectors_used_longest_ago_are_forgotten(harbour: Harbour) -> None:
+    kept, first, second = KeptVectors(), harbour.first, harbour.second
+    kept.of(second.memory, second.reads)
+    least = kept.size
+    kept = KeptVectors(most_bytes=2 * least - 1)
+    reads = Counted(first.reads)
+    kept.of(first.memory, reads)
+    kept.of(second.memory, second.reads)
+    assert kept.size == least
+    kept.of(first.memory, reads)
+    assert reads.count == 2
+
+
+def test_too_many_vectors_are_not_read(harbour: Harbour) -> None:
+    reads = Counted(harbour.first.reads)
+    assert KeptVectors(most_bytes=0).of(harbour.first.memory, reads) is None
+    assert reads.count == 0
+
+
+def test_many_vectors_are_read_in_the_background(harbour: Harbour) -> None:
+    kept, reader = KeptVectors(read_behind_from=1), harbour.first
+    kept.of(reader.memory, reader.reads)
+    kept.wait(reader.memory)
+    assert kept.of(reader.memory, reader.reads) is not None
+
+
+def test_many_vectors_are_waited_for(harbour: Harbour) -> None:
+    kept, reader = KeptVectors(read_behind_from=1), harbour.first
+    assert kept.of(reader.memory, reader.reads, never) is not None
+
+
+def test_cancelled_question_does_not_wait_for_vectors(harbour: Harbour) -> None:
+    kept, memory, may_begin = KeptVectors(read_behind_from=1), harbour.first.memory, threading.Event()
+    reads = Counted(harbour.first.reads, may_begin.wait)
+    assert kept.of(memory, reads) is None
+    with pytest.raises(QueryCancelledError):
+        kept.of(memory, reads, lambda: True)
+    may_begin.set()
+    kept.wait(memory)
+    assert kept.of(memory, reads, lambda: True) is not None
+    assert reads.count == 1
+
+
+def test_database_compares_where_vectors_cannot_be_read(harbour: Harbour) -> None:
+    kept, reads = KeptVectors(read_behind_from=1), Counted(harbour.first.reads, gone)
+    assert kept.of(harbour.first.memory, reads, never) is None
+    assert kept.of(harbour.first.memory, reads, never) is None
+    assert reads.count == 1
