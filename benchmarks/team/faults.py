@@ -33,7 +33,7 @@ from psycopg import sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engine.figures import Figures, percentile, surroundings
+from engine.figures import Figures, surroundings
 
 from cairn.errors import CairnError
 from cairn.index.postgres import access, schema
@@ -47,7 +47,6 @@ from team.servers import (
     PASSWORD,
     QUICK,
     Answer,
-    Client,
     Copy,
     Serving,
     commit,
@@ -58,7 +57,7 @@ from team.servers import (
     serving,
     write,
 )
-from team.wholeness import AN_AGE, answered, look
+from team.wholeness import AN_AGE, look
 
 _GOAL_SECONDS = 5.0
 _QUESTIONS = (

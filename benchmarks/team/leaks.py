@@ -12,6 +12,8 @@ Each answer is searched for what is hidden. Then the roles of the readers ask th
 from __future__ import annotations
 
 import argparse
+import contextlib
+import difflib
 import json
 import os
 import random
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import apsw
 import numpy as np
 import psycopg
 from attrs import define, field, frozen
@@ -47,7 +50,7 @@ from cairn.index.remote.wire import dumps, loads
 from cairn.index.text.literals import Literal, TextHit
 from cairn.team.indexing import index_repository
 from cairn.team.local_server import LocalServer
-from team.servers import QUICK, WORD, Answer, Client, Copy, copy_of, make_database, serving, words_of
+from team.servers import QUICK, Answer, Client, Copy, copy_of, make_database, serving, words_of
 
 REPOSITORIES = (
     "gson", "cobra", "click", "flask", "viper", "express", "sinatra", "slim", "axum", "oslib", "oban", "cobra-fork", "flask-fork",
@@ -439,10 +442,28 @@ class Findings:
 def text_of(asked: Asked, answer: Answer) -> str:
     """All that an answer tells, as text."""
     if asked.kind == "catalogue" and answer.status == 200:
-        return zlib.decompress(answer.body).decode("latin-1")
+        return _texts_of_catalogue(answer.body)
     text = answer.body.decode("utf-8", "replace")
     # JSON in JSON, as MCP has it, hides words behind `\n`.
     return text.replace("\\n", " ").replace("\\\\n", " ").replace("\\t", " ")
+
+
+def _texts_of_catalogue(packed: bytes) -> str:
+    """All texts of a catalogue's tables, and all words of its full-text indexes."""
+    data = zlib.decompress(packed)
+    head = 4 + int.from_bytes(data[:4], "little")
+    db = apsw.Connection(":memory:")
+    db.deserialize("main", data[head:])
+    texts = [data[:head].decode("latin-1")]
+    for name, made in db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall():
+        if "fts5" in str(made):
+            db.execute(f"CREATE VIRTUAL TABLE temp.words_of_{name} USING fts5vocab('main', '{name}', 'row')")
+            texts += [str(term) for (term,) in db.execute(f"SELECT term FROM temp.words_of_{name}")]
+        elif "_fts_" not in name and not name.startswith("sqlite_"):
+            with contextlib.suppress(apsw.Error):
+                texts += [str(value) for row in db.execute(f"SELECT * FROM {name}") for value in row if isinstance(value, str)]
+    db.close()
+    return "\n".join(texts)
 
 
 def check(sight: Sight, findings: Findings, asked: Asked, answer: Answer, began: float, ended: float) -> None:
@@ -580,16 +601,25 @@ def same(asked: Asked, one: Answer, name: str, other: Answer, instead: str) -> b
 
     Of questions that are a word it is compared how the word was taken: passages of like meaning differ from word to word.
     """
-    if asked.params and name in (asked.params.get("query"), f"how does {asked.params.get('query')} work") or "discover" in asked.path:
+    if (asked.params and name in (asked.params.get("query"), f"how does {asked.params.get('query')} work")) or "discover" in asked.path:
         return _word_of(one) == _word_of(other)
 
-    def plain(answer: Answer, asked: str) -> str:
-        text = text_of(Asked("pair", ""), answer)
-        while (shorter := _VARYING.sub("", text)) != text:
-            text = shorter
-        return re.sub(r"\d+\.\d+", "#", text.replace(asked, "NAME").replace(asked.lower(), "NAME"))
+    return one.status == other.status and _plain(one, name) == _plain(other, instead)
 
-    return one.status == other.status and plain(one, name) == plain(other, instead)
+
+def _plain(answer: Answer, asked: str) -> str:
+    text = text_of(Asked("pair", ""), answer)
+    while (shorter := _VARYING.sub("", text)) != text:
+        text = shorter
+    text = text.replace(asked, "NAME").replace(asked.lower(), "NAME")
+    # What is nearest to a name depends on its letters; that it is not hidden is looked at apart.
+    return re.sub(r"\d+\.\d+", "#", re.sub(r"did you mean '[^']*'", "did you mean …", text))
+
+
+def difference(one: Answer, name: str, other: Answer, instead: str) -> str:
+    """Where two answers differ."""
+    a, b = (re.split(r"(?<=[,{}])", _plain(answer, asked)) for answer, asked in ((one, name), (other, instead)))
+    return f"{one.status} {other.status} " + " ".join(difflib.unified_diff(a, b, lineterm="", n=1))[:1200]
 
 
 # --- the database itself --------------------------------------------------------------------------------
@@ -811,7 +841,10 @@ def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: i
                 findings.checks["pairs of hidden and missing names compared"] += 1
             # A repository that comes or goes between both changes either.
             if may == was and not same(make(name), one, name, other, instead):
-                findings.leak(sight.reader, make(name), f"{one.status} {one.body[:1500]!r} but of {instead} {other.status} {other.body[:1500]!r}")
+                findings.leak(sight.reader, make(name), f"answers otherwise than {instead}: {difference(one, name, other, instead)}")
+            after = time.monotonic()
+            check(sight, findings, make(name), one, before, after)
+            check(sight, findings, make(instead), other, before, after)
             continue
         asked = asker.next()
         began = time.monotonic()
@@ -890,10 +923,13 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         "pools with forks": 2,
         "chunks": sum(len(each.chunks) for each in every.values()),
         "indexing, s": round(indexing, 1),
-        "hidden words looked for": {sight.reader: len(sight.hidden(False)) for sight in sights},
+        "hidden words looked for, about": {sight.reader: len(sight.hidden(False)) for sight in sights},
     }
     print(json.dumps(figures), flush=True)
     with serving([url], given.folder / "serving") as served:
+        described = served.client(tokens[CAROL]).ask("/openapi.json").body.decode()
+        for sight in sights:
+            sight.own_words |= words_of(described)
         toggler = Toggler(owner_url, sights)
         toggling = threading.Thread(target=toggler.run)
         toggling.start()

@@ -166,10 +166,9 @@ class Client:
     ) -> Answer:
         """The answer; a connection that broke is made again once."""
         data = body if params is None else json.dumps(params).encode()
-        headers = {
-            "Authorization": f"Bearer {self.token}",
-            "Accept": "application/json, text/event-stream",
-        }
+        headers = {"Authorization": f"Bearer {self.token}"}
+        if path.startswith("/mcp"):
+            headers["Accept"] = "application/json, text/event-stream"
         if data is not None:
             headers["Content-Type"] = "application/json"
         for is_last in (False, True):

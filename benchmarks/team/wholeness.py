@@ -22,6 +22,7 @@ from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.records import ColumnWeights
 
 READER = "wholeness"
+_ALL = 1_000_000
 _PARTS = {"imports", "copies", "history", "subjects", "commits"}
 _ORPHANS = {
     "chunks without a file": """SELECT count(*) FROM cairn.chunks c WHERE NOT EXISTS (SELECT FROM cairn.files f
@@ -161,10 +162,9 @@ def answered(store: Store, key: SnapshotKey, words: Iterable[str]) -> dict[str, 
             word: sorted((place[number], int(count)) for number, count in zip(found.ids.tolist(), found.counts, strict=True))
             for word, found in reader.postings(dict.fromkeys(asked, 0), lambda: False).items()
         },
-        "keywords": sorted(hits(reader.keywords(asked, ColumnWeights(1.0, 2.0), 30, ChunkFilter(), lambda: False))),
+        "keywords": sorted(hits(reader.keywords(asked, ColumnWeights(1.0, 2.0), _ALL, ChunkFilter(), lambda: False))),
         "vectors": sorted((place[number], vector.tobytes().hex()[:32]) for number, vector in zip(ids.tolist(), vectors, strict=True)),
-        "nearest": sorted(hits(reader.nearest_static(vectors[0], 10, ChunkFilter(), lambda: False)))[:0],
-        "defining": sorted(hits(reader.defining(asked, 20, ChunkFilter()))),
+        "defining": sorted(hits(reader.defining(asked, _ALL, ChunkFilter()))),
         "history": sorted(reader.select("SELECT path, count, last_time FROM file_history")),
         "imports": sorted(reader.select("SELECT path, in_degree FROM file_imports")),
     }  # fmt: skip

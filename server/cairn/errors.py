@@ -44,3 +44,7 @@ class StoreUnavailableError(CairnError):
     def __init__(self, message: str, *, lost: bool = False) -> None:
         super().__init__(message)
         self.lost = lost
+
+
+class WireError(CairnError):
+    """What came over the network is not what a reader of a team's index asks or answers."""

@@ -22,6 +22,7 @@ from tests.team.team_server import LIGHTHOUSE, TeamStore, machine, team_serving
 
 from cairn.chunking.model import Chunk
 from cairn.engine.stored import StoredEngine
+from cairn.errors import WireError
 from cairn.index.postgres.connection import Store
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
@@ -36,7 +37,7 @@ from cairn.index.reader.records import (
 )
 from cairn.index.remote.catalogue import unpacked_catalogue
 from cairn.index.remote.reads import READS
-from cairn.index.remote.wire import WireError, dumps, loads
+from cairn.index.remote.wire import dumps, loads
 from cairn.index.text.bm25 import Statistics
 from cairn.index.text.literals import ExactMatches, Literal, TextHit
 from cairn.protocol.chunk_type import ChunkType

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -89,13 +90,24 @@ def down(as_json: bool) -> None:
 @click.option(
     "--server-login", default="", metavar="ROLE", help="Let servers log in as this role of the database."
 )
+@click.option(
+    "--password-from",
+    metavar="VARIABLE",
+    help="Make that role, or give it another password: the one in this environment variable.",
+)
 @answers
-def prepare(store: str | None, server_login: str, as_json: bool) -> None:
+def prepare(store: str | None, server_login: str, password_from: str | None, as_json: bool) -> None:
     """Make or update Cairn's tables in a database of your own.
 
     The URL is that of the owner, who may make roles. A server's login sees only what the reader of each request may see.
     """
-    version = _owned(store).prepare(server_login)
+    owned = _owned(store)
+    if password_from is not None:
+        password = os.environ.get(password_from, "")
+        if not server_login or not password:
+            raise click.UsageError("--password-from needs --server-login, and a variable that is set")
+        owned.make_login(server_login, password)
+    version = owned.prepare(server_login)
     report({"version": version}, lambda _: print(f"The store has version {version} of its tables."), as_json)
 
 

@@ -95,7 +95,10 @@ class OpenWorkspace(Request):
         """
         indexes = tuple(
             # Not the generation alone: whether the index is complete can change without it.
-            (folder.uri, reader.key, reader.identity(), reader.facts(), reader.overlay.generation)
+            (
+                *(folder.uri, folder.revision, reader.key, reader.identity()),
+                *(reader.facts(), reader.overlay.generation),
+            )
             for folder, reader in zip(self.folders, self.readers, strict=True)
         )
         choices = tuple((number, known.version) for number, known in learned.items())

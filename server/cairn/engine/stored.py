@@ -112,6 +112,10 @@ def _without_state(settings: Settings) -> Settings:
         search=evolve(settings.search, feedback=False),
         log=evolve(settings.log, queries=False),
         index=evolve(settings.index, watch=False),
+        # A database that was away for a moment does not switch searching off for minutes: each answer says what is wrong.
+        retrieval=evolve(
+            settings.retrieval, kill_switch=evolve(settings.retrieval.kill_switch, error_rate=1.0)
+        ),
     )
 
 

@@ -12,9 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from cairn.engine.request import CALLER
-from cairn.errors import InvalidRequestError
+from cairn.errors import InvalidRequestError, WireError
 from cairn.http.errors import PLAIN_HEADERS, RefusedError
-from cairn.index.remote.wire import WireError
 from cairn.schema import strict_json
 
 PATH = "/team/v1/"

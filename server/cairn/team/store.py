@@ -105,6 +105,14 @@ class OwnedStore:
                 roles.admit_server(connection, login)
         return version
 
+    def make_login(self, login: str, password: str) -> None:
+        """Make a role that can log in with the password, or give it that password."""
+        with explained(place(self.url)), psycopg.connect(self.url, autocommit=True) as connection:
+            role, quoted = sql.Identifier(login), sql.Literal(password)
+            with suppress(errors.DuplicateObject):
+                connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
+            connection.execute(sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(role, quoted))
+
     def repositories(self) -> list[StoredRepository]:
         """All repositories, by name."""
         with self._connected() as connection:
@@ -203,11 +211,7 @@ def start_trial() -> tuple[trial.TrialState, OwnedStore]:
     store.prepare()
     file = _server_file()
     password = _password_in(file) or secrets.token_urlsafe(24)
-    with psycopg.connect(state.url, autocommit=True) as connection:
-        login, quoted = sql.Identifier(SERVER_LOGIN), sql.Literal(password)
-        with suppress(errors.DuplicateObject):
-            connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(login))
-        connection.execute(sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(login, quoted))
+    store.make_login(SERVER_LOGIN, password)
     file.parent.mkdir(parents=True, exist_ok=True)
     made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(made, "w", encoding="utf-8") as opened:

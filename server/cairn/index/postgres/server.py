@@ -28,7 +28,7 @@ _DOWN_SECONDS = 5.0
 _SILENT_SECONDS = 1.5
 """How long a statement waits before somebody looks whether the server still accepts connections: a stopped process, a full
 disk behind it or a machine that is overloaded for good keeps its connections open, and says nothing."""
-_SHARED_SECONDS = 1.0
+_SHARED_SECONDS = 3.0
 """How long an attempt to connect that got no answer counts for others, so that they need not wait for another one."""
 _IDLE_SECONDS = 300.0
 _DEFAULTS: Mapping[str, str | int] = {

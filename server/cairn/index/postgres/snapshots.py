@@ -82,6 +82,17 @@ class SnapshotReads(SingleReads):
         self._key = key
         self._having: set[Server] = set()
         """The servers that have shown the snapshot."""
+        self._problem: StoreUnavailableError | None = None
+        """Why the question cannot be answered: what it tries next fails at once, instead of waiting for the same server again."""
+
+    def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
+        if self._problem is not None:
+            raise StoreUnavailableError(str(self._problem), lost=self._problem.lost)
+        try:
+            return super().read(ask)
+        except StoreUnavailableError as problem:
+            self._problem = problem
+            raise
 
     def _read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
         server, connection = self._begin()

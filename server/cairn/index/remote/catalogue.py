@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 
+from cairn.errors import WireError
 from cairn.index.reader.chunk_columns import ChunkColumns
 from cairn.index.remote.reader import RemoteMemory
-from cairn.index.remote.wire import WireError, dumps, loads
+from cairn.index.remote.wire import dumps, loads
 
 if TYPE_CHECKING:  # whoever only receives catalogues needs no database
     from cairn.index.postgres.catalogue import SnapshotMemory

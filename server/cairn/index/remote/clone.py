@@ -14,13 +14,12 @@ from typing import Any
 
 from attrs import frozen
 
-from cairn.errors import CairnError
+from cairn.errors import CairnError, WireError
 from cairn.index.overlay.overlay import MOST_CHARACTERS, Overlay
 from cairn.index.queries.files import has_below
 from cairn.index.remote.catalogue import unpacked_catalogue
 from cairn.index.remote.reader import RemoteMemory, RemoteReader
 from cairn.index.remote.server import Located, TeamServer, TeamUnavailableError
-from cairn.index.remote.wire import WireError
 from cairn.paths import data_dir
 from cairn.workspace import git
 from cairn.workspace.scan import read_text

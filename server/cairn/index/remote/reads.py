@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from cairn.index.remote.wire import WireError
+from cairn.errors import WireError
 from cairn.index.store.deadline import Deadline, never
 
 if TYPE_CHECKING:

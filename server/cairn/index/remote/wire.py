@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from cairn.chunking.model import Chunk
-from cairn.errors import CairnError
+from cairn.errors import WireError
 from cairn.index.reader.filters import ChunkFilter
 from cairn.index.reader.postings import Postings
 from cairn.index.reader.records import (
@@ -41,10 +41,6 @@ _RECORDS: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 _ARRAYS = frozenset({"int8", "uint8", "uint16", "int32", "int64", "float32", "float64", "bool"})
 _TUPLE, _MAP, _BYTES, _ARRAY, _TYPE = "tuple", "map", "bytes", "array", "type"
-
-
-class WireError(CairnError):
-    """What came over the network is not what a reader asks or answers."""
 
 
 def dumps(value: object) -> bytes:
