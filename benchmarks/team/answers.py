@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Whether a team's store hands over what the index file hands over: the facts in the prompt, and the files of issues.
+
+    python benchmarks/team/answers.py --store URL --facts SETS --clones CHECKOUTS [--reader NAME] [--output FILE]
+
+Each repository of the sets is in the store under its name, indexed at the commit of its checkout CHECKOUTS/NAME, which is indexed
+here as well. Every question is asked of both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from answers.facts import MAIN_BUDGET, FactQuestion, found, read_fact_sets
+
+from cairn.engine.engine import Engine
+from cairn.engine.runner import answer
+from cairn.engine.stored import StoredEngine
+from cairn.index.postgres.connection import Store
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", required=True)
+    parser.add_argument("--facts", type=Path, required=True)
+    parser.add_argument("--clones", type=Path, required=True)
+    parser.add_argument("--reader", default="me")
+    parser.add_argument("--output", type=Path)
+    given = parser.parse_args()
+    stored = StoredEngine(Store([given.store]))
+    present = {folder.label for folder in stored.asked(given.reader, "").folders}
+    questions = [each for each in read_fact_sets([given.facts]) if each.repository.name in present]
+    rows = []
+    for name in sorted({each.repository.name for each in questions}):
+        here = Engine({"index": {"watch": False}})
+        here.add_folder(given.clones / name)
+        while not here.progress().complete:
+            time.sleep(0.1)
+        there = stored.asked(given.reader, name)
+        for question in (each for each in questions if each.repository.name == name):
+            rows.append(_compared(question, here, there))
+            print(json.dumps(rows[-1]), flush=True)
+        here.stop()
+    stored.stop()
+    with_facts = [row for row in rows if row["facts"]]
+    result = {
+        "questions": len(rows),
+        "prompts equal": statistics.mean(row["equal"] for row in rows),
+        "facts file": sum(row["file"] for row in with_facts) / sum(row["facts"] for row in with_facts),
+        "facts store": sum(row["store"] for row in with_facts) / sum(row["facts"] for row in with_facts),
+    }
+    print(json.dumps(result, indent=2))
+    if given.output:
+        given.output.write_text(json.dumps(result, indent=2) + "\n")
+    return 0
+
+
+def _compared(question: FactQuestion, here: Engine, there: Engine) -> dict[str, object]:
+    params = {"query": question.text}
+    file, store = (answer(engine, "discover", params)["answerPrompt"] for engine in (here, there))
+    return {
+        "question": question.id,
+        "equal": file == store,
+        "facts": len(question.facts),
+        "file": sum(found(question.facts, file, MAIN_BUDGET)),
+        "store": sum(found(question.facts, store, MAIN_BUDGET)),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
