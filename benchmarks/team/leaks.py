@@ -137,6 +137,8 @@ class Sight:
     """Words of the project names of pools: a fork's files have that of the repository that was first in its pool."""
     spans: list[list[float]] = field(factory=list)
     """When the grant of `toggled` began and was there, when taking it away began and was done."""
+    asked: set[str] = field(factory=set)
+    """Words that the reader's own requests had: context brings the latest questions back."""
     _hidden: dict[bool, frozenset[str]] = field(factory=dict)
 
     def visible(self, began: float, ended: float) -> tuple[bool, bool]:
@@ -457,8 +459,10 @@ def _texts_of_catalogue(packed: bytes) -> str:
     texts = [data[:head].decode("latin-1")]
     for name, made in db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall():
         if "fts5" in str(made):
-            db.execute(f"CREATE VIRTUAL TABLE temp.words_of_{name} USING fts5vocab('main', '{name}', 'row')")
-            texts += [str(term) for (term,) in db.execute(f"SELECT term FROM temp.words_of_{name}")]
+            with contextlib.suppress(apsw.Error):  # a vocabulary of another one
+                db.execute(f"CREATE VIRTUAL TABLE temp.words_of_{name} USING fts5vocab('main', '{name}', 'row')")
+                # It also has words that the index joined of several, which are words of others by chance.
+                texts += [str(term) for (term,) in db.execute(f"SELECT term FROM temp.words_of_{name} WHERE term LIKE 'zq%'")]
         elif "_fts_" not in name and not name.startswith("sqlite_"):
             with contextlib.suppress(apsw.Error):
                 texts += [str(value) for row in db.execute(f"SELECT * FROM {name}") for value in row if isinstance(value, str)]
@@ -475,6 +479,8 @@ def check(sight: Sight, findings: Findings, asked: Asked, answer: Answer, began:
         found -= sight.projects
     if found:
         given = words_of(asked.text) | {word.lower() for word in re.findall(r"\w+", asked.text)}
+        if asked.kind == "context":
+            found -= sight.asked
         told = {word for word in found if not any(word in each or each in word for each in given)}
         if told:
             findings.leak(sight.reader, asked, f"words {sorted(told)[:8]} in {answer.status} {answer.body[:300]!r}")
@@ -613,7 +619,8 @@ def _plain(answer: Answer, asked: str) -> str:
         text = shorter
     text = text.replace(asked, "NAME").replace(asked.lower(), "NAME")
     # What is nearest to a name depends on its letters; that it is not hidden is looked at apart.
-    return re.sub(r"\d+\.\d+", "#", re.sub(r"did you mean '[^']*'", "did you mean …", text))
+    text = re.sub(r"(?:did you mean|in '[^']*' are) [^\"?]*", "nearest", text).replace("nearest?", "nearest")
+    return re.sub(r"\d+\.\d+", "#", text)
 
 
 def difference(one: Answer, name: str, other: Answer, instead: str) -> str:
@@ -832,6 +839,7 @@ def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: i
     for number in range(requests):
         if number % _PAIRS_EVERY == 0:
             make, name, instead = pair(sight, rng)
+            sight.asked |= {name.lower(), instead.lower()}
             before = time.monotonic()
             one, other = client.ask(make(name).path, make(name).params), client.ask(make(instead).path, make(instead).params)
             may, was = sight.visible(before, time.monotonic())
@@ -847,6 +855,7 @@ def ask_all(port: int, token: str, sight: Sight, findings: Findings, requests: i
             check(sight, findings, make(instead), other, before, after)
             continue
         asked = asker.next()
+        sight.asked |= words_of(asked.text)
         began = time.monotonic()
         answer = client.ask(asked.path, asked.params, body=asked.body, method=asked.method)
         ended = time.monotonic()
@@ -930,6 +939,7 @@ def _run(given: argparse.Namespace, server: LocalServer) -> int:
         described = served.client(tokens[CAROL]).ask("/openapi.json").body.decode()
         for sight in sights:
             sight.own_words |= words_of(described)
+            sight._hidden.clear()
         toggler = Toggler(owner_url, sights)
         toggling = threading.Thread(target=toggler.run)
         toggling.start()

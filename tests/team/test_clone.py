@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -426,6 +428,41 @@ def test_wrong_settings_are_told_and_the_clone_is_indexed_here(
         assert said in warnings
         for secret in (token or member.token, "secret"):
             assert not secret or secret not in warnings + caplog.text
+
+
+@pytest.mark.parametrize("body", [b"<html>Welcome</html>", b"[]", b"7", b'{"snapshot": 1}', b"\xff"])
+def test_another_server_at_the_address_is_told(
+    member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Tests print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("CAIRN_TEAM__URL", f"http://127.0.0.1:{server.server_port}")
+        with alone(clone.folder) as (_, warnings):
+            assert "does not answer as a team's server" in warnings
+        server.shutdown()
+
+
+def test_very_many_changes_make_the_clone_one_that_is_indexed_here(
+    member: Town, clone: GitRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team_clone, "_MOST_FILES", 5)
+    with shared(clone.folder) as engine:
+        notes = {f"docs/{number}.md": f"# Note {number}\n" for number in range(9)}
+        clone.write(notes)
+        for path in notes:
+            engine.changed(clone.folder / path)
+        until(lambda: "9 files of harbour differ" in engine.folders[0].remark)
+        until(lambda: engine.progress().complete)
+        assert found(engine, "Note 7")[0] == "docs/7.md"
 
 
 def test_repository_that_one_may_not_see_is_one_that_is_not_indexed(

@@ -6,11 +6,12 @@ always the same: the repository's name, its root commits, its pool. So no two ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import psycopg
 from psycopg import Connection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 
 from cairn.index.postgres.failures import explained, place
@@ -19,6 +20,14 @@ from cairn.index.postgres.schema import check_version
 Progress = Callable[[str], None]
 """Is told in a sentence what is being done."""
 
+_NOTICES_LOSS: Mapping[str, int] = {
+    "connect_timeout": 10,
+    "keepalives_idle": 20,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+"""A machine that vanished ends a run within a minute, not after hours (seconds; `tcp_user_timeout` in ms)."""
 
 # A run waits for locks, and is silent while it reads files.
 _PATIENT = """
@@ -30,7 +39,11 @@ WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_session_timeout', 'tra
 @contextmanager
 def owner_connection(url: str, name: str) -> Iterator[Connection[TupleRow]]:
     """A connection of the store's owner for one run, whose locks end with it; each statement is committed."""
-    with explained(place(url)), psycopg.connect(url, autocommit=True, application_name=name) as connection:
+    where = place(url)
+    given = conninfo_to_dict(url)
+    missing = {option: value for option, value in _NOTICES_LOSS.items() if option not in given}
+    conninfo = make_conninfo(url, application_name=name, **missing)
+    with explained(where), psycopg.connect(conninfo, autocommit=True) as connection:
         connection.execute(_PATIENT)
         check_version(connection)
         yield connection

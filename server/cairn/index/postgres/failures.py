@@ -111,6 +111,12 @@ def explain(error: psycopg.Error, where: str) -> StoreUnavailableError | OutOfTi
 
 def _connection_problem(error: psycopg.OperationalError, where: str) -> StoreUnavailableError:
     text = str(error).lower()
+    if isinstance(error, errors.SqlclientUnableToEstablishSqlconnection):
+        named = re.search(r'could not connect to server "([^"]*)"', str(error))
+        return StoreUnavailableError(
+            f"The repository lies on another server, {named[1] if named else 'which has a part of the store'}, that cannot be"
+            f" reached from {where}. Start PostgreSQL there; other repositories can be asked by name meanwhile."
+        )
     if "database" in text and "does not exist" in text:
         return _no_database(where)
     for part, problem in _REFUSALS:

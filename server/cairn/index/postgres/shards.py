@@ -24,6 +24,10 @@ _BUILD_MEMORY = "1GB"
 _FETCH_ROWS = 1000
 """Rows that come from another server at once; the default of 100 costs ten times as many round trips."""
 
+_ALWAYS_HERE = frozenset({"holdings"})
+"""Row security looks at it with every question. PostgreSQL connects to the servers of all foreign tables that a question names, used
+or not: with holdings elsewhere, one server that is gone would take the answers about all repositories with it."""
+
 
 @attrs.frozen
 class ShardServer:
@@ -47,7 +51,7 @@ def add_shard(connection: Connection[TupleRow], server: ShardServer | None = Non
             _connect_server(connection, server)
             _make_elsewhere(server, shard)
         for table in BULK_TABLES:
-            if server is None:
+            if server is None or table.name in _ALWAYS_HERE:
                 _make_here(connection, table, shard)
             else:
                 _make_foreign(connection, table, shard, server)
@@ -68,8 +72,9 @@ def drop_shard(connection: Connection[TupleRow], shard: int) -> None:
         if connection.execute("SELECT 1 FROM cairn.pools WHERE shard = %s", (shard,)).fetchone():
             raise InvalidRequestError("shard", f"{shard} has pools; move or delete them first")
         foreign = _server_of(connection, shard) is not None
-        kind = sql.SQL("FOREIGN TABLE" if foreign else "TABLE")
         for table in BULK_TABLES:
+            is_here = not foreign or table.name in _ALWAYS_HERE
+            kind = sql.SQL("TABLE" if is_here else "FOREIGN TABLE")
             connection.execute(sql.SQL("DROP {} {}").format(kind, _partition(table, shard)))
         connection.execute("DELETE FROM cairn.shards WHERE id = %s", (shard,))
 
@@ -121,6 +126,8 @@ def _make_elsewhere(server: ShardServer, shard: int) -> None:
         elsewhere.execute("CREATE SCHEMA IF NOT EXISTS cairn")
         use_vectors(elsewhere)
         for table in BULK_TABLES:
+            if table.name in _ALWAYS_HERE:
+                continue
             partition = _partition(table, shard)
             if elsewhere.execute("SELECT to_regclass(%s)", (partition.as_string(elsewhere),)).fetchone() == (
                 None,

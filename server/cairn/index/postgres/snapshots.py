@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from cairn.errors import StoreUnavailableError
+from cairn.errors import OutOfTimeError, StoreUnavailableError
 from cairn.index.postgres.catalogue import SnapshotKey, SnapshotMemory, read_snapshot
 from cairn.index.postgres.connection import Store
 from cairn.index.postgres.failures import explained
@@ -82,15 +82,15 @@ class SnapshotReads(SingleReads):
         self._key = key
         self._having: set[Server] = set()
         """The servers that have shown the snapshot."""
-        self._problem: StoreUnavailableError | None = None
+        self._problem: StoreUnavailableError | OutOfTimeError | None = None
         """Why the question cannot be answered: what it tries next fails at once, instead of waiting for the same server again."""
 
     def read(self, ask: Callable[[Connection[TupleRow]], T]) -> T:
         if self._problem is not None:
-            raise StoreUnavailableError(str(self._problem), lost=self._problem.lost)
+            raise type(self._problem)(str(self._problem))
         try:
             return super().read(ask)
-        except StoreUnavailableError as problem:
+        except (StoreUnavailableError, OutOfTimeError) as problem:
             self._problem = problem
             raise
 

@@ -82,7 +82,7 @@ class TeamClone:
         self._problem = ""
         """Why nothing is shared, as it was told last."""
         self._touched: dict[str, str | None] = {}
-        """The texts of files that changed while the clone is compared."""
+        """The texts of files that changed since the clone was compared last."""
         self._noting = threading.Lock()
         self._watcher: FolderWatcher | None = None
         self._thread = threading.Thread(target=self._run, name=f"cairn-team-{root.name}", daemon=True)
@@ -203,8 +203,9 @@ class TeamClone:
             self._touched |= texts
             if self._shared is not None:
                 self._overlay.files_changed(texts)
-        if folders:
-            self.look_again()  # nobody tells what is in a folder that was moved
+        # Nobody tells what is in a folder that was moved; and of very many files most may be none that are indexed.
+        if folders or len(self._touched) > _MOST_FILES:
+            self.look_again()
 
     def _is_folder(self, path: str) -> bool:
         """Whether there is a folder now, or one was there that the index has files of."""

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from attrs import field, frozen
 
 from cairn.errors import CairnError, InvalidRequestError
-from cairn.index.remote.wire import dumps, loads
+from cairn.index.remote.wire import WireError, dumps, loads
 
 PATH = "/team/v1"
 _SECONDS = 10.0
@@ -64,8 +64,12 @@ class TeamServer:
 
     def locate(self, commits: Sequence[str]) -> Located | None:
         """The indexed commit that comes first among `commits`, newest first; None where the team has none of them."""
-        answer = json.loads(self._request("POST", "/locate", json.dumps({"commits": list(commits)}).encode()))
-        return Located(**answer) if answer else None
+        answer = self._request("POST", "/locate", json.dumps({"commits": list(commits)}).encode())
+        try:
+            found = json.loads(answer)
+            return None if found is None else Located(**found)
+        except (ValueError, TypeError) as problem:
+            raise self._speaks_otherwise() from problem
 
     def catalogue(self, snapshot: int) -> bytes:
         """The packed catalogue of a snapshot."""
@@ -73,7 +77,17 @@ class TeamServer:
 
     def read(self, snapshot: int, name: str, given: list[Any]) -> Any:
         """What the server's reader of a snapshot answers."""
-        return loads(self._request("POST", f"/read/{snapshot}", dumps([name, given])))
+        answer = self._request("POST", f"/read/{snapshot}", dumps([name, given]))
+        try:
+            return loads(answer)
+        except WireError as problem:
+            raise self._speaks_otherwise() from problem
+
+    def _speaks_otherwise(self) -> TeamUnavailableError:
+        return TeamUnavailableError(
+            f"What is at {self.url} does not answer as a team's server of this version does. Correct team.url, or bring"
+            " Cairn to one version here and there."
+        )
 
     def _request(self, method: str, path: str, body: bytes) -> bytes:
         """The body of the answer. A connection that was closed meanwhile is opened once again.
@@ -101,6 +115,8 @@ class TeamServer:
         connection.request(method, urlsplit(self.url).path.rstrip("/") + PATH + path, body or None, headers)
         response = connection.getresponse()
         answer = response.read(_MOST_BYTES)
+        if response.will_close:
+            self._close()
         if response.status != 200:
             raise TeamUnavailableError(_refusal(self.url, response.status, answer))
         return answer
